@@ -1,0 +1,21 @@
+import path from 'node:path';
+import { createJiti } from 'jiti';
+import { type Config, defineConfig } from '../config/config.ts';
+import { OutboxError } from '../core/errors.ts';
+
+/**
+ * Loads `outbox.config.ts`, whose default export is what `defineConfig` returned.
+ *
+ * @throws OutboxError `OUTBOX_CONFIG_INVALID` when the file is missing or exports something else
+ */
+export async function loadConfig(file: string): Promise<Config> {
+  const target = path.resolve(file);
+  const exported: unknown = await createJiti(import.meta.url).import(target, { default: true }).catch((cause: unknown) => {
+    if (cause instanceof OutboxError) throw cause;
+    throw new OutboxError('OUTBOX_CONFIG_INVALID', `${target} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  });
+  if (typeof exported !== 'object' || exported === null) {
+    throw new OutboxError('OUTBOX_CONFIG_INVALID', `${target} has no default export made by defineConfig().`);
+  }
+  return defineConfig(exported as Config);
+}

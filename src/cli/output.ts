@@ -1,0 +1,55 @@
+import { OutboxError } from '../core/errors.ts';
+
+/** Exit codes of every command. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, partial: 4, broken: 5 } as const;
+
+/** Where a command writes: people's text or one JSON object to standard output, trouble to standard error. */
+export interface Output {
+  readonly json: boolean;
+  line(text: string): void;
+  value(value: unknown): void;
+  trouble(text: string): void;
+}
+
+export function createOutput(json: boolean): Output {
+  return {
+    json,
+    line: (text) => {
+      if (!json) process.stdout.write(`${text}\n`);
+    },
+    value: (value) => {
+      if (json) process.stdout.write(`${JSON.stringify(value)}\n`);
+    },
+    trouble: (text) => void process.stderr.write(`${text}\n`),
+  };
+}
+
+/** Says what went wrong and what to do, and answers the exit code. */
+export function explain(error: unknown, output: Output): number {
+  if (error instanceof OutboxError) {
+    output.trouble(`${error.code}: ${error.message}\n  Next: ${error.next}`);
+    output.value({ ok: false, code: error.code, message: error.message, next: error.next, details: error.details });
+    return error.code === 'OUTBOX_SERVER_UNAVAILABLE' ? exitCodes.unreachable : exitCodes.failed;
+  }
+  const message = messageOf(error);
+  output.trouble(message);
+  output.value({ ok: false, message });
+  return isRefused(error) ? exitCodes.unreachable : exitCodes.failed;
+}
+
+function messageOf(error: unknown): string {
+  // A refused connection to several addresses is an AggregateError with an empty message.
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && ['ECONNREFUSED', 'ENOTFOUND', 'ETIMEDOUT'].includes(String(error.code));
+}
+
+/** Rows as aligned columns with a heading. */
+export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = heading.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const format = (row: readonly string[]): string => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  return [heading, ...rows].map(format).join('\n');
+}

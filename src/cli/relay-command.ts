@@ -1,0 +1,35 @@
+import type { Config } from '../config/config.ts';
+import { startRelay } from '../config/start-relay.ts';
+import type { RelayEvent } from '../relay/report.ts';
+import { exitCodes, type Output } from './output.ts';
+
+/** Runs a relay until the signal fires. */
+export async function relayCommand(config: Config, output: Output, signal: AbortSignal): Promise<number> {
+  const relay = startRelay(config, { report: (event) => tell(event, output) });
+  const stop = (): void => void relay.stop();
+  signal.addEventListener('abort', stop, { once: true });
+  await relay.ready;
+  output.line(`Delivering ${config.topics.length} topics. Stop with Ctrl-C.`);
+  output.value({ event: 'ready', topics: config.topics.map((topic) => topic.name) });
+  if (!(await relay.searchAttributes)) {
+    output.trouble(
+      'Workflows are not searchable: the namespace lacks the keywords OutboxTopic, OutboxKey and OutboxRef.\n' +
+        '  Next: temporal operator search-attribute create --name OutboxTopic --type Keyword (and the other two).',
+    );
+  }
+  await relay.done;
+  return exitCodes.ok;
+}
+
+function tell(event: RelayEvent, output: Output): void {
+  if (event.type === 'failed') {
+    const error = event.error instanceof Error ? event.error.message : String(event.error);
+    output.trouble(`${new Date().toISOString()} ${event.what} failed: ${error}`);
+    output.value({ event: 'failed', what: event.what, error });
+    return;
+  }
+  if (event.type === 'batch-settled') return;
+  const { type, ...details } = event;
+  output.line(`${new Date().toISOString()} ${type} ${JSON.stringify(details)}`);
+  output.value({ event: type, ...details });
+}

@@ -1,0 +1,47 @@
+import { requireMigrated } from '../store/migrate.ts';
+import { openDatabase } from '../store/pool.ts';
+import { type LaneStatus, readStatus } from '../store/queries/status.ts';
+import { exitCodes, type Output, table } from './output.ts';
+
+/** Shows how every lane stands, the one with the oldest due message first. */
+export async function statusCommand(url: string, output: Output): Promise<number> {
+  const database = openDatabase({ url, connections: 1 });
+  try {
+    await requireMigrated(database);
+    const lanes = await readStatus(database);
+    const oldestDueMs = lanes.reduce<number | null>((oldest, lane) => (lane.oldestDueMs === null ? oldest : Math.max(oldest ?? 0, lane.oldestDueMs)), null);
+    output.line(oldestDueMs === null ? 'Nothing is due.' : `Oldest due message: ${age(oldestDueMs)}`);
+    output.line(table(['TOPIC', 'LANE', 'OLDEST DUE', 'READY', 'HELD', 'RETRYING', 'WAITING', 'FAILED', 'STATE'], lanes.map(row)));
+    output.value({ ok: true, oldestDueMs, lanes });
+    return exitCodes.ok;
+  } finally {
+    await database.close();
+  }
+}
+
+function row(lane: LaneStatus): string[] {
+  return [
+    lane.topic,
+    lane.lane === null ? '-' : String(lane.lane),
+    lane.oldestDueMs === null ? '-' : age(lane.oldestDueMs),
+    String(lane.ready),
+    String(lane.held),
+    String(lane.retrying),
+    String(lane.waiting),
+    String(lane.failed),
+    stateOf(lane),
+  ];
+}
+
+function stateOf(lane: LaneStatus): string {
+  if (lane.lane === null) return 'no relay knows this topic';
+  if (lane.hold !== null) return `on hold (${lane.hold.scope}) since ${lane.hold.since}: ${lane.hold.reason}`;
+  return lane.owned ? 'draining' : 'quiet';
+}
+
+function age(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 7_200_000) return `${(ms / 60_000).toFixed(1)} min`;
+  return `${(ms / 3_600_000).toFixed(1)} h`;
+}

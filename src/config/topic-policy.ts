@@ -1,0 +1,19 @@
+import type { Topic } from '../core/topic.ts';
+import type { TopicPolicy } from '../store/topics.ts';
+
+/** A topic as the database keeps it, so that every writer and every relay follows the same rules. */
+export function policyOf({ name, rules }: Topic, transport: string): TopicPolicy {
+  return {
+    name,
+    transport,
+    address: rules.address,
+    lanes: rules.lanes,
+    waits: rules.waits,
+    exhausted: rules.exhausted,
+    retryMs: rules.retryMs,
+    horizonMs: rules.horizonMs,
+    visible: rules.visible,
+    payloadLimitBytes: rules.payloadLimitBytes,
+    delayLimitMs: rules.delayLimitMs,
+  };
+}

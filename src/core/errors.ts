@@ -1,0 +1,73 @@
+/** How the library answers each of its errors: may the same call succeed later, and what should the reader do now. */
+interface ErrorRule {
+  /** True when the same call may succeed later without a change by the caller. */
+  readonly retryable: boolean;
+  /** What to do next, as an instruction. */
+  readonly next: string;
+}
+
+/** Every error of the library, as data. The code is stable; the texts are for people and may change. */
+export const errorRules = {
+  OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct the named setting in outbox.config.ts.' },
+  OUTBOX_CONFIG_MISSING: { retryable: false, next: 'Set the named environment variable or give it a default.' },
+  OUTBOX_DELAY_OUT_OF_RANGE: { retryable: false, next: 'Choose a time between now and the longest delay of the topic.' },
+  OUTBOX_HEADER_INVALID: { retryable: false, next: 'Use short names and text values, and leave the reserved names out.' },
+  OUTBOX_ID_INVALID: { retryable: false, next: 'Pass a UUID, or leave the id out to have one made.' },
+  OUTBOX_ID_TAKEN: { retryable: false, next: 'Use another id, or send exactly what the stored message says.' },
+  OUTBOX_INSTALLATION_MOVED: {
+    retryable: false,
+    next: 'Point the relay at the database it was installed in; a restored copy must be adopted before it may deliver.',
+  },
+  OUTBOX_INVALID_OPTION: { retryable: false, next: 'Correct the named option.' },
+  OUTBOX_KEY_INVALID: { retryable: false, next: 'Use a key of 1 to 256 bytes without NUL characters.' },
+  OUTBOX_MESSAGE_UNREADABLE: { retryable: false, next: 'Check who else writes to this topic, and its headers.' },
+  OUTBOX_MIGRATION_CHANGED: { retryable: false, next: 'Restore the migration file that was applied; add a new one for changes.' },
+  OUTBOX_MIGRATION_MISSING: { retryable: false, next: 'Run `temporal-outbox migrate`.' },
+  OUTBOX_MIGRATION_UNKNOWN: { retryable: false, next: 'Use a version of temporal-outbox that knows this migration.' },
+  OUTBOX_NOT_IN_TRANSACTION: {
+    retryable: false,
+    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client itself.',
+  },
+  OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that fits the schema of the topic.' },
+  OUTBOX_PAYLOAD_TOO_LARGE: { retryable: false, next: 'Store the body elsewhere and send its address, or raise the limit of the topic.' },
+  OUTBOX_REF_INVALID: { retryable: false, next: 'Use a ref of 1 to 256 bytes without NUL characters.' },
+  OUTBOX_REF_TAKEN: { retryable: false, next: 'Cancel or reschedule the waiting message of this ref, or choose another ref.' },
+  OUTBOX_SERVER_UNAVAILABLE: { retryable: true, next: 'Start the server, install what is missing, or correct its address.' },
+  OUTBOX_TOPIC_INVALID: { retryable: false, next: 'Use 1 to 200 characters of letters, digits, dot, underscore and hyphen.' },
+  OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
+} as const satisfies Record<string, ErrorRule>;
+
+/** The stable name of an error of the library. */
+export type OutboxErrorCode = keyof typeof errorRules;
+
+/**
+ * The one error class of the library.
+ *
+ * `code` is for programs, `message` says what happened and why, `next` what to do. `details` holds the values that
+ * the message speaks of, never a payload. What the library was answered by others is kept as `cause`.
+ */
+export class OutboxError extends Error {
+  override readonly name = 'OutboxError';
+  readonly code: OutboxErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: OutboxErrorCode,
+    message: string,
+    options: { readonly details?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+
+  /** What to do next, as an instruction. */
+  get next(): string {
+    return errorRules[this.code].next;
+  }
+
+  /** True when the same call may succeed later without a change by the caller. */
+  get retryable(): boolean {
+    return errorRules[this.code].retryable;
+  }
+}

@@ -1,0 +1,11 @@
+/** An ordered share of one topic. */
+export interface Lane {
+  readonly topic: string;
+  /** 0 to the topic's number of lanes, exclusive. */
+  readonly lane: number;
+}
+
+/** A lane as text, for maps and logs. */
+export function laneName({ topic, lane }: Lane): string {
+  return `${topic}/${lane}`;
+}

@@ -1,0 +1,130 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { type Duration, durationMs } from './duration.ts';
+import { OutboxError } from './errors.ts';
+
+/** Bounds of one message; each is refused with a typed error before anything is written. */
+export interface TopicLimits {
+  /** Bytes of the serialised payload. @defaultValue 921,600 (900 KiB), under Kafka's default of 1,048,588 per batch */
+  readonly payloadBytes?: number;
+  /** Longest delay of a message. @defaultValue `'400 days'` */
+  readonly delay?: Duration;
+}
+
+/** The contract of a topic. */
+export interface TopicOptions {
+  /** Name of a transport of the configuration. @defaultValue the only one there is, else `kafka` */
+  readonly transport?: string;
+  /** Where the transport sends it: Kafka topic, exchange, URL. @defaultValue the topic's name */
+  readonly address?: string;
+  /** Delays before the second, third, … try; when they are used up the message is failed. @defaultValue 10, 30, 60, 120, 300 s */
+  readonly retry?: readonly Duration[];
+  /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
+  readonly exhausted?: 'release-key' | 'hold-key';
+  /** Ordered shares that are delivered side by side, 1 to 1024; set at the first start, changed by an operation. @defaultValue 1 */
+  readonly lanes?: number;
+  /**
+   * Who waits for the due time. `'workflow'`: a workflow per message, visible in the Temporal UI. `'lane'`: the relay
+   * alone, for thousands that are due at one instant. @defaultValue `'workflow'`
+   */
+  readonly waits?: 'workflow' | 'lane';
+  /** A waiting message gets its workflow when it is due within this time; before, only its row waits. @defaultValue 24 h */
+  readonly horizon?: Duration;
+  /** May keys and refs show in the Temporal UI? @defaultValue true */
+  readonly visible?: boolean;
+  readonly limits?: TopicLimits;
+}
+
+/** A topic with its options resolved. Durations are milliseconds. */
+export interface TopicRules {
+  readonly transport: string | undefined;
+  readonly address: string;
+  readonly retryMs: readonly number[];
+  readonly exhausted: 'release-key' | 'hold-key';
+  readonly lanes: number;
+  readonly waits: 'workflow' | 'lane';
+  readonly horizonMs: number;
+  readonly visible: boolean;
+  readonly payloadLimitBytes: number;
+  readonly delayLimitMs: number;
+}
+
+/**
+ * A named contract between a sender and its consumers.
+ *
+ * `Input` is what `send` takes, `Output` what a handler of the consumer receives: the schema runs over the JSON on
+ * both sides, so defaults and transformations happen once, at the consumer.
+ */
+export interface Topic<Input = unknown, Output = Input> {
+  readonly name: string;
+  readonly schema: StandardSchemaV1<Input, Output>;
+  readonly rules: TopicRules;
+}
+
+const defaults = {
+  retry: ['10s', '30s', '60s', '120s', '300s'],
+  exhausted: 'release-key',
+  lanes: 1,
+  waits: 'workflow',
+  horizon: '24h',
+  visible: true,
+  payloadBytes: 900 * 1024,
+  delay: '400 days',
+} as const;
+
+const optionNames = new Set(['transport', 'address', 'retry', 'exhausted', 'lanes', 'waits', 'horizon', 'visible', 'limits']);
+
+/**
+ * Defines a topic.
+ *
+ * @param name 1 to 200 characters of letters, digits, dot, underscore and hyphen
+ * @param schema any Standard Schema (zod, valibot, arktype, …) of the payload
+ * @throws OutboxError `OUTBOX_TOPIC_INVALID`, or `OUTBOX_INVALID_OPTION` naming the option
+ */
+export function topic<Input, Output>(
+  name: string,
+  schema: StandardSchemaV1<Input, Output>,
+  options: TopicOptions = {},
+): Topic<Input, Output> {
+  if (!/^[A-Za-z0-9._-]{1,200}$/.test(name)) {
+    throw new OutboxError('OUTBOX_TOPIC_INVALID', `"${name}" is no name for a topic.`, { details: { name } });
+  }
+  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
+  if (unknown !== undefined) throw invalid(name, unknown, 'is no option of a topic');
+  return { name, schema, rules: resolveRules(name, options) };
+}
+
+function resolveRules(name: string, options: TopicOptions): TopicRules {
+  const lanes = options.lanes ?? defaults.lanes;
+  if (!Number.isInteger(lanes) || lanes < 1 || lanes > 1024) throw invalid(name, 'lanes', 'is not an integer from 1 to 1024');
+  const payloadLimitBytes = options.limits?.payloadBytes ?? defaults.payloadBytes;
+  if (!Number.isInteger(payloadLimitBytes) || payloadLimitBytes < 1 || payloadLimitBytes > 64 * 1024 * 1024) {
+    throw invalid(name, 'limits.payloadBytes', 'is not an integer from 1 to 67,108,864');
+  }
+  return {
+    transport: options.transport,
+    address: options.address ?? name,
+    retryMs: (options.retry ?? defaults.retry).map((delay, index) => positive(name, `retry[${index}]`, delay)),
+    exhausted: oneOf(name, 'exhausted', options.exhausted ?? defaults.exhausted, ['release-key', 'hold-key']),
+    lanes,
+    waits: oneOf(name, 'waits', options.waits ?? defaults.waits, ['workflow', 'lane']),
+    horizonMs: positive(name, 'horizon', options.horizon ?? defaults.horizon),
+    visible: options.visible ?? defaults.visible,
+    payloadLimitBytes,
+    delayLimitMs: positive(name, 'limits.delay', options.limits?.delay ?? defaults.delay),
+  };
+}
+
+function positive(name: string, option: string, duration: Duration): number {
+  const value = durationMs(duration);
+  if (value === undefined || value <= 0) throw invalid(name, option, 'is not a positive duration');
+  return Math.round(value);
+}
+
+function oneOf<Value extends string>(name: string, option: string, value: Value, allowed: readonly Value[]): Value {
+  if (!allowed.includes(value)) throw invalid(name, option, `is not one of ${allowed.join(', ')}`);
+  return value;
+}
+
+function invalid(name: string, option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" of the topic "${name}" ${why}.`, { details: { topic: name, option } });
+}

@@ -1,0 +1,54 @@
+/** The states of a message. `ready` and passed by its lane's cursor reads as `published` everywhere but in the table. */
+export const states = [
+  'waiting',
+  'ready',
+  'held',
+  'retrying',
+  'published',
+  'confirmed',
+  'failed',
+  'canceled',
+  'superseded',
+  'discarded',
+] as const;
+
+export type State = (typeof states)[number];
+
+/** One legal change of state. Every one is a compare-and-set on `from`. */
+export interface Transition {
+  readonly from: State;
+  readonly to: State;
+  /** What brings it about. */
+  readonly by: string;
+}
+
+/**
+ * Every legal change of state. The database refuses all others (trigger `message_transition`), and a test holds the
+ * trigger against this table. A message begins as `ready`, or as `waiting` when it is due later.
+ */
+export const transitions: readonly Transition[] = [
+  { from: 'waiting', to: 'ready', by: 'due: its workflow or the sweep' },
+  { from: 'waiting', to: 'canceled', by: 'cancel' },
+  { from: 'ready', to: 'published', by: 'settle, where the row says so itself' },
+  { from: 'ready', to: 'retrying', by: 'settle: rejected or ambiguous' },
+  { from: 'ready', to: 'held', by: 'settle: behind a retrying or failed message of its key' },
+  { from: 'ready', to: 'failed', by: 'settle: permanent, or attempts exhausted' },
+  { from: 'ready', to: 'confirmed', by: 'receipt before the settle' },
+  { from: 'ready', to: 'canceled', by: 'withdraw by an operator' },
+  { from: 'held', to: 'ready', by: 'its key is free again' },
+  { from: 'held', to: 'canceled', by: 'cancel' },
+  { from: 'retrying', to: 'ready', by: 'due again, or an operator' },
+  { from: 'retrying', to: 'failed', by: 'an operator gives up' },
+  { from: 'retrying', to: 'confirmed', by: 'receipt of an ambiguous send' },
+  { from: 'retrying', to: 'canceled', by: 'cancel' },
+  { from: 'published', to: 'ready', by: 'resend without receipt' },
+  { from: 'published', to: 'failed', by: 'sends exhausted without receipt' },
+  { from: 'published', to: 'confirmed', by: 'receipt' },
+  { from: 'failed', to: 'ready', by: 'retry by an operator' },
+  { from: 'failed', to: 'confirmed', by: 'late receipt' },
+  { from: 'failed', to: 'superseded', by: 'edit by an operator' },
+  { from: 'failed', to: 'discarded', by: 'discard by an operator' },
+];
+
+/** States that end a message: nothing happens to it by itself any more. */
+export const finalStates: ReadonlySet<State> = new Set(['published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded']);

@@ -1,0 +1,10 @@
+export { type Config, defineConfig, env } from './config/config.ts';
+export type { Duration } from './core/duration.ts';
+export { OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export { type Topic, topic, type TopicLimits, type TopicOptions, type TopicRules } from './core/topic.ts';
+export type { State } from './core/transitions.ts';
+export { cancel, type CancelAnswer, reschedule, type RescheduleAnswer } from './outbox/change.ts';
+export type { Due, SendOptions } from './outbox/prepare.ts';
+export { type BatchMessage, send, sendBatch, type Stored } from './outbox/send.ts';
+export { transaction, type TransactionRunner } from './outbox/transact.ts';
+export { fromQuery, type Transaction } from './outbox/transaction.ts';

@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import type { LocalContext } from './local-context.ts';
+import { progressStep } from './progress-step.ts';
+import { CommandFailed, runCommand } from './run-command.ts';
+import type { ServerCommand } from './server-command.ts';
+import type { Offer } from './source-order.ts';
+
+/** A server as a container that is removed when it ends. */
+export interface ContainerSpec {
+  /** Unique name, also of the temporary volume. */
+  readonly name: string;
+  readonly image: string;
+  /** Host ports of 127.0.0.1 to container ports. */
+  readonly ports: readonly (readonly [host: number, container: number])[];
+  /** Where the data volume is mounted. */
+  readonly dataPath: string;
+  /** Volume that stays. @defaultValue one that ends with the server */
+  readonly keptVolume?: string | undefined;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The user inside the container. @defaultValue the image's */
+  readonly user?: string;
+  /** What follows the image. */
+  readonly args?: readonly string[];
+}
+
+const answerWithinMs = 10_000;
+
+/** Whether Docker runs containers here, and the reason when it does not. */
+export async function dockerOffer<T>(context: LocalContext, found: T): Promise<Offer<T>> {
+  const info = ['info', '--format', '{{.ServerVersion}}'];
+  try {
+    await runCommand('docker', info, { env: context.env, signal: context.signal, timeoutInMs: answerWithinMs });
+    return { found };
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    return { missing: 'Docker does not answer; install or start it (docker info).' };
+  }
+}
+
+/** Fetches the image when it is not here, with reports, because `docker run` would do so in silence. */
+export async function pullImage(context: LocalContext, image: string): Promise<void> {
+  const { env, signal } = context;
+  try {
+    await runCommand('docker', ['image', 'inspect', image], { env, signal });
+  } catch {
+    await progressStep(context.tell, `Docker: pulling ${image}`, (onLine) =>
+      runCommand('docker', ['pull', image], { env, signal, onLine }),
+    );
+  }
+}
+
+/** The foreground `docker run` of a container: its output is the server's log, its end is the server's end. */
+export function containerCommand(context: LocalContext, spec: ContainerSpec): ServerCommand {
+  const volume = spec.keptVolume ?? spec.name;
+  return {
+    file: 'docker',
+    args: [
+      'run',
+      '--rm',
+      `--name=${spec.name}`,
+      ...spec.ports.map(([host, container]) => `--publish=127.0.0.1:${host}:${container}`),
+      `--volume=${volume}:${spec.dataPath}`,
+      ...Object.keys(spec.environment ?? {}).map((name) => `--env=${name}`),
+      ...(spec.user === undefined ? [] : [`--user=${spec.user}`]),
+      spec.image,
+      ...(spec.args ?? []),
+    ],
+    // Values go by the environment, not by the command line, which every user of the machine can read.
+    env: { ...context.env, ...spec.environment },
+    container: spec.name,
+    ...(spec.keptVolume === undefined ? { volume: spec.name } : {}),
+  };
+}
+
+/** Sends a signal to the main process of a container. */
+export function signalContainer(name: string, signal: NodeJS.Signals): void {
+  spawnSync('docker', ['kill', `--signal=${signal}`, name]);
+}
+
+/** Removes what a container left, whether it still runs or not. */
+export function removeContainer(container: string | undefined, volume: string | undefined): void {
+  if (container !== undefined) spawnSync('docker', ['rm', '--force', container]);
+  if (volume !== undefined) spawnSync('docker', ['volume', 'rm', '--force', volume]);
+}

@@ -1,0 +1,28 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+
+// Below the ranges from which Linux (32768) and macOS (49152) give ports to outgoing connections: a server that is
+// stopped for a while finds its port free again.
+const lowestPort = 15_000;
+const highestPort = 32_000;
+
+/**
+ * A port of 127.0.0.1 that nobody listens on: the wanted one, else a random one from 15,000 to 32,000.
+ *
+ * Nothing reserves it; a server that finds it taken after all is started again with another.
+ */
+export async function freePort(wanted?: number): Promise<number> {
+  if (wanted !== undefined && (await canListen(wanted))) return wanted;
+  for (;;) {
+    const port = randomInt(lowestPort, highestPort);
+    if (await canListen(port)) return port;
+  }
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

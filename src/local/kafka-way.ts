@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DataFolder } from './data-folder.ts';
+import { containerCommand, pullImage } from './docker.ts';
+import { type BrokerPlan, brokerSettings, containerEnvironment, propertiesText } from './kafka-settings.ts';
+import type { KafkaPrograms } from './kafka-runtime.ts';
+import type { LocalContext } from './local-context.ts';
+import { dockerImages } from './pinned-versions.ts';
+import { runCommand } from './run-command.ts';
+import type { ServerCommand } from './server-command.ts';
+
+/** Where a broker stands, before its folder is known. */
+export type BrokerPlace = Omit<BrokerPlan, 'logFolder' | 'listenHost'>;
+
+/** How a broker is run: as a program, or as a container. */
+export interface KafkaWay {
+  prepare(data: DataFolder, place: BrokerPlace, clusterId: string): Promise<void>;
+  command(data: DataFolder, place: BrokerPlace, clusterId: string): ServerCommand;
+}
+
+/** Runs brokers by Kafka's programs. */
+export function programWay(context: LocalContext, programs: KafkaPrograms): KafkaWay {
+  const propertiesOf = (data: DataFolder) => join(data.path, 'server.properties');
+  return {
+    async prepare(data, place, clusterId) {
+      const logFolder = join(data.path, 'topics');
+      await mkdir(logFolder, { recursive: true });
+      await writeFile(propertiesOf(data), propertiesText(brokerSettings({ ...place, logFolder })));
+      if (existsSync(join(logFolder, 'meta.properties'))) return;
+      const { file, args, env } = programs.storage('format', '-t', clusterId, '-c', propertiesOf(data));
+      await runCommand(file, args, { env, signal: context.signal });
+    },
+    command: (data) => ({ ...programs.server(propertiesOf(data), join(data.path, 'logs')), cwd: data.path }),
+  };
+}
+
+/**
+ * Runs one broker in the pinned image.
+ *
+ * Several brokers would need a network and listeners of their own; they are run by programs.
+ */
+export function containerWay(context: LocalContext): KafkaWay {
+  const image = dockerImages.kafka;
+  return {
+    prepare: () => pullImage(context, image),
+    command: (data, place, clusterId) => {
+      const logFolder = '/var/lib/kafka/data';
+      const settings = brokerSettings({ ...place, logFolder, listenHost: '0.0.0.0' });
+      return containerCommand(context, {
+        name: `temporal-outbox-${data.runId}`,
+        image,
+        // The same number on both sides: the broker reaches itself at the address that it advertises.
+        ports: [[place.port, place.port]],
+        dataPath: logFolder,
+        keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-kafka`,
+        environment: { ...containerEnvironment(settings), CLUSTER_ID: clusterId, KAFKA_HEAP_OPTS: '-Xmx512m' },
+      });
+    },
+  };
+}
+
+/** The id of the cluster of a data folder: made at first, the same from then on. */
+export async function clusterIdOf(data: DataFolder): Promise<string> {
+  const file = join(data.path, 'cluster-id');
+  if (!existsSync(file)) await writeFile(file, randomClusterId());
+  return readFile(file, 'utf8');
+}
+
+/** 16 random bytes as Kafka writes them; one that began with a hyphen would be taken for an option. */
+function randomClusterId(): string {
+  for (;;) {
+    const id = randomBytes(16).toString('base64url');
+    if (!id.startsWith('-')) return id;
+  }
+}

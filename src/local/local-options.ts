@@ -1,0 +1,52 @@
+/** Where a server came from: an address in the environment, a program on PATH, Docker, or a package registry. */
+export type ServerSource = 'address' | 'path' | 'docker' | 'registry';
+
+/** Environment variables, as in `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Receives one line about what is going on, without a line end. */
+export type Progress = (line: string) => void;
+
+/** Ports wanted on 127.0.0.1. One that is taken is replaced by a free one. @defaultValue free ports */
+export interface LocalPorts {
+  readonly postgres?: number;
+  readonly temporal?: number;
+  readonly temporalUi?: number;
+  /** The port of the first broker; the n-th broker takes the n-th port from here. */
+  readonly kafka?: number;
+}
+
+/** What every local server is started with. */
+export interface LocalOptions {
+  /**
+   * The environment: addresses (`DATABASE_URL`, `TEMPORAL_ADDRESS`, `KAFKA_BROKERS`), `PATH`, `CI`, `JAVA_HOME` and
+   * `TEMPORAL_OUTBOX_CACHE`. It is passed on to the servers.
+   */
+  readonly env: Environment;
+  /** Told of every step, and at least every 10 s while one lasts. @defaultValue silent */
+  readonly progress?: Progress;
+  /**
+   * Name of a data folder that survives the server: 1 to 40 lower-case letters, digits and hyphens. One server of a
+   * kind uses it at a time. @defaultValue the data is removed when the server stops
+   */
+  readonly keep?: string;
+  readonly ports?: LocalPorts;
+  /** Aborts a start or a download that is under way. A server that runs is not touched. */
+  readonly signal?: AbortSignal;
+}
+
+/** One process of a server that was started here, for tests that stop, kill and freeze it. */
+export interface LocalNode {
+  /** 1 for a single server, 1 to n for brokers. */
+  readonly id: number;
+  /** `host:port`, the same after every restart. */
+  readonly address: string;
+  /** The process id while it runs; of the Docker client where the server is a container. */
+  readonly pid: number | undefined;
+  /** The file that holds everything the process has written. */
+  readonly logFile: string;
+  /** Sends the signal (@defaultValue the server's own for a clean end) and waits for the end. Keeps the data. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again, on the same port and data, and waits until it answers. */
+  start(): Promise<void>;
+}

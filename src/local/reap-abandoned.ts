@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { removeContainer } from './docker.ts';
+import type { Progress } from './local-options.ts';
+import { isRunning, type ProcessIdentity, processSpace, startedAtOf } from './process-identity.ts';
+import { decideReap, readRunRecords, removeRun } from './run-record.ts';
+
+const cleanEndWithinMs = 5_000;
+const pollEveryMs = 50;
+
+/**
+ * Ends the servers whose parent process is gone and removes their temporary data.
+ *
+ * A parent that ends by itself, by SIGINT or by SIGTERM takes its servers with it; one that is killed cannot, and
+ * leaves them to this.
+ */
+export async function reapAbandoned(cache: string, tell: Progress): Promise<void> {
+  const table = { space: processSpace(), startedAtOf };
+  await Promise.all(
+    readRunRecords(cache).map(async (record) => {
+      const decision = decideReap(record, table);
+      if (decision === 'leave') return;
+      tell(`Removing ${record.server} left by process ${record.parent.pid}, which is gone`);
+      if (decision === 'kill' && record.child !== undefined) await endProcess(record.child, record.stopSignal);
+      removeContainer(record.container, record.volume);
+      removeRun(cache, record.id);
+    }),
+  );
+}
+
+/** Asks a process group's leader to end, and kills the group when it does not. */
+async function endProcess(child: ProcessIdentity, stopSignal: NodeJS.Signals): Promise<void> {
+  trySignal(child.pid, stopSignal);
+  trySignal(child.pid, 'SIGCONT'); // one that was frozen would never see the signal
+  const giveUpAtMs = performance.now() + cleanEndWithinMs;
+  while (isRunning(child)) {
+    if (performance.now() > giveUpAtMs) trySignal(-child.pid, 'SIGKILL');
+    await delay(pollEveryMs);
+  }
+}
+
+function trySignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import type { Environment } from './local-options.ts';
+
+/** How a command is run. */
+export interface CommandOptions {
+  readonly env: Environment;
+  readonly cwd?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** The command is killed after this time. @defaultValue no limit */
+  readonly timeoutInMs?: number;
+  /** Receives each line of both outputs as it comes. */
+  readonly onLine?: (line: string) => void;
+}
+
+/** A command could not be started, or ended with another code than 0. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+}
+
+const keptCharacters = 64 * 1024;
+
+/**
+ * Runs a command to its end.
+ *
+ * @returns both outputs together, at most the last 64 KiB.
+ * @throws {@link CommandFailed} with the last lines of the output.
+ */
+export function runCommand(file: string, args: readonly string[], options: CommandOptions): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { uid, gid, cwd, signal, timeoutInMs } = options;
+    const child = spawn(file, args, {
+      env: options.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(gid === undefined ? {} : { gid }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(timeoutInMs === undefined ? {} : { timeout: timeoutInMs, killSignal: 'SIGKILL' }),
+    });
+    let output = '';
+    const take = (chunk: string) => {
+      output = (output + chunk).slice(-keptCharacters);
+      for (const line of chunk.split('\n')) if (line.trim() !== '') options.onLine?.(line.trim());
+    };
+    child.stdout.setEncoding('utf8').on('data', take);
+    child.stderr.setEncoding('utf8').on('data', take);
+    child.once('error', (error) => reject(new CommandFailed(`${file} did not run: ${error.message}`, { cause: error })));
+    child.once('close', (code, killedBy) => {
+      if (code === 0) resolve(output);
+      else reject(new CommandFailed(`${file} ended with ${killedBy ?? code}.\n${lastLines(output, 15)}`));
+    });
+  });
+}
+
+/** The last lines of a text, without the empty end. */
+export function lastLines(text: string, count: number): string {
+  return text.trimEnd().split('\n').slice(-count).join('\n');
+}

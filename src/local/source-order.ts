@@ -1,0 +1,46 @@
+import { OutboxError } from '../core/errors.ts';
+import type { Environment, ServerSource } from './local-options.ts';
+
+/**
+ * Where a server is looked for, first place first.
+ *
+ * An address is the user's word and wins everywhere. Under `CI=true` nothing that happens to be installed is used,
+ * only the pinned versions from the registries.
+ */
+export function sourceOrder(address: string | undefined, env: Environment): readonly ServerSource[] {
+  if (address !== undefined && address !== '') return ['address'];
+  return env['CI'] === 'true' ? ['registry'] : ['path', 'docker', 'registry'];
+}
+
+/** What a place offers: something to run, or the reason why not. */
+export type Offer<T> = { readonly found: T } | { readonly missing: string };
+
+/** How to look in one place. */
+export type Search<T> = () => Promise<Offer<T>>;
+
+/**
+ * The first offer, in the order given.
+ *
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` with the reason of every place.
+ */
+export async function firstOffer<T>(
+  server: string,
+  order: readonly ServerSource[],
+  places: Readonly<Partial<Record<ServerSource, Search<T>>>>,
+): Promise<{ readonly source: ServerSource; readonly found: T }> {
+  const reasons: string[] = [];
+  for (const source of order) {
+    const offer = await places[source]?.();
+    if (offer === undefined) continue;
+    if ('found' in offer) return { source, found: offer.found };
+    reasons.push(`${source}: ${offer.missing}`);
+  }
+  throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `${server} cannot be started here. ${reasons.join(' ')}`, {
+    details: { server, reasons },
+  });
+}
+
+/** Makes something of what an offer found. */
+export async function mapOffer<A, B>(offer: Offer<A>, make: (found: A) => B | Promise<B>): Promise<Offer<B>> {
+  return 'found' in offer ? { found: await make(offer.found) } : offer;
+}

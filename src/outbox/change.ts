@@ -1,0 +1,48 @@
+import { OutboxError } from '../core/errors.ts';
+import type { Topic } from '../core/topic.ts';
+import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/write.ts';
+import { type Due, dueOf, outOfRange } from './prepare.ts';
+import { sqlOf, type Transaction } from './transaction.ts';
+
+/** `'too-late'`: it is on its way, delivered, or ended otherwise. `'unknown'`: no such message. */
+export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';
+export type RescheduleAnswer = 'rescheduled' | 'too-late' | 'unknown';
+
+/**
+ * Cancels a message that waits, retries, or queues behind a retrying one of its key. A ref means the waiting message
+ * of that ref, else the newest.
+ *
+ * `'canceled'` is provisional until the transaction commits, and final then: the message is never published (save for
+ * a relay that was frozen in mid-send beyond its lease). Under REPEATABLE READ a lost race is a serialization error.
+ *
+ * @param handle the ref, or `{ id }`
+ */
+export async function cancel(tx: Transaction, topic: Topic, handle: string | { readonly id: string }): Promise<CancelAnswer> {
+  return cancelMessage(sqlOf(tx), topic.name, handleOf(handle));
+}
+
+/**
+ * Moves the due time of a waiting message; `after: 0` means now. The last committed time wins.
+ *
+ * @throws OutboxError `OUTBOX_DELAY_OUT_OF_RANGE`; the transaction stays usable
+ */
+export async function reschedule(
+  tx: Transaction,
+  topic: Topic,
+  handle: string | { readonly id: string },
+  due: Due,
+): Promise<RescheduleAnswer> {
+  const target = dueOf(due, topic.rules.delayLimitMs);
+  if (target.afterMs === undefined && target.at === undefined) {
+    throw new OutboxError('OUTBOX_INVALID_OPTION', 'Neither "after" nor "at" is given.', { details: { option: 'after' } });
+  }
+  const answer = await rescheduleMessage(sqlOf(tx), topic.name, handleOf(handle), target);
+  if (answer === 'out-of-range') throw outOfRange(due.at === undefined ? 'after' : 'at', String(due.at ?? due.after));
+  return answer;
+}
+
+function handleOf(handle: string | { readonly id: string }): MessageHandle {
+  if (typeof handle === 'string') return { ref: handle };
+  if (/^[0-9a-f-]{36}$/i.test(handle.id)) return { id: handle.id };
+  throw new OutboxError('OUTBOX_ID_INVALID', `The id "${handle.id}" is not a UUID.`, { details: { id: handle.id } });
+}

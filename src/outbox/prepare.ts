@@ -1,0 +1,102 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { type Duration, durationMs } from '../core/duration.ts';
+import { OutboxError } from '../core/errors.ts';
+import { assertHeaders } from '../core/headers.ts';
+import type { Topic } from '../core/topic.ts';
+import type { NewMessage } from '../store/write.ts';
+
+/** When a message is due: at once, after a time, or at an instant. An instant in the past means at once. */
+export type Due =
+  | { readonly after?: Duration; readonly at?: never }
+  | { readonly after?: never; readonly at?: Date };
+
+/** How one message is sent. */
+export type SendOptions = Due & {
+  /** Messages of one topic and key are delivered in order. 1 to 256 bytes. @defaultValue no order */
+  readonly key?: string;
+  /** Business name of a waiting message, unique per topic while it waits: the handle to cancel it. 1 to 256 bytes. */
+  readonly ref?: string;
+  /** UUID of the message. Sending the same again answers the stored one with `duplicate: true`. @defaultValue a UUIDv7 */
+  readonly id?: string;
+  /** Further headers: lower-case names, text values, 32 KiB together. `ce_…`, `outbox-…` and `content-type` are reserved. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const optionNames = new Set(['key', 'ref', 'id', 'headers', 'after', 'at']);
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Checks a payload and its options and gives them the form in which they are stored. Writes nothing. */
+export async function prepare<Input>(topic: Topic<Input, unknown>, payload: Input, options: SendOptions): Promise<NewMessage> {
+  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
+  if (unknown !== undefined) throw new OutboxError('OUTBOX_INVALID_OPTION', `"${unknown}" is no option of send.`, { details: { option: unknown } });
+  const { key, ref, id, headers } = options;
+  if (key !== undefined) assertName('OUTBOX_KEY_INVALID', 'key', key);
+  if (ref !== undefined) assertName('OUTBOX_REF_INVALID', 'ref', ref);
+  if (id !== undefined && !uuid.test(id)) throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
+  if (headers !== undefined) assertHeaders(headers);
+  return {
+    payload: await serialise(topic, payload),
+    ...(key !== undefined && { key }),
+    ...(ref !== undefined && { ref }),
+    ...(id !== undefined && { id: id.toLowerCase() }),
+    ...(headers !== undefined && { headers }),
+    ...dueOf(options, topic.rules.delayLimitMs),
+  };
+}
+
+/** The text to store. The schema judges what the consumer will parse, not what the caller holds: a `Date` arrives as text. */
+async function serialise<Input>(topic: Topic<Input, unknown>, payload: Input): Promise<string> {
+  const text = toJson(topic.name, payload);
+  const result = await topic.schema['~standard'].validate(JSON.parse(text));
+  if (result.issues === undefined) return text;
+  const issues = result.issues.slice(0, 10).map((issue) => ({ path: pathOf(issue), message: issue.message }));
+  throw new OutboxError(
+    'OUTBOX_PAYLOAD_INVALID',
+    `The payload does not fit the topic "${topic.name}": ${issues.map((issue) => `${issue.path || '(whole)'}: ${issue.message}`).join('; ')}.`,
+    { details: { topic: topic.name, issues } },
+  );
+}
+
+function toJson(topic: string, payload: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(payload);
+  } catch (cause) {
+    throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload for the topic "${topic}" cannot be written as JSON.`, { details: { topic }, cause });
+  }
+  if (text !== undefined) return text;
+  throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload for the topic "${topic}" is not a JSON value.`, { details: { topic } });
+}
+
+function pathOf(issue: StandardSchemaV1.Issue): string {
+  return (issue.path ?? []).map((segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.');
+}
+
+function assertName(code: 'OUTBOX_KEY_INVALID' | 'OUTBOX_REF_INVALID', option: string, value: string): void {
+  // PostgreSQL stores neither NUL nor half of a surrogate pair, and its error would end the transaction.
+  const bytes = typeof value === 'string' ? Buffer.byteLength(value) : 0;
+  if (bytes >= 1 && bytes <= 256 && !/\0|\p{Surrogate}/u.test(value)) return;
+  throw new OutboxError(code, `The ${option} is not a text of 1 to 256 bytes without NUL and half characters.`, { details: { option, bytes } });
+}
+
+/** The due time as the database takes it: relative times count from its clock, not from this process's. */
+export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: number; readonly at?: string } {
+  if (due.after !== undefined && due.at !== undefined) {
+    throw new OutboxError('OUTBOX_INVALID_OPTION', 'Both "after" and "at" are given.', { details: { option: 'at' } });
+  }
+  if (due.at !== undefined) {
+    if (!(due.at instanceof Date) || Number.isNaN(due.at.getTime())) throw outOfRange('at', String(due.at));
+    return { at: due.at.toISOString() };
+  }
+  if (due.after === undefined) return {};
+  const afterMs = durationMs(due.after);
+  if (afterMs === undefined || afterMs < 0 || afterMs > delayLimitMs) throw outOfRange('after', String(due.after));
+  return { afterMs };
+}
+
+/** The error of a due time that the topic does not allow. */
+export function outOfRange(option: string, value: string): OutboxError {
+  return new OutboxError('OUTBOX_DELAY_OUT_OF_RANGE', `The option "${option}" (${value}) is not between now and the longest delay of the topic.`, {
+    details: { option, value },
+  });
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { passCrashPoint } from '../core/crash-point.ts';
+import type { Lane } from '../core/lane.ts';
+import { type Claim, claim } from '../store/claim.ts';
+import { type Database, isConnectionFailure } from '../store/database.ts';
+import { markSuspect } from '../store/lease.ts';
+import { releaseHeld } from '../store/release-held.ts';
+import { settle } from '../store/settle.ts';
+import { pinPartitions, readPartitions } from '../store/topics.ts';
+import type { Hold } from '../transports/transport.ts';
+import { sitOutHold } from './hold.ts';
+import { LaneLease } from './lane-lease.ts';
+import { type Progress, planSettlement } from './plan-settlement.ts';
+import { publishBatch } from './publish-batch.ts';
+import type { Report } from './report.ts';
+import type { BatchLimits, RelayTimings } from './timings.ts';
+import type { TopicRoute } from './topic-route.ts';
+import type { Wake } from './wake.ts';
+
+/** `more`: call again at once. `quiet`: nothing was left for a while. */
+export type DrainAnswer = 'more' | 'quiet';
+
+export interface DrainInput {
+  readonly database: Database;
+  readonly lane: Lane;
+  readonly route: TopicRoute;
+  /** CloudEvents source: which installation speaks. */
+  readonly source: string;
+  readonly timings: RelayTimings;
+  readonly limits: BatchLimits;
+  readonly wake: Wake;
+  readonly report: Report;
+  /** Shutdown or cancel: settle what is on its way, free the lane, return. */
+  readonly signal: AbortSignal;
+  /** Called whenever the drain gets on, so that a watchdog can tell slow from stuck. */
+  readonly progress: () => void;
+}
+
+/** Retry of an acquire while another owner's lease is alive. */
+const acquireEveryMs = 250;
+
+/**
+ * Empties one lane in order, in batches, until it is quiet, its time is over, or the signal fires.
+ *
+ * Owns the lane by a lease and frees it in every return. Rejects only when the database cannot be reached or refuses
+ * a statement; what the broker does is written on the rows.
+ */
+export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
+  const lease = new LaneLease(input.database, input.lane, randomUUID());
+  const deadline = performance.now() + input.timings.runMs;
+  for (;;) {
+    const acquired = await lease.acquire();
+    if (acquired !== undefined) {
+      input.report({ type: 'lane-acquired', lapsed: acquired.lapsed, ...input.lane });
+      return new Drain(input, lease, deadline, acquired).run(acquired.lapsed);
+    }
+    if (input.signal.aborted || performance.now() > deadline) return 'more';
+    input.progress();
+    await delay(acquireEveryMs, undefined, { signal: input.signal }).catch(() => undefined);
+  }
+}
+
+class Drain {
+  readonly #input: DrainInput;
+  readonly #lease: LaneLease;
+  readonly #deadline: number;
+  readonly #stop: AbortSignal;
+  readonly #failedBlocks: boolean;
+  #at: Progress;
+  #suspect: string | null;
+  #mayHaveHeld = true;
+  #partitions: number | undefined;
+  #lastHoldEndedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(input: DrainInput, lease: LaneLease, deadline: number, at: Progress & { readonly suspect: string | null }) {
+    this.#input = input;
+    this.#lease = lease;
+    this.#deadline = deadline;
+    this.#stop = AbortSignal.any([input.signal, lease.lostSignal]);
+    this.#failedBlocks = input.route.rules.exhausted === 'hold-key';
+    this.#at = { cursor: at.cursor, snapshot: at.snapshot };
+    this.#suspect = at.suspect;
+  }
+
+  async run(lapsed: boolean): Promise<DrainAnswer> {
+    let quiet = false;
+    try {
+      quiet = await this.#untilQuiet(lapsed);
+      return quiet ? 'quiet' : 'more';
+    } finally {
+      await this.#lease.free(quiet);
+      const { lane, report } = this.#input;
+      report(this.#lease.lostSignal.aborted ? { type: 'lane-lost', ...lane } : { type: 'lane-freed', quiet, ...lane });
+    }
+  }
+
+  /** Claim, publish, settle in a loop. True: quiet; false: there may be more. */
+  async #untilQuiet(lapsed: boolean): Promise<boolean> {
+    const { timings, wake, progress } = this.#input;
+    let suspectMarked = !lapsed;
+    let quietAt = performance.now() + timings.lingerMs;
+    while (!this.#stop.aborted && performance.now() < this.#deadline) {
+      progress();
+      await this.#lease.renewIfOld();
+      const claimedAt = performance.now();
+      const claimed = await this.#claim();
+      if (!claimed.owned) this.#lease.lose();
+      else if (!suspectMarked) {
+        suspectMarked = await this.#markSuspect(claimed.snapshot);
+      } else if (claimed.messages.length > 0) {
+        await this.#deliver(claimed, claimedAt);
+        quietAt = performance.now() + timings.lingerMs;
+      } else if (performance.now() >= quietAt) return true;
+      else await wake.wait(Math.min(quietAt - performance.now(), timings.checkMs), this.#stop);
+    }
+    return false;
+  }
+
+  async #claim(): Promise<Claim> {
+    const { database, lane, limits } = this.#input;
+    if (this.#mayHaveHeld) this.#mayHaveHeld = (await releaseHeld(database, lane, this.#failedBlocks)).held;
+    return claim(database, lane, {
+      owner: this.#lease.owner,
+      ...this.#at,
+      limit: limits.messages,
+      bytes: limits.bytes,
+      failedBlocks: this.#failedBlocks,
+      suspect: this.#suspect,
+    });
+  }
+
+  /**
+   * The owner before us died: what it could see it may have published. That is everything in the snapshot of our
+   * first claim, and it is remembered in the lane, because we may die as well before it is settled.
+   */
+  async #markSuspect(snapshot: string): Promise<boolean> {
+    const { database, lane } = this.#input;
+    const marked = await markSuspect(database, lane, this.#lease.owner, snapshot);
+    if (marked) this.#suspect = snapshot;
+    else this.#lease.lose();
+    return marked;
+  }
+
+  async #deliver(claimed: Claim, claimedAt: number): Promise<void> {
+    const { route, source } = this.#input;
+    const partitions = await this.#pinnedPartitions();
+    if (typeof partitions !== 'number') return this.#hold(partitions);
+    if (this.#lease.staleSince(claimedAt)) return;
+    const { outcomes, hold } = await this.#lease.during(() => publishBatch(route, source, partitions, claimed, this.#stop));
+    await this.#settle(claimed, outcomes);
+    if (hold !== undefined) await this.#hold(hold);
+  }
+
+  /** The number of partitions by which keys are placed, or the hold when the broker cannot tell it yet. */
+  async #pinnedPartitions(): Promise<number | Hold> {
+    if (this.#partitions !== undefined) return this.#partitions;
+    const { database, route } = this.#input;
+    if (route.transport.partitionCount === undefined) return (this.#partitions = 1);
+    const pinned = await readPartitions(database, route.name);
+    if (pinned !== null) return (this.#partitions = pinned);
+    try {
+      const seen = await route.transport.partitionCount(route.rules.address);
+      return (this.#partitions = await pinPartitions(database, route.name, seen));
+    } catch (error) {
+      return { scope: 'topic', reason: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async #settle(claimed: Claim, outcomes: Parameters<typeof planSettlement>[0]['outcomes']): Promise<void> {
+    const { lane, route, report } = this.#input;
+    const settlement = planSettlement({
+      owner: this.#lease.owner,
+      batchId: randomUUID(),
+      progress: this.#at,
+      claim: claimed,
+      outcomes,
+      rules: route.rules,
+    });
+    if (settlement === undefined) return;
+    const startedAt = performance.now();
+    if (!(await this.#settlePatiently(settlement, startedAt))) return this.#lease.lose();
+    this.#lease.prolonged(startedAt);
+    this.#at = settlement;
+    this.#mayHaveHeld ||= settlement.changes.some((change) => change.to === 'held' || change.to === 'failed');
+    passCrashPoint('relay:settled');
+    report({ type: 'batch-settled', acknowledged: settlement.batch?.count ?? 0, exceptions: settlement.changes.length, ...lane });
+  }
+
+  /** A settle that is lost costs a batch of duplicates, so a short interruption of the database is sat out. */
+  async #settlePatiently(settlement: Parameters<typeof settle>[2], startedAt: number): Promise<boolean> {
+    for (;;) {
+      try {
+        return await settle(this.#input.database, this.#input.lane, settlement);
+      } catch (error) {
+        this.#input.report({ type: 'failed', what: 'settle', error });
+        if (!isConnectionFailure(error) || this.#lease.staleSince(startedAt)) throw error;
+        await delay(100);
+      }
+    }
+  }
+
+  async #hold(hold: Hold): Promise<void> {
+    const { timings } = this.#input;
+    const again = performance.now() - this.#lastHoldEndedAt < 2 * timings.probeMs;
+    await sitOutHold(this.#input, this.#lease, hold, { firstProbeMs: again ? timings.probeMs : 0, deadline: this.#deadline, stop: this.#stop });
+    this.#lastHoldEndedAt = performance.now();
+  }
+}

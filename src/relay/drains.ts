@@ -1,0 +1,41 @@
+import { type Lane, laneName } from '../core/lane.ts';
+import { type DrainAnswer, type DrainInput, drainLane } from './drain.ts';
+import { Wake } from './wake.ts';
+
+interface Running {
+  readonly abort: AbortController;
+  readonly wake: Wake;
+  readonly done: Promise<unknown>;
+}
+
+/** The drains of this process: one per lane. */
+export class Drains {
+  readonly #running = new Map<string, Running>();
+
+  /** Drains a lane. A drain of the same lane that still runs here is ended, and awaited, first. */
+  async run(lane: Lane, input: Omit<DrainInput, 'lane' | 'wake'>): Promise<DrainAnswer> {
+    const name = laneName(lane);
+    const before = this.#running.get(name);
+    const abort = new AbortController();
+    const wake = new Wake();
+    const answer = (async () => {
+      before?.abort.abort();
+      await before?.done;
+      return drainLane({ ...input, lane, wake, signal: AbortSignal.any([input.signal, abort.signal]) });
+    })();
+    const running: Running = { abort, wake, done: answer.catch(() => undefined) };
+    this.#running.set(name, running);
+    try {
+      return await answer;
+    } finally {
+      if (this.#running.get(name) === running) this.#running.delete(name);
+    }
+  }
+
+  /** Wakes the drain of a lane. False: no drain of this lane runs here. */
+  wake(lane: Lane): boolean {
+    const running = this.#running.get(laneName(lane));
+    running?.wake.ring();
+    return running !== undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { writeHold } from '../store/lease.ts';
+import type { Hold } from '../transports/transport.ts';
+import type { DrainInput } from './drain.ts';
+import type { LaneLease } from './lane-lease.ts';
+
+interface HoldLimits {
+  /** Before the first probe; 0 for a hold that may be over already. */
+  readonly firstProbeMs: number;
+  readonly deadline: number;
+  readonly stop: AbortSignal;
+}
+
+/**
+ * Keeps the lane and probes its address until it answers, the run is over, or the drain is to stop. No attempt is
+ * spent meanwhile, and the lane's row says why it waits.
+ */
+export async function sitOutHold(
+  { database, lane, route, timings, report, progress }: DrainInput,
+  lease: LaneLease,
+  hold: Hold,
+  { firstProbeMs, deadline, stop }: HoldLimits,
+): Promise<void> {
+  const beganAt = performance.now();
+  await writeHold(database, lane, lease.owner, { ...hold, since: new Date().toISOString() });
+  report({ type: 'hold-began', hold, ...lane });
+  let waitMs = firstProbeMs;
+  while (!stop.aborted && performance.now() < deadline) {
+    await delay(waitMs, undefined, { signal: stop }).catch(() => undefined);
+    progress();
+    await lease.renewIfOld();
+    if (!stop.aborted && (await reachable())) {
+      await writeHold(database, lane, lease.owner, undefined);
+      report({ type: 'hold-ended', heldMs: performance.now() - beganAt, ...lane });
+      return;
+    }
+    waitMs = timings.probeMs;
+  }
+
+  async function reachable(): Promise<boolean> {
+    return lease.during(() =>
+      route.transport.probe(route.rules.address).then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+}

@@ -1,0 +1,111 @@
+import type { TopicRules } from '../core/topic.ts';
+import type { Claim, ClaimedMessage } from '../store/claim.ts';
+import type { MessageChange, PartitionRanges, Settlement } from '../store/settle.ts';
+import type { Outcome } from '../transports/transport.ts';
+
+/** How far a lane is. */
+export interface Progress {
+  readonly cursor: string;
+  readonly snapshot: string | null;
+}
+
+export interface PlanInput {
+  readonly owner: string;
+  readonly batchId: string;
+  readonly progress: Progress;
+  readonly claim: Claim;
+  /** Of every message that was handed to the transport, by id; blocked ones were not. */
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly rules: Pick<TopicRules, 'retryMs'>;
+}
+
+/**
+ * What a published batch makes of its lane and rows; `undefined` when there is nothing to write.
+ *
+ * The cursor never moves back. A truncated batch that ends at or below it has left late rows unread: cursor and
+ * snapshot stay, so that the next claim reads those, and what was acknowledged says so on its row.
+ */
+export function planSettlement(input: PlanInput): Settlement | undefined {
+  const { claim, progress, owner, batchId, outcomes, rules } = input;
+  const last = claim.messages.at(-1);
+  if (last === undefined) return undefined;
+  const untouched = nothingLeft(claim.messages, outcomes);
+  const stays = untouched || (claim.truncated && BigInt(last.position) <= BigInt(progress.cursor));
+  const changes = claim.messages
+    .map((message) => changeOf(message, outcomes.get(message.id), rules.retryMs, stays))
+    .filter((change) => change !== undefined)
+    // What stays before the cursor is read again as it is; only what may be on the wire has to be marked.
+    .filter((change) => !untouched || (change.to === 'ready' && change.maybePublished === true));
+  if (untouched && changes.length === 0) return undefined;
+  const batch = batchOf(batchId, claim.messages, outcomes);
+  return {
+    owner,
+    cursor: stays ? progress.cursor : greater(progress.cursor, last.position),
+    snapshot: stays ? progress.snapshot : claim.snapshot,
+    changes,
+    ...(batch !== undefined && { batch }),
+  };
+}
+
+/** True when a hold kept the whole batch back. A batch of blocked messages alone is done: they become held. */
+function nothingLeft(messages: readonly ClaimedMessage[], outcomes: ReadonlyMap<string, Outcome>): boolean {
+  const isHeld = (message: ClaimedMessage): boolean => outcomes.get(message.id)?.kind === 'held';
+  return messages.some(isHeld) && messages.every((message) => message.blocked || isHeld(message));
+}
+
+function changeOf(
+  message: ClaimedMessage,
+  outcome: Outcome | undefined,
+  retryMs: readonly number[],
+  storePublished: boolean,
+): MessageChange | undefined {
+  const { id, suspect } = message;
+  if (message.blocked || outcome === undefined) return { id, to: 'held', maybePublished: suspect };
+  switch (outcome.kind) {
+    case 'acknowledged': {
+      const { partition, offset } = outcome;
+      if (message.ownWorkflow) return { id, to: 'published', attempt: 'acknowledged', partition, offset };
+      return storePublished ? { id, to: 'published', partition, offset } : undefined;
+    }
+    case 'rejected':
+    case 'ambiguous': {
+      const failure = { id, attempt: outcome.kind, error: outcome.error, maybePublished: suspect || outcome.kind === 'ambiguous' };
+      const retryInMs = retryMs[message.attempts];
+      return retryInMs === undefined ? { ...failure, to: 'failed' } : { ...failure, to: 'retrying', retryInMs };
+    }
+    case 'permanent':
+      return { id, to: 'failed', attempt: 'permanent', error: outcome.error, maybePublished: suspect };
+    case 'skipped':
+      return { id, to: 'held', maybePublished: suspect };
+    case 'held':
+      return { id, to: 'ready', maybePublished: suspect || outcome.onWire };
+  }
+}
+
+function batchOf(id: string, messages: readonly ClaimedMessage[], outcomes: ReadonlyMap<string, Outcome>): Settlement['batch'] {
+  const partitions: Record<string, { first: string; count: number }> = {};
+  let count = 0;
+  let first: string | undefined;
+  let last = '';
+  for (const message of messages) {
+    const outcome = outcomes.get(message.id);
+    if (outcome?.kind !== 'acknowledged') continue;
+    count += 1;
+    first ??= message.position;
+    last = message.position;
+    countOffset(partitions, outcome.partition, outcome.offset);
+  }
+  if (first === undefined) return undefined;
+  return { id, firstPosition: first, lastPosition: last, count, partitions: partitions satisfies PartitionRanges };
+}
+
+function countOffset(partitions: Record<string, { first: string; count: number }>, partition: number | null, offset: string | null): void {
+  if (partition === null || offset === null) return;
+  const range = partitions[partition];
+  if (range === undefined) partitions[partition] = { first: offset, count: 1 };
+  else range.count += 1;
+}
+
+function greater(a: string, b: string): string {
+  return BigInt(a) >= BigInt(b) ? a : b;
+}

@@ -1,0 +1,53 @@
+import { passCrashPoint } from '../core/crash-point.ts';
+import type { Claim, ClaimedMessage } from '../store/claim.ts';
+import type { Hold, Outcome, PublishResult } from '../transports/transport.ts';
+import { outgoing } from './outgoing.ts';
+import type { TopicRoute } from './topic-route.ts';
+
+export interface Published {
+  /** By message id, for all that were handed to the transport. */
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly hold: Hold | undefined;
+}
+
+/** Sends what a claim allows to be sent. Never throws for what the broker does. */
+export async function publishBatch(
+  route: TopicRoute,
+  source: string,
+  partitions: number,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<Published> {
+  const sendable = claim.messages.filter((message) => !message.blocked);
+  passCrashPoint('relay:claimed');
+  if (sendable.length === 0) return { outcomes: new Map(), hold: undefined };
+  const result = await publish(route, source, partitions, sendable, signal);
+  passCrashPoint('relay:acknowledged');
+  const outcomes = new Map<string, Outcome>();
+  for (const [index, message] of sendable.entries()) {
+    // A transport that answers too little has broken its contract; nobody knows what it sent.
+    outcomes.set(message.id, result.outcomes[index] ?? { kind: 'ambiguous', error: 'The transport gave no answer for this message.' });
+  }
+  return { outcomes, hold: result.hold };
+}
+
+async function publish(
+  route: TopicRoute,
+  source: string,
+  partitions: number,
+  messages: readonly ClaimedMessage[],
+  signal: AbortSignal,
+): Promise<PublishResult> {
+  try {
+    return await route.transport.publish({
+      address: route.rules.address,
+      partitions,
+      messages: messages.map((message) => outgoing(route.name, source, message)),
+      signal,
+    });
+  } catch (error) {
+    // Transports answer instead of throwing. One that throws may have sent anything: hold, and say so.
+    const reason = error instanceof Error ? error.message : String(error);
+    return { outcomes: messages.map(() => ({ kind: 'held', onWire: true })), hold: { scope: 'topic', reason } };
+  }
+}

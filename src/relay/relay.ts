@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Lane } from '../core/lane.ts';
+import { cancelAudited } from '../store/cancel-audited.ts';
+import type { Database } from '../store/database.ts';
+import { nudgeChannel } from '../store/nudge.ts';
+import { readOutcome, type ReleaseAnswer, releaseMessage } from '../store/release.ts';
+import type { DrainAnswer } from './drain.ts';
+import { Drains } from './drains.ts';
+import type { WorkflowStarter } from './ports.ts';
+import type { Report } from './report.ts';
+import { Starter } from './starter.ts';
+import type { BatchLimits, RelayTimings } from './timings.ts';
+import type { TopicRoute } from './topic-route.ts';
+import { Watcher } from './watcher.ts';
+
+export interface RelayInput {
+  readonly database: Database;
+  /** UUID of the installation. */
+  readonly installation: string;
+  readonly routes: readonly TopicRoute[];
+  readonly workflows: WorkflowStarter;
+  readonly timings: RelayTimings;
+  readonly limits: BatchLimits;
+  readonly report: Report;
+}
+
+/** How long a release waits for the outcome, and how often it asks. */
+const outcomeWithinMs = 1_000;
+const outcomeEveryMs = 25;
+
+/** Delivery of one process, without a workflow engine: that comes in by the port and calls back. */
+export class Relay {
+  readonly #input: RelayInput;
+  readonly #routes: ReadonlyMap<string, TopicRoute>;
+  readonly #drains = new Drains();
+  readonly #starter: Starter;
+  readonly #watcher: Watcher;
+  #nudges: { stop(): Promise<void> } | undefined;
+
+  constructor(input: RelayInput) {
+    const { database, workflows, report, routes, timings } = input;
+    this.#input = input;
+    this.#routes = new Map(routes.map((route) => [route.name, route]));
+    this.#starter = new Starter(database, workflows, report);
+    this.#watcher = new Watcher({
+      database,
+      drains: this.#drains,
+      starter: this.#starter,
+      punctualTopics: routes.filter((route) => route.rules.waits === 'lane').map((route) => route.name),
+      timings,
+      report,
+    });
+  }
+
+  /** Begins to watch the outbox and to start workflows. */
+  async start(): Promise<void> {
+    this.#nudges = await this.#input.database.listen(nudgeChannel, () => this.#watcher.nudge());
+    this.#watcher.start();
+  }
+
+  /** Ends watching and starting. Drains end by the signals of their callers. */
+  async stop(): Promise<void> {
+    await this.#nudges?.stop();
+    await this.#watcher.stop();
+    await this.#starter.stop();
+  }
+
+  knows(topic: string): boolean {
+    return this.#routes.has(topic);
+  }
+
+  /** Drains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
+  async drain(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
+    const route = this.#routes.get(lane.topic);
+    if (route === undefined) throw new Error(`This relay does not know the topic "${lane.topic}".`);
+    const { database, installation, timings, limits, report } = this.#input;
+    return this.#drains.run(lane, { database, route, source: `/outbox/${installation}`, timings, limits, report, signal, progress });
+  }
+
+  /** Makes a due message ready, wakes its lane, and waits a moment for the outcome. */
+  async release(id: string): Promise<ReleaseAnswer> {
+    const { database } = this.#input;
+    let answer = await releaseMessage(database, id);
+    if (answer.kind === 'ready') this.#watcher.nudge();
+    const until = performance.now() + outcomeWithinMs;
+    while (answer.kind === 'ready' && performance.now() < until) {
+      await delay(outcomeEveryMs);
+      answer = await readOutcome(database, id);
+    }
+    return answer;
+  }
+
+  /** Cancels a message on behalf of somebody, with an audit entry. */
+  cancel(id: string, actor: string): Promise<'canceled' | 'too-late' | 'unknown'> {
+    return cancelAudited(this.#input.database, id, actor);
+  }
+}

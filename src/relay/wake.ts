@@ -1,0 +1,29 @@
+/** Somebody to be woken: any number of wakes before a wait end that wait at once. */
+export class Wake {
+  #pending = false;
+  #resolve: (() => void) | undefined;
+
+  /** Ends the current wait, or the next one. */
+  ring(): void {
+    this.#pending = true;
+    this.#resolve?.();
+  }
+
+  /** Resolves when rung, after `timeoutMs`, or when the signal fires. */
+  async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (!this.#pending && !signal.aborted && timeoutMs > 0) {
+      await new Promise<void>((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', end);
+          this.#resolve = undefined;
+          resolve();
+        };
+        const timer = setTimeout(end, timeoutMs);
+        signal.addEventListener('abort', end, { once: true });
+        this.#resolve = end;
+      });
+    }
+    this.#pending = false;
+  }
+}

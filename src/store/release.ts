@@ -1,0 +1,82 @@
+import type { State } from '../core/transitions.ts';
+import type { Sql } from './database.ts';
+
+/** How late a message may be before the sweep takes it out of its workflow's hands. */
+export const graceMs = 200;
+
+/** What a release found, as the message's workflow needs it. */
+export type ReleaseAnswer =
+  | { readonly kind: 'waiting'; readonly dueInMs: number }
+  /** Due, but another transaction holds the row. */
+  | { readonly kind: 'locked' }
+  /** Ready or held: its lane delivers it. */
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly state: State; readonly partition: number | null; readonly offset: string | null }
+  | { readonly kind: 'unknown' };
+
+interface OutcomeRow {
+  readonly state: State;
+  readonly dueInMs: number | null;
+  readonly partition: number | null;
+  readonly offset: string | null;
+}
+
+/** Makes one due message ready, and tells how it stands. */
+export async function releaseMessage(sql: Sql, id: string): Promise<ReleaseAnswer> {
+  await sql.query(
+    `update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock(),
+       position = case when m.state = 'waiting' then nextval('outbox.message_position') else m.position end
+     where m.id = (select id from outbox.message
+         where id = $1 and state in ('waiting', 'retrying') and due_at <= outbox.clock() for update skip locked)
+       and m.state in ('waiting', 'retrying') and m.due_at <= outbox.clock()`,
+    [id],
+  );
+  return readOutcome(sql, id);
+}
+
+/** Tells how a message stands, without changing it. */
+export async function readOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> {
+  const [row] = await sql.query<OutcomeRow>(
+    `select state::text, ceil(extract(epoch from due_at - outbox.clock()) * 1000)::float8 as "dueInMs", partition, "offset"
+     from outbox.message_view where id = $1`,
+    [id],
+  );
+  if (row === undefined) return { kind: 'unknown' };
+  switch (row.state) {
+    case 'waiting':
+    case 'retrying':
+      return row.dueInMs !== null && row.dueInMs > 0 ? { kind: 'waiting', dueInMs: row.dueInMs } : { kind: 'locked' };
+    case 'ready':
+    case 'held':
+      return { kind: 'ready' };
+    default:
+      return { kind: 'done', state: row.state, partition: row.partition, offset: row.offset };
+  }
+}
+
+/**
+ * Makes overdue messages ready, the longest overdue first: those of `punctualTopics` as soon as they are due, others
+ * once their workflow is {@link graceMs} late. Rows that a transaction has locked wait for the next sweep.
+ *
+ * @returns how many were released; `limit` means there may be more.
+ */
+export async function sweep(sql: Sql, punctualTopics: readonly string[], limit: number): Promise<number> {
+  const [row] = await sql.query<{ released: number }>(
+    `with due as materialized (
+       select m.id, m.position, m.due_at, m.state from outbox.message m
+       where m.state in ('waiting', 'retrying') and m.due_at <= outbox.clock()
+         and (m.due_at <= outbox.clock() - $3 * interval '1 ms' or m.topic = any($1))
+       order by m.due_at, m.position limit $2 for update skip locked
+     ), placed as materialized (
+       select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
+       from (select * from due order by due_at, position) d
+     ), released as (
+       update outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
+       from placed p where m.id = p.id and m.state in ('waiting', 'retrying')
+       returning 1
+     )
+     select count(*)::integer as released from released`,
+    [[...punctualTopics], limit, graceMs],
+  );
+  return row?.released ?? 0;
+}

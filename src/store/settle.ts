@@ -1,0 +1,133 @@
+import type { Lane } from '../core/lane.ts';
+import { leaseMs } from './lease.ts';
+import type { Database, Sql } from './database.ts';
+
+/** What a settle writes on one row; rows without a change are published by being passed. */
+export interface MessageChange {
+  readonly id: string;
+  /**
+   * - `published`: the row says so itself, because the cursor cannot, or because its workflow reports it.
+   * - `ready`: put back, to be claimed again.
+   */
+  readonly to: 'published' | 'retrying' | 'failed' | 'held' | 'ready';
+  /** Counts as an attempt, written to `outbox.attempt` with this outcome. */
+  readonly attempt?: 'acknowledged' | 'rejected' | 'ambiguous' | 'permanent';
+  readonly error?: string;
+  /** Delay until the next try, for `retrying`. */
+  readonly retryInMs?: number;
+  /** The broker may hold it: it can no longer be canceled. */
+  readonly maybePublished?: boolean;
+  readonly partition?: number | null;
+  readonly offset?: string | null;
+}
+
+/** First offset and number of messages, by partition. */
+export type PartitionRanges = Readonly<Record<string, { readonly first: string; readonly count: number }>>;
+
+export interface Settlement {
+  readonly owner: string;
+  /** The new cursor and the snapshot that belongs to it. Never below the old cursor. */
+  readonly cursor: string;
+  readonly snapshot: string | null;
+  readonly changes: readonly MessageChange[];
+  /** What was acknowledged; absent when nothing was. */
+  readonly batch?: {
+    /** UUID; a settle that is repeated with it writes the batch once. */
+    readonly id: string;
+    readonly firstPosition: string;
+    readonly lastPosition: string;
+    readonly count: number;
+    readonly partitions: PartitionRanges;
+  };
+}
+
+/**
+ * Moves the cursor of the lane past a batch and writes its exceptions, all or nothing.
+ *
+ * May be repeated when its answer was lost.
+ *
+ * @returns `false` when the lane belongs to somebody else: nothing is written.
+ */
+export async function settle(database: Database, lane: Lane, settlement: Settlement): Promise<boolean> {
+  if (settlement.changes.length === 0) return moveCursor(database, lane, settlement);
+  return database.transaction(async (sql) => {
+    // The lane first: its row lock keeps a new owner from claiming what is being settled here.
+    const owned = await moveCursor(sql, lane, settlement);
+    if (owned) await applyChanges(sql, settlement.changes);
+    return owned;
+  });
+}
+
+async function moveCursor(sql: Sql, { topic, lane }: Lane, settlement: Settlement): Promise<boolean> {
+  const { batch, owner, cursor, snapshot } = settlement;
+  const rows = await sql.query(
+    `with moved as (
+       update outbox.lane set cursor = $4, snapshot = $5::pg_snapshot, alive_until = clock_timestamp() + $6 * interval '1 ms'
+       where topic = $1 and n = $2 and owner = $3 returning 1
+     ), logged as (
+       insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
+       select $11::uuid, $1, $2, $7, $8, $9, outbox.clock(), $10::jsonb from moved where $11::uuid is not null
+       on conflict do nothing
+     )
+     select 1 from moved`,
+    [
+      topic,
+      lane,
+      owner,
+      cursor,
+      snapshot,
+      leaseMs,
+      batch?.firstPosition ?? null,
+      batch?.lastPosition ?? null,
+      batch?.count ?? null,
+      JSON.stringify(batch?.partitions ?? {}),
+      batch?.id ?? null,
+    ],
+  );
+  return rows.length > 0;
+}
+
+/** Every change is a compare-and-set on `ready`: what became something else meanwhile stays what it is. */
+async function applyChanges(sql: Sql, changes: readonly MessageChange[]): Promise<void> {
+  await sql.query(
+    `with changed as (
+       update outbox.message m set
+         state = c.state,
+         -- Renewed where somebody is to notice: the next claim what is put back, the starter what retries.
+         xid = case when c.state in ('ready', 'retrying') then pg_current_xact_id() else m.xid end,
+         attempts = m.attempts + (coalesce(c.attempt, 'acknowledged') <> 'acknowledged')::integer,
+         sends = m.sends + (c.attempt is not null)::integer,
+         last_error = coalesce(c.error, m.last_error),
+         maybe_published = m.maybe_published or c.maybe_published,
+         due_at = case when c.state = 'retrying' then outbox.clock() + c.retry_in_ms * interval '1 ms' else m.due_at end,
+         workflow_id = case when c.state = 'retrying' and t.waits = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
+         workflow_due_at = case when c.state = 'retrying' and t.waits = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
+           else m.workflow_due_at end,
+         partition = c.partition, "offset" = c."offset",
+         published_at = case when c.state = 'published' then outbox.clock() end,
+         updated_at = outbox.clock()
+       from unnest($1::uuid[], $2::outbox.state[], $3::text[], $4::text[], $5::float8[], $6::boolean[], $7::integer[], $8::bigint[])
+           as c(id, state, attempt, error, retry_in_ms, maybe_published, partition, "offset"),
+         outbox.topic t
+       where m.id = c.id and m.state = 'ready' and t.name = m.topic
+       returning m.id, c.attempt, c.error, c.partition, c."offset"
+     )
+     insert into outbox.attempt (message_id, at, outcome, error, partition, "offset")
+     select id, outbox.clock(), attempt, error, partition, "offset" from changed where attempt is not null`,
+    [
+      changes.map((change) => change.id),
+      changes.map((change) => change.to),
+      changes.map((change) => change.attempt ?? null),
+      changes.map((change) => storable(change.error)),
+      changes.map((change) => change.retryInMs ?? null),
+      changes.map((change) => change.maybePublished ?? false),
+      changes.map((change) => change.partition ?? null),
+      changes.map((change) => change.offset ?? null),
+    ],
+  );
+}
+
+/** Texts of others may hold NUL, which PostgreSQL refuses, and a refused settle would publish its batch again. */
+function storable(error: string | undefined): string | null {
+  return error === undefined ? null : error.replaceAll('\u0000', '').slice(0, 2_000);
+}

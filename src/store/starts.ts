@@ -1,0 +1,88 @@
+import type { Lane } from '../core/lane.ts';
+import type { Sql } from './database.ts';
+
+/** A lane that is to be started now. */
+export interface LaneStart extends Lane {
+  readonly workflowId: string;
+  /** True when starts did not help for a minute: the running workflow is to be replaced. */
+  readonly replace: boolean;
+}
+
+/** How long starts may go without a claim before the lane's workflow is taken for stuck. */
+export const stuckAfterMs = 60_000;
+
+/**
+ * Lanes with work and without a live lease, each at most once a second over all starters, and marks them as asked for.
+ *
+ * Work is a row that a claim would return, or a held row whose key is free. Paused topics have none.
+ */
+export async function wantedLanes(sql: Sql): Promise<readonly LaneStart[]> {
+  return sql.query<LaneStart>(
+    `with wanted as materialized (
+       select l.topic, l.n, l.wanted_since < clock_timestamp() - $1 * interval '1 ms' as replace
+       from outbox.lane l join outbox.topic t on t.name = l.topic
+       where not t.paused
+         and (l.owner is null or l.alive_until < clock_timestamp())
+         and (l.started_at is null or l.started_at < clock_timestamp() - interval '1 second')
+         and (
+           (select m.id from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
+              and m.position > l.cursor order by m.position limit 1) is not null
+           or exists (select from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
+              and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmax(l.snapshot))
+           or exists (select from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
+              and m.position + 0 <= l.cursor and m.xid = any(array(select pg_snapshot_xip(l.snapshot))))
+           or exists (select from outbox.message h where h.topic = l.topic and h.lane = l.n and h.state = 'held'
+              and not exists (select from outbox.message r where r.topic = l.topic and r.lane = l.n and r.key = h.key
+                and r.state in ('retrying', 'failed') and (r.state <> 'failed' or t.exhausted = 'hold-key') and r.position < h.position))
+         )
+       for update of l skip locked
+     )
+     update outbox.lane l
+     set started_at = clock_timestamp(),
+       wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
+     from wanted w where l.topic = w.topic and l.n = w.n
+     returning l.topic, l.n as lane, outbox.lane_workflow_id(l.topic, l.n) as "workflowId", coalesce(w.replace, false) as replace`,
+    [stuckAfterMs],
+  );
+}
+
+/** A message whose own workflow is to be started, or told another time. */
+export interface MessageStart {
+  readonly id: string;
+  readonly workflowId: string;
+  readonly topic: string;
+  readonly key: string | null;
+  readonly ref: string | null;
+  /** ISO time with microseconds; identifies what the workflow is told. */
+  readonly dueAt: string;
+  readonly dueInMs: number;
+  /** True when the workflow sleeps until a later time than this. */
+  readonly replace: boolean;
+  /** False when the topic hides keys and refs from the Temporal UI. */
+  readonly visible: boolean;
+}
+
+/** Waiting and retrying messages inside their topic's horizon whose workflow was not told their due time. */
+export async function untoldMessages(sql: Sql, limit: number): Promise<readonly MessageStart[]> {
+  return sql.query<MessageStart>(
+    `select m.id, m.workflow_id as "workflowId", m.topic, m.key, m.ref, m.due_at::text as "dueAt",
+       greatest(0, ceil(extract(epoch from m.due_at - outbox.clock()) * 1000))::float8 as "dueInMs",
+       coalesce(m.due_at < m.workflow_due_at, false) as replace, coalesce(t.visible, true) as visible
+     from outbox.message m left join outbox.topic t on t.name = m.topic
+     where m.state in ('waiting', 'retrying') and m.workflow_due_at is distinct from m.due_at
+       and m.due_at < outbox.clock() + (select greatest(max(horizon), interval '24 hours') from outbox.topic)
+       and m.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours')
+     order by m.due_at limit $1`,
+    [limit],
+  );
+}
+
+/** Remembers what workflows were told. A message that changed meanwhile is told again. */
+export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' | 'dueAt'>[]): Promise<void> {
+  await sql.query(
+    `update outbox.message m set workflow_due_at = t.due_at
+     from unnest($1::uuid[], $2::timestamptz[]) as t(id, due_at)
+     where m.id = t.id and m.due_at = t.due_at and m.state in ('waiting', 'retrying')`,
+    [told.map((start) => start.id), told.map((start) => start.dueAt)],
+  );
+}

@@ -1,0 +1,66 @@
+import type { Lane } from '../core/lane.ts';
+import type { Sql } from './database.ts';
+
+/** The policy of a topic as the database holds it. */
+export interface TopicPolicy {
+  readonly name: string;
+  readonly transport: string;
+  readonly address: string;
+  readonly lanes: number;
+  readonly waits: 'workflow' | 'lane';
+  readonly exhausted: 'release-key' | 'hold-key';
+  readonly retryMs: readonly number[];
+  readonly horizonMs: number;
+  readonly visible: boolean;
+  readonly payloadLimitBytes: number;
+  readonly delayLimitMs: number;
+}
+
+/**
+ * Writes the policies and makes the lanes. The number of lanes and of partitions of a known topic stay as they are:
+ * changing them moves keys, and is an operation of its own.
+ */
+export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): Promise<void> {
+  await sql.query(
+    `with policy as (
+       select * from jsonb_to_recordset($1::jsonb) as p(name text, transport text, address text, lanes integer, waits text,
+         exhausted text, "retryMs" bigint[], "horizonMs" float8, visible boolean, "payloadLimitBytes" integer, "delayLimitMs" float8)
+     ), stored as (
+       insert into outbox.topic as t (name, transport, address, lanes, waits, exhausted, retry_ms, horizon, visible,
+         payload_limit_bytes, delay_limit)
+       select name, transport, address, lanes, waits, exhausted, "retryMs", "horizonMs" * interval '1 ms', visible,
+         "payloadLimitBytes", "delayLimitMs" * interval '1 ms'
+       from policy order by name
+       on conflict (name) do update set transport = excluded.transport, address = excluded.address, waits = excluded.waits,
+         exhausted = excluded.exhausted, retry_ms = excluded.retry_ms, horizon = excluded.horizon, visible = excluded.visible,
+         payload_limit_bytes = excluded.payload_limit_bytes, delay_limit = excluded.delay_limit, updated_at = now()
+       where (t.transport, t.address, t.waits, t.exhausted, t.retry_ms, t.horizon, t.visible, t.payload_limit_bytes, t.delay_limit)
+         is distinct from (excluded.transport, excluded.address, excluded.waits, excluded.exhausted, excluded.retry_ms,
+           excluded.horizon, excluded.visible, excluded.payload_limit_bytes, excluded.delay_limit)
+       returning t.name, t.lanes
+     )
+     insert into outbox.lane (topic, n)
+     select p.name, lane from policy p
+       left join stored s on s.name = p.name left join outbox.topic known on known.name = p.name,
+       generate_series(0, coalesce(s.lanes, known.lanes, p.lanes) - 1) lane
+     on conflict do nothing`,
+    [JSON.stringify(policies)],
+  );
+}
+
+/** The pinned number of partitions of a topic's address, null before the broker was first seen. */
+export async function readPartitions(sql: Sql, topic: string): Promise<number | null> {
+  const [row] = await sql.query<{ partitions: number | null }>(`select partitions from outbox.topic where name = $1`, [topic]);
+  return row?.partitions ?? null;
+}
+
+/** Pins the number of partitions at first sight, and answers the pinned number: the first relay decides. */
+export async function pinPartitions(sql: Sql, topic: string, partitions: number): Promise<number> {
+  await sql.query(`update outbox.topic set partitions = $2 where name = $1 and partitions is null`, [topic, partitions]);
+  return (await readPartitions(sql, topic)) ?? partitions;
+}
+
+/** All lanes of the named topics. */
+export async function readLanes(sql: Sql, topics: readonly string[]): Promise<readonly Lane[]> {
+  return sql.query<Lane>(`select topic, n as lane from outbox.lane where topic = any($1) order by topic, n`, [[...topics]]);
+}

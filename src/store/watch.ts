@@ -1,0 +1,47 @@
+import type { Sql } from './database.ts';
+
+/** What changed in one lane since the last look. */
+export interface LaneNews {
+  readonly topic: string;
+  readonly lane: number;
+  /** Something became ready, or was canceled and may have freed its key. */
+  readonly ready: boolean;
+  /** Something waits or retries, and may need a workflow of its own. */
+  readonly waiting: boolean;
+}
+
+export interface Look {
+  /** To be handed to the next look. */
+  readonly snapshot: string;
+  readonly news: readonly LaneNews[];
+  /** Until the next message of a punctual topic is due, 0 or less when one is; null: none waits. */
+  readonly nextDueInMs: number | null;
+}
+
+type LookRow = Omit<Look, 'news'> & { readonly [Field in keyof LaneNews]: LaneNews[Field] | null };
+
+/**
+ * One look at all lanes: which rows became visible since the last look. What was committed before the first look is
+ * not news.
+ */
+export async function look(sql: Sql, lastSnapshot: string | null): Promise<Look> {
+  const rows = await sql.query<LookRow>(
+    `select pg_current_snapshot()::text as snapshot,
+       (select ceil(extract(epoch from min(due_at) - outbox.clock()) * 1000)::float8 from outbox.message
+        where state in ('waiting', 'retrying')) as "nextDueInMs",
+       x.*
+     from (select 1) one left join (
+       select n.topic, n.lane, bool_or(n.state in ('ready', 'canceled')) as ready, bool_or(n.state in ('waiting', 'retrying')) as waiting
+       from (
+         select topic, lane, state from outbox.message where xid >= pg_snapshot_xmax($1::pg_snapshot)
+         union all
+         select topic, lane, state from outbox.message where xid = any(array(select pg_snapshot_xip($1::pg_snapshot)))
+       ) n group by n.topic, n.lane
+     ) x on true`,
+    [lastSnapshot],
+  );
+  const [first] = rows;
+  if (first === undefined) throw new Error('A look answers at least one row.');
+  const news = first.topic === null ? [] : (rows as unknown as readonly LaneNews[]);
+  return { snapshot: first.snapshot, nextDueInMs: first.nextDueInMs, news };
+}

@@ -1,0 +1,8 @@
+/** Lanes have slots of their own, so that a busy lane never keeps a release waiting. */
+export function laneTaskQueue(installation: string): string {
+  return `${installation}/lanes`;
+}
+
+export function messageTaskQueue(installation: string): string {
+  return `${installation}/messages`;
+}

@@ -1,0 +1,37 @@
+import type { Client } from '@temporalio/client';
+import type { deliverLane, deliverMessage } from '../../workflows/index.ts';
+import type { WorkflowStarter } from '../relay/ports.ts';
+import { type Searchable, searchAttributePairs } from './search-attributes.ts';
+import { laneTaskQueue, messageTaskQueue } from './task-queues.ts';
+
+/** Starts workflows by id, so that any number of relays may start the same one. */
+export function createWorkflowStarter(client: Client, installation: string, searchAttributes: boolean): WorkflowStarter {
+  // Without registered search attributes the same facts go into the memo: visible, but not searchable.
+  const visible = (facts: Searchable) =>
+    searchAttributes ? { typedSearchAttributes: searchAttributePairs(facts) } : { memo: { ...facts } };
+
+  return {
+    async startLane({ topic, lane, workflowId, replace }) {
+      await client.workflow.start<typeof deliverLane>('deliverLane', {
+        workflowId,
+        taskQueue: laneTaskQueue(installation),
+        args: [{ topic, lane }],
+        workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        staticSummary: `Lane ${lane} of ${topic}`,
+        ...visible({ topic }),
+      });
+    },
+    async startMessage(start) {
+      const { id, workflowId, topic, key, ref, dueInMs, replace } = start;
+      await client.workflow.start<typeof deliverMessage>('deliverMessage', {
+        workflowId,
+        taskQueue: messageTaskQueue(installation),
+        args: [{ id, dueInMs }],
+        workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        ...visible(start.visible ? { topic, key, ref } : { topic }),
+      });
+    },
+  };
+}

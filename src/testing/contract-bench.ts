@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { Outcome, OutgoingBatch, OutgoingMessage } from '../transports/transport.ts';
+import { assertRules, type Exchange } from './contract-rules.ts';
+import type { ContractSubject } from './contract-subject.ts';
+
+/** What a case works with: the subject, and a record of every exchange with it. */
+export class ContractBench {
+  readonly subject: ContractSubject;
+  readonly #exchanges: Exchange[] = [];
+
+  constructor(subject: ContractSubject) {
+    this.subject = subject;
+  }
+
+  /** Publishes messages as one batch, takes note of the answer, and returns its outcomes. */
+  async publish(messages: readonly OutgoingMessage[], signal?: AbortSignal): Promise<readonly Outcome[]> {
+    const { address, partitions, transport } = this.subject;
+    const batch: OutgoingBatch = { address, messages, partitions, signal: signal ?? new AbortController().signal };
+    const result = await transport.publish(batch);
+    this.#exchanges.push({ batch, result });
+    return result.outcomes;
+  }
+
+  /** Publishes and insists that all of it was acknowledged. */
+  async deliver(messages: readonly OutgoingMessage[]): Promise<void> {
+    const outcomes = await this.publish(messages);
+    const other = outcomes.find(({ kind }) => kind !== 'acknowledged');
+    assert.equal(other, undefined, `every message is acknowledged, but one was ${JSON.stringify(other)}`);
+  }
+
+  /** Checks the rules of the port for everything that was published, in the order of its answers. */
+  async verify(): Promise<void> {
+    assertRules(this.#exchanges, await this.subject.read());
+  }
+}
+
+/** A message with headers and text outside of ASCII, like those of the relay. */
+export function message(key: string | null, text = 'hello', id: string = randomUUID()): OutgoingMessage {
+  return {
+    headers: { ce_id: id, ce_specversion: '1.0', ce_type: 'contract', 'content-type': 'application/json' },
+    id,
+    key,
+    payload: JSON.stringify({ text, unicode: 'žluťoučký 🐎' }),
+  };
+}
+
+/** `count` messages whose keys take turns. */
+export function interleaved(keys: readonly (string | null)[], count: number, text?: string): OutgoingMessage[] {
+  return Array.from({ length: count }, (_, index) => message(keys[index % keys.length] ?? null, text));
+}
+
+/** `count` different keys, enough to reach every partition. */
+export function keyNames(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `key-${index}`);
+}
+
+/** The outcome kinds, each once. */
+export function kindsOf(outcomes: readonly Outcome[]): readonly Outcome['kind'][] {
+  return [...new Set(outcomes.map(({ kind }) => kind))];
+}

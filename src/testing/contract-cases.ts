@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { type ContractBench, interleaved, keyNames, message } from './contract-bench.ts';
+
+/** A case before it knows its subject. */
+export interface CaseBody {
+  readonly name: string;
+  run(bench: ContractBench): Promise<void>;
+}
+
+/** More than a Kafka batch may hold by default, though each message is small. */
+const bigBatch = { messages: 2_000, textBytes: 600 } as const;
+
+/** What every transport does when nothing fails. */
+export const plainCases: readonly CaseBody[] = [
+  {
+    name: 'every message of a batch is acknowledged and arrives unchanged, with or without a key',
+    run: (bench) => bench.deliver(interleaved(['a', null, 'b', null, 'c'], 50)),
+  },
+  {
+    name: 'an empty batch has an empty answer',
+    run: async (bench) => assert.deepEqual(await bench.publish([]), []),
+  },
+  {
+    name: 'a key keeps its order over several batches',
+    async run(bench) {
+      const keys = keyNames(7);
+      for (let round = 0; round < 5; round += 1) await bench.deliver(interleaved(keys, 70));
+    },
+  },
+  {
+    name: 'a batch far larger than a broker takes at once is delivered whole and in order',
+    run: (bench) => bench.deliver(interleaved(['one'], bigBatch.messages, 'x'.repeat(bigBatch.textBytes))),
+  },
+  {
+    name: 'batches published at the same time all arrive',
+    async run(bench) {
+      const lanes = keyNames(6).map((lane) => interleaved([`${lane}-a`, `${lane}-b`], 60));
+      await Promise.all(lanes.map((lane) => bench.deliver(lane)));
+    },
+  },
+  {
+    name: 'the address can be probed, and tells its number of partitions where it has one',
+    async run({ subject: { transport, address, partitions } }) {
+      await transport.probe(address);
+      if (transport.partitionCount !== undefined) assert.equal(await transport.partitionCount(address), partitions);
+    },
+  },
+];
+
+/** Life cycle: stopping a batch, closing, and going on. */
+export const lifeCycleCases: readonly CaseBody[] = [
+  {
+    name: 'a transport delivers again after it was closed',
+    async run(bench) {
+      await bench.deliver(interleaved(['a', 'b'], 10));
+      await bench.subject.transport.close();
+      await bench.deliver(interleaved(['a', 'b'], 10));
+    },
+  },
+  {
+    name: 'closing is allowed before the first use and twice',
+    async run({ subject: { transport } }) {
+      await transport.close();
+      await transport.close();
+    },
+  },
+  {
+    name: 'batches that are open while the transport closes are settled or held',
+    async run(bench) {
+      const open = keyNames(4).map((key) => bench.publish(interleaved([key], 200)));
+      await bench.subject.transport.close();
+      await Promise.all(open);
+    },
+  },
+  {
+    name: 'a batch that was given up before it began sends nothing',
+    async run(bench) {
+      const outcomes = await bench.publish(interleaved(keyNames(5), 20), AbortSignal.abort());
+      assert.ok(outcomes.every((outcome) => outcome.kind === 'held' && !outcome.onWire));
+    },
+  },
+  {
+    name: 'a batch that is given up on its way answers for every message',
+    async run(bench) {
+      const stop = new AbortController();
+      const answer = bench.publish(interleaved(['one'], 2_000, 'x'.repeat(2_000)), stop.signal);
+      await Promise.resolve();
+      stop.abort();
+      await answer;
+      await bench.deliver([message('one'), message('two')]);
+    },
+  },
+];

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import type { Outcome, OutgoingBatch, OutgoingMessage, PublishResult } from '../transports/transport.ts';
+import type { ReceivedMessage } from './contract-subject.ts';
+
+/** A batch and what the transport answered to it. */
+export interface Exchange {
+  readonly batch: OutgoingBatch;
+  readonly result: PublishResult;
+}
+
+/** The rules that hold whatever happens: checked after every case, against what the broker really holds. */
+export function assertRules(exchanges: readonly Exchange[], received: readonly ReceivedMessage[]): void {
+  for (const exchange of exchanges) {
+    assertShape(exchange);
+    assertFollowers(exchange);
+  }
+  const stored = new Map<string, ReceivedMessage[]>();
+  for (const message of received) stored.set(message.id, [...(stored.get(message.id) ?? []), message]);
+  for (const exchange of exchanges) assertStored(exchange, stored);
+  assertNothingElse(exchanges, stored);
+  assertKeyOrder(exchanges, received);
+}
+
+function assertShape({ batch, result }: Exchange): void {
+  const { outcomes, hold } = result;
+  assert.equal(outcomes.length, batch.messages.length, 'there is one outcome per message');
+  assert.ok(outcomes.every((outcome) => outcome !== undefined), 'no message is left without an outcome');
+  const held = outcomes.some(({ kind }) => kind === 'held');
+  assert.equal(hold !== undefined, held, 'a hold is named exactly when an outcome is held');
+  if (hold !== undefined) assert.notEqual(hold.reason, '', 'a hold has a reason');
+}
+
+function assertFollowers({ batch, result }: Exchange): void {
+  const blocked = new Map<string, string>();
+  for (const [message, outcome] of pairs(batch, result)) {
+    const head = message.key === null ? undefined : blocked.get(message.key);
+    if (head !== undefined) {
+      assert.ok(
+        outcome.kind === 'skipped' || outcome.kind === 'held',
+        `message ${message.id} was ${outcome.kind}, though message ${head} of its key was not acknowledged`,
+      );
+    } else {
+      assert.notEqual(outcome.kind, 'skipped', `message ${message.id} was skipped, but nothing before it failed`);
+    }
+    if (message.key !== null && head === undefined && outcome.kind !== 'acknowledged') blocked.set(message.key, message.id);
+  }
+}
+
+/** Whether an outcome says that the broker has the message: `maybe` proves nothing either way. */
+function claim(outcome: Outcome): 'yes' | 'no' | 'maybe' {
+  if (outcome.kind === 'acknowledged') return 'yes';
+  if (outcome.kind === 'ambiguous') return 'maybe';
+  return outcome.kind === 'held' && outcome.onWire ? 'maybe' : 'no';
+}
+
+function assertStored({ batch, result }: Exchange, stored: ReadonlyMap<string, readonly ReceivedMessage[]>): void {
+  for (const [message, outcome] of pairs(batch, result)) {
+    if (outcome.kind !== 'acknowledged') continue;
+    const copies = stored.get(message.id) ?? [];
+    assert.ok(copies.length > 0, `message ${message.id} was acknowledged, but the broker does not hold it`);
+    for (const copy of copies) assertSameContent(message, copy);
+    if (outcome.offset === null) continue;
+    assert.ok(
+      copies.some(({ partition, offset }) => partition === outcome.partition && offset === outcome.offset),
+      `message ${message.id} does not lie at the offset ${outcome.offset} that was answered`,
+    );
+  }
+}
+
+function assertSameContent(sent: OutgoingMessage, copy: ReceivedMessage): void {
+  assert.equal(copy.key, sent.key, `the key of message ${sent.id} arrives as it was sent`);
+  assert.equal(copy.payload, sent.payload, `the payload of message ${sent.id} arrives as it was sent`);
+  for (const [name, value] of Object.entries(sent.headers)) {
+    assert.equal(copy.headers[name], value, `the header ${name} of message ${sent.id} arrives as it was sent`);
+  }
+}
+
+/** What was never said to be on its way is not in the broker, and what was said so once is there once. */
+function assertNothingElse(
+  exchanges: readonly Exchange[],
+  stored: ReadonlyMap<string, readonly ReceivedMessage[]>,
+): void {
+  const most = new Map<string, number>();
+  for (const { batch, result } of exchanges) {
+    for (const [message, outcome] of pairs(batch, result)) {
+      most.set(message.id, (most.get(message.id) ?? 0) + (claim(outcome) === 'no' ? 0 : 1));
+    }
+  }
+  for (const [id, copies] of stored) {
+    const allowed = most.get(id) ?? 0;
+    assert.ok(
+      copies.length <= allowed,
+      `the broker holds message ${id} ${copies.length} times, but the answers allow for ${allowed}`,
+    );
+  }
+}
+
+/** Repeats are dropped by id, as a consumer does: what is left of a key is in the order of the batches. */
+function assertKeyOrder(exchanges: readonly Exchange[], received: readonly ReceivedMessage[]): void {
+  const expected = byKey(exchanges.flatMap(({ batch }) => batch.messages));
+  for (const [key, arrived] of byKey(received)) {
+    const present = new Set(arrived);
+    const order = (expected.get(key) ?? []).filter((id) => present.has(id));
+    assert.deepEqual(arrived, order, `messages of the key ${key} arrive in their order`);
+  }
+}
+
+function byKey(messages: readonly OutgoingMessage[]): Map<string, string[]> {
+  const ids = new Map<string, Set<string>>();
+  for (const { key, id } of messages) {
+    if (key === null) continue;
+    const known = ids.get(key) ?? new Set();
+    ids.set(key, known.add(id));
+  }
+  return new Map([...ids].map(([key, set]) => [key, [...set]]));
+}
+
+function pairs(batch: OutgoingBatch, result: PublishResult): readonly (readonly [OutgoingMessage, Outcome])[] {
+  return batch.messages.flatMap((message, place) => {
+    const outcome = result.outcomes[place];
+    return outcome === undefined ? [] : [[message, outcome] as const];
+  });
+}

@@ -1,0 +1,82 @@
+import type { ISocketFactory } from 'kafkajs';
+import type { Hold, Outcome, OutgoingBatch, PublishResult, Transport } from '../transport.ts';
+import { KafkaClient } from './client.ts';
+import { type KafkaOptions, type KafkaSettings, kafkaSettings } from './kafka-options.ts';
+import { sendPartition } from './partition-send.ts';
+import { partitionOf } from './partitioning.ts';
+import { produce } from './produce.ts';
+import { TopicLimits } from './topic-limits.ts';
+import { countPartitions, probeTopic } from './topic-metadata.ts';
+
+/**
+ * Delivers to Kafka topics, one record batch per partition and chunk, acknowledged by all in-sync replicas.
+ *
+ * Keys choose partitions as Kafka's default partitioner does (murmur2); a message without a key goes by its id. Topics
+ * are never created. At least once: what was on its way when a broker failed answers `held` with `onWire`, and the
+ * relay sends it again.
+ *
+ * A partition without a leader, and a topic that was deleted or forbidden, hold only their own messages. Connections
+ * open at the first batch and close after 30 s without one.
+ *
+ * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
+ */
+export function kafka(options: KafkaOptions): Transport {
+  return kafkaOver(kafkaSettings(options));
+}
+
+/** {@link kafka} with a choice of how sockets are opened, which is where tests cut and delay connections. */
+export function kafkaOver(settings: KafkaSettings, openSocket?: ISocketFactory): Transport {
+  const client = new KafkaClient(settings, openSocket);
+  const limits = new TopicLimits(client);
+  return {
+    name: 'kafka',
+    publish: (batch) => publish(client, limits, batch, settings.requestTimeoutMs),
+    probe: (address) => probeTopic(client, address),
+    partitionCount: (address) => countPartitions(client, address),
+    async close() {
+      await Promise.all([client.close(), limits.settled()]);
+    },
+  };
+}
+
+async function publish(
+  client: KafkaClient,
+  limits: TopicLimits,
+  { address, partitions, messages, signal }: OutgoingBatch,
+  timeoutMs: number,
+): Promise<PublishResult> {
+  if (messages.length === 0) return { outcomes: [] };
+  const maxBytes = await limits.maxBytes(address);
+  const outcomes = new Array<Outcome>(messages.length);
+  const batch = {
+    maxBytes,
+    messages,
+    outcomes,
+    send: (partition: number, some: OutgoingBatch['messages']) =>
+      produce(client, { address, messages: some, partition }, timeoutMs),
+    signal,
+  };
+  const holds = await Promise.all(
+    [...placesByPartition(messages, partitions)].map(([partition, places]) => sendPartition(batch, partition, places)),
+  );
+  const hold = widest(holds.flatMap((one) => one ?? []), outcomes);
+  return hold === undefined ? { outcomes } : { outcomes, hold };
+}
+
+function placesByPartition(messages: OutgoingBatch['messages'], partitions: number): Map<number, number[]> {
+  const places = new Map<number, number[]>();
+  for (const [place, { key, id }] of messages.entries()) {
+    const partition = partitionOf(key ?? id, partitions);
+    const known = places.get(partition);
+    if (known === undefined) places.set(partition, [place]);
+    else known.push(place);
+  }
+  return places;
+}
+
+/** A transport that delivered some of the batch is not down, whatever one of its brokers is. */
+function widest(holds: readonly Hold[], outcomes: readonly Outcome[]): Hold | undefined {
+  const hold = holds.find(({ scope }) => scope === 'transport') ?? holds[0];
+  if (hold?.scope !== 'transport' || !outcomes.some(({ kind }) => kind === 'acknowledged')) return hold;
+  return { ...hold, scope: 'topic' };
+}

@@ -1,0 +1,100 @@
+import type { Hold, Outcome, OutgoingMessage } from '../transport.ts';
+import { chunksOf } from './chunks.ts';
+import type { Failure } from './failure.ts';
+import type { Stored } from './produce.ts';
+
+/** What all partitions of a batch have in common. */
+export interface PartitionedBatch {
+  readonly messages: readonly OutgoingMessage[];
+  /** One per message; each partition fills in its own. */
+  readonly outcomes: Outcome[];
+  /** The largest record batch that the topic takes, as far as is known. */
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  send(partition: number, messages: readonly OutgoingMessage[]): Promise<Stored | Failure>;
+}
+
+const stopped: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
+
+/**
+ * Sends the messages of one partition, given by their places in the batch, one record batch after the other.
+ *
+ * A record batch that is refused as a whole is halved, in order, until the message to blame is alone. Its followers of
+ * the same key are skipped, everything else goes on. When a hold begins nothing more is sent.
+ */
+export async function sendPartition(
+  batch: PartitionedBatch,
+  partition: number,
+  places: readonly number[],
+): Promise<Hold | undefined> {
+  const blockedKeys = new Set<string>();
+  const waiting = chunksOf(batch.messages, places, batch.maxBytes).reverse();
+  let hold: Hold | undefined;
+  for (let chunk = waiting.pop(); chunk !== undefined; chunk = waiting.pop()) {
+    const open = withoutBlocked(batch, chunk, blockedKeys);
+    if (open.length === 0) continue;
+    if (hold === undefined && batch.signal.aborted) hold = stopped;
+    if (hold !== undefined) {
+      settle(batch, open, { kind: 'held', onWire: false });
+      continue;
+    }
+    const result = await batch.send(partition, messagesAt(batch, open));
+    if (result.kind === 'stored') {
+      acknowledge(batch, open, partition, result.baseOffset);
+    } else if (result.kind === 'hold') {
+      hold = { scope: result.scope, reason: result.reason };
+      settle(batch, open, { kind: 'held', onWire: result.stored });
+    } else if (open.length > 1) {
+      const middle = Math.ceil(open.length / 2);
+      waiting.push(open.slice(middle), open.slice(0, middle));
+    } else {
+      settle(batch, open, { kind: result.single, error: result.reason });
+      block(batch, open, blockedKeys);
+    }
+  }
+  return hold;
+}
+
+function withoutBlocked(
+  batch: PartitionedBatch,
+  places: readonly number[],
+  blockedKeys: ReadonlySet<string>,
+): readonly number[] {
+  if (blockedKeys.size === 0) return places;
+  return places.filter((place) => {
+    const key = batch.messages[place]?.key ?? null;
+    if (key === null || !blockedKeys.has(key)) return true;
+    batch.outcomes[place] = { kind: 'skipped' };
+    return false;
+  });
+}
+
+function messagesAt(batch: PartitionedBatch, places: readonly number[]): readonly OutgoingMessage[] {
+  if (places.length === batch.messages.length) return batch.messages;
+  return places.flatMap((place) => batch.messages[place] ?? []);
+}
+
+function acknowledge(
+  batch: PartitionedBatch,
+  places: readonly number[],
+  partition: number,
+  baseOffset: bigint,
+): void {
+  const safe = baseOffset <= BigInt(Number.MAX_SAFE_INTEGER - places.length);
+  const base = Number(baseOffset);
+  for (const [rank, place] of places.entries()) {
+    const offset = safe ? String(base + rank) : String(baseOffset + BigInt(rank));
+    batch.outcomes[place] = { kind: 'acknowledged', partition, offset };
+  }
+}
+
+function settle(batch: PartitionedBatch, places: readonly number[], outcome: Outcome): void {
+  for (const place of places) batch.outcomes[place] = outcome;
+}
+
+function block(batch: PartitionedBatch, places: readonly number[], blockedKeys: Set<string>): void {
+  for (const place of places) {
+    const key = batch.messages[place]?.key ?? null;
+    if (key !== null) blockedKeys.add(key);
+  }
+}

@@ -1,0 +1,147 @@
+import { OutboxError } from '../../core/errors.ts';
+import { partitionOf } from '../kafka/partitioning.ts';
+import type { Hold, Outcome, OutgoingBatch, OutgoingMessage, PublishResult, Transport } from '../transport.ts';
+import { MemoryFaults } from './memory-faults.ts';
+
+/** A message as it lies in the memory of the process. */
+export interface MemoryRecord extends OutgoingMessage {
+  readonly partition: number;
+  /** Place in its partition, from 0. */
+  readonly offset: string;
+}
+
+/** How a memory transport is built. */
+export interface MemoryOptions {
+  /** Partitions of every address, at least 1. @defaultValue 4 */
+  readonly partitions?: number;
+}
+
+/** A transport that keeps what it is given, for tests: of this library's users and of the library itself. */
+export interface MemoryTransport extends Transport {
+  /** What goes wrong, on demand. */
+  readonly faults: MemoryFaults;
+  /** Everything stored under the address, in the order in which it was stored. */
+  records(address: string): readonly MemoryRecord[];
+  partitionCount(address: string): Promise<number>;
+}
+
+/**
+ * A broker in the memory of this process: one log per address, with partitions and offsets like Kafka's.
+ *
+ * It keeps every rule of {@link Transport}, has no clock and waits for nothing. Closing it keeps the records.
+ *
+ * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
+ */
+export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
+  const partitions = options.partitions ?? 4;
+  if (!Number.isInteger(partitions) || partitions < 1) {
+    throw new OutboxError('OUTBOX_INVALID_OPTION', 'The option `partitions` of memoryTransport() must be at least 1.', {
+      details: { option: 'partitions', value: partitions },
+    });
+  }
+  const faults = new MemoryFaults();
+  const logs = new Map<string, MemoryLog>();
+  const log = (address: string): MemoryLog => {
+    const known = logs.get(address) ?? new MemoryLog();
+    logs.set(address, known);
+    return known;
+  };
+  return {
+    name: 'memory',
+    faults,
+    records: (address) => log(address).records,
+    publish: (batch) => publish(log(batch.address), faults, batch),
+    async probe(address) {
+      const hold = faults.currentHold ?? firstHold(faults, partitions);
+      if (hold === undefined) return;
+      throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', hold.reason, { details: { address } });
+    },
+    partitionCount: async () => partitions,
+    async close() {},
+  };
+}
+
+class MemoryLog {
+  readonly records: MemoryRecord[] = [];
+  readonly #next = new Map<number, number>();
+
+  append(message: OutgoingMessage, partition: number): string {
+    const place = this.#next.get(partition) ?? 0;
+    this.#next.set(partition, place + 1);
+    const offset = String(place);
+    this.records.push({ ...message, offset, partition });
+    return offset;
+  }
+}
+
+function firstHold(faults: MemoryFaults, partitions: number): Hold | undefined {
+  for (let partition = 0; partition < partitions; partition += 1) {
+    const hold = faults.holdOf(partition);
+    if (hold !== undefined) return hold;
+  }
+  return undefined;
+}
+
+interface Placed {
+  readonly message: OutgoingMessage;
+  readonly place: number;
+}
+
+async function publish(log: MemoryLog, faults: MemoryFaults, batch: OutgoingBatch): Promise<PublishResult> {
+  const outcomes = new Array<Outcome>(batch.messages.length);
+  const lost = batch.messages.length > 0 && faults.takeLostAnswer();
+  let hold: Hold | undefined;
+  const groups = [...byPartition(batch)];
+  for (const [partition, placed] of faults.reordered ? groups.reverse() : groups) {
+    // Another batch may go first here, as on a network.
+    if (faults.reordered) await Promise.resolve();
+    hold = storePartition({ log, faults, batch, outcomes, lost }, partition, placed) ?? hold;
+  }
+  return hold === undefined ? { outcomes } : { outcomes, hold };
+}
+
+function byPartition({ messages, partitions }: OutgoingBatch): Map<number, Placed[]> {
+  const groups = new Map<number, Placed[]>();
+  for (const [place, message] of messages.entries()) {
+    const partition = partitionOf(message.key ?? message.id, partitions);
+    const group = groups.get(partition) ?? [];
+    groups.set(partition, group);
+    group.push({ message, place });
+  }
+  return groups;
+}
+
+interface Storing {
+  readonly log: MemoryLog;
+  readonly faults: MemoryFaults;
+  readonly batch: OutgoingBatch;
+  readonly outcomes: Outcome[];
+  readonly lost: boolean;
+}
+
+function storePartition(storing: Storing, partition: number, placed: readonly Placed[]): Hold | undefined {
+  const { log, faults, batch, outcomes, lost } = storing;
+  const blockedKeys = new Set<string>();
+  let began: Hold | undefined;
+  for (const { message, place } of placed) {
+    const hold = batch.signal.aborted ? stopped : faults.holdOf(partition);
+    const refusal = faults.refusalOf(message);
+    if (message.key !== null && blockedKeys.has(message.key)) {
+      outcomes[place] = { kind: 'skipped' };
+    } else if (hold !== undefined) {
+      outcomes[place] = { kind: 'held', onWire: false };
+      began = hold;
+    } else if (refusal !== undefined) {
+      outcomes[place] = { kind: refusal, error: 'refused by a test' };
+      if (message.key !== null) blockedKeys.add(message.key);
+    } else {
+      const offset = log.append(message, partition);
+      outcomes[place] = lost ? { kind: 'held', onWire: true } : { kind: 'acknowledged', offset, partition };
+      if (lost) began = answerLost;
+    }
+  }
+  return began;
+}
+
+const stopped: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
+const answerLost: Hold = { scope: 'transport', reason: 'the answer was lost by a test' };

@@ -1,0 +1,132 @@
+import { AssertionError } from 'node:assert';
+import { expect, test } from 'vitest';
+import type { ContractSubject } from '../../src/testing/contract-subject.ts';
+import { transportContract } from '../../src/testing/transport-contract.ts';
+import { type MemoryTransport, memoryTransport } from '../../src/transports/memory/memory-transport.ts';
+import type { Outcome, OutgoingBatch, PublishResult } from '../../src/transports/transport.ts';
+
+type Publish = (batch: OutgoingBatch, memory: MemoryTransport) => Promise<PublishResult>;
+
+/** The names of the cases that a transport with this `publish` fails. */
+async function failures(publish: Publish, reverseRead = false): Promise<string[]> {
+  const make = async (): Promise<ContractSubject> => {
+    const memory = memoryTransport({ partitions: 3 });
+    const refusedIds = new Set<string>();
+    return {
+      address: 'broken',
+      partitions: 3,
+      transport: { ...memory, publish: (batch) => publish(batch, memory) },
+      read: async () => (reverseRead ? [...memory.records('broken')].reverse() : memory.records('broken')),
+      dispose: async () => {},
+      faults: {
+        heal: async () => memory.faults.heal(),
+        hold: async () => memory.faults.hold(),
+        loseAnswers: async () => memory.faults.loseNextAnswer(),
+        failPartition: async (partition) => memory.faults.failPartition(partition),
+        refused(message) {
+          refusedIds.add(message.id);
+          memory.faults.refuse(({ id }) => (refusedIds.has(id) ? 'permanent' : undefined));
+          return message;
+        },
+      },
+    };
+  };
+  const failed: string[] = [];
+  for (const { name, run } of await transportContract(make)) {
+    await run().catch((error: unknown) => {
+      if (!(error instanceof AssertionError)) throw error;
+      failed.push(name);
+    });
+  }
+  return failed;
+}
+
+/** Publishes and rewrites every outcome. */
+function rewriting(rewrite: (outcome: Outcome, place: number) => Outcome): Publish {
+  return async (batch, memory) => {
+    const { outcomes, ...rest } = await memory.publish(batch);
+    return { ...rest, outcomes: outcomes.map(rewrite) };
+  };
+}
+
+const whole = 'every message of a batch is acknowledged and arrives unchanged, with or without a key';
+const refusal = 'a refused message stops its own key only: followers are skipped, all others are delivered';
+const unreachable = 'while the address is unreachable everything is held, and all of it is delivered afterwards';
+const lost = 'a batch whose answer was lost counts as maybe stored, never as refused or unsent';
+const partition = 'a partition that fails holds its own messages only';
+
+test('a correct transport fails no case', async () => {
+  expect(await failures((batch, memory) => memory.publish(batch))).toEqual([]);
+});
+
+test('a transport that acknowledges what it never stored is found out', async () => {
+  const broken: Publish = async (batch, memory) => {
+    const { outcomes } = await memory.publish({ ...batch, messages: batch.messages.slice(1) });
+    return { outcomes: [{ kind: 'acknowledged', offset: null, partition: null }, ...outcomes] };
+  };
+  expect(await failures(broken)).toContain(whole);
+});
+
+test('a transport that answers a wrong offset is found out', async () => {
+  const broken = rewriting((outcome) =>
+    outcome.kind === 'acknowledged' ? { ...outcome, offset: String(Number(outcome.offset) + 1) } : outcome,
+  );
+  expect(await failures(broken)).toContain(whole);
+});
+
+test('a transport that stores a batch twice is found out', async () => {
+  const broken: Publish = async (batch, memory) => {
+    await memory.publish(batch);
+    return memory.publish(batch);
+  };
+  expect(await failures(broken)).toContain(whole);
+});
+
+test('a transport that changes payloads is found out', async () => {
+  const broken: Publish = (batch, memory) =>
+    memory.publish({ ...batch, messages: batch.messages.map((one) => ({ ...one, payload: one.payload.trim().slice(1) })) });
+  expect(await failures(broken)).toContain(whole);
+});
+
+test('a broker that turns the order of a key around is found out', async () => {
+  expect(await failures((batch, memory) => memory.publish(batch), true)).toContain(whole);
+});
+
+test('a transport that leaves a message without an outcome is found out', async () => {
+  const broken: Publish = async (batch, memory) => {
+    const { outcomes } = await memory.publish(batch);
+    return { outcomes: outcomes.slice(1) };
+  };
+  expect(await failures(broken)).toContain(whole);
+});
+
+test('a transport that sends the followers of a refused message is found out', async () => {
+  const broken: Publish = async (batch, memory) => {
+    const outcomes: Outcome[] = [];
+    for (const one of batch.messages) {
+      outcomes.push(...(await memory.publish({ ...batch, messages: [one] })).outcomes);
+    }
+    const held = outcomes.some(({ kind }) => kind === 'held');
+    return held ? { outcomes, hold: { reason: 'held', scope: 'topic' } } : { outcomes };
+  };
+  expect(await failures(broken)).toContain(refusal);
+});
+
+test('a transport that holds without saying so is found out', async () => {
+  const broken: Publish = async (batch, memory) => ({ outcomes: (await memory.publish(batch)).outcomes });
+  expect(await failures(broken)).toEqual(expect.arrayContaining([unreachable, lost, partition]));
+});
+
+test('a transport that calls a lost answer unsent is found out', async () => {
+  const broken = rewriting((outcome) => (outcome.kind === 'held' ? { ...outcome, onWire: false } : outcome));
+  expect(await failures(broken)).toEqual([lost]);
+});
+
+test('a transport that holds the whole batch for one partition is found out', async () => {
+  const broken: Publish = async (batch, memory) => {
+    const result = await memory.publish(batch);
+    if (result.hold === undefined) return result;
+    return { ...result, outcomes: result.outcomes.map(() => ({ kind: 'held', onWire: true })) };
+  };
+  expect(await failures(broken)).toContain(partition);
+});

@@ -1,0 +1,41 @@
+import { expect, inject, test } from 'vitest';
+import type { ContractSubject } from '../../src/testing/contract-subject.ts';
+import { transportContract } from '../../src/testing/transport-contract.ts';
+import { kafkaSettings } from '../../src/transports/kafka/kafka-options.ts';
+import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
+import { faultWire } from '../support/fault-wire.ts';
+import { readTopic } from '../support/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka-topic.ts';
+
+const partitions = 3;
+const brokers = inject('kafkaBrokers');
+const kafka = observer(brokers);
+const tooLarge = 'z'.repeat(1_100_000);
+
+/** Faults of a real broker behind a real wire. One partition alone fails in `kafka-partition.test.ts`. */
+async function subject(): Promise<ContractSubject> {
+  const wire = await faultWire();
+  const address = await createTopic(kafka, { numPartitions: partitions });
+  return {
+    address,
+    partitions,
+    transport: kafkaOver(kafkaSettings({ brokers, requestTimeout: 1_000 }), wire.openSocket),
+    read: () => readTopic(kafka, address),
+    dispose: () => wire.close(),
+    faults: {
+      heal: async () => wire.heal(),
+      refused: (message) => ({ ...message, payload: tooLarge }),
+      hold: async () => wire.set('refuse'),
+      loseAnswers: async () => wire.set('drop-replies'),
+      reorder: async () => wire.set('late'),
+    },
+  };
+}
+
+const cases = await transportContract(subject);
+
+test('Kafka is put to every case of the contract but that of a lost partition', () => {
+  expect(cases).toHaveLength(17);
+});
+
+for (const { name, run } of cases) test(name, run, 30_000);

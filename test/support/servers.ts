@@ -1,0 +1,53 @@
+import { stderr } from 'node:process';
+import { type LocalServers, startTogether } from '../../src/local/index.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Connection string of a superuser: test files make databases of their own. */
+    databaseUrl: string;
+    /** `host:port` of a Temporal server with the namespace `default` and the search attributes of the outbox. */
+    temporalAddress: string;
+    /** `host:port` of each broker, separated by commas. Topics must be made before use. */
+    kafkaBrokers: string;
+  }
+}
+
+/** What the set-up needs of vitest's project. */
+interface Project {
+  provide(key: 'databaseUrl' | 'temporalAddress' | 'kafkaBrokers', value: string): void;
+}
+
+/** The one set of servers of a test run, and how many projects use it. */
+interface Shared {
+  servers?: Promise<LocalServers>;
+  users: number;
+}
+
+// Each project loads this file anew, so what they share must lie outside of it.
+const registry = globalThis as typeof globalThis & { [key: symbol]: Shared | undefined };
+const sharedKey = Symbol.for('temporal-outbox.test-servers');
+
+/**
+ * A vitest `globalSetup`: PostgreSQL, Temporal and one Kafka broker, started once per test run.
+ *
+ * Name it only in projects that need servers; a run of others starts none.
+ */
+export async function setup(project: Project): Promise<() => Promise<void>> {
+  const shared = (registry[sharedKey] ??= { users: 0 });
+  shared.users += 1;
+  shared.servers ??= startTogether({ env: process.env, progress, durable: false });
+  const servers = await shared.servers;
+  project.provide('databaseUrl', servers.postgres.url);
+  project.provide('temporalAddress', servers.temporal.address);
+  project.provide('kafkaBrokers', servers.kafka.brokers.join(','));
+  return async () => {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    delete registry[sharedKey];
+    await servers.stop();
+  };
+}
+
+function progress(line: string): void {
+  stderr.write(`${line}\n`);
+}

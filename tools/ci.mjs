@@ -1,0 +1,16 @@
+/** Runs every gate in order and stops at the first that is red, because the later ones would only repeat it. */
+import { spawnSync } from 'node:child_process';
+
+const gates = ['format:check', 'lint', 'types', 'deadcode', 'build', 'api:check', 'package:check', 'test'];
+
+for (const [index, gate] of gates.entries()) {
+  console.log(`\n=== ${index + 1}/${gates.length} ${gate} ===`);
+  const startedAtMs = Date.now();
+  const { status } = spawnSync('npm', ['run', '--silent', gate], { stdio: 'inherit' });
+  const seconds = ((Date.now() - startedAtMs) / 1000).toFixed(1);
+  console.log(`=== ${gate}: ${status === 0 ? 'green' : 'RED'} after ${seconds} s ===`);
+  if (status !== 0) {
+    process.exitCode = 1;
+    break;
+  }
+}

@@ -1,0 +1,70 @@
+import { CancellationScope, CancelledFailure, condition, continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { MessageActivities } from '../activities/message-activities.ts';
+
+const { releaseMessage, cancelMessage } = proxyActivities<MessageActivities>({
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '1 second' },
+});
+
+/** Ids and times only: payloads stay in the database, so a history's size does not depend on the message. */
+export interface DeliverMessageInput {
+  readonly id: string;
+  /** By the database's clock at the time of the start. An absolute time would trust two clocks. */
+  readonly dueInMs: number;
+}
+
+export interface DeliverMessageResult {
+  readonly state: string;
+  readonly partition?: number | null;
+  readonly offset?: string | null;
+}
+
+const lockedPauseMs = 200;
+const firstPollMs = 1_000;
+const longestPollMs = 5 * 60_000;
+
+/**
+ * Sleeps until its message is due, hands it to its lane, and ends with the outcome.
+ *
+ * The row decides: an early wake-up sleeps again, and a message that was canceled meanwhile ends the workflow. Cancel
+ * in the Temporal UI cancels the message; when that comes too late, the workflow goes on as a new run.
+ */
+export async function deliverMessage(input: DeliverMessageInput): Promise<DeliverMessageResult> {
+  const root = CancellationScope.current();
+  let cancelRequested = false;
+  root.cancelRequested.catch(() => {
+    cancelRequested = true;
+  });
+  // After a cancel of the root every sleep and activity in it fails, so the work runs in a scope of its own.
+  return CancellationScope.nonCancellable(async () => {
+    let pauseMs = input.dueInMs;
+    let pollMs = firstPollMs;
+    for (;;) {
+      await condition(() => cancelRequested, pauseMs);
+      if (cancelRequested) return cancelOrContinue(input.id);
+      if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof deliverMessage>({ id: input.id, dueInMs: 0 });
+      const answer = await releaseMessage(input.id);
+      switch (answer.kind) {
+        case 'done':
+          return { state: answer.state, partition: answer.partition, offset: answer.offset };
+        case 'unknown':
+          return { state: 'unknown' };
+        case 'waiting':
+          pauseMs = answer.dueInMs;
+          pollMs = firstPollMs;
+          break;
+        case 'locked':
+          pauseMs = lockedPauseMs;
+          break;
+        case 'ready':
+          pauseMs = pollMs;
+          pollMs = Math.min(2 * pollMs, longestPollMs);
+      }
+    }
+  });
+}
+
+async function cancelOrContinue(id: string): Promise<never> {
+  if ((await cancelMessage(id)) === 'canceled') throw new CancelledFailure('The message was canceled.');
+  return continueAsNew<typeof deliverMessage>({ id, dueInMs: 0 });
+}
