@@ -6,7 +6,9 @@ const everyMs = 1_000;
 const stuckAfterMs = 30_000;
 
 /** Runs `work` with heartbeats for as long as it gets on; `work` calls `progress` whenever it does. */
-export async function withHeartbeat<Result>(work: (signal: AbortSignal, progress: () => void) => Promise<Result>): Promise<Result> {
+export async function withHeartbeat<Result>(
+  work: (signal: AbortSignal, progress: () => void) => Promise<Result>,
+): Promise<Result> {
   const context = Context.current();
   let progressAt = performance.now();
   const timer = setInterval(() => {

@@ -1,4 +1,3 @@
-import { ApplicationFailure } from '@temporalio/common';
 import type { Lane } from '../src/core/lane.ts';
 import type { DrainAnswer } from '../src/relay/drain.ts';
 import type { Relay } from '../src/relay/relay.ts';
@@ -13,11 +12,9 @@ export interface LaneActivities {
 /** Gives the relay's drain a heartbeat and the cancellation signal. */
 export function createLaneActivities(relay: Pick<Relay, 'drain' | 'knows'>): LaneActivities {
   return {
-    drainLane: (lane) => {
-      // A relay older than the topic: another one delivers it; this one must neither fail nor lose the lane.
-      if (!relay.knows(lane.topic)) {
-        throw ApplicationFailure.retryable(`This relay does not know the topic "${lane.topic}".`, 'OUTBOX_TOPIC_UNKNOWN');
-      }
+    drainLane: async (lane) => {
+      // A relay older than the topic: it must neither fail nor keep the lane. One that knows it starts it again.
+      if (!relay.knows(lane.topic)) return 'quiet';
       return withHeartbeat((signal, progress) => relay.drain(lane, signal, progress));
     },
   };

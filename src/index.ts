@@ -7,4 +7,4 @@ export { cancel, type CancelAnswer, reschedule, type RescheduleAnswer } from './
 export type { Due, SendOptions } from './outbox/prepare.ts';
 export { type BatchMessage, send, sendBatch, type Stored } from './outbox/send.ts';
 export { transaction, type TransactionRunner } from './outbox/transact.ts';
-export { fromQuery, type Transaction } from './outbox/transaction.ts';
+export { fromQuery, type Transaction } from './store/transaction.ts';

@@ -2,7 +2,7 @@
  * Compares the public names of every entry point with the reports in `etc/api`, so that a change of the surface is
  * seen in review. `--write` renews the reports. Reads the declarations in `dist`: build first.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 
@@ -34,6 +34,7 @@ function agrees({ name, types }) {
   return result.succeeded && (write || !result.apiReportChanged);
 }
 
+mkdirSync(`${root}/etc/api`, { recursive: true });
 const missing = entries.filter(({ types }) => !existsSync(resolve(root, types)));
 for (const { name, types } of missing) console.error(`${name}: ${types} was not built.`);
 

@@ -1,4 +1,11 @@
-import { CancellationScope, CancelledFailure, condition, continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  continueAsNew,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { MessageActivities } from '../activities/message-activities.ts';
 
 const { releaseMessage, cancelMessage } = proxyActivities<MessageActivities>({
@@ -42,7 +49,8 @@ export async function deliverMessage(input: DeliverMessageInput): Promise<Delive
     for (;;) {
       await condition(() => cancelRequested, pauseMs);
       if (cancelRequested) return cancelOrContinue(input.id);
-      if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof deliverMessage>({ id: input.id, dueInMs: 0 });
+      if (workflowInfo().continueAsNewSuggested)
+        return continueAsNew<typeof deliverMessage>({ id: input.id, dueInMs: 0 });
       const answer = await releaseMessage(input.id);
       switch (answer.kind) {
         case 'done':

@@ -10,12 +10,19 @@ import { OutboxError } from '../core/errors.ts';
  */
 export async function loadConfig(file: string): Promise<Config> {
   const target = path.resolve(file);
-  const exported: unknown = await createJiti(import.meta.url).import(target, { default: true }).catch((cause: unknown) => {
-    if (cause instanceof OutboxError) throw cause;
-    throw new OutboxError('OUTBOX_CONFIG_INVALID', `${target} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-  });
+  const exported: unknown = await createJiti(import.meta.url)
+    .import(target, { default: true })
+    .catch((cause: unknown) => {
+      if (cause instanceof OutboxError) throw cause;
+      throw new OutboxError(
+        'OUTBOX_CONFIG_INVALID',
+        `${target} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
+        { cause },
+      );
+    });
   if (typeof exported !== 'object' || exported === null) {
     throw new OutboxError('OUTBOX_CONFIG_INVALID', `${target} has no default export made by defineConfig().`);
   }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- defineConfig checks it
   return defineConfig(exported as Config);
 }

@@ -28,7 +28,13 @@ export function createOutput(json: boolean): Output {
 export function explain(error: unknown, output: Output): number {
   if (error instanceof OutboxError) {
     output.trouble(`${error.code}: ${error.message}\n  Next: ${error.next}`);
-    output.value({ ok: false, code: error.code, message: error.message, next: error.next, details: error.details });
+    output.value({
+      ok: false,
+      code: error.code,
+      message: error.message,
+      next: error.next,
+      details: error.details,
+    });
     return error.code === 'OUTBOX_SERVER_UNAVAILABLE' ? exitCodes.unreachable : exitCodes.failed;
   }
   const message = messageOf(error);
@@ -44,12 +50,22 @@ function messageOf(error: unknown): string {
 }
 
 function isRefused(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && ['ECONNREFUSED', 'ENOTFOUND', 'ETIMEDOUT'].includes(String(error.code));
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    ['ECONNREFUSED', 'ENOTFOUND', 'ETIMEDOUT'].includes(String(error.code))
+  );
 }
 
 /** Rows as aligned columns with a heading. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heading.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const format = (row: readonly string[]): string => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  const widths = heading.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const format = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
   return [heading, ...rows].map(format).join('\n');
 }

@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { startRelay } from '../config/start-relay.ts';
-import type { RelayEvent } from '../relay/report.ts';
+import { type RelayOptions, startRelay } from '../config/start-relay.ts';
 import { exitCodes, type Output } from './output.ts';
 
 /** Runs a relay until the signal fires. */
@@ -20,6 +19,8 @@ export async function relayCommand(config: Config, output: Output, signal: Abort
   await relay.done;
   return exitCodes.ok;
 }
+
+type RelayEvent = Parameters<NonNullable<RelayOptions['report']>>[0];
 
 function tell(event: RelayEvent, output: Output): void {
   if (event.type === 'failed') {

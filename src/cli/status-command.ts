@@ -1,22 +1,15 @@
-import { requireMigrated } from '../store/migrate.ts';
-import { openDatabase } from '../store/pool.ts';
-import { type LaneStatus, readStatus } from '../store/queries/status.ts';
+import { type LaneStatus, status } from '../operations/status.ts';
 import { exitCodes, type Output, table } from './output.ts';
+
+const heading = ['TOPIC', 'LANE', 'OLDEST DUE', 'READY', 'HELD', 'RETRYING', 'WAITING', 'FAILED', 'STATE'];
 
 /** Shows how every lane stands, the one with the oldest due message first. */
 export async function statusCommand(url: string, output: Output): Promise<number> {
-  const database = openDatabase({ url, connections: 1 });
-  try {
-    await requireMigrated(database);
-    const lanes = await readStatus(database);
-    const oldestDueMs = lanes.reduce<number | null>((oldest, lane) => (lane.oldestDueMs === null ? oldest : Math.max(oldest ?? 0, lane.oldestDueMs)), null);
-    output.line(oldestDueMs === null ? 'Nothing is due.' : `Oldest due message: ${age(oldestDueMs)}`);
-    output.line(table(['TOPIC', 'LANE', 'OLDEST DUE', 'READY', 'HELD', 'RETRYING', 'WAITING', 'FAILED', 'STATE'], lanes.map(row)));
-    output.value({ ok: true, oldestDueMs, lanes });
-    return exitCodes.ok;
-  } finally {
-    await database.close();
-  }
+  const { oldestDueMs, lanes } = await status(url);
+  output.line(oldestDueMs === null ? 'Nothing is due.' : `Oldest due message: ${age(oldestDueMs)}`);
+  output.line(table(heading, lanes.map(row)));
+  output.value({ ok: true, oldestDueMs, lanes });
+  return exitCodes.ok;
 }
 
 function row(lane: LaneStatus): string[] {

@@ -28,8 +28,14 @@ const isTransport = (value: unknown): value is Transport =>
   typeof value === 'object' && value !== null && 'publish' in value && 'probe' in value && 'close' in value;
 
 const shape = z.strictObject({
-  database: z.strictObject({ url: z.string().regex(/^postgres(ql)?:\/\//, 'is not a postgresql:// address'), connections: z.int().min(1).optional() }),
-  temporal: z.strictObject({ address: z.string().min(1).optional(), namespace: z.string().min(1).optional() }),
+  database: z.strictObject({
+    url: z.string().regex(/^postgres(ql)?:\/\//, 'is not a postgresql:// address'),
+    connections: z.int().min(1).optional(),
+  }),
+  temporal: z.strictObject({
+    address: z.string().min(1).optional(),
+    namespace: z.string().min(1).optional(),
+  }),
   topics: z.array(z.custom<Topic>(isTopic, 'is not a topic made by topic()')).min(1),
   transports: z.record(z.string().min(1), z.custom<Transport>(isTransport, 'is not a transport')),
 });
@@ -43,27 +49,44 @@ const shape = z.strictObject({
 export function defineConfig(config: Config): Config {
   const result = shape.safeParse(config);
   if (!result.success) {
-    const issues = result.error.issues.map((issue) => ({ setting: issue.path.join('.') || '(whole)', problem: issue.message }));
-    throw new OutboxError('OUTBOX_CONFIG_INVALID', `The configuration is wrong: ${issues.map((issue) => `${issue.setting} ${issue.problem}`).join('; ')}.`, {
-      details: { issues },
-    });
+    const issues = result.error.issues.map((issue) => ({
+      setting: issue.path.join('.') || '(whole)',
+      problem: issue.message,
+    }));
+    throw new OutboxError(
+      'OUTBOX_CONFIG_INVALID',
+      `The configuration is wrong: ${issues.map((issue) => `${issue.setting} ${issue.problem}`).join('; ')}.`,
+      {
+        details: { issues },
+      },
+    );
   }
   const names = config.topics.map((topic) => topic.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new OutboxError('OUTBOX_CONFIG_INVALID', `The topic "${twice}" is defined twice.`, { details: { topic: twice } });
+  if (twice !== undefined)
+    throw new OutboxError('OUTBOX_CONFIG_INVALID', `The topic "${twice}" is defined twice.`, {
+      details: { topic: twice },
+    });
   for (const topic of config.topics) transportOf(config, topic);
   return config;
 }
 
 /** The transport of a topic: the named one, else the only one there is, else `kafka`. */
-export function transportOf(config: Pick<Config, 'transports'>, topic: Topic): { readonly name: string; readonly transport: Transport } {
+export function transportOf(
+  config: Pick<Config, 'transports'>,
+  topic: Topic,
+): { readonly name: string; readonly transport: Transport } {
   const names = Object.keys(config.transports);
   const name = topic.rules.transport ?? (names.length === 1 ? names[0] : 'kafka') ?? 'kafka';
   const transport = config.transports[name];
   if (transport !== undefined) return { name, transport };
-  throw new OutboxError('OUTBOX_TRANSPORT_UNKNOWN', `The topic "${topic.name}" wants the transport "${name}", which the configuration does not define.`, {
-    details: { topic: topic.name, transport: name, known: names },
-  });
+  throw new OutboxError(
+    'OUTBOX_TRANSPORT_UNKNOWN',
+    `The topic "${topic.name}" wants the transport "${name}", which the configuration does not define.`,
+    {
+      details: { topic: topic.name, transport: name, known: names },
+    },
+  );
 }
 
 /**
@@ -75,5 +98,7 @@ export function env(name: string, fallback?: string): string {
   const value = process.env[name];
   if (value !== undefined && value !== '') return value;
   if (fallback !== undefined) return fallback;
-  throw new OutboxError('OUTBOX_CONFIG_MISSING', `The environment variable ${name} is not set.`, { details: { name } });
+  throw new OutboxError('OUTBOX_CONFIG_MISSING', `The environment variable ${name} is not set.`, {
+    details: { name },
+  });
 }

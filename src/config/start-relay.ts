@@ -1,17 +1,13 @@
-import { Client } from '@temporalio/client';
-import type { Worker } from '@temporalio/worker';
 import { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
 import { type BatchLimits, defaultBatchLimits, defaultTimings, type RelayTimings } from '../relay/timings.ts';
 import type { TopicRoute } from '../relay/topic-route.ts';
+import type { Database } from '../store/database.ts';
 import { readInstallation } from '../store/installation.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase } from '../store/pool.ts';
 import { readLanes, upsertTopics } from '../store/topics.ts';
-import { connectTemporal } from '../temporal/connection.ts';
-import { hasSearchAttributes } from '../temporal/search-attributes.ts';
-import { createWorkflowStarter } from '../temporal/workflow-starter.ts';
-import { createWorkers, type WorkersInput } from '../temporal/workers.ts';
+import { connectEngine, type WorkerExtras } from '../temporal/engine.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { policyOf } from './topic-policy.ts';
 
@@ -23,13 +19,14 @@ export interface RelayOptions {
   readonly batch?: Partial<BatchLimits>;
   /** How long to wait for Temporal at the start. @defaultValue 60,000 */
   readonly temporalWithinMs?: number;
-  readonly workers?: WorkersInput['extra'];
+  /** Interceptors of the workers, for tests and tracing. */
+  readonly workers?: WorkerExtras;
 }
 
 export interface RunningRelay {
   /** Resolves when the relay delivers. Rejects when it could not start. */
   readonly ready: Promise<void>;
-  /** Rejects when a worker failed for good; the relay has stopped then. */
+  /** Resolves after {@link RunningRelay.stop}. Rejects when a worker failed for good; the relay has stopped then. */
   readonly done: Promise<void>;
   /** False when the namespace does not know OutboxTopic, OutboxKey and OutboxRef: workflows cannot be searched by them. */
   readonly searchAttributes: Promise<boolean>;
@@ -50,79 +47,113 @@ interface Started {
  */
 export function startRelay(config: Config, options: RelayOptions = {}): RunningRelay {
   const starting = start(defineConfig(config), options);
-  // Whoever only awaits `ready` must not be ended by the other promises.
-  const done = starting.then((started) => started.done);
-  done.catch(() => undefined);
-  const searchAttributes = starting.then((started) => started.searchAttributes);
-  searchAttributes.catch(() => undefined);
-  const ready = starting.then(() => undefined);
-  ready.catch(() => undefined);
   return {
-    ready,
-    done,
-    searchAttributes,
-    stop: async () => (await starting.catch(() => undefined))?.stop(),
+    ready: observed(starting.then(() => undefined)),
+    done: observed(starting.then((started) => started.done)),
+    searchAttributes: observed(starting.then((started) => started.searchAttributes)),
+    stop: async () => {
+      const started = await starting.catch(() => undefined);
+      await started?.stop();
+    },
   };
 }
 
+/** Whoever awaits only one of the promises must not be ended by the rejection of another. */
+function observed<Value>(promise: Promise<Value>): Promise<Value> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** What has been opened, to be closed in reverse order, once. */
+class Opened {
+  readonly #closers: (() => Promise<unknown>)[] = [];
+  #closing: Promise<void> | undefined;
+
+  add(close: () => Promise<unknown>): void {
+    this.#closers.push(close);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      for (const close of this.#closers.toReversed()) await close();
+    })();
+    return this.#closing;
+  }
+}
+
 async function start(config: Config, options: RelayOptions): Promise<Started> {
-  const lanesWanted = config.topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
-  // One connection per lane, and some for the watcher, the starter and releases.
-  const database = openDatabase({ url: config.database.url, connections: config.database.connections ?? lanesWanted + 6 });
-  const closers: (() => Promise<void>)[] = [() => database.close()];
-  const closeAll = async (): Promise<void> => {
-    for (const close of closers.toReversed()) await close();
-  };
+  const opened = new Opened();
   try {
-    await requireMigrated(database);
-    const installation = await readInstallation(database);
-    const routes = config.topics.map((topic): TopicRoute => ({ name: topic.name, rules: topic.rules, transport: transportOf(config, topic).transport }));
-    await upsertTopics(database, config.topics.map((topic) => policyOf(topic, transportOf(config, topic).name)));
-    const lanes = await readLanes(database, routes.map((route) => route.name));
-    closers.push(async () => void (await Promise.all([...new Set(routes.map((route) => route.transport))].map((transport) => transport.close()))));
-
-    const address = { address: config.temporal.address ?? 'localhost:7233', namespace: config.temporal.namespace ?? 'default' };
-    const connection = await connectTemporal(address, options.temporalWithinMs ?? 60_000);
-    closers.push(() => connection.close());
-    const client = new Client({ connection, namespace: address.namespace });
-    const searchAttributes = await hasSearchAttributes(client, address.namespace).catch(() => false);
-
-    const relay = new Relay({
-      database,
-      installation,
-      routes,
-      workflows: createWorkflowStarter(client, installation, searchAttributes),
-      timings: { ...defaultTimings, ...options.timings },
-      limits: { ...defaultBatchLimits, ...options.batch },
-      report: options.report ?? (() => undefined),
-    });
-    const workers = await createWorkers({
-      connection,
-      namespace: address.namespace,
-      installation,
-      relay,
-      lanes: lanes.length,
-      ...(options.workers !== undefined && { extra: options.workers }),
-    });
-    const running = Promise.all(workers.map((worker) => worker.run())).then(() => undefined);
-    closers.push(async () => {
-      for (const worker of workers) endWorker(worker);
-      await running.catch(() => undefined);
-    });
-    await relay.start();
-    closers.push(() => relay.stop());
-
-    let stopping: Promise<void> | undefined;
-    const stop = (): Promise<void> => (stopping ??= closeAll());
-    const done = running.finally(stop);
-    done.catch(() => undefined);
-    return { searchAttributes, done, stop };
+    return await open(config, options, opened);
   } catch (error) {
-    await closeAll().catch(() => undefined);
+    await opened.close().catch(() => undefined);
     throw error;
   }
 }
 
-function endWorker(worker: Worker): void {
-  if (worker.getState() === 'RUNNING') worker.shutdown();
+async function open(config: Config, options: RelayOptions, opened: Opened): Promise<Started> {
+  const lanesWanted = config.topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
+  // One connection per lane, and some for the watcher, the starter and releases.
+  const connections = config.database.connections ?? lanesWanted + 6;
+  const database = openDatabase({ url: config.database.url, connections });
+  opened.add(() => database.close());
+  const { installation, routes, lanes } = await announce(database, config);
+  opened.add(() =>
+    Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close())),
+  );
+
+  const { address = 'localhost:7233', namespace = 'default' } = config.temporal;
+  const engine = await connectEngine(
+    { address, namespace },
+    options.temporalWithinMs ?? 60_000,
+    options.workers,
+  );
+  opened.add(() => engine.close());
+  const relay = new Relay({
+    database,
+    installation,
+    routes,
+    workflows: engine.starter(installation),
+    timings: { ...defaultTimings, ...options.timings },
+    limits: { ...defaultBatchLimits, ...options.batch },
+    report: options.report ?? (() => undefined),
+  });
+  const hosted = await engine.host(relay, installation, lanes);
+  opened.add(() => hosted.stop());
+  // Watching ends first, so that nothing is started for workers that are about to end.
+  opened.add(() => relay.stop());
+  await relay.start();
+  return {
+    searchAttributes: engine.searchAttributes,
+    done: observed(closeAfter(hosted.done, opened)),
+    stop: () => opened.close(),
+  };
+}
+
+async function closeAfter(done: Promise<void>, opened: Opened): Promise<void> {
+  try {
+    await done;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Checks that this is the installation's database, and writes the policies of the topics. */
+async function announce(
+  database: Database,
+  config: Config,
+): Promise<{ installation: string; routes: readonly TopicRoute[]; lanes: number }> {
+  await requireMigrated(database);
+  const installation = await readInstallation(database);
+  const routed = config.topics.map((topic) => ({ topic, ...transportOf(config, topic) }));
+  await upsertTopics(
+    database,
+    routed.map(({ topic, name }) => policyOf(topic, name)),
+  );
+  const names = config.topics.map((topic) => topic.name);
+  return {
+    installation,
+    routes: routed.map(({ topic, transport }) => ({ name: topic.name, rules: topic.rules, transport })),
+    lanes: (await readLanes(database, names)).length,
+  };
 }

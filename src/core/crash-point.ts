@@ -7,7 +7,13 @@
  * - `inbox:handled`: the handler is done, its transaction is not committed.
  * - `inbox:committed`: the effects are committed, the broker does not know it.
  */
-export const crashPoints = ['relay:claimed', 'relay:acknowledged', 'relay:settled', 'inbox:handled', 'inbox:committed'] as const;
+export const crashPoints = [
+  'relay:claimed',
+  'relay:acknowledged',
+  'relay:settled',
+  'inbox:handled',
+  'inbox:committed',
+] as const;
 
 export type CrashPoint = (typeof crashPoints)[number];
 

@@ -9,31 +9,69 @@ interface ErrorRule {
 /** Every error of the library, as data. The code is stable; the texts are for people and may change. */
 export const errorRules = {
   OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct the named setting in outbox.config.ts.' },
-  OUTBOX_CONFIG_MISSING: { retryable: false, next: 'Set the named environment variable or give it a default.' },
-  OUTBOX_DELAY_OUT_OF_RANGE: { retryable: false, next: 'Choose a time between now and the longest delay of the topic.' },
-  OUTBOX_HEADER_INVALID: { retryable: false, next: 'Use short names and text values, and leave the reserved names out.' },
+  OUTBOX_CONFIG_MISSING: {
+    retryable: false,
+    next: 'Set the named environment variable or give it a default.',
+  },
+  OUTBOX_DELAY_OUT_OF_RANGE: {
+    retryable: false,
+    next: 'Choose a time between now and the longest delay of the topic.',
+  },
+  OUTBOX_HEADER_INVALID: {
+    retryable: false,
+    next: 'Use short names and text values, and leave the reserved names out.',
+  },
   OUTBOX_ID_INVALID: { retryable: false, next: 'Pass a UUID, or leave the id out to have one made.' },
-  OUTBOX_ID_TAKEN: { retryable: false, next: 'Use another id, or send exactly what the stored message says.' },
+  OUTBOX_ID_TAKEN: {
+    retryable: false,
+    next: 'Use another id, or send exactly what the stored message says.',
+  },
   OUTBOX_INSTALLATION_MOVED: {
     retryable: false,
     next: 'Point the relay at the database it was installed in; a restored copy must be adopted before it may deliver.',
   },
   OUTBOX_INVALID_OPTION: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_KEY_INVALID: { retryable: false, next: 'Use a key of 1 to 256 bytes without NUL characters.' },
-  OUTBOX_MESSAGE_UNREADABLE: { retryable: false, next: 'Check who else writes to this topic, and its headers.' },
-  OUTBOX_MIGRATION_CHANGED: { retryable: false, next: 'Restore the migration file that was applied; add a new one for changes.' },
+  OUTBOX_MESSAGE_UNREADABLE: {
+    retryable: false,
+    next: 'Check who else writes to this topic, and its headers.',
+  },
+  OUTBOX_MIGRATION_CHANGED: {
+    retryable: false,
+    next: 'Restore the migration file that was applied; add a new one for changes.',
+  },
   OUTBOX_MIGRATION_MISSING: { retryable: false, next: 'Run `temporal-outbox migrate`.' },
-  OUTBOX_MIGRATION_UNKNOWN: { retryable: false, next: 'Use a version of temporal-outbox that knows this migration.' },
+  OUTBOX_MIGRATION_UNKNOWN: {
+    retryable: false,
+    next: 'Use a version of temporal-outbox that knows this migration.',
+  },
   OUTBOX_NOT_IN_TRANSACTION: {
     retryable: false,
     next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client itself.',
   },
+  OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages beside temporal-outbox.' },
   OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that fits the schema of the topic.' },
-  OUTBOX_PAYLOAD_TOO_LARGE: { retryable: false, next: 'Store the body elsewhere and send its address, or raise the limit of the topic.' },
+  OUTBOX_PAYLOAD_TOO_LARGE: {
+    retryable: false,
+    next: 'Store the body elsewhere and send its address, or raise the limit of the topic.',
+  },
   OUTBOX_REF_INVALID: { retryable: false, next: 'Use a ref of 1 to 256 bytes without NUL characters.' },
-  OUTBOX_REF_TAKEN: { retryable: false, next: 'Cancel or reschedule the waiting message of this ref, or choose another ref.' },
-  OUTBOX_SERVER_UNAVAILABLE: { retryable: true, next: 'Start the server, install what is missing, or correct its address.' },
-  OUTBOX_TOPIC_INVALID: { retryable: false, next: 'Use 1 to 200 characters of letters, digits, dot, underscore and hyphen.' },
+  OUTBOX_REF_TAKEN: {
+    retryable: false,
+    next: 'Cancel or reschedule the waiting message of this ref, or choose another ref.',
+  },
+  OUTBOX_SERVER_UNAVAILABLE: {
+    retryable: true,
+    next: 'Start the server, install what is missing, or correct its address.',
+  },
+  OUTBOX_SOURCE_UNKNOWN: {
+    retryable: false,
+    next: 'Consume topics of a transport that can also be received from: Kafka.',
+  },
+  OUTBOX_TOPIC_INVALID: {
+    retryable: false,
+    next: 'Use 1 to 200 characters of letters, digits, dot, underscore and hyphen.',
+  },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
 } as const satisfies Record<string, ErrorRule>;
 

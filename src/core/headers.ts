@@ -1,6 +1,6 @@
 import { OutboxError } from './errors.ts';
 
-/** 32 KiB for all headers of a message, as their JSON is stored. */
+/** 32 KiB for all headers of a message, as PostgreSQL writes their JSON. */
 export const headerLimitBytes = 32 * 1024;
 
 const reserved = /^(?:ce_|outbox-|content-type$)/;
@@ -8,16 +8,30 @@ const reserved = /^(?:ce_|outbox-|content-type$)/;
 /** @throws OutboxError `OUTBOX_HEADER_INVALID` naming the header */
 export function assertHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[a-z0-9][a-z0-9_.-]{0,127}$/.test(name)) throw refuse(name, 'has a name other than 1 to 128 of a-z, 0-9, "_", ".", "-"');
+    if (!/^[a-z0-9][a-z0-9_.-]{0,127}$/.test(name))
+      throw refuse(name, 'has a name other than 1 to 128 of a-z, 0-9, "_", ".", "-"');
     if (reserved.test(name)) throw refuse(name, 'is written by the outbox itself');
-    if (typeof value !== 'string' || /\0|\p{Surrogate}/u.test(value)) throw refuse(name, 'is not a text without NUL and half characters');
+    if (typeof value !== 'string' || /\0|\p{Surrogate}/u.test(value))
+      throw refuse(name, 'is not a text without NUL and half characters');
   }
-  const bytes = Buffer.byteLength(JSON.stringify(headers));
+  const bytes = storedBytes(headers);
   if (bytes > headerLimitBytes) {
-    throw new OutboxError('OUTBOX_HEADER_INVALID', `The headers have ${bytes} bytes; ${headerLimitBytes} are allowed.`, { details: { bytes } });
+    throw new OutboxError(
+      'OUTBOX_HEADER_INVALID',
+      `The headers have ${bytes} bytes; ${headerLimitBytes} are allowed.`,
+      { details: { bytes } },
+    );
   }
 }
 
+/** jsonb is written with a space after each colon and comma. */
+function storedBytes(headers: Readonly<Record<string, string>>): number {
+  const count = Object.keys(headers).length;
+  return Buffer.byteLength(JSON.stringify(headers)) + Math.max(0, 2 * count - 1);
+}
+
 function refuse(name: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_HEADER_INVALID', `The header "${name}" ${why}.`, { details: { header: name } });
+  return new OutboxError('OUTBOX_HEADER_INVALID', `The header "${name}" ${why}.`, {
+    details: { header: name },
+  });
 }

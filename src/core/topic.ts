@@ -6,7 +6,7 @@ import { OutboxError } from './errors.ts';
 export interface TopicLimits {
   /** Bytes of the serialised payload. @defaultValue 921,600 (900 KiB), under Kafka's default of 1,048,588 per batch */
   readonly payloadBytes?: number;
-  /** Longest delay of a message. @defaultValue `'400 days'` */
+  /** Longest delay of a message, up to 36,500 days. @defaultValue `'400 days'` */
   readonly delay?: Duration;
 }
 
@@ -71,7 +71,17 @@ const defaults = {
   delay: '400 days',
 } as const;
 
-const optionNames = new Set(['transport', 'address', 'retry', 'exhausted', 'lanes', 'waits', 'horizon', 'visible', 'limits']);
+const optionNames = new Set([
+  'transport',
+  'address',
+  'retry',
+  'exhausted',
+  'lanes',
+  'waits',
+  'horizon',
+  'visible',
+  'limits',
+]);
 
 /**
  * Defines a topic.
@@ -95,7 +105,8 @@ export function topic<Input, Output>(
 
 function resolveRules(name: string, options: TopicOptions): TopicRules {
   const lanes = options.lanes ?? defaults.lanes;
-  if (!Number.isInteger(lanes) || lanes < 1 || lanes > 1024) throw invalid(name, 'lanes', 'is not an integer from 1 to 1024');
+  if (!Number.isInteger(lanes) || lanes < 1 || lanes > 1024)
+    throw invalid(name, 'lanes', 'is not an integer from 1 to 1024');
   const payloadLimitBytes = options.limits?.payloadBytes ?? defaults.payloadBytes;
   if (!Number.isInteger(payloadLimitBytes) || payloadLimitBytes < 1 || payloadLimitBytes > 64 * 1024 * 1024) {
     throw invalid(name, 'limits.payloadBytes', 'is not an integer from 1 to 67,108,864');
@@ -103,7 +114,9 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
   return {
     transport: options.transport,
     address: options.address ?? name,
-    retryMs: (options.retry ?? defaults.retry).map((delay, index) => positive(name, `retry[${index}]`, delay)),
+    retryMs: (options.retry ?? defaults.retry).map((delay, index) =>
+      positive(name, `retry[${index}]`, delay),
+    ),
     exhausted: oneOf(name, 'exhausted', options.exhausted ?? defaults.exhausted, ['release-key', 'hold-key']),
     lanes,
     waits: oneOf(name, 'waits', options.waits ?? defaults.waits, ['workflow', 'lane']),
@@ -114,17 +127,28 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
   };
 }
 
+/** 36,500 days. The times that PostgreSQL can compute end far later, but they end, and with an error. */
+const longestMs = 36_500 * 24 * 60 * 60 * 1_000;
+
 function positive(name: string, option: string, duration: Duration): number {
   const value = durationMs(duration);
-  if (value === undefined || value <= 0) throw invalid(name, option, 'is not a positive duration');
+  if (value === undefined || value <= 0 || value > longestMs)
+    throw invalid(name, option, 'is not a duration of more than 0 and at most 36,500 days');
   return Math.round(value);
 }
 
-function oneOf<Value extends string>(name: string, option: string, value: Value, allowed: readonly Value[]): Value {
+function oneOf<Value extends string>(
+  name: string,
+  option: string,
+  value: Value,
+  allowed: readonly Value[],
+): Value {
   if (!allowed.includes(value)) throw invalid(name, option, `is not one of ${allowed.join(', ')}`);
   return value;
 }
 
 function invalid(name: string, option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" of the topic "${name}" ${why}.`, { details: { topic: name, option } });
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" of the topic "${name}" ${why}.`, {
+    details: { topic: name, option },
+  });
 }

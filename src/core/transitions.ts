@@ -51,4 +51,11 @@ export const transitions: readonly Transition[] = [
 ];
 
 /** States that end a message: nothing happens to it by itself any more. */
-export const finalStates: ReadonlySet<State> = new Set(['published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded']);
+export const finalStates: ReadonlySet<State> = new Set([
+  'published',
+  'confirmed',
+  'failed',
+  'canceled',
+  'superseded',
+  'discarded',
+]);

@@ -30,7 +30,11 @@ export interface DataFolder {
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when a kept folder is in use by another server.
  */
-export async function makeDataFolder(context: LocalContext, name: string, user?: ServerUser): Promise<DataFolder> {
+export async function makeDataFolder(
+  context: LocalContext,
+  name: string,
+  user?: ServerUser,
+): Promise<DataFolder> {
   const runId = `${name}-${process.pid}-${randomBytes(4).toString('hex')}`;
   const data: DataFolder =
     context.keep === undefined

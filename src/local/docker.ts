@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { OutboxError } from '../core/errors.ts';
 import type { LocalContext } from './local-context.ts';
 import { progressStep } from './progress-step.ts';
-import { CommandFailed, runCommand } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 import type { ServerCommand } from './server-command.ts';
 import type { Offer } from './source-order.ts';
 
@@ -29,10 +30,14 @@ const answerWithinMs = 10_000;
 export async function dockerOffer<T>(context: LocalContext, found: T): Promise<Offer<T>> {
   const info = ['info', '--format', '{{.ServerVersion}}'];
   try {
-    await runCommand('docker', info, { env: context.env, signal: context.signal, timeoutInMs: answerWithinMs });
+    await runCommand('docker', info, {
+      env: context.env,
+      signal: context.signal,
+      timeoutInMs: answerWithinMs,
+    });
     return { found };
   } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
+    if (!(error instanceof OutboxError)) throw error;
     return { missing: 'Docker does not answer; install or start it (docker info).' };
   }
 }

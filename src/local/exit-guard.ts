@@ -13,7 +13,8 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export function guard(server: Guarded): void {
   if (guarded.size === 0) {
     process.on('exit', endAllNow);
-    for (const signal of signals) process.on(signal, endAllBySignal);
+    // In front, to count the listeners before one that was added by `once` is taken off.
+    for (const signal of signals) process.prependListener(signal, endAllBySignal);
   }
   guarded.add(server);
 }

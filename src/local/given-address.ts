@@ -12,15 +12,23 @@ export async function requireListener(variable: string, host: string, port: numb
   try {
     await tryConnect(host, port);
   } catch (error) {
-    throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `${variable} names ${host}:${port}, where nothing answers.`, {
-      cause: error,
-      details: { variable, host, port },
-    });
+    throw new OutboxError(
+      'OUTBOX_SERVER_UNAVAILABLE',
+      `${variable} names ${host}:${port}, where nothing answers.`,
+      {
+        cause: error,
+        details: { variable, host, port },
+      },
+    );
   }
 }
 
 /** Splits `host:port`; the host may be an IPv6 address in brackets. */
-export function splitAddress(variable: string, address: string, defaultPort: number): { host: string; port: number } {
+export function splitAddress(
+  variable: string,
+  address: string,
+  defaultPort: number,
+): { host: string; port: number } {
   const match = /^(?:\[([^\]]+)\]|([^:/\s]+))(?::(\d{1,5}))?$/.exec(address.trim());
   const host = match?.[1] ?? match?.[2];
   if (host === undefined) {

@@ -1,6 +1,13 @@
 export type { KafkaOptions, LocalKafka } from './kafka.ts';
 export { startKafka } from './kafka.ts';
-export type { Environment, LocalNode, LocalOptions, LocalPorts, Progress, ServerSource } from './local-options.ts';
+export type {
+  Environment,
+  LocalNode,
+  LocalOptions,
+  LocalPorts,
+  Progress,
+  ServerSource,
+} from './local-options.ts';
 export type { LocalPostgres, PostgresOptions } from './postgres.ts';
 export { startPostgres } from './postgres.ts';
 export type { RunServersOptions } from './servers.ts';

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import { OutboxError } from '../core/errors.ts';
 import { findOnPath, isExecutable } from './find-program.ts';
 import type { LocalContext } from './local-context.ts';
 import { supported } from './pinned-versions.ts';
-import { CommandFailed, runCommand } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 import type { Offer } from './source-order.ts';
 import { describeRange, inRange, parseVersion } from './version-range.ts';
 
@@ -16,7 +17,7 @@ export async function javaProgram(context: LocalContext): Promise<Offer<string>>
     output = await runCommand(file, ['-version'], { env: context.env, signal: context.signal });
   } catch (error) {
     // macOS has a `java` that only says that there is none.
-    if (error instanceof CommandFailed) return { missing: `${file} does not run. ${wanted}` };
+    if (error instanceof OutboxError) return { missing: `${file} does not run. ${wanted}` };
     throw error;
   }
   const version = parseVersion(output);

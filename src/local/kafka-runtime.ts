@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { OutboxError } from '../core/errors.ts';
 import { findOnPath, isExecutable, realFolderOf } from './find-program.ts';
 import { javaProgram } from './java-program.ts';
 import type { LocalContext } from './local-context.ts';
 import { mavenPackage } from './maven-jars.ts';
 import { pinned, supported } from './pinned-versions.ts';
 import { describeVersionMismatch } from './program-version.ts';
-import { CommandFailed, runCommand } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 import type { ServerCommand } from './server-command.ts';
 import type { Offer } from './source-order.ts';
 import { inRange, parseVersion } from './version-range.ts';
@@ -24,7 +25,8 @@ const heap = '-Xmx512m';
 /** Kafka's scripts on PATH. */
 export async function kafkaOnPath(context: LocalContext): Promise<Offer<KafkaPrograms>> {
   const start = await findOnPath(context.env, 'kafka-server-start.sh', 'kafka-server-start');
-  if (start === undefined) return { missing: describeVersionMismatch('kafka-server-start.sh', supported.kafka, []) };
+  if (start === undefined)
+    return { missing: describeVersionMismatch('kafka-server-start.sh', supported.kafka, []) };
   const java = await javaProgram(context);
   if ('missing' in java) return java;
   const storage = await storageScript(start);
@@ -32,7 +34,9 @@ export async function kafkaOnPath(context: LocalContext): Promise<Offer<KafkaPro
   const output = await versionOutput(context, start);
   const version = kafkaVersion(output);
   if (version === undefined || !inRange(version, supported.kafka)) {
-    return { missing: describeVersionMismatch('Kafka', supported.kafka, [`${start} ${output.trim().slice(0, 80)}`]) };
+    return {
+      missing: describeVersionMismatch('Kafka', supported.kafka, [`${start} ${output.trim().slice(0, 80)}`]),
+    };
   }
   return {
     found: {
@@ -50,7 +54,7 @@ async function versionOutput(context: LocalContext, start: string): Promise<stri
   try {
     return await runCommand(start, ['--version'], { env: context.env, signal: context.signal });
   } catch (error) {
-    if (error instanceof CommandFailed) return error.message;
+    if (error instanceof OutboxError) return error.message;
     throw error;
   }
 }

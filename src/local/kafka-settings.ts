@@ -51,8 +51,13 @@ export function propertiesText(settings: Readonly<Record<string, string>>): stri
 }
 
 /** The settings as environment variables of the apache/kafka image. */
-export function containerEnvironment(settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function containerEnvironment(
+  settings: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value]),
+    Object.entries(settings).map(([name, value]) => [
+      `KAFKA_${name.toUpperCase().replaceAll('.', '_')}`,
+      value,
+    ]),
   );
 }

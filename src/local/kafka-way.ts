@@ -55,7 +55,11 @@ export function containerWay(context: LocalContext): KafkaWay {
         ports: [[place.port, place.port]],
         dataPath: logFolder,
         keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-kafka`,
-        environment: { ...containerEnvironment(settings), CLUSTER_ID: clusterId, KAFKA_HEAP_OPTS: '-Xmx512m' },
+        environment: {
+          ...containerEnvironment(settings),
+          CLUSTER_ID: clusterId,
+          KAFKA_HEAP_OPTS: '-Xmx512m',
+        },
       });
     },
   };

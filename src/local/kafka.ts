@@ -48,7 +48,10 @@ const maxBrokers = 9;
 export async function startKafka(options: KafkaOptions): Promise<LocalKafka> {
   const { brokers = 1, env } = options;
   if (!Number.isInteger(brokers) || brokers < 1 || brokers > maxBrokers) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', `brokers must be 1 to ${maxBrokers}, but it is ${brokers}.`);
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      `brokers must be 1 to ${maxBrokers}, but it is ${brokers}.`,
+    );
   }
   const given = env['KAFKA_BROKERS'] ?? '';
   const order = sourceOrder(given, env);
@@ -57,7 +60,8 @@ export async function startKafka(options: KafkaOptions): Promise<LocalKafka> {
   const { source, found: way } = await firstOffer<KafkaWay>('Kafka', order, {
     path: async () => mapOffer(await kafkaOnPath(context), (programs) => programWay(context, programs)),
     ...(brokers === 1 ? { docker: () => dockerOffer(context, containerWay(context)) } : {}),
-    registry: async () => mapOffer(await kafkaFromRegistry(context), (programs) => programWay(context, programs)),
+    registry: async () =>
+      mapOffer(await kafkaFromRegistry(context), (programs) => programWay(context, programs)),
   });
   const nodes = await startOnFreePorts(() => startBrokers(context, way, brokers));
   return { brokers: nodes.map((node) => node.address), source, nodes, stop: () => endBrokers(nodes) };
@@ -72,7 +76,11 @@ async function givenCluster(given: string): Promise<LocalKafka> {
   return { brokers, source: 'address', nodes: [], stop: async () => {} };
 }
 
-async function startBrokers(context: LocalContext, way: KafkaWay, count: number): Promise<readonly ServerProcess[]> {
+async function startBrokers(
+  context: LocalContext,
+  way: KafkaWay,
+  count: number,
+): Promise<readonly ServerProcess[]> {
   const places = await placeBrokers(context, count);
   const folders = await Promise.all(places.map(({ nodeId }) => makeDataFolder(context, `kafka-${nodeId}`)));
   const [first] = folders;
@@ -141,7 +149,8 @@ async function probe(address: string, nodeId: number): Promise<void> {
   try {
     await admin.connect();
     const { brokers } = await admin.describeCluster();
-    if (!brokers.some((broker) => broker.nodeId === nodeId)) throw new Error(`Broker ${nodeId} has not joined yet.`);
+    if (!brokers.some((broker) => broker.nodeId === nodeId))
+      throw new Error(`Broker ${nodeId} has not joined yet.`);
   } finally {
     await admin.disconnect();
   }

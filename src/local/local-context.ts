@@ -18,9 +18,13 @@ export interface LocalContext {
 export async function openContext(options: LocalOptions): Promise<LocalContext> {
   const { env, keep, signal } = options;
   if (keep !== undefined && !/^[a-z0-9-]{1,40}$/.test(keep)) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', `keep must be 1 to 40 of a-z, 0-9 and "-", but it is "${keep}".`, {
-      details: { keep },
-    });
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      `keep must be 1 to 40 of a-z, 0-9 and "-", but it is "${keep}".`,
+      {
+        details: { keep },
+      },
+    );
   }
   signal?.throwIfAborted();
   const user = { platform: process.platform, root: process.getuid?.() === 0, home: env['HOME'] ?? homedir() };

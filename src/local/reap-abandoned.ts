@@ -20,7 +20,8 @@ export async function reapAbandoned(cache: string, tell: Progress): Promise<void
       const decision = decideReap(record, table);
       if (decision === 'leave') return;
       tell(`Removing ${record.server} left by process ${record.parent.pid}, which is gone`);
-      if (decision === 'kill' && record.child !== undefined) await endProcess(record.child, record.stopSignal);
+      if (decision === 'kill' && record.child !== undefined)
+        await endProcess(record.child, record.stopSignal);
       removeContainer(record.container, record.volume);
       removeRun(cache, record.id);
     }),

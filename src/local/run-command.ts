@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { OutboxError } from '../core/errors.ts';
 import type { Environment } from './local-options.ts';
 
 /** How a command is run. */
@@ -14,18 +15,14 @@ export interface CommandOptions {
   readonly onLine?: (line: string) => void;
 }
 
-/** A command could not be started, or ended with another code than 0. */
-export class CommandFailed extends Error {
-  override readonly name = 'CommandFailed';
-}
-
 const keptCharacters = 64 * 1024;
 
 /**
  * Runs a command to its end.
  *
  * @returns both outputs together, at most the last 64 KiB.
- * @throws {@link CommandFailed} with the last lines of the output.
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when it cannot be run, or ends with another code than 0, with
+ * the last lines of the output. The reason of the signal when that aborts.
  */
 export function runCommand(file: string, args: readonly string[], options: CommandOptions): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -46,12 +43,20 @@ export function runCommand(file: string, args: readonly string[], options: Comma
     };
     child.stdout.setEncoding('utf8').on('data', take);
     child.stderr.setEncoding('utf8').on('data', take);
-    child.once('error', (error) => reject(new CommandFailed(`${file} did not run: ${error.message}`, { cause: error })));
+    child.once('error', (error) => {
+      reject(
+        signal?.aborted ? signal.reason : commandFailed(file, args, `did not run: ${error.message}`, error),
+      );
+    });
     child.once('close', (code, killedBy) => {
       if (code === 0) resolve(output);
-      else reject(new CommandFailed(`${file} ended with ${killedBy ?? code}.\n${lastLines(output, 15)}`));
+      else reject(commandFailed(file, args, `ended with ${killedBy ?? code}.\n${lastLines(output, 15)}`));
     });
   });
+}
+
+function commandFailed(file: string, args: readonly string[], what: string, cause?: unknown): OutboxError {
+  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `${file} ${what}`, { cause, details: { file, args } });
 }
 
 /** The last lines of a text, without the empty end. */

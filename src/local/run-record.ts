@@ -14,7 +14,7 @@ export interface RunRecord {
   readonly space: string;
   readonly parent: ProcessIdentity;
   readonly child?: ProcessIdentity;
-  /** What makes the server end and keep its data whole. */
+  /** Ends the server: in a way that keeps its data whole, or at once where the data is thrown away. */
   readonly stopSignal: NodeJS.Signals;
   /** Name of the container, where Docker runs the server. */
   readonly container?: string;

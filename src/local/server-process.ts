@@ -94,7 +94,7 @@ function spawnRecorded(context: LocalContext, spec: ServerSpec, logFile: string)
   const identity = child.pid === undefined ? undefined : identityOf(child.pid);
   const record: RunRecord = {
     ...recordOf(spec.data, spec.name),
-    stopSignal: spec.stopSignal,
+    stopSignal: spec.data.kept ? spec.stopSignal : spec.discardSignal,
     ...(identity === undefined ? {} : { child: identity }),
     ...(container === undefined ? {} : { container }),
     ...(volume === undefined ? {} : { volume }),
@@ -110,7 +110,8 @@ async function untilReady(context: LocalContext, spec: ServerSpec, child: ChildP
   const giveUpAtMs = performance.now() + spec.readyWithinMs;
   for (;;) {
     const answer = await oneProbe(spec);
-    if (child.pid === undefined || hasEnded(child)) throw startFailed(spec, logFile, 'ended instead of starting');
+    if (child.pid === undefined || hasEnded(child))
+      throw startFailed(spec, logFile, 'ended instead of starting');
     if (answer === 'ready') return;
     context.signal?.throwIfAborted();
     if (performance.now() > giveUpAtMs) throw startFailed(spec, logFile, `did not answer (${answer})`);
@@ -135,9 +136,13 @@ async function oneProbe(spec: ServerSpec): Promise<string> {
 
 function startFailed(spec: ServerSpec, logFile: string, what: string): OutboxError {
   const tail = logTail(logFile);
-  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `${spec.name} ${what}. Its log is ${logFile}:\n${tail}`, {
-    details: { server: spec.name, address: spec.address, logFile, logTail: tail },
-  });
+  return new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `${spec.name} ${what}. Its log is ${logFile}:\n${tail}`,
+    {
+      details: { server: spec.name, address: spec.address, logFile, logTail: tail },
+    },
+  );
 }
 
 function hasEnded(child: ChildProcess): boolean {

@@ -9,7 +9,9 @@ import { runCommand } from './run-command.ts';
  */
 export async function postgresUser(context: LocalContext): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
-  return (await lookUp(context, 'postgres')) ?? (await lookUp(context, 'nobody')) ?? { uid: 65534, gid: 65534 };
+  return (
+    (await lookUp(context, 'postgres')) ?? (await lookUp(context, 'nobody')) ?? { uid: 65534, gid: 65534 }
+  );
 }
 
 async function lookUp(context: LocalContext, name: string): Promise<ServerUser | undefined> {

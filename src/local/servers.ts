@@ -1,12 +1,19 @@
 import type { LocalOptions, LocalPorts, Progress } from './local-options.ts';
-import { startTogether } from './start-together.ts';
+import { type LocalServers, startTogether } from './start-together.ts';
 
 /** The usual ports, but for PostgreSQL, which is often installed and listening on its own. */
-export const defaultPorts: Required<LocalPorts> = { postgres: 54320, temporal: 7233, temporalUi: 8233, kafka: 9092 };
+export const defaultPorts: Required<LocalPorts> = {
+  postgres: 54320,
+  temporal: 7233,
+  temporalUi: 8233,
+  kafka: 9092,
+};
 
 export interface RunServersOptions extends LocalOptions {
   /** Receives the addresses, ready to paste into a shell. */
   readonly print: Progress;
+  /** Called once, when all of them answer. */
+  readonly started?: (servers: LocalServers) => void;
   /** Ends the servers. */
   readonly signal: AbortSignal;
 }
@@ -20,9 +27,10 @@ export interface RunServersOptions extends LocalOptions {
  * @throws what the first server that does not start throws, after the others have been stopped.
  */
 export async function runServers(options: RunServersOptions): Promise<void> {
-  const { print, signal, ...rest } = options;
+  const { print, signal, started, ...rest } = options;
   const servers = await startTogether({ keep: 'servers', ports: defaultPorts, ...rest, signal });
   try {
+    started?.(servers);
     const { postgres, temporal, kafka } = servers;
     for (const line of [
       `export DATABASE_URL='${postgres.url}'`,

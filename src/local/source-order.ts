@@ -35,9 +35,13 @@ export async function firstOffer<T>(
     if ('found' in offer) return { source, found: offer.found };
     reasons.push(`${source}: ${offer.missing}`);
   }
-  throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `${server} cannot be started here. ${reasons.join(' ')}`, {
-    details: { server, reasons },
-  });
+  throw new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `${server} cannot be started here. ${reasons.join(' ')}`,
+    {
+      details: { server, reasons },
+    },
+  );
 }
 
 /** Makes something of what an offer found. */

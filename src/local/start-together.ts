@@ -17,9 +17,15 @@ export interface LocalServers {
  * @throws what the first server that does not start throws, after the others have been stopped.
  */
 export async function startTogether(options: PostgresOptions): Promise<LocalServers> {
-  const results = await Promise.allSettled([startPostgres(options), startTemporal(options), startKafka(options)]);
+  const results = await Promise.allSettled([
+    startPostgres(options),
+    startTemporal(options),
+    startKafka(options),
+  ]);
   const stop = async () => {
-    await Promise.all(results.map((result) => (result.status === 'fulfilled' ? result.value.stop() : undefined)));
+    await Promise.all(
+      results.map((result) => (result.status === 'fulfilled' ? result.value.stop() : undefined)),
+    );
   };
   try {
     return { postgres: valueOf(results[0]), temporal: valueOf(results[1]), kafka: valueOf(results[2]), stop };

@@ -13,11 +13,14 @@ import { describeRange, inRange, parseVersion } from './version-range.ts';
 /** The `temporal` program on PATH, if the server inside it is supported. */
 export async function temporalOnPath(context: LocalContext): Promise<Offer<string>> {
   const file = await findOnPath(context.env, 'temporal');
-  if (file === undefined) return { missing: describeVersionMismatch('temporal', supported.temporalServer, []) };
+  if (file === undefined)
+    return { missing: describeVersionMismatch('temporal', supported.temporalServer, []) };
   const output = await runCommand(file, ['--version'], { env: context.env });
   const version = serverVersion(output);
   if (version !== undefined && inRange(version, supported.temporalServer)) return { found: file };
-  return { missing: describeVersionMismatch('temporal with a server', supported.temporalServer, [output.trim()]) };
+  return {
+    missing: describeVersionMismatch('temporal with a server', supported.temporalServer, [output.trim()]),
+  };
 }
 
 /** The version of the server in what `temporal --version` prints: `temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)`. */
@@ -44,7 +47,12 @@ async function buildTemporal(context: LocalContext, go: string, folder: string):
   const linker = `-s -w -X ${module}/temporalcli.Version=${pinned.temporalCli}`;
   const args = ['install', '-v', `-ldflags=${linker}`, `${module}/cmd/temporal@v${pinned.temporalCli}`];
   await progressStep(context.tell, 'Temporal: building it with Go, about 3 minutes on 2 cores', (onLine) =>
-    runCommand(go, args, { env: { ...context.env, GOBIN: folder }, cwd: folder, signal: context.signal, onLine }),
+    runCommand(go, args, {
+      env: { ...context.env, GOBIN: folder },
+      cwd: folder,
+      signal: context.signal,
+      onLine,
+    }),
   );
 }
 

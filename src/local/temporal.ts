@@ -157,9 +157,12 @@ function devServer(ip: string, port: number, uiPort: number, file: string): read
 async function probe(address: string, uiUrl: string): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: 2_000 });
   try {
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'default' });
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({
+      namespace: 'default',
+    });
     const missing = searchAttributes.filter((name) => !(name in (customAttributes ?? {})));
-    if (missing.length > 0) throw new Error(`The search attributes ${missing.join(', ')} are not registered yet.`);
+    if (missing.length > 0)
+      throw new Error(`The search attributes ${missing.join(', ')} are not registered yet.`);
   } finally {
     await connection.close();
   }

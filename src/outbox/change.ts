@@ -1,8 +1,8 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/write.ts';
-import { type Due, dueOf, outOfRange } from './prepare.ts';
-import { sqlOf, type Transaction } from './transaction.ts';
+import { assertName, type Due, dueOf, outOfRange, uuid } from './prepare.ts';
+import { sqlOf, type Transaction } from '../store/transaction.ts';
 
 /** `'too-late'`: it is on its way, delivered, or ended otherwise. `'unknown'`: no such message. */
 export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';
@@ -16,15 +16,20 @@ export type RescheduleAnswer = 'rescheduled' | 'too-late' | 'unknown';
  * a relay that was frozen in mid-send beyond its lease). Under REPEATABLE READ a lost race is a serialization error.
  *
  * @param handle the ref, or `{ id }`
+ * @throws OutboxError `OUTBOX_REF_INVALID` or `OUTBOX_ID_INVALID`; the transaction stays usable
  */
-export async function cancel(tx: Transaction, topic: Topic, handle: string | { readonly id: string }): Promise<CancelAnswer> {
+export async function cancel(
+  tx: Transaction,
+  topic: Topic,
+  handle: string | { readonly id: string },
+): Promise<CancelAnswer> {
   return cancelMessage(sqlOf(tx), topic.name, handleOf(handle));
 }
 
 /**
  * Moves the due time of a waiting message; `after: 0` means now. The last committed time wins.
  *
- * @throws OutboxError `OUTBOX_DELAY_OUT_OF_RANGE`; the transaction stays usable
+ * @throws OutboxError `OUTBOX_DELAY_OUT_OF_RANGE`, `OUTBOX_REF_INVALID` or `OUTBOX_ID_INVALID`; the transaction stays usable
  */
 export async function reschedule(
   tx: Transaction,
@@ -34,15 +39,23 @@ export async function reschedule(
 ): Promise<RescheduleAnswer> {
   const target = dueOf(due, topic.rules.delayLimitMs);
   if (target.afterMs === undefined && target.at === undefined) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', 'Neither "after" nor "at" is given.', { details: { option: 'after' } });
+    throw new OutboxError('OUTBOX_INVALID_OPTION', 'Neither "after" nor "at" is given.', {
+      details: { option: 'after' },
+    });
   }
   const answer = await rescheduleMessage(sqlOf(tx), topic.name, handleOf(handle), target);
-  if (answer === 'out-of-range') throw outOfRange(due.at === undefined ? 'after' : 'at', String(due.at ?? due.after));
+  if (answer === 'out-of-range')
+    throw outOfRange(due.at === undefined ? 'after' : 'at', String(due.at ?? due.after));
   return answer;
 }
 
 function handleOf(handle: string | { readonly id: string }): MessageHandle {
-  if (typeof handle === 'string') return { ref: handle };
-  if (/^[0-9a-f-]{36}$/i.test(handle.id)) return { id: handle.id };
-  throw new OutboxError('OUTBOX_ID_INVALID', `The id "${handle.id}" is not a UUID.`, { details: { id: handle.id } });
+  if (typeof handle === 'string') {
+    assertName('OUTBOX_REF_INVALID', 'ref', handle);
+    return { ref: handle };
+  }
+  if (uuid.test(handle.id)) return { id: handle.id };
+  throw new OutboxError('OUTBOX_ID_INVALID', `The id "${handle.id}" is not a UUID.`, {
+    details: { id: handle.id },
+  });
 }

@@ -23,16 +23,25 @@ export type SendOptions = Due & {
 };
 
 const optionNames = new Set(['key', 'ref', 'id', 'headers', 'after', 'at']);
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** What PostgreSQL reads as a UUID without an error, which would end the transaction. */
+export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Checks a payload and its options and gives them the form in which they are stored. Writes nothing. */
-export async function prepare<Input>(topic: Topic<Input, unknown>, payload: Input, options: SendOptions): Promise<NewMessage> {
+export async function prepare<Input>(
+  topic: Topic<Input, unknown>,
+  payload: Input,
+  options: SendOptions,
+): Promise<NewMessage> {
   const unknown = Object.keys(options).find((option) => !optionNames.has(option));
-  if (unknown !== undefined) throw new OutboxError('OUTBOX_INVALID_OPTION', `"${unknown}" is no option of send.`, { details: { option: unknown } });
+  if (unknown !== undefined)
+    throw new OutboxError('OUTBOX_INVALID_OPTION', `"${unknown}" is no option of send.`, {
+      details: { option: unknown },
+    });
   const { key, ref, id, headers } = options;
   if (key !== undefined) assertName('OUTBOX_KEY_INVALID', 'key', key);
   if (ref !== undefined) assertName('OUTBOX_REF_INVALID', 'ref', ref);
-  if (id !== undefined && !uuid.test(id)) throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
+  if (id !== undefined && !uuid.test(id))
+    throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
   if (headers !== undefined) assertHeaders(headers);
   return {
     payload: await serialise(topic, payload),
@@ -62,41 +71,72 @@ function toJson(topic: string, payload: unknown): string {
   try {
     text = JSON.stringify(payload);
   } catch (cause) {
-    throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload for the topic "${topic}" cannot be written as JSON.`, { details: { topic }, cause });
+    throw new OutboxError(
+      'OUTBOX_PAYLOAD_INVALID',
+      `The payload for the topic "${topic}" cannot be written as JSON.`,
+      { details: { topic }, cause },
+    );
   }
   if (text !== undefined) return text;
-  throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload for the topic "${topic}" is not a JSON value.`, { details: { topic } });
+  throw new OutboxError(
+    'OUTBOX_PAYLOAD_INVALID',
+    `The payload for the topic "${topic}" is not a JSON value.`,
+    { details: { topic } },
+  );
 }
 
 function pathOf(issue: StandardSchemaV1.Issue): string {
-  return (issue.path ?? []).map((segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.');
+  return (issue.path ?? [])
+    .map((segment) => String(typeof segment === 'object' ? segment.key : segment))
+    .join('.');
 }
 
-function assertName(code: 'OUTBOX_KEY_INVALID' | 'OUTBOX_REF_INVALID', option: string, value: string): void {
+/** @throws OutboxError with the given code when the text cannot be stored */
+export function assertName(
+  code: 'OUTBOX_KEY_INVALID' | 'OUTBOX_REF_INVALID',
+  option: string,
+  value: string,
+): void {
   // PostgreSQL stores neither NUL nor half of a surrogate pair, and its error would end the transaction.
   const bytes = typeof value === 'string' ? Buffer.byteLength(value) : 0;
   if (bytes >= 1 && bytes <= 256 && !/\0|\p{Surrogate}/u.test(value)) return;
-  throw new OutboxError(code, `The ${option} is not a text of 1 to 256 bytes without NUL and half characters.`, { details: { option, bytes } });
+  throw new OutboxError(
+    code,
+    `The ${option} is not a text of 1 to 256 bytes without NUL and half characters.`,
+    { details: { option, bytes } },
+  );
 }
+
+/** ISO times of other years have signs and six digits, which PostgreSQL refuses to read. */
+const yearOneMs = Date.parse('0001-01-01T00:00:00Z');
+const yearTenThousandMs = Date.parse('+010000-01-01T00:00:00Z');
 
 /** The due time as the database takes it: relative times count from its clock, not from this process's. */
 export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: number; readonly at?: string } {
   if (due.after !== undefined && due.at !== undefined) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', 'Both "after" and "at" are given.', { details: { option: 'at' } });
+    throw new OutboxError('OUTBOX_INVALID_OPTION', 'Both "after" and "at" are given.', {
+      details: { option: 'at' },
+    });
   }
   if (due.at !== undefined) {
-    if (!(due.at instanceof Date) || Number.isNaN(due.at.getTime())) throw outOfRange('at', String(due.at));
-    return { at: due.at.toISOString() };
+    if (!(due.at instanceof Date) || !(due.at.getTime() < yearTenThousandMs))
+      throw outOfRange('at', String(due.at));
+    return { at: new Date(Math.max(due.at.getTime(), yearOneMs)).toISOString() };
   }
   if (due.after === undefined) return {};
   const afterMs = durationMs(due.after);
-  if (afterMs === undefined || afterMs < 0 || afterMs > delayLimitMs) throw outOfRange('after', String(due.after));
+  if (afterMs === undefined || afterMs < 0 || afterMs > delayLimitMs)
+    throw outOfRange('after', String(due.after));
   return { afterMs };
 }
 
 /** The error of a due time that the topic does not allow. */
 export function outOfRange(option: string, value: string): OutboxError {
-  return new OutboxError('OUTBOX_DELAY_OUT_OF_RANGE', `The option "${option}" (${value}) is not between now and the longest delay of the topic.`, {
-    details: { option, value },
-  });
+  return new OutboxError(
+    'OUTBOX_DELAY_OUT_OF_RANGE',
+    `The option "${option}" (${value}) is not between now and the longest delay of the topic.`,
+    {
+      details: { option, value },
+    },
+  );
 }

@@ -3,7 +3,7 @@ import type { Topic } from '../core/topic.ts';
 import type { State } from '../core/transitions.ts';
 import { type NewMessage, storeMessages } from '../store/write.ts';
 import { prepare, type SendOptions } from './prepare.ts';
-import { sqlOf, type Transaction } from './transaction.ts';
+import { sqlOf, type Transaction } from '../store/transaction.ts';
 
 /** A message as it was stored. */
 export interface Stored {
@@ -29,7 +29,12 @@ export type BatchMessage<Input> = SendOptions & { readonly payload: Input };
  *
  * @throws OutboxError for bad input. Nothing is written, and the transaction stays usable.
  */
-export async function send<Input>(tx: Transaction, topic: Topic<Input, unknown>, payload: Input, options: SendOptions = {}): Promise<Stored> {
+export async function send<Input>(
+  tx: Transaction,
+  topic: Topic<Input, unknown>,
+  payload: Input,
+  options: SendOptions = {},
+): Promise<Stored> {
   const [stored] = await store(tx, topic.name, [await prepare(topic, payload, options)]);
   if (stored === undefined) throw new Error('The database answered no row for a stored message.');
   return stored;
@@ -40,26 +45,54 @@ export async function send<Input>(tx: Transaction, topic: Topic<Input, unknown>,
  *
  * @throws OutboxError for bad input of any message; `details.index` tells which, from 0. Nothing is written.
  */
-export async function sendBatch<Input>(tx: Transaction, topic: Topic<Input, unknown>, messages: readonly BatchMessage<Input>[]): Promise<readonly Stored[]> {
+export async function sendBatch<Input>(
+  tx: Transaction,
+  topic: Topic<Input, unknown>,
+  messages: readonly BatchMessage<Input>[],
+): Promise<readonly Stored[]> {
   const prepared: NewMessage[] = [];
   for (const [index, { payload, ...options }] of messages.entries()) {
     // In turn, so that the first bad message is the one that is named.
-    prepared.push(await prepare(topic, payload, options as SendOptions).catch((error: unknown) => Promise.reject(atIndex(error, index))));
+    prepared.push(await prepareAt(index, topic, payload, options));
   }
   return prepared.length === 0 ? [] : store(tx, topic.name, prepared);
 }
 
-async function store(tx: Transaction, topic: string, messages: readonly NewMessage[]): Promise<readonly Stored[]> {
+async function store(
+  tx: Transaction,
+  topic: string,
+  messages: readonly NewMessage[],
+): Promise<readonly Stored[]> {
   const answers = await storeMessages(sqlOf(tx), topic, messages);
   for (const { n, refusal } of answers) {
     if (refusal !== null) {
-      throw new OutboxError(refusal.code, refusal.message, { details: { ...refusal.details, topic, index: n - 1 } });
+      throw new OutboxError(refusal.code, refusal.message, {
+        details: { ...refusal.details, topic, index: n - 1 },
+      });
     }
   }
-  return answers.map(({ id, workflowId, state, dueAt, duplicate }) => ({ id, workflowId, state, dueAt, duplicate }));
+  return answers.map(({ id, workflowId, state, dueAt, duplicate }) => ({
+    id,
+    workflowId,
+    state,
+    dueAt,
+    duplicate,
+  }));
 }
 
-function atIndex(error: unknown, index: number): unknown {
-  if (!(error instanceof OutboxError)) return error;
-  return new OutboxError(error.code, `Message ${index}: ${error.message}`, { details: { ...error.details, index }, cause: error });
+async function prepareAt<Input>(
+  index: number,
+  topic: Topic<Input, unknown>,
+  payload: Input,
+  options: SendOptions,
+): Promise<NewMessage> {
+  try {
+    return await prepare(topic, payload, options);
+  } catch (error) {
+    if (!(error instanceof OutboxError)) throw error;
+    throw new OutboxError(error.code, `Message ${index}: ${error.message}`, {
+      details: { ...error.details, index },
+      cause: error,
+    });
+  }
 }

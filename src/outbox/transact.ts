@@ -17,7 +17,10 @@ const nudges = new WeakMap<object, { lastAt: number; planned: boolean }>();
  *
  * A lost wake-up delays a message by at most 100 ms. Nothing is sent when the transaction is rolled back.
  */
-export async function transaction<Tx, Result>(prisma: TransactionRunner<Tx>, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+export async function transaction<Tx, Result>(
+  prisma: TransactionRunner<Tx>,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
   const result = await prisma.$transaction(work);
   nudge(prisma);
   return result;
@@ -29,7 +32,10 @@ function nudge<Tx>(prisma: TransactionRunner<Tx>): void {
   nudges.set(prisma, state);
   if (state.planned) return;
   const waitMs = state.lastAt + nudgeEveryMs - performance.now();
-  if (waitMs <= 0) return void notify(prisma, state);
+  if (waitMs <= 0) {
+    notify(prisma, state);
+    return;
+  }
   state.planned = true;
   setTimeout(() => notify(prisma, state), waitMs).unref();
 }
@@ -37,5 +43,7 @@ function nudge<Tx>(prisma: TransactionRunner<Tx>): void {
 function notify<Tx>(prisma: TransactionRunner<Tx>, state: { lastAt: number; planned: boolean }): void {
   state.lastAt = performance.now();
   state.planned = false;
-  void sendNudge({ query: async (text, values = []) => prisma.$queryRawUnsafe(text, ...values) }).catch(() => undefined);
+  void sendNudge({ query: async (text, values = []) => prisma.$queryRawUnsafe(text, ...values) }).catch(
+    () => undefined,
+  );
 }

@@ -4,20 +4,20 @@ export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let again = false;
 
   async function loop(): Promise<void> {
-    do {
-      again = false;
-      await work();
-    } while (again);
+    try {
+      do {
+        again = false;
+        await work();
+      } while (again);
+    } finally {
+      // In the same turn as the last look at `again`: a call in between would wait for a run that is over.
+      running = undefined;
+    }
   }
 
   return () => {
-    if (running === undefined) {
-      running = loop().finally(() => {
-        running = undefined;
-      });
-    } else {
-      again = true;
-    }
+    if (running === undefined) running = loop();
+    else again = true;
     return running;
   };
 }

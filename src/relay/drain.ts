@@ -4,7 +4,7 @@ import { passCrashPoint } from '../core/crash-point.ts';
 import type { Lane } from '../core/lane.ts';
 import { type Claim, claim } from '../store/claim.ts';
 import { type Database, isConnectionFailure } from '../store/database.ts';
-import { markSuspect } from '../store/lease.ts';
+import { type AcquiredLane, markSuspect } from '../store/lease.ts';
 import { releaseHeld } from '../store/release-held.ts';
 import { settle } from '../store/settle.ts';
 import { pinPartitions, readPartitions } from '../store/topics.ts';
@@ -53,7 +53,7 @@ export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
     const acquired = await lease.acquire();
     if (acquired !== undefined) {
       input.report({ type: 'lane-acquired', lapsed: acquired.lapsed, ...input.lane });
-      return new Drain(input, lease, deadline, acquired).run(acquired.lapsed);
+      return new Drain(input, lease, deadline, acquired).run();
     }
     if (input.signal.aborted || performance.now() > deadline) return 'more';
     input.progress();
@@ -69,11 +69,13 @@ class Drain {
   readonly #failedBlocks: boolean;
   #at: Progress;
   #suspect: string | null;
+  /** False after a takeover, until the lane's row says what the owner before us may have published. */
+  #suspectMarked: boolean;
   #mayHaveHeld = true;
   #partitions: number | undefined;
   #lastHoldEndedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(input: DrainInput, lease: LaneLease, deadline: number, at: Progress & { readonly suspect: string | null }) {
+  constructor(input: DrainInput, lease: LaneLease, deadline: number, at: AcquiredLane) {
     this.#input = input;
     this.#lease = lease;
     this.#deadline = deadline;
@@ -81,24 +83,31 @@ class Drain {
     this.#failedBlocks = input.route.rules.exhausted === 'hold-key';
     this.#at = { cursor: at.cursor, snapshot: at.snapshot };
     this.#suspect = at.suspect;
+    this.#suspectMarked = !at.lapsed;
   }
 
-  async run(lapsed: boolean): Promise<DrainAnswer> {
+  async run(): Promise<DrainAnswer> {
     let quiet = false;
+    let clean = false;
     try {
-      quiet = await this.#untilQuiet(lapsed);
+      quiet = await this.#untilQuiet();
+      clean = this.#suspectMarked;
       return quiet ? 'quiet' : 'more';
     } finally {
-      await this.#lease.free(quiet);
+      // After an error nobody knows what of the last batch the broker holds, as if this owner had died.
+      await (clean ? this.#lease.free(quiet) : this.#lease.abandon());
       const { lane, report } = this.#input;
-      report(this.#lease.lostSignal.aborted ? { type: 'lane-lost', ...lane } : { type: 'lane-freed', quiet, ...lane });
+      report(
+        this.#lease.lostSignal.aborted
+          ? { type: 'lane-lost', ...lane }
+          : { type: 'lane-freed', quiet, ...lane },
+      );
     }
   }
 
   /** Claim, publish, settle in a loop. True: quiet; false: there may be more. */
-  async #untilQuiet(lapsed: boolean): Promise<boolean> {
+  async #untilQuiet(): Promise<boolean> {
     const { timings, wake, progress } = this.#input;
-    let suspectMarked = !lapsed;
     let quietAt = performance.now() + timings.lingerMs;
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
       progress();
@@ -106,9 +115,8 @@ class Drain {
       const claimedAt = performance.now();
       const claimed = await this.#claim();
       if (!claimed.owned) this.#lease.lose();
-      else if (!suspectMarked) {
-        suspectMarked = await this.#markSuspect(claimed.snapshot);
-      } else if (claimed.messages.length > 0) {
+      else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
+      else if (claimed.messages.length > 0) {
         await this.#deliver(claimed, claimedAt);
         quietAt = performance.now() + timings.lingerMs;
       } else if (performance.now() >= quietAt) return true;
@@ -134,12 +142,11 @@ class Drain {
    * The owner before us died: what it could see it may have published. That is everything in the snapshot of our
    * first claim, and it is remembered in the lane, because we may die as well before it is settled.
    */
-  async #markSuspect(snapshot: string): Promise<boolean> {
+  async #markSuspect(snapshot: string): Promise<void> {
     const { database, lane } = this.#input;
-    const marked = await markSuspect(database, lane, this.#lease.owner, snapshot);
-    if (marked) this.#suspect = snapshot;
-    else this.#lease.lose();
-    return marked;
+    if (!(await markSuspect(database, lane, this.#lease.owner, snapshot))) return this.#lease.lose();
+    this.#suspect = snapshot;
+    this.#suspectMarked = true;
   }
 
   async #deliver(claimed: Claim, claimedAt: number): Promise<void> {
@@ -147,7 +154,9 @@ class Drain {
     const partitions = await this.#pinnedPartitions();
     if (typeof partitions !== 'number') return this.#hold(partitions);
     if (this.#lease.staleSince(claimedAt)) return;
-    const { outcomes, hold } = await this.#lease.during(() => publishBatch(route, source, partitions, claimed, this.#stop));
+    const { outcomes, hold } = await this.#lease.during(() =>
+      publishBatch(route, source, partitions, claimed, this.#stop),
+    );
     await this.#settle(claimed, outcomes);
     if (hold !== undefined) await this.#hold(hold);
   }
@@ -184,7 +193,12 @@ class Drain {
     this.#at = settlement;
     this.#mayHaveHeld ||= settlement.changes.some((change) => change.to === 'held' || change.to === 'failed');
     passCrashPoint('relay:settled');
-    report({ type: 'batch-settled', acknowledged: settlement.batch?.count ?? 0, exceptions: settlement.changes.length, ...lane });
+    report({
+      type: 'batch-settled',
+      acknowledged: settlement.batch?.count ?? 0,
+      exceptions: settlement.changes.length,
+      ...lane,
+    });
   }
 
   /** A settle that is lost costs a batch of duplicates, so a short interruption of the database is sat out. */
@@ -203,7 +217,11 @@ class Drain {
   async #hold(hold: Hold): Promise<void> {
     const { timings } = this.#input;
     const again = performance.now() - this.#lastHoldEndedAt < 2 * timings.probeMs;
-    await sitOutHold(this.#input, this.#lease, hold, { firstProbeMs: again ? timings.probeMs : 0, deadline: this.#deadline, stop: this.#stop });
+    await sitOutHold(this.#input, this.#lease, hold, {
+      firstProbeMs: again ? timings.probeMs : 0,
+      deadline: this.#deadline,
+      stop: this.#stop,
+    });
     this.#lastHoldEndedAt = performance.now();
   }
 }

@@ -1,6 +1,13 @@
 import type { Lane } from '../core/lane.ts';
 import type { Database } from '../store/database.ts';
-import { type AcquiredLane, acquireLane, freeLease, leaseMs, renewLease } from '../store/lease.ts';
+import {
+  abandonLease,
+  type AcquiredLane,
+  acquireLane,
+  freeLease,
+  leaseMs,
+  renewLease,
+} from '../store/lease.ts';
 
 /** A lease is renewed once it is this old. */
 const renewAfterMs = 3_000;
@@ -71,5 +78,10 @@ export class LaneLease {
 
   free(quiet: boolean): Promise<void> {
     return freeLease(this.#database, this.#lane, this.owner, quiet);
+  }
+
+  /** Gives the lane up like an owner that died. */
+  abandon(): Promise<void> {
+    return abandonLease(this.#database, this.#lane, this.owner);
   }
 }

@@ -69,9 +69,16 @@ function changeOf(
     }
     case 'rejected':
     case 'ambiguous': {
-      const failure = { id, attempt: outcome.kind, error: outcome.error, maybePublished: suspect || outcome.kind === 'ambiguous' };
+      const failure = {
+        id,
+        attempt: outcome.kind,
+        error: outcome.error,
+        maybePublished: suspect || outcome.kind === 'ambiguous',
+      };
       const retryInMs = retryMs[message.attempts];
-      return retryInMs === undefined ? { ...failure, to: 'failed' } : { ...failure, to: 'retrying', retryInMs };
+      return retryInMs === undefined
+        ? { ...failure, to: 'failed' }
+        : { ...failure, to: 'retrying', retryInMs };
     }
     case 'permanent':
       return { id, to: 'failed', attempt: 'permanent', error: outcome.error, maybePublished: suspect };
@@ -82,7 +89,11 @@ function changeOf(
   }
 }
 
-function batchOf(id: string, messages: readonly ClaimedMessage[], outcomes: ReadonlyMap<string, Outcome>): Settlement['batch'] {
+function batchOf(
+  id: string,
+  messages: readonly ClaimedMessage[],
+  outcomes: ReadonlyMap<string, Outcome>,
+): Settlement['batch'] {
   const partitions: Record<string, { first: string; count: number }> = {};
   let count = 0;
   let first: string | undefined;
@@ -96,10 +107,20 @@ function batchOf(id: string, messages: readonly ClaimedMessage[], outcomes: Read
     countOffset(partitions, outcome.partition, outcome.offset);
   }
   if (first === undefined) return undefined;
-  return { id, firstPosition: first, lastPosition: last, count, partitions: partitions satisfies PartitionRanges };
+  return {
+    id,
+    firstPosition: first,
+    lastPosition: last,
+    count,
+    partitions: partitions satisfies PartitionRanges,
+  };
 }
 
-function countOffset(partitions: Record<string, { first: string; count: number }>, partition: number | null, offset: string | null): void {
+function countOffset(
+  partitions: Record<string, { first: string; count: number }>,
+  partition: number | null,
+  offset: string | null,
+): void {
   if (partition === null || offset === null) return;
   const range = partitions[partition];
   if (range === undefined) partitions[partition] = { first: offset, count: 1 };

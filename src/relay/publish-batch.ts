@@ -26,7 +26,13 @@ export async function publishBatch(
   const outcomes = new Map<string, Outcome>();
   for (const [index, message] of sendable.entries()) {
     // A transport that answers too little has broken its contract; nobody knows what it sent.
-    outcomes.set(message.id, result.outcomes[index] ?? { kind: 'ambiguous', error: 'The transport gave no answer for this message.' });
+    outcomes.set(
+      message.id,
+      result.outcomes[index] ?? {
+        kind: 'ambiguous',
+        error: 'The transport gave no answer for this message.',
+      },
+    );
   }
   return { outcomes, hold: result.hold };
 }
@@ -48,6 +54,9 @@ async function publish(
   } catch (error) {
     // Transports answer instead of throwing. One that throws may have sent anything: hold, and say so.
     const reason = error instanceof Error ? error.message : String(error);
-    return { outcomes: messages.map(() => ({ kind: 'held', onWire: true })), hold: { scope: 'topic', reason } };
+    return {
+      outcomes: messages.map(() => ({ kind: 'held', onWire: true })),
+      hold: { scope: 'topic', reason },
+    };
   }
 }

@@ -41,7 +41,12 @@ export class Relay {
     const { database, workflows, report, routes, timings } = input;
     this.#input = input;
     this.#routes = new Map(routes.map((route) => [route.name, route]));
-    this.#starter = new Starter(database, workflows, report);
+    this.#starter = new Starter(
+      database,
+      workflows,
+      routes.map((route) => route.name),
+      report,
+    );
     this.#watcher = new Watcher({
       database,
       drains: this.#drains,
@@ -74,7 +79,16 @@ export class Relay {
     const route = this.#routes.get(lane.topic);
     if (route === undefined) throw new Error(`This relay does not know the topic "${lane.topic}".`);
     const { database, installation, timings, limits, report } = this.#input;
-    return this.#drains.run(lane, { database, route, source: `/outbox/${installation}`, timings, limits, report, signal, progress });
+    return this.#drains.run(lane, {
+      database,
+      route,
+      source: `/outbox/${installation}`,
+      timings,
+      limits,
+      report,
+      signal,
+      progress,
+    });
   }
 
   /** Makes a due message ready, wakes its lane, and waits a moment for the outcome. */

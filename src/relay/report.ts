@@ -12,6 +12,10 @@ export type RelayEvent =
   | { readonly type: 'lanes-started'; readonly count: number }
   | { readonly type: 'messages-started'; readonly count: number }
   | { readonly type: 'messages-swept'; readonly count: number }
-  | { readonly type: 'failed'; readonly what: 'look' | 'sweep' | 'start-lanes' | 'start-messages' | 'settle'; readonly error: unknown };
+  | {
+      readonly type: 'failed';
+      readonly what: 'look' | 'sweep' | 'start-lanes' | 'start-messages' | 'settle';
+      readonly error: unknown;
+    };
 
 export type Report = (event: RelayEvent) => void;

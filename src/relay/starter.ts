@@ -17,11 +17,14 @@ const concurrentStarts = 20;
 export class Starter {
   readonly #database: Database;
   readonly #workflows: WorkflowStarter;
+  readonly #topics: readonly string[];
   readonly #report: Report;
   readonly #stopping = new AbortController();
 
-  constructor(database: Database, workflows: WorkflowStarter, report: Report) {
+  /** @param topics those whose lanes this relay can drain; it starts no others */
+  constructor(database: Database, workflows: WorkflowStarter, topics: readonly string[], report: Report) {
     this.#database = database;
+    this.#topics = topics;
     this.#workflows = workflows;
     this.#report = report;
   }
@@ -30,7 +33,9 @@ export class Starter {
   readonly startLanes = coalesce(() => this.#guard('start-lanes', () => this.#lanesOnce()));
 
   /** Starts the workflows of waiting messages, until none is left. */
-  readonly startMessages = coalesce(() => this.#guard('start-messages', () => this.#allMessages(this.#stopping.signal)));
+  readonly startMessages = coalesce(() =>
+    this.#guard('start-messages', () => this.#allMessages(this.#stopping.signal)),
+  );
 
   /** Makes no more starts, and waits for those under way. */
   async stop(): Promise<void> {
@@ -40,7 +45,7 @@ export class Starter {
 
   async #lanesOnce(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    const lanes = await wantedLanes(this.#database);
+    const lanes = await wantedLanes(this.#database, this.#topics);
     if (lanes.length === 0) return;
     await Promise.all(lanes.map((lane) => this.#workflows.startLane(lane)));
     this.#report({ type: 'lanes-started', count: lanes.length });
@@ -49,35 +54,33 @@ export class Starter {
   async #allMessages(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const messages = await untoldMessages(this.#database, messagesPerRound);
-      const told = await this.#tell(messages, signal);
+      const { told, failures } = await this.#tell(messages, signal);
       if (told.length > 0) {
         await markTold(this.#database, told);
         this.#report({ type: 'messages-started', count: told.length });
       }
-      if (messages.length < messagesPerRound) return;
+      for (const error of failures) this.#report({ type: 'failed', what: 'start-messages', error });
+      if (messages.length < messagesPerRound || failures.length > 0) return;
     }
   }
 
-  /** The messages whose start succeeded. The first failure ends the round; what is left is found again. */
-  async #tell(messages: readonly MessageStart[], signal: AbortSignal): Promise<readonly MessageStart[]> {
+  /** Starts side by side; whoever meets a failure stops, and what it left is found by the next check. */
+  async #tell(
+    messages: readonly MessageStart[],
+    signal: AbortSignal,
+  ): Promise<{ told: readonly MessageStart[]; failures: readonly unknown[] }> {
     const told: MessageStart[] = [];
     const queue = messages.values();
-    let failure: unknown;
     const work = async (): Promise<void> => {
       for (const message of queue) {
-        if (failure !== undefined || signal.aborted) return;
-        await this.#workflows.startMessage(message).then(
-          () => told.push(message),
-          (error: unknown) => (failure = error),
-        );
+        if (signal.aborted) return;
+        await this.#workflows.startMessage(message);
+        told.push(message);
       }
     };
-    await Promise.all(Array.from({ length: concurrentStarts }, work));
-    if (failure !== undefined) {
-      await markTold(this.#database, told);
-      throw failure;
-    }
-    return told;
+    const results = await Promise.allSettled(Array.from({ length: concurrentStarts }, work));
+    const failure = results.find((result) => result.status === 'rejected');
+    return { told, failures: failure === undefined ? [] : [failure.reason] };
   }
 
   async #guard(what: 'start-lanes' | 'start-messages', work: () => Promise<void>): Promise<void> {

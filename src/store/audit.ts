@@ -11,11 +11,8 @@ export interface AuditEntry {
 
 /** Writes an entry in the transaction of the action. */
 export async function writeAudit(sql: Sql, entry: AuditEntry): Promise<void> {
-  await sql.query(`insert into outbox.audit (actor, action, message_id, result, reason) values ($1, $2, $3, $4, $5)`, [
-    entry.actor,
-    entry.action,
-    entry.messageId,
-    entry.result,
-    entry.reason ?? null,
-  ]);
+  await sql.query(
+    `insert into outbox.audit (actor, action, message_id, result, reason) values ($1, $2, $3, $4, $5)`,
+    [entry.actor, entry.action, entry.messageId, entry.result, entry.reason ?? null],
+  );
 }

@@ -3,7 +3,11 @@ import type { Database } from './database.ts';
 import { cancelMessage, topicOf } from './write.ts';
 
 /** Cancels a message on behalf of a person or tool, with its audit entry in the same transaction. */
-export async function cancelAudited(database: Database, id: string, actor: string): Promise<'canceled' | 'too-late' | 'unknown'> {
+export async function cancelAudited(
+  database: Database,
+  id: string,
+  actor: string,
+): Promise<'canceled' | 'too-late' | 'unknown'> {
   return database.transaction(async (sql) => {
     const topic = await topicOf(sql, id);
     if (topic === undefined) return 'unknown';

@@ -18,6 +18,7 @@ export interface Database extends Sql {
 /** True when the database cannot be reached, in contrast to a statement that it refused. */
 export function isConnectionFailure(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-  if (/^[0-9A-Z]{5}$/.test(code)) return code.startsWith('08') || code.startsWith('57P') || code.startsWith('53');
+  if (/^[0-9A-Z]{5}$/.test(code))
+    return code.startsWith('08') || code.startsWith('57P') || code.startsWith('53');
   return true;
 }

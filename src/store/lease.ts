@@ -16,7 +16,11 @@ export interface AcquiredLane {
 }
 
 /** Takes the lane if nobody holds a live lease. `undefined`: somebody does, or the lane does not exist. */
-export async function acquireLane(sql: Sql, { topic, lane }: Lane, owner: string): Promise<AcquiredLane | undefined> {
+export async function acquireLane(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+): Promise<AcquiredLane | undefined> {
   const [row] = await sql.query<AcquiredLane>(
     `with before as materialized (
        select owner, alive_until from outbox.lane where topic = $1 and n = $2 for update
@@ -46,7 +50,12 @@ export async function renewLease(sql: Sql, { topic, lane }: Lane, owner: string)
  * Frees the lane for the next owner. After a quiet end nothing that a dead owner may have published is left, and the
  * next start need not wait out the pause between starts.
  */
-export async function freeLease(sql: Sql, { topic, lane }: Lane, owner: string, quiet: boolean): Promise<void> {
+export async function freeLease(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+  quiet: boolean,
+): Promise<void> {
   await sql.query(
     `update outbox.lane set owner = null, alive_until = null, hold = null,
        suspect = case when $4 then null else suspect end, started_at = case when $4 then null else started_at end
@@ -55,8 +64,24 @@ export async function freeLease(sql: Sql, { topic, lane }: Lane, owner: string, 
   );
 }
 
+/**
+ * Gives the lane up as if its owner had died: the next one takes it at once, and treats what this one could see as
+ * maybe published. For ends after which nobody knows what the broker holds.
+ */
+export async function abandonLease(sql: Sql, { topic, lane }: Lane, owner: string): Promise<void> {
+  await sql.query(
+    `update outbox.lane set alive_until = '-infinity', hold = null where topic = $1 and n = $2 and owner = $3`,
+    [topic, lane, owner],
+  );
+}
+
 /** Remembers, beyond this owner, what the owner before it may have published. `false`: fenced. */
-export async function markSuspect(sql: Sql, { topic, lane }: Lane, owner: string, snapshot: string): Promise<boolean> {
+export async function markSuspect(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+  snapshot: string,
+): Promise<boolean> {
   const rows = await sql.query(
     `update outbox.lane set suspect = $4::pg_snapshot where topic = $1 and n = $2 and owner = $3 returning 1`,
     [topic, lane, owner, snapshot],
@@ -73,7 +98,12 @@ export interface LaneHold {
 }
 
 /** Shows, or with `undefined` ends, the hold of a lane. */
-export async function writeHold(sql: Sql, { topic, lane }: Lane, owner: string, hold: LaneHold | undefined): Promise<void> {
+export async function writeHold(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+  hold: LaneHold | undefined,
+): Promise<void> {
   await sql.query(`update outbox.lane set hold = $4::jsonb where topic = $1 and n = $2 and owner = $3`, [
     topic,
     lane,

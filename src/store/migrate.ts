@@ -25,7 +25,9 @@ const lockKey = 7_021_964_731;
 export async function readMigrations(): Promise<readonly Migration[]> {
   const folder = path.join(packageRoot(), 'prisma', 'migrations');
   const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory() && entry.name.endsWith('_outbox')).map((entry) => entry.name);
+  const names = entries
+    .filter((entry) => entry.isDirectory() && entry.name.endsWith('_outbox'))
+    .map((entry) => entry.name);
   return Promise.all(
     names.toSorted().map(async (name) => {
       const sql = await readFile(path.join(folder, name, 'migration.sql'), 'utf8');
@@ -41,7 +43,10 @@ export async function readMigrations(): Promise<readonly Migration[]> {
  * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN` when the database is newer than this version, and
  * `OUTBOX_MIGRATION_CHANGED` when an applied file has another text now. Nothing is written then.
  */
-export async function migrate(database: Database, migrations: readonly Migration[]): Promise<readonly string[]> {
+export async function migrate(
+  database: Database,
+  migrations: readonly Migration[],
+): Promise<readonly string[]> {
   return database.transaction(async (sql) => {
     await sql.query('select pg_advisory_xact_lock($1)', [lockKey]);
     const { pending } = await checkMigrations(sql, migrations);
@@ -50,7 +55,10 @@ export async function migrate(database: Database, migrations: readonly Migration
       await sql.query(
         'create table if not exists outbox.migration (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
       );
-      await sql.query('insert into outbox.migration (name, checksum) values ($1, $2)', [migration.name, migration.checksum]);
+      await sql.query('insert into outbox.migration (name, checksum) values ($1, $2)', [
+        migration.name,
+        migration.checksum,
+      ]);
     }
     return pending;
   });
@@ -62,25 +70,42 @@ export async function checkMigrations(sql: Sql, migrations: readonly Migration[]
   for (const { name, checksum } of applied) {
     const known = migrations.find((migration) => migration.name === name);
     if (known === undefined) {
-      throw new OutboxError('OUTBOX_MIGRATION_UNKNOWN', `The database has the migration "${name}", which this version does not know.`);
+      throw new OutboxError(
+        'OUTBOX_MIGRATION_UNKNOWN',
+        `The database has the migration "${name}", which this version does not know.`,
+      );
     }
     if (known.checksum !== checksum) {
-      throw new OutboxError('OUTBOX_MIGRATION_CHANGED', `The migration "${name}" was changed after it had been applied.`);
+      throw new OutboxError(
+        'OUTBOX_MIGRATION_CHANGED',
+        `The migration "${name}" was changed after it had been applied.`,
+      );
     }
   }
   const names = applied.map(({ name }) => name);
-  return { applied: names, pending: migrations.map(({ name }) => name).filter((name) => !names.includes(name)) };
+  return {
+    applied: names,
+    pending: migrations.map(({ name }) => name).filter((name) => !names.includes(name)),
+  };
 }
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` when the database is older than this version. */
 export async function requireMigrated(sql: Sql): Promise<void> {
   const { pending } = await checkMigrations(sql, await readMigrations());
   if (pending.length > 0) {
-    throw new OutboxError('OUTBOX_MIGRATION_MISSING', `The database lacks the migrations ${pending.join(', ')}.`, { details: { pending } });
+    throw new OutboxError(
+      'OUTBOX_MIGRATION_MISSING',
+      `The database lacks the migrations ${pending.join(', ')}.`,
+      { details: { pending } },
+    );
   }
 }
 
-async function readApplied(sql: Sql): Promise<readonly { readonly name: string; readonly checksum: string }[]> {
-  const [exists] = await sql.query<{ there: boolean }>(`select to_regclass('outbox.migration') is not null as there`);
+async function readApplied(
+  sql: Sql,
+): Promise<readonly { readonly name: string; readonly checksum: string }[]> {
+  const [exists] = await sql.query<{ there: boolean }>(
+    `select to_regclass('outbox.migration') is not null as there`,
+  );
   return exists?.there ? sql.query('select name, checksum from outbox.migration order by name') : [];
 }

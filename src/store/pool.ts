@@ -27,7 +27,11 @@ export function openDatabase(options: PoolOptions): Database {
   };
 }
 
-async function run<Row>(target: pg.Pool | pg.PoolClient, text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+async function run<Row>(
+  target: pg.Pool | pg.PoolClient,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Row[]> {
   const result = await target.query(text, [...values]);
   return result.rows as readonly Row[];
 }
@@ -56,12 +60,20 @@ async function inTransaction<Result>(pool: pg.Pool, work: (sql: Sql) => Promise<
 }
 
 /** A connection of its own, because LISTEN belongs to a session and pools hand sessions around. */
-async function listen(url: string, channel: string, onNotify: () => void): Promise<{ stop(): Promise<void> }> {
+async function listen(
+  url: string,
+  channel: string,
+  onNotify: () => void,
+): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   let client: pg.Client | undefined;
 
   async function connect(): Promise<void> {
-    const next = new pg.Client({ connectionString: url, application_name: 'temporal-outbox listen', keepAlive: true });
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: 'temporal-outbox listen',
+      keepAlive: true,
+    });
     const ended = new Promise<void>((resolve) => {
       next.on('error', () => resolve());
       next.on('end', () => resolve());

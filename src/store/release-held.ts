@@ -9,7 +9,11 @@ import type { Sql } from './database.ts';
  *
  * @returns whether held messages were there: the caller need not ask again before it holds one itself.
  */
-export async function releaseHeld(sql: Sql, { topic, lane }: Lane, failedBlocks: boolean): Promise<{ held: boolean; released: number }> {
+export async function releaseHeld(
+  sql: Sql,
+  { topic, lane }: Lane,
+  failedBlocks: boolean,
+): Promise<{ held: boolean; released: number }> {
   const [row] = await sql.query<{ held: boolean; released: number }>(
     `with free as materialized (
        select h.id, h.key, h.position from outbox.message h

@@ -11,7 +11,12 @@ export type ReleaseAnswer =
   | { readonly kind: 'locked' }
   /** Ready or held: its lane delivers it. */
   | { readonly kind: 'ready' }
-  | { readonly kind: 'done'; readonly state: State; readonly partition: number | null; readonly offset: string | null }
+  | {
+      readonly kind: 'done';
+      readonly state: State;
+      readonly partition: number | null;
+      readonly offset: string | null;
+    }
   | { readonly kind: 'unknown' };
 
 interface OutcomeRow {
@@ -45,7 +50,9 @@ export async function readOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> 
   switch (row.state) {
     case 'waiting':
     case 'retrying':
-      return row.dueInMs !== null && row.dueInMs > 0 ? { kind: 'waiting', dueInMs: row.dueInMs } : { kind: 'locked' };
+      return row.dueInMs !== null && row.dueInMs > 0
+        ? { kind: 'waiting', dueInMs: row.dueInMs }
+        : { kind: 'locked' };
     case 'ready':
     case 'held':
       return { kind: 'ready' };

@@ -12,25 +12,27 @@ export interface LaneStart extends Lane {
 export const stuckAfterMs = 60_000;
 
 /**
- * Lanes with work and without a live lease, each at most once a second over all starters, and marks them as asked for.
+ * Lanes of the named topics with work and without a live lease, each at most once a second over all starters, and marks them as asked for.
  *
  * Work is a row that a claim would return, or a held row whose key is free. Paused topics have none.
  */
-export async function wantedLanes(sql: Sql): Promise<readonly LaneStart[]> {
+export async function wantedLanes(sql: Sql, topics: readonly string[]): Promise<readonly LaneStart[]> {
   return sql.query<LaneStart>(
     `with wanted as materialized (
        select l.topic, l.n, l.wanted_since < clock_timestamp() - $1 * interval '1 ms' as replace
        from outbox.lane l join outbox.topic t on t.name = l.topic
-       where not t.paused
+       where l.topic = any($2) and not t.paused
          and (l.owner is null or l.alive_until < clock_timestamp())
          and (l.started_at is null or l.started_at < clock_timestamp() - interval '1 second')
          and (
            (select m.id from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
               and m.position > l.cursor order by m.position limit 1) is not null
-           or exists (select from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
-              and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmax(l.snapshot))
-           or exists (select from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
-              and m.position + 0 <= l.cursor and m.xid = any(array(select pg_snapshot_xip(l.snapshot))))
+           -- An order and a limit instead of exists: the planner guesses a third of the table and would read all of it.
+           or (select m.id from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
+              and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmax(l.snapshot) order by m.xid limit 1) is not null
+           or exists (select from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
+                select from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
+                  and m.xid = running.xid and m.position + 0 <= l.cursor offset 0) m)
            or exists (select from outbox.message h where h.topic = l.topic and h.lane = l.n and h.state = 'held'
               and not exists (select from outbox.message r where r.topic = l.topic and r.lane = l.n and r.key = h.key
                 and r.state in ('retrying', 'failed') and (r.state <> 'failed' or t.exhausted = 'hold-key') and r.position < h.position))
@@ -42,7 +44,7 @@ export async function wantedLanes(sql: Sql): Promise<readonly LaneStart[]> {
        wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
      from wanted w where l.topic = w.topic and l.n = w.n
      returning l.topic, l.n as lane, outbox.lane_workflow_id(l.topic, l.n) as "workflowId", coalesce(w.replace, false) as replace`,
-    [stuckAfterMs],
+    [stuckAfterMs, [...topics]],
   );
 }
 

@@ -50,17 +50,25 @@ export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): 
 
 /** The pinned number of partitions of a topic's address, null before the broker was first seen. */
 export async function readPartitions(sql: Sql, topic: string): Promise<number | null> {
-  const [row] = await sql.query<{ partitions: number | null }>(`select partitions from outbox.topic where name = $1`, [topic]);
+  const [row] = await sql.query<{ partitions: number | null }>(
+    `select partitions from outbox.topic where name = $1`,
+    [topic],
+  );
   return row?.partitions ?? null;
 }
 
 /** Pins the number of partitions at first sight, and answers the pinned number: the first relay decides. */
 export async function pinPartitions(sql: Sql, topic: string, partitions: number): Promise<number> {
-  await sql.query(`update outbox.topic set partitions = $2 where name = $1 and partitions is null`, [topic, partitions]);
+  await sql.query(`update outbox.topic set partitions = $2 where name = $1 and partitions is null`, [
+    topic,
+    partitions,
+  ]);
   return (await readPartitions(sql, topic)) ?? partitions;
 }
 
 /** All lanes of the named topics. */
 export async function readLanes(sql: Sql, topics: readonly string[]): Promise<readonly Lane[]> {
-  return sql.query<Lane>(`select topic, n as lane from outbox.lane where topic = any($1) order by topic, n`, [[...topics]]);
+  return sql.query<Lane>(`select topic, n as lane from outbox.lane where topic = any($1) order by topic, n`, [
+    [...topics],
+  ]);
 }

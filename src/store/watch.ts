@@ -33,9 +33,9 @@ export async function look(sql: Sql, lastSnapshot: string | null): Promise<Look>
      from (select 1) one left join (
        select n.topic, n.lane, bool_or(n.state in ('ready', 'canceled')) as ready, bool_or(n.state in ('waiting', 'retrying')) as waiting
        from (
-         select topic, lane, state from outbox.message where xid >= pg_snapshot_xmax($1::pg_snapshot)
+         select topic, lane, state from outbox.message where position > 0 and xid >= pg_snapshot_xmax($1::pg_snapshot)
          union all
-         select topic, lane, state from outbox.message where xid = any(array(select pg_snapshot_xip($1::pg_snapshot)))
+         select topic, lane, state from outbox.message where position > 0 and xid = any(array(select pg_snapshot_xip($1::pg_snapshot)))
        ) n group by n.topic, n.lane
      ) x on true`,
     [lastSnapshot],

@@ -24,23 +24,50 @@ export interface StoreAnswer {
   readonly state: State;
   readonly dueAt: Date | null;
   readonly duplicate: boolean;
-  readonly refusal: { readonly code: OutboxErrorCode; readonly message: string; readonly details?: Record<string, unknown> } | null;
+  readonly refusal: Refusal | null;
+}
+
+/** Why a message was not stored. */
+interface Refusal {
+  readonly code: OutboxErrorCode;
+  readonly message: string;
+  readonly details?: Record<string, unknown>;
+}
+
+interface StoreRow extends Omit<StoreAnswer, 'dueAt' | 'refusal'> {
+  readonly dueAtMs: number | null;
+  readonly refusal: string | null;
 }
 
 /** Stores messages of one topic, all or none; when one is refused, only refusals come back. */
-export async function storeMessages(sql: Sql, topic: string, messages: readonly NewMessage[]): Promise<readonly StoreAnswer[]> {
-  return sql.query<StoreAnswer>(
-    `select n::integer as n, id::text as id, workflow_id as "workflowId", state::text as state, due_at as "dueAt", duplicate, refusal
+export async function storeMessages(
+  sql: Sql,
+  topic: string,
+  messages: readonly NewMessage[],
+): Promise<readonly StoreAnswer[]> {
+  // Clients differ in how they read timestamps and jsonb; numbers and texts come back the same from all of them.
+  const rows = await sql.query<StoreRow>(
+    `select n::integer as n, id::text as id, workflow_id as "workflowId", state::text as state,
+       floor(extract(epoch from due_at) * 1000)::float8 as "dueAtMs", duplicate, refusal::text as refusal
      from outbox.store($1::text, $2::text::jsonb) order by n`,
     [topic, JSON.stringify(messages)],
   );
+  return rows.map(({ dueAtMs, refusal, ...row }) => ({
+    ...row,
+    dueAt: dueAtMs === null ? null : new Date(dueAtMs),
+    refusal: refusal === null ? null : (JSON.parse(refusal) as Refusal),
+  }));
 }
 
 /** A message by its id, or by its ref within the topic. */
 export type MessageHandle = { readonly id: string } | { readonly ref: string };
 
 /** Cancels a message. Provisional until the transaction commits. */
-export async function cancelMessage(sql: Sql, topic: string, handle: MessageHandle): Promise<'canceled' | 'too-late' | 'unknown'> {
+export async function cancelMessage(
+  sql: Sql,
+  topic: string,
+  handle: MessageHandle,
+): Promise<'canceled' | 'too-late' | 'unknown'> {
   const [row] = await sql.query<{ answer: 'canceled' | 'too-late' | 'unknown' }>(
     `select outbox.cancel($1::text, $2::text, $3::text::uuid) as answer`,
     [topic, 'ref' in handle ? handle.ref : null, 'id' in handle ? handle.id : null],
@@ -57,13 +84,22 @@ export async function rescheduleMessage(
 ): Promise<'rescheduled' | 'too-late' | 'unknown' | 'out-of-range'> {
   const [row] = await sql.query<{ answer: 'rescheduled' | 'too-late' | 'unknown' | 'out-of-range' }>(
     `select outbox.reschedule($1::text, $2::text, $3::text::uuid, $4::float8 * interval '1 ms', $5::text::timestamptz) as answer`,
-    [topic, 'ref' in handle ? handle.ref : null, 'id' in handle ? handle.id : null, due.afterMs ?? null, due.at ?? null],
+    [
+      topic,
+      'ref' in handle ? handle.ref : null,
+      'id' in handle ? handle.id : null,
+      due.afterMs ?? null,
+      due.at ?? null,
+    ],
   );
   return row?.answer ?? 'unknown';
 }
 
 /** The topic of a message, for callers that know only its id. */
 export async function topicOf(sql: Sql, id: string): Promise<string | undefined> {
-  const [row] = await sql.query<{ topic: string }>(`select topic from outbox.message where id = $1::text::uuid`, [id]);
+  const [row] = await sql.query<{ topic: string }>(
+    `select topic from outbox.message where id = $1::text::uuid`,
+    [id],
+  );
   return row?.topic;
 }

@@ -12,14 +12,20 @@ export interface TemporalAddress {
  *
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it does not answer within `withinMs`
  */
-export async function connectTemporal({ address }: TemporalAddress, withinMs: number): Promise<NativeConnection> {
+export async function connectTemporal(
+  { address }: TemporalAddress,
+  withinMs: number,
+): Promise<NativeConnection> {
   const until = performance.now() + withinMs;
   for (;;) {
     try {
       return await NativeConnection.connect({ address, grpcCompression: { codec: 'none' } });
     } catch (cause) {
       if (performance.now() < until) continue;
-      throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Temporal does not answer at ${address}.`, { details: { address }, cause });
+      throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Temporal does not answer at ${address}.`, {
+        details: { address },
+        cause,
+      });
     }
   }
 }

@@ -14,7 +14,7 @@ export interface WorkersInput {
   /** Lanes of all topics of this relay: a lane holds an activity slot for as long as it has work. */
   readonly lanes: number;
   /** For tests: what else every worker gets, interceptors for example. */
-  readonly extra?: Pick<WorkerOptions, 'interceptors'>;
+  readonly extra: Pick<WorkerOptions, 'interceptors'> | undefined;
 }
 
 /** Room for lanes that other relays announce while this one runs. */
@@ -35,12 +35,16 @@ export async function createWorkers(input: WorkersInput): Promise<readonly Worke
       taskQueue: laneTaskQueue(installation),
       activities: { ...createLaneActivities(relay) },
       maxConcurrentActivityTaskExecutions: input.lanes + spareLaneSlots,
+      // A cached workflow is bound to its worker's own queue: after a shutdown its next task would wait there for
+      // ten seconds. A lane's history is short, so replaying it costs less than one such pause.
+      maxCachedWorkflows: 0,
     }),
     Worker.create({
       ...shared,
       taskQueue: messageTaskQueue(installation),
       activities: { ...createMessageActivities(relay) },
       maxConcurrentActivityTaskExecutions: 50,
+      stickyQueueScheduleToStartTimeout: '1 second',
     }),
   ]);
 }

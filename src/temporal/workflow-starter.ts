@@ -5,7 +5,11 @@ import { type Searchable, searchAttributePairs } from './search-attributes.ts';
 import { laneTaskQueue, messageTaskQueue } from './task-queues.ts';
 
 /** Starts workflows by id, so that any number of relays may start the same one. */
-export function createWorkflowStarter(client: Client, installation: string, searchAttributes: boolean): WorkflowStarter {
+export function createWorkflowStarter(
+  client: Client,
+  installation: string,
+  searchAttributes: boolean,
+): WorkflowStarter {
   // Without registered search attributes the same facts go into the memo: visible, but not searchable.
   const visible = (facts: Searchable) =>
     searchAttributes ? { typedSearchAttributes: searchAttributePairs(facts) } : { memo: { ...facts } };

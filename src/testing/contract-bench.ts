@@ -16,7 +16,12 @@ export class ContractBench {
   /** Publishes messages as one batch, takes note of the answer, and returns its outcomes. */
   async publish(messages: readonly OutgoingMessage[], signal?: AbortSignal): Promise<readonly Outcome[]> {
     const { address, partitions, transport } = this.subject;
-    const batch: OutgoingBatch = { address, messages, partitions, signal: signal ?? new AbortController().signal };
+    const batch: OutgoingBatch = {
+      address,
+      messages,
+      partitions,
+      signal: signal ?? new AbortController().signal,
+    };
     const result = await transport.publish(batch);
     this.#exchanges.push({ batch, result });
     return result.outcomes;
@@ -46,7 +51,11 @@ export function message(key: string | null, text = 'hello', id: string = randomU
 }
 
 /** `count` messages whose keys take turns. */
-export function interleaved(keys: readonly (string | null)[], count: number, text?: string): OutgoingMessage[] {
+export function interleaved(
+  keys: readonly (string | null)[],
+  count: number,
+  text?: string,
+): OutgoingMessage[] {
   return Array.from({ length: count }, (_, index) => message(keys[index % keys.length] ?? null, text));
 }
 

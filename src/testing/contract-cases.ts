@@ -42,7 +42,8 @@ export const plainCases: readonly CaseBody[] = [
     name: 'the address can be probed, and tells its number of partitions where it has one',
     async run({ subject: { transport, address, partitions } }) {
       await transport.probe(address);
-      if (transport.partitionCount !== undefined) assert.equal(await transport.partitionCount(address), partitions);
+      if (transport.partitionCount !== undefined)
+        assert.equal(await transport.partitionCount(address), partitions);
     },
   },
 ];

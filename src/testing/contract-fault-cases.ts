@@ -38,7 +38,9 @@ const refusalCases: readonly CaseBody[] = [
     async run(bench) {
       const batch = interleaved([null, 'a', null, 'b'], 120);
       const bad = new Set([0, 41, 60, 119]);
-      const outcomes = await bench.publish(batch.map((one, place) => (bad.has(place) ? refusedBy(bench, one) : one)));
+      const outcomes = await bench.publish(
+        batch.map((one, place) => (bad.has(place) ? refusedBy(bench, one) : one)),
+      );
       for (const place of [0, 41, 60]) assertRefused(outcomes[place]);
       for (const [place, outcome] of outcomes.entries()) {
         if (batch[place]?.key === null && !bad.has(place)) assert.equal(outcome.kind, 'acknowledged');
@@ -78,7 +80,10 @@ const lostAnswerCase: CaseBody = {
     const outcomes = await bench.publish(batch);
     await faultsOf(bench).heal();
     assert.ok(outcomes.some(maybeStored), 'a message that was stored without an answer is maybe stored');
-    assert.ok(outcomes.every(({ kind }) => kind !== 'acknowledged'), 'nothing is acknowledged without an answer');
+    assert.ok(
+      outcomes.every(({ kind }) => kind !== 'acknowledged'),
+      'nothing is acknowledged without an answer',
+    );
     await recovered(bench, batch);
   },
 };
@@ -93,10 +98,17 @@ const partitionCase: CaseBody = {
     const outcomes = await bench.publish(batch);
     for (const [place, { kind }] of outcomes.entries()) {
       const partition = partitionOf(batch[place]?.key ?? '', partitions);
-      assert.equal(kind, partition === 1 ? 'held' : 'acknowledged', `outcome of message ${place} in ${partition}`);
+      assert.equal(
+        kind,
+        partition === 1 ? 'held' : 'acknowledged',
+        `outcome of message ${place} in ${partition}`,
+      );
     }
     await faultsOf(bench).heal();
-    await recovered(bench, batch.filter((_, place) => outcomes[place]?.kind === 'held'));
+    await recovered(
+      bench,
+      batch.filter((_, place) => outcomes[place]?.kind === 'held'),
+    );
   },
 };
 
@@ -104,7 +116,9 @@ const reorderCase: CaseBody = {
   name: 'a key keeps its order when the broker serves requests late and out of turn',
   async run(bench) {
     await faultsOf(bench).reorder?.();
-    const lanes = keyNames(4).map((lane) => interleaved([`${lane}-a`, `${lane}-b`, `${lane}-c`], 90, 'y'.repeat(9_000)));
+    const lanes = keyNames(4).map((lane) =>
+      interleaved([`${lane}-a`, `${lane}-b`, `${lane}-c`], 90, 'y'.repeat(9_000)),
+    );
     await Promise.all(lanes.map((lane) => bench.deliver(lane)));
     await faultsOf(bench).heal();
   },
@@ -127,7 +141,10 @@ function refusedBy(bench: ContractBench, one: OutgoingMessage): OutgoingMessage 
 }
 
 function assertRefused(outcome: Outcome | undefined): void {
-  assert.ok(outcome?.kind === 'rejected' || outcome?.kind === 'permanent', `a refused message was ${outcome?.kind}`);
+  assert.ok(
+    outcome?.kind === 'rejected' || outcome?.kind === 'permanent',
+    `a refused message was ${outcome?.kind}`,
+  );
   assert.notEqual(outcome.error, '', 'a refusal has a reason');
 }
 

@@ -24,7 +24,10 @@ export function assertRules(exchanges: readonly Exchange[], received: readonly R
 function assertShape({ batch, result }: Exchange): void {
   const { outcomes, hold } = result;
   assert.equal(outcomes.length, batch.messages.length, 'there is one outcome per message');
-  assert.ok(outcomes.every((outcome) => outcome !== undefined), 'no message is left without an outcome');
+  assert.ok(
+    outcomes.every((outcome) => outcome !== undefined),
+    'no message is left without an outcome',
+  );
   const held = outcomes.some(({ kind }) => kind === 'held');
   assert.equal(hold !== undefined, held, 'a hold is named exactly when an outcome is held');
   if (hold !== undefined) assert.notEqual(hold.reason, '', 'a hold has a reason');
@@ -40,9 +43,14 @@ function assertFollowers({ batch, result }: Exchange): void {
         `message ${message.id} was ${outcome.kind}, though message ${head} of its key was not acknowledged`,
       );
     } else {
-      assert.notEqual(outcome.kind, 'skipped', `message ${message.id} was skipped, but nothing before it failed`);
+      assert.notEqual(
+        outcome.kind,
+        'skipped',
+        `message ${message.id} was skipped, but nothing before it failed`,
+      );
     }
-    if (message.key !== null && head === undefined && outcome.kind !== 'acknowledged') blocked.set(message.key, message.id);
+    if (message.key !== null && head === undefined && outcome.kind !== 'acknowledged')
+      blocked.set(message.key, message.id);
   }
 }
 
@@ -53,7 +61,10 @@ function claim(outcome: Outcome): 'yes' | 'no' | 'maybe' {
   return outcome.kind === 'held' && outcome.onWire ? 'maybe' : 'no';
 }
 
-function assertStored({ batch, result }: Exchange, stored: ReadonlyMap<string, readonly ReceivedMessage[]>): void {
+function assertStored(
+  { batch, result }: Exchange,
+  stored: ReadonlyMap<string, readonly ReceivedMessage[]>,
+): void {
   for (const [message, outcome] of pairs(batch, result)) {
     if (outcome.kind !== 'acknowledged') continue;
     const copies = stored.get(message.id) ?? [];
@@ -71,7 +82,11 @@ function assertSameContent(sent: OutgoingMessage, copy: ReceivedMessage): void {
   assert.equal(copy.key, sent.key, `the key of message ${sent.id} arrives as it was sent`);
   assert.equal(copy.payload, sent.payload, `the payload of message ${sent.id} arrives as it was sent`);
   for (const [name, value] of Object.entries(sent.headers)) {
-    assert.equal(copy.headers[name], value, `the header ${name} of message ${sent.id} arrives as it was sent`);
+    assert.equal(
+      copy.headers[name],
+      value,
+      `the header ${name} of message ${sent.id} arrives as it was sent`,
+    );
   }
 }
 
@@ -115,7 +130,10 @@ function byKey(messages: readonly OutgoingMessage[]): Map<string, string[]> {
   return new Map([...ids].map(([key, set]) => [key, [...set]]));
 }
 
-function pairs(batch: OutgoingBatch, result: PublishResult): readonly (readonly [OutgoingMessage, Outcome])[] {
+function pairs(
+  batch: OutgoingBatch,
+  result: PublishResult,
+): readonly (readonly [OutgoingMessage, Outcome])[] {
   return batch.messages.flatMap((message, place) => {
     const outcome = result.outcomes[place];
     return outcome === undefined ? [] : [[message, outcome] as const];

@@ -16,15 +16,15 @@ export interface ContractFaults {
   /** Ends every fault; resolves when the transport can deliver again. */
   heal(): Promise<void>;
   /** Turns a message into one that the broker refuses, for now or for ever. */
-  refused?(message: OutgoingMessage): OutgoingMessage;
+  readonly refused?: (message: OutgoingMessage) => OutgoingMessage;
   /** Makes the address unreachable before anything is sent. */
-  hold?(): Promise<void>;
+  readonly hold?: () => Promise<void>;
   /** Lets batches be stored and loses the answers. */
-  loseAnswers?(): Promise<void>;
+  readonly loseAnswers?: () => Promise<void>;
   /** Makes one partition unreachable while the others are not. */
-  failPartition?(partition: number): Promise<void>;
+  readonly failPartition?: (partition: number) => Promise<void>;
   /** Delays traffic so that what can overtake does overtake. */
-  reorder?(): Promise<void>;
+  readonly reorder?: () => Promise<void>;
 }
 
 /** What one case of the suite runs on: a transport and an address that nobody else uses. */
@@ -45,5 +45,5 @@ export interface ContractCase {
   /** A sentence that is true of a correct transport. */
   readonly name: string;
   /** Resolves when the rule holds; rejects with an `AssertionError` when it does not. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { sqlOf, type Transaction } from '../outbox/transaction.ts';
+import { sqlOf, type Transaction } from '../store/transaction.ts';
 import { readSentInTransaction, type SentMessage } from '../store/queries/sent-in.ts';
 
 /** A sent message with its payload parsed. */

@@ -15,7 +15,9 @@ import type { ContractCase, ContractSubject } from './contract-subject.ts';
  * for (const { name, run } of await transportContract(() => subject())) test(name, run);
  * ```
  */
-export async function transportContract(make: () => Promise<ContractSubject>): Promise<readonly ContractCase[]> {
+export async function transportContract(
+  make: () => Promise<ContractSubject>,
+): Promise<readonly ContractCase[]> {
   const sample = await make();
   const { faults } = sample;
   await release(sample);

@@ -51,7 +51,8 @@ function rewriting(rewrite: (outcome: Outcome, place: number) => Outcome): Publi
 
 const whole = 'every message of a batch is acknowledged and arrives unchanged, with or without a key';
 const refusal = 'a refused message stops its own key only: followers are skipped, all others are delivered';
-const unreachable = 'while the address is unreachable everything is held, and all of it is delivered afterwards';
+const unreachable =
+  'while the address is unreachable everything is held, and all of it is delivered afterwards';
 const lost = 'a batch whose answer was lost counts as maybe stored, never as refused or unsent';
 const partition = 'a partition that fails holds its own messages only';
 
@@ -84,7 +85,10 @@ test('a transport that stores a batch twice is found out', async () => {
 
 test('a transport that changes payloads is found out', async () => {
   const broken: Publish = (batch, memory) =>
-    memory.publish({ ...batch, messages: batch.messages.map((one) => ({ ...one, payload: one.payload.trim().slice(1) })) });
+    memory.publish({
+      ...batch,
+      messages: batch.messages.map((one) => ({ ...one, payload: one.payload.trim().slice(1) })),
+    });
   expect(await failures(broken)).toContain(whole);
 });
 

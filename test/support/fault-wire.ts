@@ -101,7 +101,8 @@ function accept(client: Socket, links: Set<Link>, modeOf: (target: string) => Mo
 function reply(link: Link, bytes: Buffer, mode: Mode): void {
   if (mode === 'pass') link.client.write(bytes);
   else if (mode === 'cut-at-reply') destroy(link);
-  else if (mode === 'late') setTimeout(() => link.client.writable && link.client.write(bytes), Math.random() * lateByMs);
+  else if (mode === 'late')
+    setTimeout(() => link.client.writable && link.client.write(bytes), Math.random() * lateByMs);
 }
 
 function destroy({ client, broker }: Link): void {

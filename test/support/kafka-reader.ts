@@ -9,7 +9,9 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly R
   const ends = await admin.fetchTopicOffsets(topic);
   await admin.disconnect();
   const missing = new Map(
-    ends.filter(({ high, low }) => Number(high) > Number(low)).map(({ partition, high }) => [partition, Number(high)]),
+    ends
+      .filter(({ high, low }) => Number(high) > Number(low))
+      .map(({ partition, high }) => [partition, Number(high)]),
   );
   if (missing.size === 0) return [];
   const received: ReceivedMessage[] = [];
@@ -18,7 +20,8 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly R
   await consumer.subscribe({ fromBeginning: true, topic });
   await new Promise<void>((resolve, reject) => {
     const ends = (partition: number, offset: string): void => {
-      if (Number(offset) + 1 >= (missing.get(partition) ?? Number.POSITIVE_INFINITY)) missing.delete(partition);
+      if (Number(offset) + 1 >= (missing.get(partition) ?? Number.POSITIVE_INFINITY))
+        missing.delete(partition);
       if (missing.size === 0) resolve();
     };
     consumer

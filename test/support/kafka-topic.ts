@@ -12,7 +12,11 @@ export async function createTopic(kafka: Kafka, config: Omit<ITopicConfig, 'topi
   const topic = `test-${randomUUID()}`;
   const admin = kafka.admin();
   await admin.connect();
-  await admin.createTopics({ topics: [{ replicationFactor: 1, ...config, topic }], waitForLeaders: false });
+  const spread =
+    config.replicaAssignment === undefined
+      ? { replicationFactor: 1 }
+      : { numPartitions: -1, replicationFactor: -1 };
+  await admin.createTopics({ topics: [{ ...spread, ...config, topic }], waitForLeaders: false });
   await until(async () => {
     return (await admin.fetchTopicOffsets(topic)).length > 0;
   });

@@ -10,7 +10,8 @@ export async function until(condition: () => boolean | Promise<boolean>, withinM
     } catch (error) {
       last = error;
     }
-    if (performance.now() > endMs) throw new Error(`The condition did not come true in ${withinMs} ms.`, { cause: last });
+    if (performance.now() > endMs)
+      throw new Error(`The condition did not come true in ${withinMs} ms.`, { cause: last });
     await delay(20);
   }
 }

@@ -6,6 +6,8 @@
  * layer itself). A pattern that allows types comes before the group, because a path that a group allows ends the search.
  */
 
+import { layers } from './layers.mjs';
+
 const environment = 'Only src/config reads the environment; take the value as an argument.';
 const deterministic = 'Workflows are deterministic: move it to an activity.';
 
@@ -23,7 +25,7 @@ const packages = {
   kafkajs: {
     regex: '^kafkajs(?:/|$)',
     message:
-      'kafkajs stays in src/transports/kafka and src/sources/kafka, behind the ports, so that it can be replaced.',
+      'kafkajs stays in src/transports/kafka and src/sources/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
   },
   temporal: {
     regex: '^@temporalio/',
@@ -46,141 +48,6 @@ const spelling = [
   {
     regex: '[^./]/\\.\\.?/',
     message: 'Write the shortest path: a detour hides the folder that is imported.',
-  },
-];
-
-/**
- * The layers. `imports` are folders of src (or paths from it), `types` those of which only types may be imported,
- * `uses` the packages of the list above that are allowed. Everything outside the own folder that is not named is
- * refused with `reason`.
- */
-export const layers = [
-  {
-    folder: 'src/core',
-    imports: [],
-    uses: [],
-    reason: 'src/core holds pure rules and imports nothing of the project, so that everything may import it.',
-  },
-  {
-    folder: 'src/store',
-    depth: 2,
-    imports: ['core/'],
-    uses: ['pg', 'io'],
-    reason: 'src/store may import src/core only: SQL knows the rules, and nobody above it.',
-  },
-  {
-    folder: 'src/outbox',
-    imports: ['core/', 'store/'],
-    uses: ['io'],
-    reason:
-      'src/outbox may import src/store and src/core only: writing a message needs no relay and no broker.',
-  },
-  {
-    folder: 'src/relay',
-    imports: ['core/', 'store/'],
-    types: ['transports/transport.ts'],
-    uses: ['io'],
-    reason:
-      'src/relay may import src/store, src/core and the types of src/transports/transport.ts: it delivers without Temporal and without knowing a broker.',
-  },
-  {
-    folder: 'src/transports',
-    depth: 2,
-    imports: ['core/'],
-    uses: ['io'],
-    homes: { kafka: 'kafkajs', workflow: 'temporal' },
-    reason:
-      'src/transports may import src/core only: a transport moves bytes and knows neither rows nor lanes.',
-  },
-  {
-    folder: 'src/sources',
-    depth: 2,
-    imports: ['core/'],
-    uses: ['io'],
-    homes: { kafka: 'kafkajs' },
-    reason:
-      'src/sources may import src/core only: a source hands over what arrived and knows neither rows nor handlers.',
-  },
-  {
-    folder: 'src/inbox',
-    imports: ['core/', 'store/'],
-    types: ['sources/source.ts'],
-    uses: ['io'],
-    reason:
-      'src/inbox may import src/store, src/core and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
-  },
-  {
-    folder: 'src/operations',
-    imports: ['core/', 'store/'],
-    uses: ['io'],
-    reason: 'src/operations may import src/store and src/core only: rows decide what an operator may do.',
-  },
-  {
-    folder: 'src/temporal',
-    imports: ['core/', 'relay/', 'inbox/', '../activities/'],
-    types: ['config/', '../workflows/'],
-    uses: ['temporal', 'io'],
-    reason:
-      'src/temporal may import activities, src/relay, src/inbox and src/core, and types of src/config and workflows: it implements ports and composes nothing else.',
-  },
-  {
-    folder: 'src/config',
-    imports: [
-      'core/',
-      'store/',
-      'outbox/',
-      'relay/',
-      'inbox/',
-      'transports/',
-      'sources/',
-      'operations/',
-      'temporal/',
-    ],
-    uses: ['pg', 'process', 'io'],
-    reason:
-      'src/config composes the parts of the library, but none of its faces: cli, server, local, demo and testing stand above it.',
-  },
-  {
-    folder: 'src/local',
-    imports: ['core/'],
-    uses: ['pg', 'process', 'io'],
-    reason:
-      'src/local may import src/core only: it starts servers for others and works before anything is configured.',
-  },
-  {
-    folder: 'src/server',
-    imports: ['core/', 'config/', 'operations/'],
-    uses: ['io'],
-    reason:
-      'src/server may import src/config, src/operations and src/core: a face shows what operations answer and decides nothing.',
-  },
-  {
-    folder: 'src/cli',
-    imports: ['core/', 'config/', 'operations/', 'local/', 'server/', 'demo/'],
-    uses: ['process', 'io'],
-    reason:
-      'src/cli may import src/config, src/operations, src/local, src/server, src/demo and src/core: a face shows what operations answer and decides nothing.',
-  },
-  {
-    folder: 'src/demo',
-    imports: ['*.ts', 'core/', 'config/', 'operations/', 'local/'],
-    uses: ['pg', 'prisma', 'process', 'io'],
-    reason:
-      'src/demo is a user of the library: it imports entry points, src/config, src/operations, src/local and src/core.',
-  },
-  {
-    folder: 'src/testing',
-    imports: ['core/', 'store/', 'outbox/', 'transports/'],
-    uses: ['io'],
-    reason:
-      'src/testing may import src/core, src/store, src/outbox and src/transports: the tests of users need no relay.',
-  },
-  {
-    folder: 'activities',
-    imports: ['core/', 'store/', 'relay/', 'inbox/', 'transports/', 'sources/'].map((path) => `src/${path}`),
-    uses: ['temporal'],
-    reason:
-      'Activities may import src/relay, src/inbox, src/transports, src/sources, src/store and src/core: they give functions a heartbeat and decide nothing.',
   },
 ];
 
@@ -281,16 +148,31 @@ const workflowOverride = {
   },
 };
 
-const environmentOverride = {
-  files: ['src/**/*.ts', 'activities/*.ts'],
-  excludeFiles: ['src/config/**', 'src/cli/**', 'src/local/**', 'src/demo/**'],
-  rules: refusedGlobals({ process: environment }),
-};
+const readers = ['src/config/**', 'src/cli/**', 'src/local/**', 'src/demo/**'];
+/** They need the process itself: its standard output, or its end. */
+const processUsers = ['src/transports/print/**', 'src/testing/**'];
+
+const environmentOverrides = [
+  {
+    files: ['src/**/*.ts', 'activities/*.ts'],
+    excludeFiles: [...readers, ...processUsers],
+    rules: refusedGlobals({ process: environment }),
+  },
+  {
+    files: processUsers.map((folder) => `${folder}/*.ts`),
+    rules: {
+      'eslint/no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: environment },
+      ],
+    },
+  },
+];
 
 export const importDirections = [
   ...layers.flatMap((layer) => layerOverrides(layer)),
   entryOverride('src/*.ts', [faces, testing]),
   entryOverride('src/testing.ts', [faces]),
-  environmentOverride,
+  ...environmentOverrides,
   workflowOverride,
 ];

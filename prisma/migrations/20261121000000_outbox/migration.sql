@@ -109,8 +109,9 @@ alter table outbox.message alter column xid set statistics 1;
 -- Only ready rows: a million messages that wait must not stand in the way of a claim, and a published row stays ready.
 create index message_lane_position on outbox.message (topic, lane, position) where state = 'ready';
 create index message_lane_xid on outbox.message (topic, lane, xid) where state = 'ready';
--- What is new since the last look of a relay, over all lanes.
-create index message_xid on outbox.message (xid);
+-- What is new since the last look of a relay, over all lanes. Positions are always above 0: the predicate keeps the
+-- planner from taking this index for the late rows of one lane, where it would read the news of all others.
+create index message_xid on outbox.message (xid) where position > 0;
 create index message_blocking on outbox.message (topic, lane, key, position) where state in ('retrying', 'held', 'failed');
 create index message_due on outbox.message (due_at) where state in ('waiting', 'retrying');
 create index message_untold on outbox.message (due_at)
@@ -135,6 +136,7 @@ create index batch_lane on outbox.batch (topic, lane, last_position);
 
 -- Failures, and every attempt of a message that has a workflow of its own.
 create table outbox.attempt (
+  id         bigint generated always as identity primary key,
   message_id uuid not null,
   at         timestamptz not null,
   outcome    text not null check (outcome in ('acknowledged', 'rejected', 'ambiguous', 'permanent')),
@@ -212,10 +214,28 @@ as $$ select (select i.id from outbox.installation i) || '/message/' || id $$;
 
 create type outbox.stored as (id uuid, workflow_id text, state outbox.state, due_at timestamptz, duplicate boolean);
 
+-- Headers are texts with names that every transport can carry; the outbox writes some names itself.
+create function outbox.headers_fit(headers jsonb) returns boolean language sql immutable
+as $$
+  select case coalesce(jsonb_typeof(headers), 'null')
+    when 'null' then true
+    when 'object' then not exists (
+      select from jsonb_each(headers) h
+      where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[a-z0-9][a-z0-9_.-]{0,127}$' or h.key ~ '^(ce_|outbox-|content-type$)')
+    else false
+  end
+$$;
+
+-- The interval in seconds: days of 24 hours, also where a session's time zone makes one of 23.
+create function outbox.exact(length interval) returns interval language sql immutable
+as $$ select make_interval(secs => extract(epoch from length)::float8) $$;
+
 -- Why a message cannot be stored, or null. {"code": …, "message": …, "details": …}; codes as in src/core/errors.ts.
-create function outbox.refusal(m jsonb, policy outbox.topic, due timestamptz) returns jsonb language sql stable
+create function outbox.refusal(m jsonb, policy outbox.topic, due timestamptz, now_at timestamptz) returns jsonb language sql stable
 as $$
   select case
+    when policy.name !~ '^[A-Za-z0-9._-]{1,200}$'
+      then jsonb_build_object('code', 'OUTBOX_TOPIC_INVALID', 'message', format('"%s" is no name for a topic.', policy.name))
     when m ->> 'payload' is null
       then jsonb_build_object('code', 'OUTBOX_PAYLOAD_INVALID', 'message', 'The payload is missing.')
     when octet_length(m ->> 'payload') > policy.payload_limit_bytes
@@ -228,7 +248,10 @@ as $$
       then jsonb_build_object('code', 'OUTBOX_REF_INVALID', 'message', format('The ref has %s bytes.', octet_length(m ->> 'ref')))
     when octet_length((m -> 'headers')::text) > 32768
       then jsonb_build_object('code', 'OUTBOX_HEADER_INVALID', 'message', 'The headers have more than 32 KiB.')
-    when due > outbox.clock() + policy.delay_limit
+    when not outbox.headers_fit(m -> 'headers')
+      then jsonb_build_object('code', 'OUTBOX_HEADER_INVALID',
+        'message', 'The headers are not an object of texts with lower-case names, or use a reserved name.')
+    when due > now_at + outbox.exact(policy.delay_limit)
       then jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
         'message', format('The message would be due %s; the topic allows a delay of %s.', due, policy.delay_limit))
   end
@@ -271,9 +294,9 @@ begin
     select e.n, null::uuid, null::text, null::outbox.state, null::timestamptz, false, e.refusal
     from (
       select x.n, case
-          when count(*) over (partition by x.m ->> 'id') > 1 and x.m ->> 'id' is not null
+          when count(*) over (partition by (x.m ->> 'id')::uuid) > 1 and x.m ->> 'id' is not null
             then jsonb_build_object('code', 'OUTBOX_ID_TAKEN', 'message', format('The id %s is used twice in one batch.', x.m ->> 'id'))
-          else outbox.refusal(x.m, policy, coalesce((x.m ->> 'at')::timestamptz, now_at + (x.m ->> 'afterMs')::float8 * interval '1 ms'))
+          else outbox.refusal(x.m, policy, coalesce((x.m ->> 'at')::timestamptz, now_at + (x.m ->> 'afterMs')::float8 * interval '1 ms'), now_at)
         end as refusal
       from jsonb_array_elements(p_messages) with ordinality x(m, n)
     ) e
@@ -327,7 +350,7 @@ begin
     end order by r.n) into resolved
   from unnest(p_results) r
   join jsonb_array_elements(p_messages) with ordinality x(m, n) on x.n = r.n
-  left join outbox.message e on e.id = r.id;
+  left join outbox.message_view e on e.id = r.id;
 
   if exists (select from unnest(resolved) r where r.refusal is not null) then
     delete from outbox.message t using unnest(p_results) r where t.id = r.id and r.state is not null;
@@ -375,7 +398,7 @@ $$;
 create function outbox.message_of_ref(p_topic text, p_ref text) returns uuid language sql stable
 as $$
   select m.id from outbox.message m where m.topic = p_topic and m.ref = p_ref
-  order by (m.state = 'waiting') desc, m.created_at desc limit 1
+  order by (m.state = 'waiting') desc, m.created_at desc, m.position desc limit 1
 $$;
 
 -- Cancels a message by ref or id: 'canceled', 'too-late' or 'unknown'. Provisional until the transaction commits.
@@ -404,7 +427,7 @@ declare
   now_at timestamptz := outbox.clock() + (clock_timestamp() - now());
   due timestamptz := coalesce(at, now_at + after);
 begin
-  if due is null or due > now_at + (outbox.policy(reschedule.topic)).delay_limit then return 'out-of-range'; end if;
+  if due is null or due > now_at + outbox.exact((outbox.policy(reschedule.topic)).delay_limit) then return 'out-of-range'; end if;
   update outbox.message m set due_at = greatest(due, now_at), updated_at = outbox.clock(),
     workflow_due_at = case when m.workflow_id = outbox.message_workflow_id(m.id) then m.workflow_due_at else greatest(due, now_at) end
   where m.id = target and m.topic = reschedule.topic and m.state = 'waiting';

@@ -42,8 +42,9 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
          (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position + 0 <= l.cursor
             and r.xid >= pg_snapshot_xmax(l.snapshot) limit $1)
          union all
-         (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position + 0 <= l.cursor
-            and r.xid = any(array(select pg_snapshot_xip(l.snapshot))) limit $1)
+         (select s.* from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
+            select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.xid = running.xid
+              and r.position + 0 <= l.cursor offset 0) s limit $1)
        ) m
        union all
        (select topic, lane, state, due_at, created_at from outbox.message

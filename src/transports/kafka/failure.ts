@@ -1,5 +1,3 @@
-import { KafkaJSError } from 'kafkajs';
-
 /**
  * What a failed produce request means.
  *
@@ -7,7 +5,12 @@ import { KafkaJSError } from 'kafkajs';
  * - `split`: the broker refused the batch as a whole, surely stored nothing, and one message may be the reason.
  */
 export type Failure =
-  | { readonly kind: 'hold'; readonly scope: 'topic' | 'transport'; readonly stored: boolean; readonly reason: string }
+  | {
+      readonly kind: 'hold';
+      readonly scope: 'topic' | 'transport';
+      readonly stored: boolean;
+      readonly reason: string;
+    }
   | { readonly kind: 'split'; readonly single: 'permanent' | 'rejected'; readonly reason: string };
 
 type Answer =
@@ -82,7 +85,8 @@ export function classify(error: unknown, sighting: Sighting): Failure {
     const stored = answer.kind === 'hold' && answer.stored && sighting.written;
     return { kind: 'hold', scope, stored, reason: `${type}: ${reason}` };
   }
-  const scope = clientFailures[nameOf(cause)] ?? (isConnectionLoss(cause) && sighting.connected ? 'topic' : 'transport');
+  const scope =
+    clientFailures[nameOf(cause)] ?? (isConnectionLoss(cause) && sighting.connected ? 'topic' : 'transport');
   return { kind: 'hold', scope, stored: sighting.written, reason };
 }
 
@@ -105,7 +109,11 @@ export function messageOf(error: unknown): string {
 // kafkajs wraps what it gives up on, even with retries off.
 function rootCause(error: unknown): unknown {
   let current = error;
-  while (current instanceof KafkaJSError && textOf(current, 'type') === undefined && current.cause instanceof Error) {
+  while (
+    current instanceof Error &&
+    textOf(current, 'type') === undefined &&
+    current.cause instanceof Error
+  ) {
     current = current.cause;
   }
   return current;

@@ -56,9 +56,13 @@ function brokerList(brokers: string | readonly string[]): readonly string[] {
     .filter((broker) => broker !== '');
   const wrong = list.find((broker) => !/^[^\s:]+:\d{1,5}$/.test(broker));
   if (list.length === 0 || wrong !== undefined) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', 'The option `brokers` of kafka() must name at least one host:port.', {
-      details: { option: 'brokers', value: wrong ?? '' },
-    });
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'The option `brokers` of kafka() must name at least one host:port.',
+      {
+        details: { option: 'brokers', value: wrong ?? '' },
+      },
+    );
   }
   return list;
 }
@@ -66,7 +70,11 @@ function brokerList(brokers: string | readonly string[]): readonly string[] {
 function requestTimeout(value: number): number {
   const { from, to } = requestTimeoutRangeMs;
   if (Number.isFinite(value) && value >= from && value <= to) return value;
-  throw new OutboxError('OUTBOX_INVALID_OPTION', `The option \`requestTimeout\` of kafka() must be ${from} to ${to} ms.`, {
-    details: { option: 'requestTimeout', value },
-  });
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `The option \`requestTimeout\` of kafka() must be ${from} to ${to} ms.`,
+    {
+      details: { option: 'requestTimeout', value },
+    },
+  );
 }

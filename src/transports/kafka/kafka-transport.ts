@@ -8,6 +8,16 @@ import { produce } from './produce.ts';
 import { TopicLimits } from './topic-limits.ts';
 import { countPartitions, probeTopic } from './topic-metadata.ts';
 
+/** A transport that also tells how to connect, so that what it delivers can be received from the same brokers. */
+export interface KafkaTransport extends Transport {
+  readonly connection: KafkaSettings;
+}
+
+/** True for what {@link kafka} made. */
+export function isKafkaTransport(transport: Transport): transport is KafkaTransport {
+  return transport.name === 'kafka' && 'connection' in transport;
+}
+
 /**
  * Delivers to Kafka topics, one record batch per partition and chunk, acknowledged by all in-sync replicas.
  *
@@ -20,16 +30,17 @@ import { countPartitions, probeTopic } from './topic-metadata.ts';
  *
  * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
  */
-export function kafka(options: KafkaOptions): Transport {
+export function kafka(options: KafkaOptions): KafkaTransport {
   return kafkaOver(kafkaSettings(options));
 }
 
 /** {@link kafka} with a choice of how sockets are opened, which is where tests cut and delay connections. */
-export function kafkaOver(settings: KafkaSettings, openSocket?: ISocketFactory): Transport {
+export function kafkaOver(settings: KafkaSettings, openSocket?: ISocketFactory): KafkaTransport {
   const client = new KafkaClient(settings, openSocket);
   const limits = new TopicLimits(client);
   return {
     name: 'kafka',
+    connection: settings,
     publish: (batch) => publish(client, limits, batch, settings.requestTimeoutMs),
     probe: (address) => probeTopic(client, address),
     partitionCount: (address) => countPartitions(client, address),
@@ -39,6 +50,9 @@ export function kafkaOver(settings: KafkaSettings, openSocket?: ISocketFactory):
   };
 }
 
+/** What every place holds until its partition has filled it in. */
+const unsettled: Outcome = { kind: 'held', onWire: false };
+
 async function publish(
   client: KafkaClient,
   limits: TopicLimits,
@@ -47,7 +61,7 @@ async function publish(
 ): Promise<PublishResult> {
   if (messages.length === 0) return { outcomes: [] };
   const maxBytes = await limits.maxBytes(address);
-  const outcomes = new Array<Outcome>(messages.length);
+  const outcomes: Outcome[] = Array.from(messages, () => unsettled);
   const batch = {
     maxBytes,
     messages,
@@ -57,9 +71,14 @@ async function publish(
     signal,
   };
   const holds = await Promise.all(
-    [...placesByPartition(messages, partitions)].map(([partition, places]) => sendPartition(batch, partition, places)),
+    [...placesByPartition(messages, partitions)].map(([partition, places]) =>
+      sendPartition(batch, partition, places),
+    ),
   );
-  const hold = widest(holds.flatMap((one) => one ?? []), outcomes);
+  const hold = widest(
+    holds.flatMap((one) => one ?? []),
+    outcomes,
+  );
   return hold === undefined ? { outcomes } : { outcomes, hold };
 }
 

@@ -40,7 +40,8 @@ export function tolerantSockets(open: ISocketFactory = openSocket): Sockets {
       },
     });
     opened.add(socket);
-    for (const event of ['end', 'error', 'close']) socket.prependListener(event, () => connected.delete(socket));
+    for (const event of ['end', 'error', 'close'])
+      socket.prependListener(event, () => connected.delete(socket));
     socket.once('close', () => opened.delete(socket));
     return tolerate(socket);
   };
@@ -91,7 +92,8 @@ export class AnswerFrames {
     const view = Buffer.from(request.buffer, request.byteOffset, 12);
     if (view.readInt16BE(4) !== metadataApi) return;
     const version = view.readInt16BE(6);
-    if (version >= knownVersions.from && version <= knownVersions.to) this.#asked.set(view.readInt32BE(8), version);
+    if (version >= knownVersions.from && version <= knownVersions.to)
+      this.#asked.set(view.readInt32BE(8), version);
   }
 
   /** Takes bytes in and returns the answers that are complete with them. */

@@ -69,15 +69,26 @@ async function attempt(
 }
 
 /** kafkajs leaves out, without a word, partitions that its metadata does not know. */
-function stored(answers: readonly RecordMetadata[], request: ProduceRequest, session: Session): Stored | Unsent {
+function stored(
+  answers: readonly RecordMetadata[],
+  request: ProduceRequest,
+  session: Session,
+): Stored | Unsent {
   const [answer] = answers;
   if (answer === undefined) {
     session.retire();
     return { unsent: withoutLeader(request) };
   }
   const { topicName, partition, errorCode, baseOffset } = answer;
-  if (answers.length > 1 || topicName !== request.address || partition !== request.partition || errorCode !== 0) {
-    throw new Error(`Kafka answered for ${topicName}/${partition} with code ${errorCode} to a batch for another place.`);
+  if (
+    answers.length > 1 ||
+    topicName !== request.address ||
+    partition !== request.partition ||
+    errorCode !== 0
+  ) {
+    throw new Error(
+      `Kafka answered for ${topicName}/${partition} with code ${errorCode} to a batch for another place.`,
+    );
   }
   if (baseOffset === undefined) throw new Error('Kafka acknowledged a batch without an offset.');
   return { kind: 'stored', baseOffset: BigInt(baseOffset) };
@@ -114,5 +125,13 @@ function kafkaMessages(request: ProduceRequest, onEncode: () => void): Message[]
       },
     });
   }
-  return messages;
+  return groupedAlready(messages, partition);
+}
+
+/**
+ * kafkajs groups messages by partition with `reduce`, and copies the whole group for each message: a tenth of the
+ * time of a batch of 2,000. All of these are of one partition, so the grouping is known.
+ */
+function groupedAlready(messages: Message[], partition: number): Message[] {
+  return Object.defineProperty(messages, 'reduce', { value: () => ({ [partition]: messages }) });
 }

@@ -31,7 +31,9 @@ export async function countPartitions(client: KafkaClient, address: string): Pro
 
 async function partitionsOf(client: KafkaClient, address: string): Promise<readonly PartitionLeader[]> {
   const partitions = await client
-    .withAdmin(async (admin) => (await admin.fetchTopicMetadata({ topics: [address] })).topics[0]?.partitions ?? [])
+    .withAdmin(
+      async (admin) => (await admin.fetchTopicMetadata({ topics: [address] })).topics[0]?.partitions ?? [],
+    )
     .catch((error: unknown) => {
       throw unavailable(address, messageOf(error), error);
     });

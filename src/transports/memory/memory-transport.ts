@@ -1,6 +1,13 @@
 import { OutboxError } from '../../core/errors.ts';
 import { partitionOf } from '../kafka/partitioning.ts';
-import type { Hold, Outcome, OutgoingBatch, OutgoingMessage, PublishResult, Transport } from '../transport.ts';
+import type {
+  Hold,
+  Outcome,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishResult,
+  Transport,
+} from '../transport.ts';
 import { MemoryFaults } from './memory-faults.ts';
 
 /** A message as it lies in the memory of the process. */
@@ -35,9 +42,13 @@ export interface MemoryTransport extends Transport {
 export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
   const partitions = options.partitions ?? 4;
   if (!Number.isInteger(partitions) || partitions < 1) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', 'The option `partitions` of memoryTransport() must be at least 1.', {
-      details: { option: 'partitions', value: partitions },
-    });
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'The option `partitions` of memoryTransport() must be at least 1.',
+      {
+        details: { option: 'partitions', value: partitions },
+      },
+    );
   }
   const faults = new MemoryFaults();
   const logs = new Map<string, MemoryLog>();
@@ -88,7 +99,7 @@ interface Placed {
 }
 
 async function publish(log: MemoryLog, faults: MemoryFaults, batch: OutgoingBatch): Promise<PublishResult> {
-  const outcomes = new Array<Outcome>(batch.messages.length);
+  const outcomes: Outcome[] = Array.from(batch.messages, () => unsettled);
   const lost = batch.messages.length > 0 && faults.takeLostAnswer();
   let hold: Hold | undefined;
   const groups = [...byPartition(batch)];
@@ -143,5 +154,6 @@ function storePartition(storing: Storing, partition: number, placed: readonly Pl
   return began;
 }
 
+const unsettled: Outcome = { kind: 'held', onWire: false };
 const stopped: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
 const answerLost: Hold = { scope: 'transport', reason: 'the answer was lost by a test' };

@@ -17,7 +17,10 @@ export function print(write: WriteLine = writeToStandardOutput): Transport {
     async publish(batch) {
       const outcomes = await printAll(batch, write);
       if (!outcomes.some(({ kind }) => kind === 'held')) return { outcomes };
-      return { outcomes, hold: { reason: 'The relay gave up the batch before all of it was printed.', scope: 'topic' } };
+      return {
+        outcomes,
+        hold: { reason: 'The relay gave up the batch before all of it was printed.', scope: 'topic' },
+      };
     },
     async probe() {},
     async close() {},
@@ -53,7 +56,12 @@ async function printOne(write: WriteLine, line: string): Promise<Outcome> {
 function writeToStandardOutput(line: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(`${line}\n`, (error) => {
-      if (error) reject(new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'Standard output takes no more lines.', { cause: error }));
+      if (error)
+        reject(
+          new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'Standard output takes no more lines.', {
+            cause: error,
+          }),
+        );
       else resolve();
     });
   });

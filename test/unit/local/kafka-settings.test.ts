@@ -11,7 +11,9 @@ test('only the first broker is a controller', () => {
 });
 
 test("Kafka's own topics have as many replicas as there are brokers, at most three", () => {
-  const replicas = [1, 2, 3, 5].map((brokers) => brokerSettings({ ...plan, brokers })['offsets.topic.replication.factor']);
+  const replicas = [1, 2, 3, 5].map(
+    (brokers) => brokerSettings({ ...plan, brokers })['offsets.topic.replication.factor'],
+  );
 
   expect(replicas).toEqual(['1', '2', '3', '3']);
 });

@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import type { Sql } from '../store/database.ts';
+import type { Sql } from './database.ts';
 
 /**
  * The transaction in which a message is stored: the `tx` of `prisma.$transaction(async (tx) => …)`, an extended one
@@ -19,9 +19,12 @@ export interface Transaction {
  * @param query runs one statement with `$1`-style values **inside your open transaction** and answers its rows
  * @example fromQuery((text, values) => client.query(text, values).then((result) => result.rows))
  */
-export function fromQuery(query: (text: string, values: unknown[]) => PromiseLike<readonly unknown[]>): Transaction {
+export function fromQuery(
+  query: (text: string, values: unknown[]) => PromiseLike<readonly unknown[]>,
+): Transaction {
   return {
-    $queryRawUnsafe: <Result>(text: string, ...values: unknown[]) => query(text, values) as unknown as PromiseLike<Result>,
+    $queryRawUnsafe: <Result>(text: string, ...values: unknown[]) =>
+      query(text, values) as unknown as PromiseLike<Result>,
   };
 }
 
@@ -31,9 +34,13 @@ export function fromQuery(query: (text: string, values: unknown[]) => PromiseLik
  * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION` for a root client
  */
 export function sqlOf(tx: Transaction): Sql {
-  const candidate: { readonly $connect?: unknown; readonly $queryRawUnsafe?: unknown } | null | undefined = tx;
+  const candidate: { readonly $connect?: unknown; readonly $queryRawUnsafe?: unknown } | null | undefined =
+    tx;
   if (typeof candidate?.$queryRawUnsafe !== 'function' || candidate.$connect !== undefined) {
-    throw new OutboxError('OUTBOX_NOT_IN_TRANSACTION', 'The first argument is not an open transaction, so the message could survive a rollback.');
+    throw new OutboxError(
+      'OUTBOX_NOT_IN_TRANSACTION',
+      'The first argument is not an open transaction, so the message could survive a rollback.',
+    );
   }
   return { query: async (text, values = []) => tx.$queryRawUnsafe(text, ...values) };
 }

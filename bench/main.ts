@@ -1,0 +1,129 @@
+import { parseArgs } from 'node:util';
+import { startRelay } from '../src/config/start-relay.ts';
+import { startTogether } from '../src/local/index.ts';
+import { applyMigrations } from '../src/operations/schema.ts';
+import { openDatabase } from '../src/store/pool.ts';
+import { kafka } from '../src/transports/kafka/kafka-transport.ts';
+import { drainByArticleLoop, drainByBareLoop, drainByRelay } from './drain.ts';
+import { commitToBroker, dueTogether, noting, type Percentiles, type RelayOf } from './lateness.ts';
+import type { Stage } from './workload.ts';
+
+interface Sizes {
+  readonly rounds: number;
+  readonly drained: number;
+  readonly looped: number;
+  readonly seconds: number;
+  readonly due: number;
+}
+
+const quick: Sizes = { rounds: 3, drained: 100_000, looped: 2_000, seconds: 8, due: 10_000 };
+const full: Sizes = { rounds: 5, drained: 300_000, looped: 5_000, seconds: 30, due: 10_000 };
+
+interface Figures {
+  /** Messages per second from the outbox to Kafka: medians. */
+  readonly drain: { readonly ours: number; readonly bare: number; readonly loop: number };
+  readonly latencyMs: Percentiles;
+  readonly latencyPolledMs: Percentiles;
+  readonly dueTogetherMs: Percentiles;
+  /** Updates of rows on the good way: what was drained and sent at once. */
+  readonly rowUpdates: number;
+}
+
+/** Progress goes to standard error, so that the last line of standard output is the result. */
+function tell(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+async function measure(stage: Stage, sizes: Sizes): Promise<Figures> {
+  const transport = noting(kafka({ brokers: stage.brokers }));
+  const relayOf: RelayOf = (target, chosen) =>
+    startRelay({
+      database: { url: stage.databaseUrl },
+      temporal: { address: stage.temporalAddress },
+      topics: [target],
+      transports: { kafka: chosen },
+    });
+  try {
+    // The first connection, bundle and lane are nobody's fault.
+    await drainByRelay(stage, 5_000, (target) => relayOf(target, transport));
+    await drainByBareLoop(stage, 5_000, transport);
+    const ours: number[] = [];
+    const bare: number[] = [];
+    for (let round = 1; round <= sizes.rounds; round += 1) {
+      ours.push(await drainByRelay(stage, sizes.drained, (target) => relayOf(target, transport)));
+      bare.push(await drainByBareLoop(stage, sizes.drained, transport));
+      tell(`drain, round ${round}: ours ${ours.at(-1)}/s, bare loop ${bare.at(-1)}/s`);
+    }
+    const loop = await drainByArticleLoop(stage, sizes.looped, transport);
+    tell(`drain, loop of the articles: ${loop}/s`);
+    transport.acknowledgedAt.clear();
+    const { seconds } = sizes;
+    const latencyMs = await commitToBroker(stage, relayOf, transport, { seconds, nudged: true });
+    tell(`commit to Kafka, nudged: p50 ${latencyMs.p50} ms, p99 ${latencyMs.p99} ms`);
+    const latencyPolledMs = await commitToBroker(stage, relayOf, transport, { seconds, nudged: false });
+    tell(`commit to Kafka, polled: p50 ${latencyPolledMs.p50} ms, p99 ${latencyPolledMs.p99} ms`);
+    const rowUpdates = await countRowUpdates(stage);
+    const dueTogetherMs = await dueTogether(stage, relayOf, transport, sizes.due);
+    tell(`${sizes.due} due at one instant: p50 ${dueTogetherMs.p50} ms, p99 ${dueTogetherMs.p99} ms late`);
+    return {
+      drain: { ours: median(ours), bare: median(bare), loop },
+      latencyMs,
+      latencyPolledMs,
+      dueTogetherMs,
+      rowUpdates,
+    };
+  } finally {
+    await transport.close();
+  }
+}
+
+/** Sessions report what they did with a delay, so all of them are ended before the count is read. */
+async function countRowUpdates(stage: Stage): Promise<number> {
+  await stage.database.query('select pg_stat_force_next_flush()');
+  const [row] = await stage.database.query<{ updates: string }>(
+    `select n_tup_upd as updates from pg_stat_user_tables where schemaname = 'outbox' and relname = 'message'`,
+  );
+  return Number(row?.updates ?? 0);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function show({ drain, latencyMs, latencyPolledMs, dueTogetherMs, rowUpdates }: Figures): string {
+  const line = (what: string, value: string): string => `${what.padEnd(44)}${value}`;
+  const times = ({ p50, p99 }: Percentiles): string => `p50 ${p50} ms, p99 ${p99} ms`;
+  return [
+    line('Outbox to Kafka, temporal-outbox', `${drain.ours} messages/s`),
+    line(
+      '  the same functions in a bare loop',
+      `${drain.bare} messages/s (ours: ${(drain.ours / drain.bare).toFixed(2)} of it)`,
+    ),
+    line(
+      '  scan 100, send one, update one',
+      `${drain.loop} messages/s (ours: ${(drain.ours / drain.loop).toFixed(0)} times)`,
+    ),
+    line('Commit to Kafka at 200/s, through transaction()', times(latencyMs)),
+    line('  by polling alone', times(latencyPolledMs)),
+    line('10,000 due at one instant, late by', times(dueTogetherMs)),
+    line('Rows updated on the good way', String(rowUpdates)),
+  ].join('\n');
+}
+
+const { values: flags } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } });
+const servers = await startTogether({ env: process.env, progress: tell });
+const database = openDatabase({ url: servers.postgres.url, connections: 8 });
+try {
+  await applyMigrations(servers.postgres.url);
+  const stage: Stage = {
+    database,
+    databaseUrl: servers.postgres.url,
+    temporalAddress: servers.temporal.address,
+    brokers: servers.kafka.brokers,
+  };
+  const figures = await measure(stage, flags.quick ? quick : full);
+  process.stdout.write(`${flags.json ? JSON.stringify(figures) : show(figures)}\n`);
+} finally {
+  await database.close();
+  await servers.stop();
+}

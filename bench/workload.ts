@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { Kafka, logLevel } from 'kafkajs';
+import { z } from 'zod';
+import { policyOf } from '../src/config/topic-policy.ts';
+import { type Topic, topic, type TopicOptions } from '../src/core/topic.ts';
+import { sendBatch } from '../src/outbox/send.ts';
+import type { Database } from '../src/store/database.ts';
+import { upsertTopics } from '../src/store/topics.ts';
+import { fromQuery } from '../src/store/transaction.ts';
+
+/** About 250 bytes once serialised. */
+export const body = { text: 'x'.repeat(236) };
+
+export type BodyTopic = Topic<{ text: string }>;
+
+const keys = 1_000;
+const partitions = 4;
+const perStatement = 2_000;
+
+export interface Stage {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  readonly temporalAddress: string;
+  readonly brokers: readonly string[];
+}
+
+/** A new topic, here and on the broker. Every measurement has its own, so that none drains another's rows. */
+export async function createTopic(stage: Stage, name: string, options: TopicOptions): Promise<BodyTopic> {
+  const made = topic(`${name}-${randomUUID().slice(0, 8)}`, z.object({ text: z.string() }), {
+    transport: 'kafka',
+    ...options,
+  });
+  const admin = new Kafka({ brokers: [...stage.brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: [{ topic: made.name, numPartitions: partitions }],
+  });
+  await admin.disconnect();
+  await upsertTopics(stage.database, [policyOf(made, 'kafka')]);
+  return made;
+}
+
+/** Stores `count` messages through the product's own write side. */
+export async function fill(stage: Stage, target: BodyTopic, count: number, at?: Date): Promise<void> {
+  for (let stored = 0; stored < count; stored += perStatement) {
+    const messages = Array.from({ length: Math.min(perStatement, count - stored) }, (_, index) => ({
+      payload: body,
+      key: `key-${(stored + index) % keys}`,
+      ...(at !== undefined && { at }),
+    }));
+    await stage.database.transaction((sql) =>
+      sendBatch(
+        fromQuery((text, values) => sql.query(text, values)),
+        target,
+        messages,
+      ),
+    );
+  }
+}
+
+/** Pauses or resumes a topic: a paused one may be filled while relays run. */
+export async function setPaused(stage: Stage, target: BodyTopic, paused: boolean): Promise<void> {
+  await stage.database.query('update outbox.topic set paused = $2 where name = $1', [target.name, paused]);
+}
+
+/** How many messages of a topic its lanes have published. */
+export async function publishedCount(stage: Stage, target: BodyTopic): Promise<number> {
+  const [row] = await stage.database.query<{ count: number }>(
+    'select coalesce(sum(count), 0)::integer as count from outbox.batch where topic = $1',
+    [target.name],
+  );
+  return row?.count ?? 0;
+}

@@ -1,0 +1,46 @@
+import { OutboxError } from '../core/errors.ts';
+import type { playDemo } from '../demo/play-demo.ts';
+import type { Environment } from '../local/index.ts';
+import { exitCodes, type Output } from './output.ts';
+
+export interface DemoCommandOptions {
+  readonly env: Environment;
+  readonly keep: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Plays the demo. With JSON the story goes to standard error, so that standard output holds the figures alone. */
+export async function demoCommand(options: DemoCommandOptions, output: Output): Promise<number> {
+  const play = await loadDemo();
+  const tell = (line: string): void => (output.json ? output.trouble(line) : output.line(line));
+  const figures = await play({ ...options, tell }).catch((error: unknown) => {
+    if (!options.signal.aborted) throw error;
+    return undefined;
+  });
+  if (figures === undefined) {
+    output.trouble('The demo was stopped before its end.');
+    output.value({ ok: false, message: 'The demo was stopped before its end.' });
+    return exitCodes.failed;
+  }
+  output.value(figures);
+  return figures.ok ? exitCodes.ok : exitCodes.failed;
+}
+
+/** The demo is the only part that needs Prisma, which is the application's choice and not a dependency. */
+async function loadDemo(): Promise<typeof playDemo> {
+  try {
+    return (await import('../demo/play-demo.ts')).playDemo;
+  } catch (cause) {
+    const isMissing =
+      cause instanceof Error &&
+      'code' in cause &&
+      cause.code === 'ERR_MODULE_NOT_FOUND' &&
+      cause.message.includes('@prisma/');
+    if (!isMissing) throw cause;
+    throw new OutboxError(
+      'OUTBOX_PACKAGE_MISSING',
+      'The demo is a shop with Prisma models, and Prisma is not installed: npm install @prisma/client@7.10.0 @prisma/adapter-pg@7.10.0',
+      { cause },
+    );
+  }
+}

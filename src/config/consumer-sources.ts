@@ -1,0 +1,32 @@
+import { OutboxError } from '../core/errors.ts';
+import type { Topic } from '../core/topic.ts';
+import { kafkaSource } from '../sources/kafka/kafka-source.ts';
+import type { Source } from '../sources/source.ts';
+import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
+import type { Transport } from '../transports/transport.ts';
+import { type Config, transportOf } from './config.ts';
+
+/**
+ * Answers where messages of a topic arrive: at the same broker to which its transport delivers. Topics of one
+ * transport share one source.
+ *
+ * The answer throws OutboxError `OUTBOX_SOURCE_UNKNOWN` for a transport from which nothing can be received.
+ */
+export function sourcesOf(config: Pick<Config, 'transports'>): (topic: Topic) => Source {
+  const sources = new Map<Transport, Source>();
+  return (topic) => {
+    const { name, transport } = transportOf(config, topic);
+    const known = sources.get(transport);
+    if (known !== undefined) return known;
+    if (!isKafkaTransport(transport)) {
+      throw new OutboxError(
+        'OUTBOX_SOURCE_UNKNOWN',
+        `Messages of the topic "${topic.name}" cannot be received: its transport "${name}" (${transport.name}) only delivers.`,
+        { details: { topic: topic.name, transport: name } },
+      );
+    }
+    const source = kafkaSource(transport.connection);
+    sources.set(transport, source);
+    return source;
+  };
+}

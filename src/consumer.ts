@@ -1,0 +1,10 @@
+export { consumer, type ConsumerOptions } from './config/consumer.ts';
+export type { Consumer, RunningConsumer } from './inbox/consumer.ts';
+export type { ConsumerEvent, ConsumerReport, Position } from './inbox/consumer-event.ts';
+export type { ConsumerSettings } from './inbox/consumer-options.ts';
+export type { FailingPartition } from './inbox/failing-partitions.ts';
+export type { Handler, InboxMessage } from './inbox/inbox-message.ts';
+export type { ConsumerCounts } from './inbox/message-intake.ts';
+export { type Once, once } from './inbox/once.ts';
+export type { TransactionClient } from './inbox/transaction-client.ts';
+export type { Partition } from './sources/source.ts';

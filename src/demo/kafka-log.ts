@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { type Admin, type EachBatchPayload, Kafka, type KafkaMessage, logLevel } from 'kafkajs';
+import type { LogRecord } from './judge-log.ts';
+import { until } from './until.ts';
+
+const readWithinMs = 30_000;
+
+/** Kafka as an auditor sees it, by a client that shares nothing with the transport that is judged. */
+export class KafkaLog {
+  readonly #kafka: Kafka;
+
+  constructor(brokers: readonly string[]) {
+    this.#kafka = new Kafka({ brokers: [...brokers], clientId: 'demo-auditor', logLevel: logLevel.NOTHING });
+  }
+
+  /** Makes topics whose records carry the time at which the broker appended them, not one that the sender claims. */
+  async createTopics(topics: readonly string[], partitions: number): Promise<void> {
+    await this.#withAdmin(async (admin) => {
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: topics.map((topic) => ({
+          topic,
+          numPartitions: partitions,
+          configEntries: [{ name: 'message.timestamp.type', value: 'LogAppendTime' }],
+        })),
+      });
+    });
+  }
+
+  /** How many records a topic holds. */
+  async size(topic: string): Promise<number> {
+    const ends = await this.#withAdmin((admin) => admin.fetchTopicOffsets(topic));
+    return ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+  }
+
+  /** Reads everything that the topics hold now, per partition in order. */
+  async read(topics: readonly string[], signal: AbortSignal): Promise<readonly LogRecord[]> {
+    const missing = await this.#ends(topics);
+    if (missing.size === 0) return [];
+    const records: LogRecord[] = [];
+    const consumer = this.#kafka.consumer({ groupId: `demo-auditor-${randomUUID()}` });
+    const take = ({ batch }: EachBatchPayload): void => {
+      const name = `${batch.topic}/${batch.partition}`;
+      const end = missing.get(name);
+      if (end === undefined) return;
+      for (const message of batch.messages) {
+        if (BigInt(message.offset) < end) records.push(recordOf(batch.topic, batch.partition, message));
+      }
+      if (BigInt(batch.lastOffset()) + 1n >= end) missing.delete(name);
+    };
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+      await consumer.run({ eachBatch: async (payload) => take(payload) });
+      await until("Kafka's log is read to its end", () => missing.size === 0, {
+        withinMs: readWithinMs,
+        signal,
+      });
+      return records;
+    } finally {
+      await consumer.disconnect();
+    }
+  }
+
+  /** The next offset of each partition that is not empty. */
+  async #ends(topics: readonly string[]): Promise<Map<string, bigint>> {
+    const ends = new Map<string, bigint>();
+    await this.#withAdmin(async (admin) => {
+      for (const topic of topics) {
+        for (const { partition, high, low } of await admin.fetchTopicOffsets(topic)) {
+          if (high !== low) ends.set(`${topic}/${partition}`, BigInt(high));
+        }
+      }
+    });
+    return ends;
+  }
+
+  async #withAdmin<Result>(work: (admin: Admin) => Promise<Result>): Promise<Result> {
+    const admin = this.#kafka.admin();
+    try {
+      await admin.connect();
+      return await work(admin);
+    } finally {
+      await admin.disconnect();
+    }
+  }
+}
+
+function recordOf(topic: string, partition: number, message: KafkaMessage): LogRecord {
+  return {
+    id: String(message.headers?.['ce_id'] ?? 'none'),
+    topic,
+    key: message.key?.toString() ?? null,
+    partition,
+    offset: BigInt(message.offset),
+    at: new Date(Number(message.timestamp)),
+  };
+}

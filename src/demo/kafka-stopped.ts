@@ -1,0 +1,34 @@
+import { allHandled, placeOrders } from './rush.ts';
+import type { Scene } from './scene.ts';
+import { orderEvents } from './shop-topics.ts';
+import { duration, median } from './wording.ts';
+
+const orders = 50;
+const recoverWithinMs = 120_000;
+
+/** Kafka is away for a while; orders go on, and no message spends an attempt. */
+export async function stopKafka(scene: Scene): Promise<{ readonly brokerWasDown: boolean }> {
+  const { tell, prisma, servers } = scene;
+  tell(`\n7. Kafka is stopped while ${orders} orders are placed`);
+  const [broker] = servers.kafka.nodes;
+  if (broker === undefined) throw new Error('There is no broker that may be stopped.');
+  await broker.stop();
+  tell('   Kafka is down.');
+  const { commitMs } = await placeOrders(scene, orders);
+  tell(`   ${orders} orders were committed all the same (median ${duration(median(commitMs))}).`);
+  await scene.until('the relay puts the lane on hold', async () => {
+    const lanes = await prisma.outboxLane.findMany({ where: { topic: orderEvents.name } });
+    return lanes.some(({ hold }) => hold !== null);
+  });
+  const waiting = await prisma.outboxMessageView.count({
+    where: { topic: orderEvents.name, state: 'ready' },
+  });
+  tell(`   The relay has put the topic on hold: ${waiting} messages wait, and none is tried in vain.`);
+
+  await broker.start();
+  const backAt = performance.now();
+  tell('   Kafka is up again.');
+  await allHandled(scene, recoverWithinMs);
+  tell(`   All of them were delivered and handled ${duration(performance.now() - backAt)} later.`);
+  return { brokerWasDown: waiting > 0 };
+}

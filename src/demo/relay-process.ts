@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Addresses } from './shop-config.ts';
+import { until } from './until.ts';
+
+/** `temporal-outbox relay` in a process of its own. */
+export interface RelayProcess {
+  readonly pid: number;
+  /** From the start of the process to its readiness. */
+  readonly readyAfterMs: number;
+  signal(signal: 'SIGCONT' | 'SIGKILL' | 'SIGSTOP'): void;
+  /** Resolves when the process has ended. */
+  readonly exited: Promise<unknown>;
+  /** What it complained about last; empty: nothing. */
+  complaint(): string;
+  /** Ends it as an operator does, by SIGTERM; after 15 s by force. */
+  stop(): Promise<void>;
+}
+
+const command = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+const config = fileURLToPath(new URL('outbox.config.js', import.meta.url));
+const readyWithinMs = 60_000;
+const stopWithinMs = 15_000;
+
+/** Starts a relay and waits until it delivers. */
+export async function startRelayProcess(addresses: Addresses, signal: AbortSignal): Promise<RelayProcess> {
+  const beganAt = performance.now();
+  const child = spawn(process.execPath, [command, 'relay', '--json', '--config', config], {
+    env: {
+      ...process.env,
+      DATABASE_URL: addresses.databaseUrl,
+      TEMPORAL_ADDRESS: addresses.temporalAddress,
+      TEMPORAL_NAMESPACE: addresses.temporalNamespace,
+      KAFKA_BROKERS: addresses.kafkaBrokers,
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const exited = once(child, 'exit');
+  const { ready, complaint } = listen(child);
+  try {
+    await until(
+      'the relay delivers',
+      () => {
+        if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}. ${complaint()}`);
+        return ready();
+      },
+      { withinMs: readyWithinMs, signal },
+    );
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+  return {
+    pid: child.pid ?? 0,
+    readyAfterMs: performance.now() - beganAt,
+    signal: (name) => void child.kill(name),
+    exited,
+    complaint,
+    stop: () => stop(child, exited),
+  };
+}
+
+function listen(child: ChildProcess): { ready: () => boolean; complaint: () => string } {
+  let ready = false;
+  let complaint = '';
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.startsWith('{"event":"ready"')) ready = true;
+    });
+  }
+  child.stderr?.on('data', (data: Buffer) => {
+    complaint = (complaint + data.toString()).slice(-2_000);
+  });
+  return { ready: () => ready, complaint: () => complaint };
+}
+
+async function stop(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  // A frozen process hears nothing.
+  child.kill('SIGCONT');
+  const patience = new AbortController();
+  const force = delay(stopWithinMs, undefined, { signal: patience.signal }).then(
+    () => child.kill('SIGKILL'),
+    () => undefined,
+  );
+  await exited;
+  patience.abort();
+  await force;
+}

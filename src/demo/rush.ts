@@ -1,0 +1,97 @@
+import { transaction } from '../index.ts';
+import { type KillMoment, killInMidSend } from './kill-in-mid-send.ts';
+import type { Scene } from './scene.ts';
+import { placePaidOrder } from './shop.ts';
+import { products } from './shop-database.ts';
+import { orderEvents } from './shop-topics.ts';
+import { duration } from './wording.ts';
+
+const orders = 500;
+/** An order that is paid on the spot has two. */
+const messages = orders * 2;
+const customers = 8;
+const mugs = products.filter(({ id }) => id.startsWith('mug-')).map(({ id }) => id);
+
+/** The relay dies in the middle of a rush, and nobody notices. */
+export async function killRelay(scene: Scene): Promise<{ readonly killedMidWay: boolean }> {
+  const { tell, log } = scene;
+  const topic = orderEvents.rules.address;
+  tell(`\n5. ${orders} orders, and the relay is killed with kill -9 in between`);
+  await allHandled(scene);
+  const before = await log.size(topic);
+  const inKafka = (): Promise<number> => log.size(topic);
+  const known = (): Promise<number> => countPublished(scene);
+  const rush = placeOrders(scene, orders);
+  // Whoever waits for something else meanwhile must not be ended by it.
+  rush.catch(() => undefined);
+
+  const killFrom = messages * (0.15 + Math.random() * 0.35);
+  await scene.until('a part of the messages is in Kafka', async () => (await inKafka()) - before >= killFrom);
+  const victim = scene.relay();
+  const moment = await killInMidSend({
+    relay: victim,
+    inKafka,
+    known,
+    searchUntil: before + messages * 0.85,
+  });
+  const killedAt = performance.now();
+  const published = (await inKafka()) - before;
+  const killedMidWay = published > 0 && published < messages;
+  tellKill(scene, victim.pid, published, moment);
+
+  const [{ elapsedMs }, relay] = await Promise.all([rush, scene.restartRelay()]);
+  tell(`   The shop did not notice: all ${orders} orders were committed within ${duration(elapsedMs)}.`);
+  tell(`   A new relay (pid ${relay.pid}) was started at once.`);
+  await scene.until('the new relay has gone on', async () => (await inKafka()) - before > published);
+  const tookOverMs = performance.now() - killedAt;
+  tell(
+    `   ${duration(tookOverMs)} after the kill it goes on: the dead relay's lease of 10 s had to run out.`,
+  );
+
+  await allHandled(scene);
+  tell(`   All ${messages} messages of the ${orders} orders have arrived, and each had its effect once.`);
+  return { killedMidWay };
+}
+
+function tellKill({ tell }: Scene, pid: number, published: number, { unsettled }: KillMoment): void {
+  tell(`   Relay ${pid} was killed when ${published} of ${messages} messages were in Kafka.`);
+  tell(
+    unsettled > 0
+      ? `   ${unsettled} of them were sent, but not yet settled: they will be sent again, for the inbox to drop.`
+      : '   It was between two batches, so nothing has to be sent again.',
+  );
+}
+
+/** Customers place orders side by side, each one after the other. */
+export async function placeOrders(
+  { prisma, signal }: Scene,
+  count: number,
+): Promise<{ readonly elapsedMs: number; readonly commitMs: readonly number[] }> {
+  const beganAt = performance.now();
+  const commitMs: number[] = [];
+  const queue = Array.from({ length: count }, (_, n) => mugs[n % mugs.length] ?? '').values();
+  const customer = async (): Promise<void> => {
+    for (const mug of queue) {
+      signal.throwIfAborted();
+      const orderedAt = performance.now();
+      await transaction(prisma, (tx) => placePaidOrder(tx, mug));
+      commitMs.push(performance.now() - orderedAt);
+    }
+  };
+  await Promise.all(Array.from({ length: customers }, customer));
+  return { elapsedMs: performance.now() - beganAt, commitMs };
+}
+
+/** Waits until every committed event of an order is handled. */
+export async function allHandled(scene: Scene, withinMs?: number): Promise<void> {
+  const { prisma } = scene;
+  const look = async (): Promise<boolean> => {
+    const effects = await prisma.effect.count({ where: { what: { in: ['placed', 'paid', 'canceled'] } } });
+    return effects >= (await prisma.outboxMessage.count({ where: { topic: orderEvents.name } }));
+  };
+  await scene.until('every committed event of an order is handled by the consumer', look, withinMs);
+}
+
+function countPublished({ prisma }: Scene): Promise<number> {
+  return prisma.outboxMessageView.count({ where: { topic: orderEvents.name, state: 'published' } });
+}

@@ -1,0 +1,41 @@
+import type { Config } from '../index.ts';
+import { consumer, type ConsumerEvent, type RunningConsumer } from '../consumer.ts';
+import type { PrismaClient } from './generated/client.ts';
+import { cancelUnpaid } from './shop.ts';
+import { orderEvents, orderTimeout } from './shop-topics.ts';
+
+/** What the consumer has done so far, by the place of each record in Kafka (`topic/partition/offset`). */
+export interface InboxWatch {
+  readonly handled: ReadonlySet<string>;
+  /** Dropped, because the message had been handled before. */
+  readonly dropped: ReadonlySet<string>;
+  stop(): Promise<void>;
+}
+
+/** The name of a place in Kafka. */
+export function placeOf(topic: string, partition: number, offset: string): string {
+  return `${topic}/${partition}/${offset}`;
+}
+
+/** Starts the consumer of the shop: it notes what it was told, and cancels orders whose time to pay is over. */
+export async function startShopConsumer(prisma: PrismaClient, config: Config): Promise<InboxWatch> {
+  const handled = new Set<string>();
+  const dropped = new Set<string>();
+  const report = (event: ConsumerEvent): void => {
+    if (event.type !== 'handled' && event.type !== 'duplicate') return;
+    const place = placeOf(event.address, event.partition, event.offset);
+    if (event.type === 'handled') handled.add(place);
+    // A record that the broker delivers a second time is no second record.
+    else if (!handled.has(place)) dropped.add(place);
+  };
+  const running: RunningConsumer = await consumer(prisma, { config, group: 'shop', report })
+    .on(orderEvents, async (tx, { id, payload }) => {
+      await tx.effect.create({ data: { messageId: id, orderId: payload.orderId, what: payload.event } });
+    })
+    .on(orderTimeout, async (tx, { id, payload }) => {
+      const what = (await cancelUnpaid(tx, payload.orderId)) ? 'timed out' : 'was paid in time';
+      await tx.effect.create({ data: { messageId: id, orderId: payload.orderId, what } });
+    })
+    .start();
+  return { handled, dropped, stop: () => running.stop() };
+}

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import { applyMigrations } from '../operations/schema.ts';
+import { PrismaClient } from './generated/client.ts';
+
+/** What the shop sells, and how many there are. */
+export const products = [
+  { id: 'teapot', name: 'Teapot', stock: 10 },
+  { id: 'lamp', name: 'Reading lamp', stock: 1 },
+  { id: 'mug-blue', name: 'Mug, blue', stock: 200 },
+  { id: 'mug-green', name: 'Mug, green', stock: 200 },
+  { id: 'mug-red', name: 'Mug, red', stock: 200 },
+  { id: 'mug-white', name: 'Mug, white', stock: 200 },
+] as const;
+
+/** Makes the tables of the outbox and of the shop, fills the shelves, and connects. */
+export async function openShopDatabase(url: string): Promise<PrismaClient> {
+  await applyMigrations(url);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(await readFile(new URL('prisma/shop.sql', packageFolder), 'utf8'));
+  } finally {
+    await client.end();
+  }
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg({ connectionString: url, max: 20 }),
+    transactionOptions: { maxWait: 20_000, timeout: 20_000 },
+  });
+  await prisma.product.createMany({ data: [...products] });
+  return prisma;
+}
+
+/** The demo runs from the build: `dist/src/demo`. */
+const packageFolder = new URL('../../../', import.meta.url);

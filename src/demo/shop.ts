@@ -1,0 +1,78 @@
+import { cancel, type CancelAnswer, send, type Stored } from '../index.ts';
+import type { Prisma } from './generated/client.ts';
+import { orderEvents, orderTimeout } from './shop-topics.ts';
+
+export type ShopTransaction = Prisma.TransactionClient;
+
+/** An order that waits for its payment. */
+export interface UnpaidOrder {
+  readonly id: string;
+  readonly placed: Stored;
+  /** The message that will cancel it. */
+  readonly timeout: Stored;
+}
+
+/** Places an order that is to be paid within a time. Order, stock and both messages commit together, or not at all. */
+export async function placeOrder(
+  tx: ShopTransaction,
+  productId: string,
+  payWithinMs: number,
+): Promise<UnpaidOrder> {
+  await takeFromStock(tx, productId);
+  const payBy = new Date(Date.now() + payWithinMs);
+  const { id } = await tx.order.create({ data: { productId, quantity: 1, payBy } });
+  const placed = await send(tx, orderEvents, { orderId: id, event: 'placed' }, { key: productId });
+  const timeout = await send(tx, orderTimeout, { orderId: id }, { after: payWithinMs, ref: id });
+  return { id, placed, timeout };
+}
+
+/** Places an order that is paid on the spot: two messages, in this order. */
+export async function placePaidOrder(
+  tx: ShopTransaction,
+  productId: string,
+): Promise<Pick<UnpaidOrder, 'id' | 'placed'>> {
+  await takeFromStock(tx, productId);
+  const { id } = await tx.order.create({
+    data: { productId, quantity: 1, status: 'PAID', payBy: new Date() },
+  });
+  const placed = await send(tx, orderEvents, { orderId: id, event: 'placed' }, { key: productId });
+  await send(tx, orderEvents, { orderId: id, event: 'paid' }, { key: productId });
+  return { id, placed };
+}
+
+/** Pays an order. Its timeout is canceled in the same commit, so that it cannot come any more. */
+export async function payOrder(tx: ShopTransaction, id: string): Promise<CancelAnswer> {
+  const { productId } = await tx.order.update({ where: { id, status: 'UNPAID' }, data: { status: 'PAID' } });
+  await send(tx, orderEvents, { orderId: id, event: 'paid' }, { key: productId });
+  return cancel(tx, orderTimeout, id);
+}
+
+/**
+ * Cancels an order that is still unpaid and gives its stock back.
+ *
+ * @returns false when it has been paid meanwhile
+ */
+export async function cancelUnpaid(tx: ShopTransaction, id: string): Promise<boolean> {
+  const { count } = await tx.order.updateMany({
+    where: { id, status: 'UNPAID' },
+    data: { status: 'CANCELED' },
+  });
+  if (count === 0) return false;
+  const { productId, quantity } = await tx.order.findUniqueOrThrow({ where: { id } });
+  await tx.product.update({ where: { id: productId }, data: { stock: { increment: quantity } } });
+  await send(tx, orderEvents, { orderId: id, event: 'canceled' }, { key: productId });
+  return true;
+}
+
+/**
+ * Takes one piece. The row stays locked until the commit: whoever has it comes next in the order of the product's
+ * messages.
+ *
+ * @throws when the product is sold out
+ */
+async function takeFromStock(tx: ShopTransaction, productId: string): Promise<void> {
+  await tx.product.update({
+    where: { id: productId, stock: { gte: 1 } },
+    data: { stock: { decrement: 1 } },
+  });
+}

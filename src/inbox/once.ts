@@ -1,0 +1,64 @@
+import { OutboxError } from '../core/errors.ts';
+import { forgetProcessed, markProcessed } from '../store/inbox/processed.ts';
+import { sqlOf, type Transaction } from '../store/transaction.ts';
+
+/** What became of the work: done now with its result, or not done because an earlier transaction did it. */
+export type Once<Result> =
+  | { readonly duplicate: false; readonly result: Result }
+  | { readonly duplicate: true };
+
+/** Bytes of a group's name and of a message's id: both are part of one index entry. */
+const longestNameBytes = 512;
+
+/**
+ * Does `work` at most once per group and message id: for HTTP endpoints that receive a retried request, and for
+ * consumers of any other kind.
+ *
+ * The id and what `work` writes through the same `tx` commit together. A concurrent transaction with the same id waits
+ * for this one: after its commit it gets `duplicate: true`, after its rollback it does the work itself. When `work`
+ * fails, let its error roll the transaction back; the id is not kept in any case. Ids are shared with a `consumer` of
+ * the same group.
+ *
+ * @param tx an open transaction, never the client itself
+ * @param group whose effect it is, 1 to 512 bytes
+ * @param messageId the sender's id of the message or request, the same at every repetition, 1 to 512 bytes
+ * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION`, `OUTBOX_INVALID_OPTION`; and whatever `work` throws
+ */
+export async function once<Result>(
+  tx: Transaction,
+  group: string,
+  messageId: string,
+  work: () => Result | PromiseLike<Result>,
+): Promise<Once<Result>> {
+  const sql = sqlOf(tx);
+  assertName('group', group);
+  assertName('messageId', messageId);
+  if (!(await markProcessed(sql, group, messageId, null))) return { duplicate: true };
+  try {
+    return { duplicate: false, result: await work() };
+  } catch (error) {
+    // A caller may catch the error and commit. After an error of the database this fails, and so does any commit.
+    await forgetProcessed(sql, group, messageId).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` naming the option */
+export function assertName(option: string, value: string): void {
+  if (isName(value)) return;
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `The option "${option}" is not a text of 1 to ${longestNameBytes} bytes without NUL.`,
+    { details: { option } },
+  );
+}
+
+/** True for what can be part of the key of a processed message. */
+export function isName(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value !== '' &&
+    !value.includes('\0') &&
+    Buffer.byteLength(value) <= longestNameBytes
+  );
+}

@@ -1,0 +1,49 @@
+import { OutboxError } from '../core/errors.ts';
+import {
+  checkMigrations,
+  type Migration,
+  type MigrationState,
+  migrate,
+  readMigrations,
+} from '../store/migrate.ts';
+import { openDatabase } from '../store/pool.ts';
+
+/** The SQL of this version, in the order in which it is applied. */
+export function migrations(): Promise<readonly Migration[]> {
+  return readMigrations();
+}
+
+/**
+ * Brings the schema of a database up to this version; several may do so at once.
+ *
+ * @returns the names of what was applied now
+ * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN`, `OUTBOX_MIGRATION_CHANGED`, or `OUTBOX_CONFIG_INVALID` when the
+ * database user lacks the right; nothing is written then
+ */
+export async function applyMigrations(databaseUrl: string): Promise<readonly string[]> {
+  const database = openDatabase({ url: databaseUrl, connections: 1 });
+  try {
+    return await migrate(database, await readMigrations());
+  } catch (error) {
+    throw refusedRights(error) ?? error;
+  } finally {
+    await database.close();
+  }
+}
+
+/** Tells what is applied and what is missing, and writes nothing. */
+export async function migrationState(databaseUrl: string): Promise<MigrationState> {
+  const database = openDatabase({ url: databaseUrl, connections: 1 });
+  try {
+    return await checkMigrations(database, await readMigrations());
+  } finally {
+    await database.close();
+  }
+}
+
+function refusedRights(error: unknown): OutboxError | undefined {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== '42501') return undefined;
+  return new OutboxError('OUTBOX_CONFIG_INVALID', `The database user may not do this: ${error.message}.`, {
+    cause: error,
+  });
+}

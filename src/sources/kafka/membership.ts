@@ -1,0 +1,131 @@
+import type { ConnectionOptions } from 'node:tls';
+import { type Consumer, Kafka, type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
+import type { Subscription } from '../source.ts';
+import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
+
+/** How to reach Kafka. */
+export interface KafkaConnection {
+  /** `host:port` of one broker or more. */
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly ssl: boolean | ConnectionOptions;
+  readonly sasl: NonNullable<KafkaConfig['sasl']> | undefined;
+  /** How long a broker may take to answer. */
+  readonly requestTimeoutMs: number;
+  readonly logger: logCreator | undefined;
+}
+
+const connectionTimeoutMs = 3_000;
+/** A process that is gone gives its partitions back after this time. */
+const sessionTimeoutMs = 30_000;
+/** A handler that runs longer than this through a rebalance loses its partition; the inbox drops what is done twice. */
+const rebalanceTimeoutMs = 60_000;
+/** Also how long a resumed partition and a stop may wait for a fetch that is under way. */
+const fetchWaitMs = 250;
+/** Small, because a slow handler lets the rest of a fetch be fetched again. One larger message still arrives. */
+const fetchBytesPerPartition = 256 * 1024;
+
+/**
+ * One stay in a consumer group, from connecting to leaving or crashing. It never comes back; the source makes another.
+ *
+ * kafkajs restarts by itself after some errors only, and not at all when a stop and a crash meet, so it is not asked to.
+ */
+export class Membership {
+  /** Settles when the stay has ended without {@link leave}, with the reason. */
+  readonly crashed: Promise<unknown>;
+  readonly #consumer: Consumer;
+  readonly #subscription: Subscription;
+  readonly #stopping = new AbortController();
+  readonly #resumes = new Set<NodeJS.Timeout>();
+
+  constructor(connection: KafkaConnection, subscription: Subscription) {
+    this.#subscription = subscription;
+    this.#consumer = consumerOf(connection, subscription.group);
+    this.crashed = new Promise((resolve) => {
+      this.#consumer.on('consumer.crash', ({ payload }) => {
+        this.#end();
+        resolve(payload.error);
+      });
+    });
+    this.#consumer.on('consumer.group_join', ({ payload }) => {
+      const assignment: Readonly<Record<string, readonly number[]>> = payload.memberAssignment;
+      subscription.assigned(
+        Object.entries(assignment).flatMap(([address, partitions]) =>
+          partitions.map((partition) => ({ address, partition })),
+        ),
+      );
+    });
+  }
+
+  /** Resolves once partitions are assigned and messages flow. Throws when the group could not be joined. */
+  async join(): Promise<void> {
+    const { addresses, concurrency, fromBeginning } = this.#subscription;
+    await this.#consumer.connect();
+    await this.#consumer.subscribe({ topics: [...addresses], fromBeginning });
+    const context = {
+      subscription: this.#subscription,
+      stopping: this.#stopping.signal,
+      resumeAfter: (pauseMs: number, resume: () => void) => this.#resumeAfter(pauseMs, resume),
+    };
+    const running = this.#consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: concurrency,
+      eachBatch: (payload) => takeBatch(payload, context),
+    });
+    // `run` resolves also when the join failed; the crash is told before.
+    const failure = await Promise.race([
+      running.then(() => undefined),
+      this.crashed.then((error) => ({ error })),
+    ]);
+    if (failure !== undefined) throw failure.error;
+  }
+
+  /** Lets the batches in hand end, with their offsets committed, and leaves the group. */
+  async leave(): Promise<void> {
+    this.#end();
+    await this.#consumer.disconnect().catch(() => undefined);
+  }
+
+  #end(): void {
+    this.#stopping.abort();
+    for (const timer of this.#resumes) clearTimeout(timer);
+    this.#resumes.clear();
+  }
+
+  #resumeAfter(pauseMs: number, resume: () => void): void {
+    if (this.#stopping.signal.aborted) return;
+    const timer = setTimeout(() => {
+      this.#resumes.delete(timer);
+      resume();
+    }, pauseMs);
+    this.#resumes.add(timer);
+  }
+}
+
+function consumerOf(connection: KafkaConnection, groupId: string): Consumer {
+  const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = connection;
+  const retry = { initialRetryTime: 100, maxRetryTime: 2_000, retries: 5 };
+  const config: KafkaConfig = {
+    brokers: [...brokers],
+    clientId,
+    connectionTimeout: Math.min(connectionTimeoutMs, requestTimeoutMs),
+    logLevel: logger === undefined ? logLevel.NOTHING : logLevel.WARN,
+    requestTimeout: requestTimeoutMs,
+    retry,
+    ssl,
+  };
+  if (sasl !== undefined) config.sasl = sasl;
+  if (logger !== undefined) config.logCreator = logger;
+  return new Kafka(config).consumer({
+    groupId,
+    allowAutoTopicCreation: false,
+    heartbeatInterval: heartbeatIntervalMs,
+    maxBytesPerPartition: fetchBytesPerPartition,
+    maxWaitTimeInMs: fetchWaitMs,
+    metadataMaxAge: 30_000,
+    rebalanceTimeout: rebalanceTimeoutMs,
+    retry: { ...retry, restartOnFailure: async () => false },
+    sessionTimeout: sessionTimeoutMs,
+  });
+}

@@ -1,0 +1,11 @@
+export type { KafkaOptions } from './transports/kafka/kafka-options.ts';
+export { kafka } from './transports/kafka/kafka-transport.ts';
+export { print, type WriteLine } from './transports/print/print-transport.ts';
+export type {
+  Hold,
+  Outcome,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishResult,
+  Transport,
+} from './transports/transport.ts';

@@ -1,0 +1,65 @@
+import { expect, test, type TestContext } from 'vitest';
+import type { CrashPoint } from '../../src/core/crash-point.ts';
+import { cancel } from '../../src/outbox/change.ts';
+import { send } from '../../src/outbox/send.ts';
+import { judgeJournal, unexcusedDuplicates } from '../support/journal-check.ts';
+import { startLoad } from '../support/load.ts';
+import { numbered, openStage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders', { retry: ['1h'] });
+
+/** Batches that are claimed, but not published, when the relay dies at this point. */
+const repeats: ReadonlyMap<CrashPoint, boolean> = new Map([
+  ['relay:claimed', false],
+  ['relay:acknowledged', true],
+  ['relay:settled', false],
+]);
+
+async function diesAt(context: TestContext, point: CrashPoint, repeated: boolean): Promise<void> {
+  const stage = await openStage(context, { topics: [orders] });
+  const victim = await stage.relayProcess({ crash: { point, pass: 12, signal: 'SIGKILL' } });
+  const load = startLoad(stage, orders, { perSecond: 200 });
+  await victim.exited;
+  const left = await stage.journal();
+  await stage.relay();
+  await until(async () => (await stage.journal()).length > left.length);
+  const committed = await load.stop();
+  await until(async () => judgeJournal(await stage.journal(), committed).lost.length === 0);
+
+  const journal = await stage.journal();
+  const verdict = judgeJournal(journal, committed);
+  expect(verdict).toMatchObject({ lost: [], ghosts: [], disordered: [] });
+  const lastBatch = left.filter(({ batch }) => batch === left.at(-1)?.batch);
+  expect(verdict.duplicates).toBe(repeated ? lastBatch.length : 0);
+  expect(unexcusedDuplicates(journal, [victim.publisher])).toEqual([]);
+}
+
+test.concurrent.for([...repeats])(
+  'a relay that dies at %s loses nothing, and repeats its last batch only when that was not settled: %s',
+  { timeout: 90_000 },
+  ([point, repeated], context) => diesAt(context, point, repeated),
+);
+
+test.concurrent(
+  'what a relay may have published before it died can no longer be canceled, even when it is refused afterwards',
+  { timeout: 90_000 },
+  async (context) => {
+    const stage = await openStage(context, { topics: [orders] });
+    const victim = await stage.relayProcess({
+      crash: { point: 'relay:acknowledged', pass: 1, signal: 'SIGKILL' },
+    });
+    const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }, { key: 'k' }));
+    await victim.exited;
+    expect(await stage.commit((tx) => cancel(tx, orders, { id }))).toBe('too-late');
+
+    const later = await stage.commit((tx) => send(tx, orders, { n: 2 }, { key: 'j' }));
+    await stage.relay({}, { refuse: () => ({ kind: 'rejected', error: 'not now' }) });
+    await until(async () => (await stage.stateOf(id)) === 'retrying');
+    await until(async () => (await stage.stateOf(later.id)) === 'retrying');
+
+    expect(await stage.commit((tx) => cancel(tx, orders, { id }))).toBe('too-late');
+    expect(await stage.journal()).toMatchObject([{ id }]);
+    expect(await stage.stateOf(id)).toBe('retrying');
+  },
+);

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { judgeJournal, unexcusedDuplicates } from '../support/journal-check.ts';
+import { startLoad } from '../support/load.ts';
+import { numbered, openStage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders');
+
+test('a relay that was frozen past its lease writes nothing when it thaws', { timeout: 90_000 }, async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const frozen = await stage.relayProcess({ crash: { point: 'relay:acknowledged', pass: 12, signal: 'SIGSTOP' } });
+  const load = startLoad(stage, orders, { perSecond: 200 });
+  const batchesBy = async (publisher: string): Promise<number> =>
+    new Set((await stage.journal()).filter((entry) => entry.publisher === publisher).map(({ batch }) => batch)).size;
+  await until(async () => (await batchesBy(frozen.publisher)) === 12);
+  const successor = await stage.relay({}, { publisher: 'successor' });
+  await until(async () => (await batchesBy('successor')) > 3);
+  const before = await batchesBy(frozen.publisher);
+
+  frozen.signal('SIGCONT');
+  await until(() => frozen.events.some(({ type }) => type === 'lane-lost'));
+  const seenAtThaw = await batchesBy('successor');
+  await until(async () => (await batchesBy('successor')) > seenAtThaw + 10);
+  const committed = await load.stop();
+  await until(async () => judgeJournal(await stage.journal(), committed).lost.length === 0);
+
+  const journal = await stage.journal();
+  expect(judgeJournal(journal, committed)).toMatchObject({ lost: [], ghosts: [], disordered: [] });
+  expect(unexcusedDuplicates(journal, [frozen.publisher])).toEqual([]);
+  expect(await batchesBy(frozen.publisher)).toBe(before);
+  expect(successor.events.map(({ type }) => type)).not.toContain('lane-lost');
+  // Every batch was settled by one owner: the frozen one's last was not written down a second time.
+  const overlapping = await stage.database.query(
+    `select a.id from outbox.batch a join outbox.batch b on a.id <> b.id and a.first_position <= b.last_position
+       and b.first_position <= a.last_position`,
+  );
+  expect(overlapping).toEqual([]);
+});

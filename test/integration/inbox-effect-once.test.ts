@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, test } from 'vitest';
+import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
+import { InboxStage, type Numbered, range } from '../support/inbox-stage.ts';
+import { until } from '../support/until.ts';
+
+let stage: InboxStage;
+afterEach(() => stage.end());
+
+test('what the broker delivers again is dropped, and its effects stay as they were', async () => {
+  stage = await InboxStage.create(2);
+  await stage.publish(range(1, 40).map((n) => ({ n, partition: n % 2 })));
+  const first = await stage.consume('first');
+  await until(async () => first.counts().handled === 40);
+  await first.stop();
+  await stage.rewind();
+
+  const second = await stage.consume('second');
+  await until(() => second.counts().duplicates === 40);
+
+  expect(second.counts()).toEqual({ handled: 0, duplicates: 40, ignored: 0, failures: 0 });
+  expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 40));
+});
+
+test('two records with one id have one effect', async () => {
+  stage = await InboxStage.create(2);
+  const id = randomUUID();
+  await stage.publish([
+    { n: 1, id, partition: 0 },
+    { n: 1, id, partition: 1 },
+  ]);
+
+  const running = await stage.consume('one');
+  await until(() => running.counts().handled + running.counts().duplicates === 2);
+
+  expect(running.counts()).toMatchObject({ handled: 1, duplicates: 1 });
+  expect(await stage.effects()).toEqual([1]);
+});
+
+test('a handler that throws leaves neither effect nor id, and is tried again until it succeeds', async () => {
+  stage = await InboxStage.create(1);
+  await stage.publish([{ n: 1 }, { n: 2 }]);
+  let healthy = false;
+  const attempts: number[] = [];
+
+  const running = await stage.consume('one', {
+    quickRetries: [1, 1],
+    afterEffect: ({ attempt, payload }) => {
+      if (payload.n !== 1) return;
+      attempts.push(attempt);
+      if (!healthy) throw new Error('the bank is closed');
+    },
+  });
+  await until(() => running.failing().length === 1 && running.counts().failures >= 3);
+
+  expect(running.failing()).toMatchObject([
+    { address: stage.topic.name, partition: 0, offset: '0', error: new Error('the bank is closed') },
+  ]);
+  expect(await stage.effects()).toEqual([]);
+  expect(await stage.processedIds()).toBe(0);
+  expect(await stage.committedOffsets()).toEqual([-1]);
+
+  healthy = true;
+  await until(() => running.counts().handled === 2);
+  await running.stop();
+
+  expect(await stage.effects()).toEqual([1, 2]);
+  expect(running.failing()).toEqual([]);
+  expect(attempts).toEqual(range(1, attempts.length));
+  expect(running.events.filter(({ type }) => type === 'partition-resumed')).toHaveLength(1);
+  expect(await stage.committedOffsets()).toEqual([2]);
+});
+
+test('a handler receives what was sent, and where it came from', async () => {
+  stage = await InboxStage.create(1);
+  const id = randomUUID();
+  await stage.publish([{ n: 7, id }]);
+  const received: InboxMessage<Numbered>[] = [];
+
+  const running = await stage.consume('one', { afterEffect: (message) => void received.push(message) });
+  await until(() => running.counts().handled === 1);
+
+  expect(received).toEqual([
+    {
+      id,
+      topic: stage.topic.name,
+      key: 'key-0',
+      payload: { n: 7 },
+      headers: { ce_id: id, ce_type: stage.topic.name, ce_time: '2026-01-02T03:04:05.000Z' },
+      attempt: 1,
+      sentAt: new Date('2026-01-02T03:04:05Z'),
+      address: stage.topic.name,
+      partition: 0,
+      offset: '0',
+    },
+  ]);
+});
+
+test('a transaction that takes too long is rolled back', async () => {
+  stage = await InboxStage.create(1);
+  await stage.publish([{ n: 1 }]);
+  let slow = true;
+
+  const running = await stage.consume('one', {
+    transactionTimeout: 200,
+    quickRetries: [],
+    afterEffect: async () => {
+      if (slow) await until(() => running.failing().length > 0 || !slow, 400).catch(() => undefined);
+    },
+  });
+  await until(() => running.failing().length === 1);
+  slow = false;
+  await until(() => running.counts().handled === 1);
+
+  expect(await stage.effects()).toEqual([1]);
+});

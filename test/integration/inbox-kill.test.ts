@@ -1,0 +1,49 @@
+import { afterEach, expect, inject, test } from 'vitest';
+import { runConsumerProcess } from '../support/consumer-process.ts';
+import { InboxStage, range } from '../support/inbox-stage.ts';
+import { until } from '../support/until.ts';
+
+let stage: InboxStage;
+afterEach(() => stage.end());
+
+// The broker waits 30 s for the killed member before it gives its partitions to the next.
+const withinMs = 120_000;
+
+async function killedAt(point: 'inbox:handled' | 'inbox:committed'): Promise<void> {
+  stage = await InboxStage.create(1);
+  await stage.publish(range(1, 10).map((n) => ({ n })));
+  const signal = await runConsumerProcess({
+    url: stage.url,
+    brokers: inject('kafkaBrokers'),
+    address: stage.topic.rules.address,
+    group: stage.group,
+    crash: { point, pass: 4 },
+  });
+  expect(signal).toBe('SIGKILL');
+}
+
+test('a consumer killed between the commit and the offset leaves each effect once', {
+  timeout: withinMs,
+}, async () => {
+  await killedAt('inbox:committed');
+  expect(await stage.effects()).toEqual(range(1, 4));
+  expect(await stage.committedOffsets()).toEqual([-1]);
+
+  const next = await stage.consume('next');
+  await until(() => next.counts().handled === 6);
+
+  expect(next.counts()).toMatchObject({ duplicates: 4 });
+  expect(await stage.effects()).toEqual(range(1, 10));
+});
+
+test('a consumer killed before the commit leaves no effect of that message, and the next one does it', {
+  timeout: withinMs,
+}, async () => {
+  await killedAt('inbox:handled');
+  expect(await stage.effects()).toEqual(range(1, 3));
+
+  const next = await stage.consume('next');
+  await until(() => next.counts().handled === 7);
+
+  expect(await stage.effects()).toEqual(range(1, 10));
+});

@@ -1,0 +1,91 @@
+import { afterEach, expect, inject, test } from 'vitest';
+import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { readTopic } from '../support/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka-topic.ts';
+import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
+import { until } from '../support/until.ts';
+
+const brokers = inject('kafkaBrokers');
+const client = observer(brokers);
+const transport = kafka({ brokers });
+
+afterEach(() => transport.close());
+
+test('2,000 messages of 600 bytes, too many for one record batch, all arrive in order and none is refused', async () => {
+  const address = await createTopic(client);
+  const messages = Array.from({ length: 2_000 }, () => outgoing('one', 600));
+
+  const result = await publishTo(transport, address, messages);
+
+  expect(countKinds(result)).toEqual({ acknowledged: 2_000 });
+  expect((await readTopic(client, address)).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
+});
+
+test('a limit that is lowered while batches are sent refuses no message that fits alone', async () => {
+  const address = await createTopic(client);
+  await publishTo(transport, address, [outgoing('one')]);
+  await setLimit(address, 20_000);
+  const messages = Array.from({ length: 300 }, () => outgoing('one', 600));
+
+  const result = await publishTo(transport, address, messages);
+
+  expect(countKinds(result)).toEqual({ acknowledged: 300 });
+  expect((await readTopic(client, address)).slice(1).map(({ id }) => id)).toEqual(
+    messages.map(({ id }) => id),
+  );
+});
+
+test('a message too large alone becomes permanent, its followers are skipped and its neighbours go', async () => {
+  const address = await createTopic(client, {
+    configEntries: [{ name: 'max.message.bytes', value: '5000' }],
+  });
+  const messages = Array.from({ length: 40 }, (_, place) =>
+    outgoing(`key-${place % 4}`, place === 9 ? 6_000 : 100),
+  );
+
+  const result = await publishTo(transport, address, messages);
+
+  expect(result.outcomes[9]).toMatchObject({ kind: 'permanent', error: expect.stringMatching(/TOO_LARGE/) });
+  expect(countKinds(result)).toEqual({ acknowledged: 32, permanent: 1, skipped: 7 });
+  expect(await readTopic(client, address)).toHaveLength(32);
+});
+
+test('a message without a key is permanent in a compacted topic, and the others go', async () => {
+  const address = await createTopic(client, {
+    configEntries: [{ name: 'cleanup.policy', value: 'compact' }],
+  });
+  const messages = [outgoing('a'), outgoing(null), outgoing('b'), outgoing('a')];
+
+  const result = await publishTo(transport, address, messages);
+
+  expect(result.outcomes.map(({ kind }) => kind)).toEqual([
+    'acknowledged',
+    'permanent',
+    'acknowledged',
+    'acknowledged',
+  ]);
+});
+
+test('partitions that were added after the first batch are used at once', async () => {
+  const address = await createTopic(client);
+  await publishTo(transport, address, [outgoing('a')]);
+  const admin = client.admin();
+  await admin.connect();
+  await admin.createPartitions({ topicPartitions: [{ count: 3, topic: address }] });
+  await until(async () => (await admin.fetchTopicOffsets(address)).length === 3);
+  await admin.disconnect();
+  const messages = Array.from({ length: 30 }, (_, place) => outgoing(`key-${place}`));
+
+  const result = await publishTo(transport, address, messages, { partitions: 3 });
+
+  expect(countKinds(result)).toEqual({ acknowledged: 30 });
+  expect(await transport.partitionCount?.(address)).toBe(3);
+});
+
+async function setLimit(topic: string, bytes: number): Promise<void> {
+  const admin = client.admin();
+  await admin.connect();
+  const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
+  await admin.alterConfigs({ resources: [{ configEntries, name: topic, type: 2 }], validateOnly: false });
+  await admin.disconnect();
+}

@@ -1,0 +1,64 @@
+import { afterEach, expect, inject, test } from 'vitest';
+import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { createTopic, deleteTopic, observer } from '../support/kafka-topic.ts';
+import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
+
+const brokers = inject('kafkaBrokers');
+const client = observer(brokers);
+const transport = kafka({ brokers });
+
+afterEach(() => transport.close());
+
+test('a topic that is deleted is held alone: another topic of the same transport goes on without a pause', async () => {
+  const healthy = await createTopic(client);
+  const deleted = await createTopic(client);
+  await publishTo(transport, healthy, [outgoing('a')]);
+  await publishTo(transport, deleted, [outgoing('a')]);
+  await deleteTopic(client, deleted);
+
+  const lost = await publishTo(transport, deleted, [outgoing('a'), outgoing('b')]);
+  const startMs = performance.now();
+  for (let round = 0; round < 20; round += 1) {
+    const [beside] = await Promise.all([
+      publishTo(transport, healthy, [outgoing('a')]),
+      publishTo(transport, deleted, [outgoing('a')]),
+    ]);
+    expect(countKinds(beside)).toEqual({ acknowledged: 1 });
+  }
+
+  // Its first use makes the client ask for the metadata of all of its topics, the deleted one among them.
+  const newcomer = await createTopic(client);
+  expect(countKinds(await publishTo(transport, newcomer, [outgoing('a')]))).toEqual({ acknowledged: 1 });
+  expect(performance.now() - startMs).toBeLessThan(2_000);
+  expect(lost).toMatchObject({
+    hold: { scope: 'topic' },
+    outcomes: [
+      { kind: 'held', onWire: false },
+      { kind: 'held', onWire: false },
+    ],
+  });
+  await expect(transport.probe(healthy)).resolves.toBeUndefined();
+  await expect(transport.probe(deleted)).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+});
+
+test('a topic that never existed is held, is not created, and is delivered to once it exists', async () => {
+  const topic = `later-${crypto.randomUUID()}`;
+  const messages = [outgoing('a'), outgoing('a')];
+
+  const before = await publishTo(transport, topic, messages);
+  await createNamed(topic);
+  await transport.probe(topic);
+  const after = await publishTo(transport, topic, messages);
+
+  expect(before).toMatchObject({ hold: { scope: 'topic' } });
+  expect(countKinds(before)).toEqual({ held: 2 });
+  expect(countKinds(after)).toEqual({ acknowledged: 2 });
+});
+
+async function createNamed(topic: string): Promise<void> {
+  const admin = client.admin();
+  await admin.connect();
+  await expect(admin.listTopics()).resolves.not.toContain(topic);
+  await admin.createTopics({ topics: [{ topic }], waitForLeaders: true });
+  await admin.disconnect();
+}

@@ -1,0 +1,133 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type LocalKafka, startKafka } from '../../src/local/index.ts';
+import { kafkaSettings } from '../../src/transports/kafka/kafka-options.ts';
+import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
+import type { Transport } from '../../src/transports/transport.ts';
+import { type FaultWire, faultWire } from '../support/fault-wire.ts';
+import { readTopic } from '../support/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka-topic.ts';
+import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
+import { until } from '../support/until.ts';
+
+let servers: LocalKafka;
+let wire: FaultWire;
+let transport: Transport;
+
+beforeAll(async () => {
+  const { KAFKA_BROKERS: _shared, ...env } = process.env;
+  servers = await startKafka({ env });
+});
+afterAll(() => servers.stop());
+
+beforeEach(async () => {
+  wire = await faultWire();
+  transport = kafkaOver(kafkaSettings({ brokers: servers.brokers, requestTimeout: 1_000 }), wire.openSocket);
+});
+afterEach(async () => {
+  await transport.close();
+  await wire.close();
+});
+
+async function topicInUse(): Promise<string> {
+  const address = await createTopic(observer(servers.brokers.join(',')));
+  await publishTo(transport, address, [outgoing('warm')]);
+  return address;
+}
+
+function stored(address: string): Promise<readonly string[]> {
+  return readTopic(observer(servers.brokers.join(',')), address).then((all) =>
+    all.slice(1).map(({ id }) => id),
+  );
+}
+
+test('while the broker is stopped messages are held unsent, and they go when it is back', async () => {
+  // Without the wire: it accepts connections while the broker does not.
+  transport = kafkaOver(kafkaSettings({ brokers: servers.brokers }));
+  const address = await topicInUse();
+  const messages = [outgoing('a'), outgoing('b'), outgoing(null)];
+  const [node] = servers.nodes;
+  await node?.stop();
+
+  const down = await publishTo(transport, address, messages);
+  await expect(transport.probe(address)).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+  await node?.start();
+  await until(() => transport.probe(address).then(() => true));
+  const up = await publishTo(transport, address, messages);
+
+  expect(down.hold?.scope).toBe('transport');
+  expect(down.outcomes).toEqual(messages.map(() => ({ kind: 'held', onWire: false })));
+  expect(countKinds(up)).toEqual({ acknowledged: 3 });
+  expect(await stored(address)).toEqual(messages.map(({ id }) => id));
+});
+
+test('a broker that is frozen in mid-send holds what was sent as maybe stored', async () => {
+  const address = await topicInUse();
+  const pid = servers.nodes[0]?.pid ?? 0;
+  process.kill(pid, 'SIGSTOP');
+  const result = await publishTo(transport, address, [outgoing('a')]).finally(() =>
+    process.kill(pid, 'SIGCONT'),
+  );
+
+  expect(result).toMatchObject({ hold: { scope: 'transport' }, outcomes: [{ kind: 'held', onWire: true }] });
+  await until(() => transport.probe(address).then(() => true));
+  expect(countKinds(await publishTo(transport, address, [outgoing('a')]))).toEqual({ acknowledged: 1 });
+});
+
+test('when only the answer is lost the messages are stored, and held as maybe stored', async () => {
+  const address = await topicInUse();
+  const message = outgoing('a');
+  wire.set('drop-replies');
+
+  const result = await publishTo(transport, address, [message]);
+
+  expect(result.outcomes).toEqual([{ kind: 'held', onWire: true }]);
+  expect(await stored(address)).toEqual([message.id]);
+});
+
+test('when the connection is cut before the answer, and nothing can be reached after it, messages are maybe stored', async () => {
+  const address = await topicInUse();
+  const message = outgoing('a');
+  wire.set('cut-at-reply');
+
+  const result = await publishTo(transport, address, [message]);
+
+  expect(result).toMatchObject({ hold: { scope: 'transport' }, outcomes: [{ kind: 'held', onWire: true }] });
+  expect(await stored(address)).toEqual([message.id]);
+});
+
+test('a batch of several chunks stops at the first failure, and only the chunk on the wire is maybe stored', async () => {
+  const address = await topicInUse();
+  const messages = Array.from({ length: 3_000 }, () => outgoing('a', 1_000));
+  wire.set('drop-replies');
+
+  const result = await publishTo(transport, address, messages);
+
+  const onWire = result.outcomes.map((outcome) => outcome.kind === 'held' && outcome.onWire);
+  const sent = onWire.lastIndexOf(true) + 1;
+  expect(sent).toBeGreaterThan(500);
+  expect(sent).toBeLessThan(1_100);
+  expect(onWire.slice(0, sent).every(Boolean)).toBe(true);
+  expect(await stored(address)).toEqual(messages.slice(0, sent).map(({ id }) => id));
+});
+
+test('a broker address that is dead beside one that lives does no harm', async () => {
+  const address = await topicInUse();
+  const careful = kafkaOver(kafkaSettings({ brokers: ['127.0.0.1:1', ...servers.brokers] }));
+
+  await careful.probe(address);
+  expect(countKinds(await publishTo(careful, address, [outgoing('a')]))).toEqual({ acknowledged: 1 });
+  await careful.close();
+});
+
+test('a transport that is closed leaves no connection open, after a failure too', async () => {
+  const address = await topicInUse();
+  wire.set('drop-replies');
+  await publishTo(transport, address, [outgoing('a')]);
+  await expect(transport.probe(address)).rejects.toThrow(/./);
+  wire.heal();
+  await publishTo(transport, address, [outgoing('a')]);
+
+  await transport.close();
+
+  await until(() => wire.connections() === 0, 5_000);
+});

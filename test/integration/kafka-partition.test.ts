@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type LocalKafka, startKafka } from '../../src/local/index.ts';
+import type { ContractSubject } from '../../src/testing/contract-subject.ts';
+import { transportContract } from '../../src/testing/transport-contract.ts';
+import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { partitionOf } from '../../src/transports/kafka/partitioning.ts';
+import { readTopic } from '../support/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka-topic.ts';
+import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
+import { until } from '../support/until.ts';
+
+/** Partition 0 lives on broker 1, partition 1 on broker 2, and nowhere else. */
+const replicaAssignment = [
+  { partition: 0, replicas: [1] },
+  { partition: 1, replicas: [2] },
+];
+const partitions = replicaAssignment.length;
+
+let servers: LocalKafka;
+beforeAll(async () => {
+  const { KAFKA_BROKERS: _shared, ...env } = process.env;
+  servers = await startKafka({ brokers: 2, env });
+});
+afterAll(() => servers.stop());
+
+function twoBrokerTopic(): Promise<string> {
+  return createTopic(observer(servers.brokers.join(',')), { replicaAssignment });
+}
+
+const messages = Array.from({ length: 60 }, (_, place) => outgoing(`key-${place % 20}`));
+const kindsWithoutBroker2 = messages.map(({ key }) =>
+  partitionOf(key ?? '', partitions) === 0 ? 'acknowledged' : 'held',
+);
+
+test('with one broker down its partition is held and the other goes on, for known, new and other connections', async () => {
+  const address = await twoBrokerTopic();
+  const beside = await createTopic(observer(servers.brokers.join(',')), {
+    replicaAssignment: [{ partition: 0, replicas: [1] }],
+  });
+  const known = kafka({ brokers: servers.brokers });
+  await publishTo(known, address, messages, { partitions });
+  await publishTo(known, beside, [outgoing('a')]);
+  await servers.nodes[1]?.stop('SIGKILL');
+
+  const first = await publishTo(known, address, messages, { partitions });
+  expect(first.outcomes.map(({ kind }) => kind)).toEqual(kindsWithoutBroker2);
+  expect(first.hold?.scope).toBe('topic');
+  await until(() => leaderless(address));
+  const fresh = kafka({ brokers: servers.brokers });
+  for (const transport of [known, fresh]) {
+    const result = await publishTo(transport, address, messages, { partitions });
+    expect(result.outcomes.map(({ kind }) => kind)).toEqual(kindsWithoutBroker2);
+    expect(result.hold?.scope).toBe('topic');
+    expect(result.outcomes.every((outcome) => outcome.kind !== 'held' || !outcome.onWire)).toBe(true);
+    expect(countKinds(await publishTo(transport, beside, [outgoing('a')]))).toEqual({ acknowledged: 1 });
+    await expect(transport.probe(address)).rejects.toThrow(/partition 1 has no leader/);
+    await transport.probe(beside);
+  }
+
+  await servers.nodes[1]?.start();
+  await until(() => known.probe(address).then(() => true));
+  for (const transport of [known, fresh]) {
+    expect(countKinds(await publishTo(transport, address, messages, { partitions }))).toEqual({
+      acknowledged: 60,
+    });
+    await transport.close();
+  }
+});
+
+async function leaderless(address: string): Promise<boolean> {
+  const transport = kafka({ brokers: servers.brokers });
+  const reason = await transport.probe(address).then(String, String);
+  await transport.close();
+  return reason.includes('has no leader');
+}
+
+test('the contract holds for a partition whose broker is killed', async () => {
+  const make = async (): Promise<ContractSubject> => {
+    const client = observer(servers.brokers.join(','));
+    const address = await twoBrokerTopic();
+    const transport = kafka({ brokers: servers.brokers });
+    return {
+      address,
+      partitions,
+      transport,
+      read: () => readTopic(client, address),
+      dispose: async () => {},
+      faults: {
+        failPartition: (partition) => servers.nodes[partition]?.stop('SIGKILL') ?? Promise.resolve(),
+        async heal() {
+          if (servers.nodes[1]?.pid === undefined) await servers.nodes[1]?.start();
+          await until(() => transport.probe(address).then(() => true));
+        },
+      },
+    };
+  };
+  const cases = await transportContract(make);
+  const partitionCase = cases.find(
+    ({ name }) => name === 'a partition that fails holds its own messages only',
+  );
+  await partitionCase?.run();
+  expect(partitionCase).toBeDefined();
+});

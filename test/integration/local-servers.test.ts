@@ -1,0 +1,134 @@
+import { Connection } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Kafka, logLevel } from 'kafkajs';
+import pg from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import {
+  searchAttributes,
+  startKafka,
+  startPostgres,
+  startTemporal,
+  timeSkippingServer,
+} from '../../src/local/index.ts';
+import { leftIn, ownCache } from '../support/local-cache.ts';
+
+test('PostgreSQL from the registry answers, keeps its data over kill -9 and a start, and leaves nothing', async () => {
+  const { cache, env } = await ownCache();
+  const server = await startPostgres({ env });
+  onTestFinished(() => server.stop());
+  expect(server.source).toBe('registry');
+  await query(server.url, 'create table kept as select 1 as one');
+
+  await server.node?.stop('SIGKILL');
+  await expect(query(server.url, 'select 1')).rejects.toThrow();
+  await server.node?.start();
+
+  expect(await query(server.url, 'select one from kept')).toEqual([{ one: 1 }]);
+  expect(await query(server.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
+  expect(await query(server.url, 'show server_version')).toEqual([{ server_version: '18.4' }]);
+  await server.stop();
+  await server.stop();
+  expect(leftIn(cache)).toEqual([]);
+});
+
+test('only a server that need not be durable gives up fsync', async () => {
+  const { env } = await ownCache();
+  const server = await startPostgres({ env, durable: false });
+  onTestFinished(() => server.stop());
+
+  expect(await query(server.url, 'show fsync')).toEqual([{ fsync: 'off' }]);
+});
+
+test('a kept folder has its data at the next start, one user at a time, and the same login', async () => {
+  const { env } = await ownCache();
+  const first = await startPostgres({ env, keep: 'mine' });
+  onTestFinished(() => first.stop());
+  await query(first.url, 'create table kept as select 1 as one');
+  await expect(startPostgres({ env, keep: 'mine' })).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    details: { pid: process.pid },
+  });
+  await first.stop();
+
+  const second = await startPostgres({ env, keep: 'mine' });
+  onTestFinished(() => second.stop());
+
+  expect(await query(second.url, 'select one from kept')).toEqual([{ one: 1 }]);
+  expect(new URL(second.url).password).toBe(new URL(first.url).password);
+});
+
+test('Temporal from the registry has its search attributes and its UI, also after kill -9 and a start', async () => {
+  const { env } = await ownCache();
+  const server = await startTemporal({ env });
+  onTestFinished(() => server.stop());
+
+  await server.node?.stop('SIGKILL');
+  await server.node?.start();
+
+  const connection = await Connection.connect({ address: server.address });
+  onTestFinished(() => connection.close());
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({
+    namespace: server.namespace,
+  });
+  expect(Object.keys(customAttributes ?? {})).toEqual(expect.arrayContaining([...searchAttributes]));
+  const page = await fetch(server.uiUrl);
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain('<html');
+});
+
+test('of two brokers one is killed with -9 and started again on its port, with its messages', {
+  timeout: 120_000,
+}, async () => {
+  const { cache, env } = await ownCache();
+  const cluster = await startKafka({ env, brokers: 2 });
+  onTestFinished(() => cluster.stop());
+  const client = new Kafka({ brokers: [...cluster.brokers], logLevel: logLevel.NOTHING });
+  const admin = client.admin();
+  await admin.connect();
+  onTestFinished(() => admin.disconnect());
+  const onSecond = [{ partition: 0, replicas: [2] }];
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: [{ topic: 'kept', replicaAssignment: onSecond }],
+  });
+  const producer = client.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  await producer.send({ topic: 'kept', messages: [{ value: 'one' }] });
+  await producer.disconnect();
+  const second = cluster.nodes[1];
+
+  await second?.stop('SIGKILL');
+  expect(second?.pid).toBeUndefined();
+  await expect(admin.fetchTopicOffsets('kept')).rejects.toThrow();
+  await second?.start();
+
+  const offsets = await vi.waitUntil(() => admin.fetchTopicOffsets('kept').catch(() => undefined), 30_000);
+  expect(offsets).toMatchObject([{ partition: 0, high: '1' }]);
+  await cluster.stop();
+  expect(leftIn(cache)).toEqual([]);
+});
+
+test('the time-skipping server skips time', async () => {
+  const { env } = await ownCache();
+  const path = await timeSkippingServer({ env });
+
+  const environment = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path } },
+  });
+  onTestFinished(() => environment.teardown());
+
+  const before = await environment.currentTimeMs();
+  await environment.sleep('30 days');
+  expect((await environment.currentTimeMs()) - before).toBeGreaterThanOrEqual(30 * 86_400_000);
+});
+
+async function query(connectionString: string, text: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}

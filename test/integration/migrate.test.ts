@@ -1,0 +1,159 @@
+import { afterEach, expect, test } from 'vitest';
+import {
+  checkMigrations,
+  migrate,
+  type Migration,
+  readMigrations,
+  requireMigrated,
+} from '../../src/store/migrate.ts';
+import { readInstallation } from '../../src/store/installation.ts';
+import { openDatabase } from '../../src/store/pool.ts';
+import {
+  copyDatabase,
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../support/database.ts';
+
+const opened: TestDatabase[] = [];
+
+afterEach(async () => {
+  for (const made of opened.splice(0)) await made.drop();
+});
+
+async function open(making: Promise<TestDatabase>): Promise<TestDatabase> {
+  const made = await making;
+  opened.push(made);
+  return made;
+}
+
+const further: Migration = {
+  name: '20991231000000_further_outbox',
+  sql: 'create table outbox.further (id integer)',
+  checksum: 'further',
+};
+
+test('a fresh database gets every migration once, with its checksum', async () => {
+  const { database } = await open(createEmptyDatabase());
+  const migrations = await readMigrations();
+
+  expect(await checkMigrations(database, migrations)).toEqual({
+    applied: [],
+    pending: migrations.map(({ name }) => name),
+  });
+  await expect(requireMigrated(database)).rejects.toMatchObject({
+    code: 'OUTBOX_MIGRATION_MISSING',
+    details: { pending: migrations.map(({ name }) => name) },
+  });
+
+  expect(await migrate(database, migrations)).toEqual(migrations.map(({ name }) => name));
+  const rows = await database.query('select name, checksum from outbox.migration order by name');
+  expect(rows).toEqual(migrations.map(({ name, checksum }) => ({ name, checksum })));
+  await requireMigrated(database);
+});
+
+test('a second run changes nothing', async () => {
+  const { database } = await open(createEmptyDatabase());
+  const migrations = await readMigrations();
+  await migrate(database, migrations);
+  const before = await database.query('select * from outbox.migration');
+
+  expect(await migrate(database, migrations)).toEqual([]);
+  expect(await database.query('select * from outbox.migration')).toEqual(before);
+});
+
+test('of five runners at once, one applies the migrations and four find nothing to do', async () => {
+  const { database } = await open(createEmptyDatabase());
+  const migrations = await readMigrations();
+
+  const answers = await Promise.all(Array.from({ length: 5 }, () => migrate(database, migrations)));
+
+  expect(answers.filter((applied) => applied.length === migrations.length)).toHaveLength(1);
+  expect(answers.filter((applied) => applied.length === 0)).toHaveLength(4);
+});
+
+test('only what is missing is applied', async () => {
+  const { database } = await open(createTestDatabase());
+  const migrations = [...(await readMigrations()), further];
+
+  expect((await checkMigrations(database, migrations)).pending).toEqual([further.name]);
+  expect(await migrate(database, migrations)).toEqual([further.name]);
+  await database.query('select id from outbox.further');
+});
+
+test('checking writes nothing, not even the table of migrations', async () => {
+  const { database } = await open(createEmptyDatabase());
+  await checkMigrations(database, await readMigrations());
+
+  const schemas = await database.query(`select from pg_namespace where nspname = 'outbox'`);
+  expect(schemas).toEqual([]);
+});
+
+test('a database with a migration that this version does not know is refused, and stays as it is', async () => {
+  const { database } = await open(createTestDatabase());
+  await migrate(database, [...(await readMigrations()), further]);
+  const refusal = { code: 'OUTBOX_MIGRATION_UNKNOWN', message: expect.stringContaining(further.name) };
+
+  await expect(checkMigrations(database, await readMigrations())).rejects.toMatchObject(refusal);
+  await expect(migrate(database, await readMigrations())).rejects.toMatchObject(refusal);
+  await expect(requireMigrated(database)).rejects.toMatchObject(refusal);
+});
+
+test('a migration whose text changed after it was applied is refused, and nothing further is applied', async () => {
+  const { database } = await open(createTestDatabase());
+  const changed = (await readMigrations()).map((migration) => ({ ...migration, checksum: 'another' }));
+  const refusal = {
+    code: 'OUTBOX_MIGRATION_CHANGED',
+    message: expect.stringContaining(changed[0]?.name ?? ''),
+  };
+
+  await expect(checkMigrations(database, changed)).rejects.toMatchObject(refusal);
+  await expect(migrate(database, [...changed, further])).rejects.toMatchObject(refusal);
+  const made = await database.query(`select to_regclass('outbox.further') as made`);
+  expect(made).toEqual([{ made: null }]);
+});
+
+test('a migration that fails leaves nothing, of itself and of those before it', async () => {
+  const { database } = await open(createEmptyDatabase());
+  const failing: Migration = {
+    name: '20991231000001_failing_outbox',
+    sql: 'create table outbox.half (id integer); select 1 / 0',
+    checksum: 'failing',
+  };
+
+  await expect(migrate(database, [...(await readMigrations()), failing])).rejects.toMatchObject({
+    code: '22012',
+  });
+  expect(await database.query(`select from pg_namespace where nspname = 'outbox'`)).toEqual([]);
+  expect(await migrate(database, await readMigrations())).toHaveLength((await readMigrations()).length);
+});
+
+test('an installation has an id of its own in each database', async () => {
+  const first = await open(createTestDatabase());
+  const second = await open(createTestDatabase());
+
+  const id = await readInstallation(first.database);
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(await readInstallation(first.database)).toBe(id);
+  expect(await readInstallation(second.database)).not.toBe(id);
+});
+
+test('a copy of a database is refused, and the original still answers', async () => {
+  const { url, database } = await open(createTestDatabase());
+  const id = await readInstallation(database);
+  const copy = await open(copyDatabase(url));
+
+  await expect(readInstallation(copy.database)).rejects.toMatchObject({
+    code: 'OUTBOX_INSTALLATION_MOVED',
+    details: { installation: id },
+  });
+  const original = openDatabase({ url, connections: 1 });
+  await expect(readInstallation(original).finally(() => original.close())).resolves.toBe(id);
+});
+
+test('a database that says it is of another cluster is refused', async () => {
+  const { database } = await open(createTestDatabase());
+  await database.query(`update outbox.installation set system_identifier = '1'`);
+
+  await expect(readInstallation(database)).rejects.toMatchObject({ code: 'OUTBOX_INSTALLATION_MOVED' });
+});

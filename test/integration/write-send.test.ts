@@ -1,0 +1,374 @@
+import { createHash, randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import { send, sendBatch, topic, transaction } from '../../src/index.ts';
+import { readInstallation } from '../../src/store/installation.ts';
+import { nudgeChannel } from '../../src/store/nudge.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openPrisma } from '../support/prisma.ts';
+import { byPg, byPrisma, type RunTransaction } from '../support/transaction-ways.ts';
+import { until } from '../support/until.ts';
+
+let made: TestDatabase;
+let prisma: PrismaClient;
+let installation: string;
+
+beforeAll(async () => {
+  made = await createTestDatabase();
+  prisma = openPrisma(made.url);
+  installation = await readInstallation(made.database);
+});
+
+afterAll(async () => {
+  await prisma.$disconnect();
+  await made.drop();
+});
+
+const anything = z.unknown();
+
+/** A topic that no other test uses; with options, a row of its own as a relay would write it. */
+async function freshTopic(row: { lanes?: number; waits?: string } = {}) {
+  const name = `t-${randomUUID()}`;
+  if (row.lanes !== undefined || row.waits !== undefined) {
+    await made.database.query(
+      `insert into outbox.topic (name, transport, address, retry_ms, lanes, waits) values ($1, 'kafka', $1, '{}', $2, $3)`,
+      [name, row.lanes ?? 1, row.waits ?? 'workflow'],
+    );
+  }
+  return topic(name, anything);
+}
+
+interface Row {
+  readonly id: string;
+  readonly key: string | null;
+  readonly lane: number;
+  readonly position: string;
+  readonly payload: string;
+  readonly state: string;
+  readonly workflow_id: string;
+  readonly headers: unknown;
+  readonly due_at: Date | null;
+}
+
+async function rows(name: string): Promise<readonly Row[]> {
+  return made.database.query<Row>('select * from outbox.message where topic = $1 order by position', [name]);
+}
+
+describe.each([
+  ['Prisma', (): RunTransaction => byPrisma(prisma)],
+  ['pg', (): RunTransaction => byPg(made.database)],
+])('through %s', (_, way) => {
+  test('a commit leaves exactly the row, with the workflow of its lane', async () => {
+    const orders = await freshTopic();
+    const options = { key: 'k', ref: 'r', headers: { tenant: 'blue' } };
+    const stored = await way()((tx) => send(tx, orders, { a: 1 }, options));
+
+    expect(stored).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      workflowId: `${installation}/lane/${orders.name}/0`,
+      state: 'ready',
+      dueAt: null,
+      duplicate: false,
+    });
+    expect(await rows(orders.name)).toMatchObject([
+      {
+        ...{
+          id: stored.id,
+          key: 'k',
+          ref: 'r',
+          lane: 0,
+          payload: '{"a":1}',
+          content_type: 'application/json',
+        },
+        ...{
+          headers: { tenant: 'blue' },
+          state: 'ready',
+          workflow_id: stored.workflowId,
+          attempts: 0,
+          due_at: null,
+        },
+      },
+    ]);
+  });
+
+  test('a message that waits has a workflow of its own', async () => {
+    const orders = await freshTopic();
+    const stored = await way()((tx) => send(tx, orders, 1, { after: '15 minutes' }));
+
+    expect(stored).toMatchObject({ state: 'waiting', workflowId: `${installation}/message/${stored.id}` });
+    const [row] = await rows(orders.name);
+    expect(row).toMatchObject({ state: 'waiting', workflow_id: stored.workflowId, workflow_due_at: null });
+    expect(stored.dueAt?.getTime()).toBe(row?.due_at?.getTime());
+  });
+
+  test('a message that waits in a topic of waits: lane belongs to its lane, and nobody has to be told', async () => {
+    const orders = await freshTopic({ waits: 'lane' });
+    const stored = await way()((tx) => send(tx, orders, 1, { after: 60_000 }));
+
+    expect(stored).toMatchObject({ state: 'waiting', workflowId: `${installation}/lane/${orders.name}/0` });
+    expect(await rows(orders.name)).toMatchObject([{ workflow_due_at: expect.any(Date) }]);
+  });
+
+  test('a rollback leaves nothing', async () => {
+    const orders = await freshTopic();
+    const undone = way()(async (tx) => {
+      await send(tx, orders, 1);
+      await sendBatch(tx, orders, [{ payload: 2 }, { payload: 3, after: 1_000 }]);
+      throw new Error('the business said no');
+    });
+
+    await expect(undone).rejects.toThrow('the business said no');
+    expect(await rows(orders.name)).toEqual([]);
+  });
+
+  test('the order of a batch is the order of its positions', async () => {
+    const orders = await freshTopic();
+    const payloads = Array.from({ length: 500 }, (_element, index) => index);
+    const stored = await way()((tx) =>
+      sendBatch(
+        tx,
+        orders,
+        payloads.map((payload) => ({ payload })),
+      ),
+    );
+
+    const all = await rows(orders.name);
+    expect(all.map(({ payload }) => Number(payload))).toEqual(payloads);
+    expect(all.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
+  });
+
+  test('a batch mixes options, and answers in the order of the call', async () => {
+    const orders = await freshTopic();
+    const id = randomUUID();
+    const stored = await way()((tx) =>
+      sendBatch(tx, orders, [
+        { payload: 'late', after: '1 hour' },
+        { payload: 'now', id },
+        { payload: 'past', at: new Date(0) },
+      ]),
+    );
+
+    expect(stored.map(({ state }) => state)).toEqual(['waiting', 'ready', 'ready']);
+    expect(stored[1]?.id).toBe(id);
+    expect(stored[2]?.dueAt).toEqual(new Date(0));
+    expect(await way()((tx) => sendBatch(tx, orders, []))).toEqual([]);
+  });
+
+  test('the same id, topic, key and payload answer the stored message, and write nothing', async () => {
+    const orders = await freshTopic();
+    const id = randomUUID();
+    const first = await way()((tx) => send(tx, orders, { a: 1 }, { id, key: 'k', after: '1 hour' }));
+    const again = await way()((tx) =>
+      send(tx, orders, { a: 1 }, { id: id.toUpperCase(), key: 'k', after: '2 hours' }),
+    );
+
+    expect(again).toEqual({ ...first, duplicate: true });
+    expect(await rows(orders.name)).toHaveLength(1);
+  });
+
+  test('a batch that repeats some of its messages stores the others', async () => {
+    const orders = await freshTopic();
+    const id = randomUUID();
+    await way()((tx) => send(tx, orders, 1, { id }));
+    const stored = await way()((tx) =>
+      sendBatch(tx, orders, [{ payload: 0 }, { payload: 1, id }, { payload: 2 }]),
+    );
+
+    expect(stored.map(({ duplicate }) => duplicate)).toEqual([false, true, false]);
+    expect((await rows(orders.name)).map(({ payload }) => payload)).toEqual(['1', '0', '2']);
+  });
+
+  test('NUL and half characters in a payload arrive as they were written', async () => {
+    const orders = await freshTopic();
+    const payload = {
+      text: 'a\u0000b',
+      half: '\ud800',
+      other: '\udc00',
+      emoji: '🧺',
+      line: '\u2028',
+      quote: '"\\',
+    };
+    await way()((tx) => send(tx, orders, payload));
+
+    const [row] = await rows(orders.name);
+    expect(row?.payload).toBe(JSON.stringify(payload));
+    expect(JSON.parse(row?.payload ?? '')).toEqual(payload);
+  });
+});
+
+test('any JSON value is stored as the text that JSON.stringify makes of it', async () => {
+  const orders = await freshTopic();
+  const values = fc.jsonValue({ noUnicodeString: false });
+  await fc.assert(
+    fc.asyncProperty(fc.array(values, { minLength: 1, maxLength: 20 }), async (payloads) => {
+      const stored = await byPg(made.database)((tx) =>
+        sendBatch(
+          tx,
+          orders,
+          payloads.map((payload) => ({ payload })),
+        ),
+      );
+      const found = await made.database.query<{ payload: string }>(
+        'select payload from outbox.message where id = any($1) order by position',
+        [stored.map(({ id }) => id)],
+      );
+      expect(found.map(({ payload }) => payload)).toEqual(payloads.map((payload) => JSON.stringify(payload)));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('keys and headers of any text arrive as they were', async () => {
+  const orders = await freshTopic();
+  const text = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 60 })
+    .filter((value) => !value.includes('\0'));
+  const name = fc.stringMatching(/^[a-z0-9][a-z0-9_.]{0,30}$/).filter((value) => !/^ce_/.test(value));
+  await fc.assert(
+    fc.asyncProperty(text, fc.dictionary(name, text, { maxKeys: 5 }), async (key, headers) => {
+      const { id } = await byPg(made.database)((tx) => send(tx, orders, null, { key, ref: key, headers }));
+      const [row] = await made.database.query('select key, ref, headers from outbox.message where id = $1', [
+        id,
+      ]);
+      expect(row).toEqual({ key, ref: key, headers });
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a key keeps its lane, whoever sends it and in whatever batch, and lanes follow the md5 of the key', async () => {
+  const orders = await freshTopic({ lanes: 7 });
+  const keys = Array.from({ length: 200 }, (_, index) => `key-${index}`);
+  await byPg(made.database)((tx) =>
+    sendBatch(
+      tx,
+      orders,
+      keys.map((key) => ({ payload: 1, key })),
+    ),
+  );
+  await byPrisma(prisma)((tx) =>
+    sendBatch(
+      tx,
+      orders,
+      keys.toReversed().map((key) => ({ payload: 2, key })),
+    ),
+  );
+
+  const all = await rows(orders.name);
+  for (const { key, lane, workflow_id } of all) {
+    expect(lane).toBe(laneOf(key ?? '', 7));
+    expect(workflow_id).toBe(`${installation}/lane/${orders.name}/${lane}`);
+  }
+  expect(all).toHaveLength(400);
+  expect(new Set(all.map(({ lane }) => lane)).size).toBe(7);
+});
+
+test('messages without a key are spread over the lanes by their id', async () => {
+  const orders = await freshTopic({ lanes: 4 });
+  await byPg(made.database)((tx) =>
+    sendBatch(
+      tx,
+      orders,
+      Array.from({ length: 200 }, (_, payload) => ({ payload })),
+    ),
+  );
+
+  const all = await rows(orders.name);
+  expect(all.every(({ id, lane }) => lane === laneOf(id, 4))).toBe(true);
+  expect(new Set(all.map(({ lane }) => lane)).size).toBe(4);
+});
+
+/** The second implementation of `outbox.lane_of`. */
+function laneOf(text: string, lanes: number): number {
+  return createHash('md5').update(text).digest().readUInt32BE(0) % lanes;
+}
+
+test('the lane of 1,000 keys and ids is the same in a second implementation, for 1 to 1,024 lanes', async () => {
+  const texts = Array.from({ length: 1_000 }, (_, index) => `${index}-schlüssel-🧺-${randomUUID()}`);
+  const id = randomUUID();
+  for (const lanes of [1, 2, 3, 64, 1_024]) {
+    const found = await made.database.query<{ lane: number; by_id: number }>(
+      'select outbox.lane_of(key, $2, $3) as lane, outbox.lane_of(null, $2, $3) as by_id from unnest($1::text[]) with ordinality k(key, n) order by n',
+      [texts, id, lanes],
+    );
+    expect(found.map(({ lane }) => lane)).toEqual(texts.map((text) => laneOf(text, lanes)));
+    expect(found[0]?.by_id).toBe(laneOf(id, lanes));
+  }
+});
+
+test('a delay counts from the statement, not from the start of a long transaction', async () => {
+  const orders = await freshTopic();
+  const row = await byPg(made.database)(async (tx) => {
+    await tx.$queryRawUnsafe('select pg_sleep(1.2)');
+    const [clock] = await tx.$queryRawUnsafe<{ at: Date }[]>('select clock_timestamp() as at');
+    const { dueAt } = await send(tx, orders, 1, { after: '10s' });
+    return { clock: clock?.at.getTime() ?? 0, due: dueAt?.getTime() ?? 0 };
+  });
+
+  expect(row.due - row.clock).toBeGreaterThanOrEqual(9_999);
+  expect(row.due - row.clock).toBeLessThan(11_000);
+});
+
+test('a delay of the length of a long transaction still waits', async () => {
+  const orders = await freshTopic();
+  const stored = await byPg(made.database)(async (tx) => {
+    await tx.$queryRawUnsafe('select pg_sleep(0.3)');
+    return send(tx, orders, 1, { after: 250 });
+  });
+
+  expect(stored.state).toBe('waiting');
+});
+
+test('an instant in the past means at once, however long ago', async () => {
+  const orders = await freshTopic();
+  for (const at of [new Date(Date.now() - 1_000), new Date(0), new Date('-000500-01-01T00:00:00Z')]) {
+    const stored = await byPrisma(prisma)((tx) => send(tx, orders, 1, { at }));
+    expect(stored).toMatchObject({ state: 'ready', workflowId: `${installation}/lane/${orders.name}/0` });
+  }
+});
+
+test('a repeat of a message that its lane has passed says published', async () => {
+  const orders = await freshTopic();
+  const id = randomUUID();
+  await byPg(made.database)((tx) => send(tx, orders, 1, { id }));
+  await made.database.query(
+    `insert into outbox.lane (topic, n, cursor, snapshot)
+     select topic, lane, position, pg_current_snapshot() from outbox.message where id = $1`,
+    [id],
+  );
+  expect(await byPg(made.database)((tx) => send(tx, orders, 1, { id }))).toMatchObject({
+    state: 'published',
+    duplicate: true,
+  });
+});
+
+test('transaction commits, answers what the work answers, and wakes who listens', async () => {
+  const orders = await freshTopic();
+  let woken = 0;
+  const listener = await made.database.listen(nudgeChannel, () => {
+    woken += 1;
+  });
+  try {
+    const { id } = await transaction(prisma, (tx) => send(tx, orders, 1));
+    expect(await rows(orders.name)).toMatchObject([{ id }]);
+    await until(() => woken === 1);
+
+    const failing = transaction(prisma, async (tx) => {
+      await send(tx, orders, 2);
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await rows(orders.name)).toHaveLength(1);
+
+    const before = woken;
+    const startMs = performance.now();
+    await Promise.all(Array.from({ length: 60 }, () => transaction(prisma, (tx) => send(tx, orders, 3))));
+    const ms = performance.now() - startMs;
+    await until(() => woken > before);
+    expect(woken - before).toBeLessThanOrEqual(ms / 5 + 2);
+  } finally {
+    await listener.stop();
+  }
+});

@@ -1,0 +1,36 @@
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { z } from 'zod';
+import { startRelay } from '../../src/config/start-relay.ts';
+import { crashAt } from '../../src/testing/crash-at.ts';
+import { journalTransport } from './journal.ts';
+import type { RelaySettings } from './relay-process.ts';
+
+// A relay that publishes to the journal of its database; `relay-process.ts` starts it and says how.
+const settings = JSON.parse(process.argv[2] ?? '') as RelaySettings;
+const { crash, url, temporalAddress, timings, batch } = settings;
+
+Runtime.install({
+  logger: new DefaultLogger('ERROR', () => undefined),
+  telemetryOptions: { logging: { filter: 'OFF' } },
+  shutdownSignals: [],
+});
+
+if (crash !== undefined) {
+  crashAt(crash.point, { pass: crash.pass, instead: () => process.kill(process.pid, crash.signal) });
+}
+const relay = startRelay(
+  {
+    database: { url },
+    temporal: { address: temporalAddress },
+    topics: settings.topics.map((topic) => ({ ...topic, schema: z.unknown() })),
+    transports: { journal: journalTransport(url) },
+  },
+  {
+    report: (event) => process.stdout.write(`${JSON.stringify(event)}\n`),
+    ...(timings !== undefined && { timings }),
+    ...(batch !== undefined && { batch }),
+  },
+);
+process.once('SIGTERM', () => void relay.stop());
+await relay.ready;
+process.stdout.write('ready\n');

@@ -1,0 +1,123 @@
+import { Client, Connection } from '@temporalio/client';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { z } from 'zod';
+import { type RelayOptions, type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
+import { type Topic, topic, type TopicOptions } from '../../src/core/topic.ts';
+import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
+import type { RelayEvent } from '../../src/relay/report.ts';
+import type { Database } from '../../src/store/database.ts';
+import { readInstallation } from '../../src/store/installation.ts';
+import { createTestDatabase } from './database.ts';
+import {
+  createJournal,
+  type JournalEntry,
+  type JournalOptions,
+  journalTransport,
+  readJournal,
+} from './journal.ts';
+import { type RelayProcess, type RelaySettings, startRelayProcess } from './relay-process.ts';
+
+/** The payload of every message of a stage. */
+export interface Numbered {
+  readonly n: number;
+}
+
+/** A topic of numbered messages; few and short retries unless the test says otherwise. */
+export function numbered(name: string, options: TopicOptions = {}): Topic<Numbered> {
+  return topic(name, z.object({ n: z.number() }), { retry: ['1s', '1s'], ...options });
+}
+
+export interface StageOptions {
+  readonly topics: readonly Topic<Numbered>[];
+  /** @defaultValue the server of the test run */
+  readonly temporalAddress?: string;
+  /** @defaultValue a new database */
+  readonly url?: string;
+}
+
+/** A relay inside the process of the test. */
+export interface StageRelay extends RunningRelay {
+  readonly events: readonly RelayEvent[];
+}
+
+/** One installation: a database, its journal in place of a broker, and any number of relays. */
+export interface Stage {
+  readonly url: string;
+  readonly database: Database;
+  readonly installation: string;
+  readonly temporal: Client;
+  /** Runs `work` in one transaction. */
+  commit<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /** Starts a relay in this process and waits until it delivers. */
+  relay(options?: RelayOptions, journal?: JournalOptions): Promise<StageRelay>;
+  /** Starts a relay as a process of its own and waits until it delivers. */
+  relayProcess(options?: Omit<RelaySettings, 'url' | 'temporalAddress' | 'topics'>): Promise<RelayProcess>;
+  journal(): Promise<readonly JournalEntry[]>;
+  /** The state of a message, as people see it. */
+  stateOf(id: string): Promise<string | undefined>;
+}
+
+/** What a stage needs of the context of its test. */
+interface TestEnd {
+  onTestFinished(work: () => Promise<void>): void;
+}
+
+let quiet = false;
+
+/** Sets a stage; everything on it ends with the test. */
+export async function openStage({ onTestFinished }: TestEnd, options: StageOptions): Promise<Stage> {
+  quietTemporal();
+  const temporalAddress = options.temporalAddress ?? inject('temporalAddress');
+  const { url, database, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  await createJournal(database);
+  const connection = await Connection.connect({ address: temporalAddress });
+  onTestFinished(() => connection.close());
+  return {
+    url,
+    database,
+    installation: await readInstallation(database),
+    temporal: new Client({ connection }),
+    commit: (work) =>
+      database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values)))),
+    async relay(relayOptions = {}, journal = {}) {
+      const events: RelayEvent[] = [];
+      const running = startRelay(
+        {
+          database: { url },
+          temporal: { address: temporalAddress },
+          topics: options.topics,
+          transports: { journal: journalTransport(url, journal) },
+        },
+        { report: (event) => events.push(event), ...relayOptions },
+      );
+      onTestFinished(() => running.stop());
+      await running.ready;
+      return { ...running, events };
+    },
+    async relayProcess(settings = {}) {
+      const child = await startRelayProcess({ ...settings, url, temporalAddress, topics: options.topics });
+      onTestFinished(() => child.end());
+      return child;
+    },
+    journal: () => readJournal(database),
+    async stateOf(id) {
+      const [row] = await database.query<{ state: string }>(
+        'select state::text as state from outbox.message_view where id = $1',
+        [id],
+      );
+      return row?.state;
+    },
+  };
+}
+
+/** Workers report every activity that fails; in these tests they are meant to. */
+export function quietTemporal(): void {
+  if (quiet) return;
+  quiet = true;
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => undefined),
+    telemetryOptions: { logging: { filter: 'OFF' } },
+  });
+}

@@ -1,0 +1,78 @@
+import { expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import { type Consumer, consumer, type ConsumerOptions, once } from '../../src/consumer.ts';
+import { topic } from '../../src/core/topic.ts';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
+
+declare const prisma: PrismaClient;
+declare const options: ConsumerOptions;
+const orderTimeout = topic(
+  'order-timeout',
+  z.object({ orderId: z.string(), at: z.string().transform((text) => new Date(text)) }),
+);
+
+/** Overloads as a client of Prisma has them, the one for arrays first. */
+interface Overloaded {
+  $transaction<P extends Promise<unknown>[]>(
+    arg: [...P],
+    options?: { isolationLevel?: 'Serializable' },
+  ): Promise<P>;
+  $transaction<R>(
+    fn: (client: Omit<Client, '$connect' | '$transaction'>) => Promise<R>,
+    options?: { maxWait?: number; timeout?: number; isolationLevel?: 'Serializable' },
+  ): Promise<R>;
+}
+interface Client extends Overloaded, Pick<Transaction, '$queryRawUnsafe'> {
+  $connect(): Promise<void>;
+  readonly order: { cancel(id: string): Promise<void> };
+}
+declare const overloaded: Client;
+
+test('a handler has the models of the generated client, and the output of the schema', () => {
+  consumer(prisma, options).on(orderTimeout, (tx, message) => {
+    expectTypeOf(message.payload).toEqualTypeOf<{ orderId: string; at: Date }>();
+    return tx.order.updateMany({ where: { id: message.payload.orderId }, data: { status: 'CANCELED' } });
+  });
+});
+
+test('a field that the model does not have is refused', () => {
+  consumer(prisma, options).on(orderTimeout, (tx) =>
+    // @ts-expect-error no such field
+    tx.order.updateMany({ where: { nothing: 1 }, data: { status: 'CANCELED' } }),
+  );
+});
+
+test('a handler has the models of an extended client', () => {
+  const extended = prisma.$extends({ model: { order: { first: () => 'first order' } } });
+  consumer(extended, options).on(orderTimeout, (tx) => {
+    expectTypeOf(tx.order.first()).toEqualTypeOf(extended.order.first());
+    return tx.order.findMany();
+  });
+});
+
+test('the transaction is found behind the overload for arrays', () => {
+  const made = consumer(overloaded, options);
+  expectTypeOf(made).toEqualTypeOf<Consumer<Omit<Client, '$connect' | '$transaction'>>>();
+  made.on(orderTimeout, (tx, { payload }) => tx.order.cancel(payload.orderId));
+});
+
+test('handlers of several topics follow each other', () => {
+  const other = topic('other', z.object({ n: z.number() }));
+  consumer(prisma, options)
+    .on(orderTimeout, () => undefined)
+    .on(other, (_tx, { payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>());
+});
+
+test('once gives back what the work answers, and only when it was done', async () => {
+  const tx = fromQuery(async () => []);
+  const answer = await once(tx, 'web', 'id', () => 42);
+  if (!answer.duplicate) expectTypeOf(answer.result).toEqualTypeOf<number>();
+  // @ts-expect-error a duplicate has no result
+  else void answer.result;
+});
+
+test('once refuses the client itself', () => {
+  // @ts-expect-error it is not a transaction
+  void once(prisma, 'web', 'id', () => 42);
+});

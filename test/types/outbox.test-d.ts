@@ -1,0 +1,112 @@
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import { expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import {
+  cancel,
+  type CancelAnswer,
+  type Duration,
+  fromQuery,
+  reschedule,
+  type RescheduleAnswer,
+  send,
+  sendBatch,
+  type SendOptions,
+  type State,
+  type Stored,
+  topic,
+  type Topic,
+  transaction,
+  type Transaction,
+} from '../../src/index.ts';
+
+declare const prisma: PrismaClient;
+declare const tx: Transaction;
+
+const orders = topic(
+  'orders',
+  z.object({ orderId: z.string(), at: z.string().transform((text) => new Date(text)) }),
+);
+
+test('a topic knows what is sent and what a consumer receives', () => {
+  expectTypeOf(orders).toEqualTypeOf<Topic<{ orderId: string; at: string }, { orderId: string; at: Date }>>();
+});
+
+test('the payload is what the schema takes', () => {
+  expectTypeOf(send(tx, orders, { orderId: '1', at: '2026-01-01' })).toEqualTypeOf<Promise<Stored>>();
+  // @ts-expect-error a field is missing
+  void send(tx, orders, { orderId: '1' });
+  // @ts-expect-error a number is not a text
+  void send(tx, orders, { orderId: 1, at: '2026-01-01' });
+  // @ts-expect-error the consumer receives a Date, the sender passes a text
+  void send(tx, orders, { orderId: '1', at: new Date() });
+  // @ts-expect-error a field that the schema does not know
+  void send(tx, orders, { orderId: '1', at: '', more: true });
+  // @ts-expect-error in a batch, too
+  void sendBatch(tx, orders, [{ payload: { orderId: 1, at: '' } }]);
+  expectTypeOf(
+    sendBatch(tx, orders, [{ payload: { orderId: '1', at: '' }, key: 'k', after: '1h' }]),
+  ).toEqualTypeOf<Promise<readonly Stored[]>>();
+});
+
+test('options are known by their names', () => {
+  const payload = { orderId: '1', at: '' };
+  void send(tx, orders, payload, { key: 'k', ref: 'r', id: 'i', headers: { a: 'b' }, after: '15 minutes' });
+  // @ts-expect-error no such option
+  void send(tx, orders, payload, { kye: 'k' });
+  // @ts-expect-error after or at, not both
+  void send(tx, orders, payload, { after: 1, at: new Date() });
+  // @ts-expect-error a header is a text
+  void send(tx, orders, payload, { headers: { a: 1 } });
+  // @ts-expect-error an instant is a Date
+  void send(tx, orders, payload, { at: '2026-01-01' });
+  // @ts-expect-error no such option of a topic
+  topic('t', z.string(), { lane: 2 });
+  expectTypeOf<SendOptions['after']>().toEqualTypeOf<Duration | undefined>();
+});
+
+test('durations are numbers and texts with a unit', () => {
+  expectTypeOf<15>().toExtend<Duration>();
+  expectTypeOf<'15 minutes'>().toExtend<Duration>();
+  expectTypeOf<'30 days'>().toExtend<Duration>();
+  expectTypeOf<'soon'>().not.toExtend<Duration>();
+  expectTypeOf<'2 months'>().not.toExtend<Duration>();
+});
+
+test('answers are closed sets', () => {
+  expectTypeOf(cancel(tx, orders, 'ref')).toEqualTypeOf<Promise<CancelAnswer>>();
+  expectTypeOf(cancel(tx, orders, { id: 'id' })).toEqualTypeOf<
+    Promise<'canceled' | 'too-late' | 'unknown'>
+  >();
+  expectTypeOf(reschedule(tx, orders, 'ref', { after: 0 })).toEqualTypeOf<Promise<RescheduleAnswer>>();
+  expectTypeOf<RescheduleAnswer>().toEqualTypeOf<'rescheduled' | 'too-late' | 'unknown'>();
+  expectTypeOf<Stored['state']>().toEqualTypeOf<State>();
+  // @ts-expect-error a handle is a ref or an object with the id
+  void cancel(tx, orders, { ref: 'r' });
+});
+
+test('a transaction of Prisma is taken, the client itself is not', () => {
+  const payload = { orderId: '1', at: '' };
+  void prisma.$transaction((inside) => send(inside, orders, payload));
+  void prisma
+    .$extends({ client: { $hello: () => 1 } })
+    .$transaction((inside) => send(inside, orders, payload));
+  expectTypeOf(transaction(prisma, (inside) => send(inside, orders, payload))).toEqualTypeOf<
+    Promise<Stored>
+  >();
+  void transaction(prisma, (inside) => inside.order.count());
+  // @ts-expect-error outside of a transaction a message would survive a rollback
+  void send(prisma, orders, payload);
+  // @ts-expect-error an extended client is a client, too
+  void send(prisma.$extends({ client: { $hello: () => 1 } }), orders, payload);
+  // @ts-expect-error and so for the others
+  void cancel(prisma, orders, 'ref');
+  // @ts-expect-error and so for the others
+  void reschedule(prisma, orders, 'ref', { after: 0 });
+  // @ts-expect-error and so for the others
+  void sendBatch(prisma, orders, []);
+});
+
+test('any function that runs SQL makes a transaction', () => {
+  expectTypeOf(fromQuery(async () => [])).toEqualTypeOf<Transaction>();
+  expectTypeOf(fromQuery).parameter(0).parameters.toEqualTypeOf<[text: string, values: unknown[]]>();
+});

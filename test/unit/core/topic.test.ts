@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { topic, type TopicOptions } from '../../../src/core/topic.ts';
+
+const schema = z.object({ orderId: z.string() });
+
+test('a topic without options has the defaults', () => {
+  expect(topic('order.placed_v1-a', schema)).toEqual({
+    name: 'order.placed_v1-a',
+    schema,
+    rules: {
+      transport: undefined,
+      address: 'order.placed_v1-a',
+      retryMs: [10_000, 30_000, 60_000, 120_000, 300_000],
+      exhausted: 'release-key',
+      lanes: 1,
+      waits: 'workflow',
+      horizonMs: 86_400_000,
+      visible: true,
+      payloadLimitBytes: 921_600,
+      delayLimitMs: 34_560_000_000,
+    },
+  });
+});
+
+test('options replace the defaults, with durations as milliseconds', () => {
+  const options: TopicOptions = {
+    transport: 'http',
+    address: 'https://example.test/hook',
+    retry: [500, '1.5s'],
+    exhausted: 'hold-key',
+    lanes: 1_024,
+    waits: 'lane',
+    horizon: '1h',
+    visible: false,
+    limits: { payloadBytes: 1, delay: '36500 days' },
+  };
+  expect(topic('t', schema, options).rules).toEqual({
+    transport: 'http',
+    address: 'https://example.test/hook',
+    retryMs: [500, 1_500],
+    exhausted: 'hold-key',
+    lanes: 1_024,
+    waits: 'lane',
+    horizonMs: 3_600_000,
+    visible: false,
+    payloadLimitBytes: 1,
+    delayLimitMs: 3_153_600_000_000,
+  });
+  expect(topic('t', schema, { retry: [] }).rules.retryMs).toEqual([]);
+});
+
+test.each(['', 'a b', 'a/b', 'ä', 'a\n', 'x'.repeat(201)])('%j is no name for a topic', (name) => {
+  expect(() => topic(name, schema)).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_TOPIC_INVALID', details: { name } }),
+  );
+});
+
+test.each<[string, object]>([
+  ['lanes', { lanes: 0 }],
+  ['lanes', { lanes: 1_025 }],
+  ['lanes', { lanes: 1.5 }],
+  ['lanes', { lanes: '2' }],
+  ['retry[1]', { retry: ['10s', 'later'] }],
+  ['retry[0]', { retry: [0] }],
+  ['exhausted', { exhausted: 'stop' }],
+  ['waits', { waits: 'cron' }],
+  ['horizon', { horizon: -1 }],
+  ['horizon', { horizon: '36501 days' }],
+  ['limits.payloadBytes', { limits: { payloadBytes: 0 } }],
+  ['limits.payloadBytes', { limits: { payloadBytes: 67_108_865 } }],
+  ['limits.delay', { limits: { delay: '36501 days' } }],
+  ['lane', { lane: 2 }],
+])('the option "%s" of %j is refused by its name', (option, options) => {
+  expect(() => topic('t', schema, options)).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { topic: 't', option } }),
+  );
+});

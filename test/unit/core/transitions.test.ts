@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { finalStates, states, transitions } from '../../../src/core/transitions.ts';
+
+const exitsOf = (state: string) => transitions.filter(({ from }) => from === state);
+
+test('a transition is listed once, leads elsewhere, and says who brings it about', () => {
+  const pairs = transitions.map(({ from, to }) => `${from} → ${to}`);
+  expect(new Set(pairs).size).toBe(pairs.length);
+  for (const { from, to, by } of transitions) {
+    expect(from).not.toBe(to);
+    expect(by).not.toBe('');
+  }
+});
+
+test('every state can be reached from ready or waiting', () => {
+  const reached = new Set<string>(['ready', 'waiting']);
+  for (const _round of states) {
+    for (const { from, to } of transitions) if (reached.has(from)) reached.add(to);
+  }
+  expect(reached).toEqual(new Set(states));
+});
+
+test('what is not final can go on, and what nobody can leave is final', () => {
+  for (const state of states) {
+    if (!finalStates.has(state)) expect(exitsOf(state)).not.toEqual([]);
+    if (exitsOf(state).length === 0) expect(finalStates).toContain(state);
+  }
+});
+
+test('nothing leaves canceled, confirmed, superseded and discarded', () => {
+  const ends = states.filter((state) => exitsOf(state).length === 0);
+  expect(ends.toSorted()).toEqual(['canceled', 'confirmed', 'discarded', 'superseded']);
+});
+
+test('nothing that was published or failed can become canceled', () => {
+  const from = transitions.filter(({ to }) => to === 'canceled').map((transition) => transition.from);
+  expect(from.toSorted()).toEqual(['held', 'ready', 'retrying', 'waiting']);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { topic } from '../../../src/core/topic.ts';
+import { routeOf } from '../../../src/inbox/route.ts';
+import { Routes } from '../../../src/inbox/routes.ts';
+import { incoming } from './incoming.ts';
+
+const schema = z.unknown();
+const placed = topic('placed', schema, { address: 'orders' });
+const paid = topic('paid', schema, { address: 'orders' });
+const mailed = topic('mailed', schema);
+const route = (one: typeof placed) => routeOf<unknown, unknown, unknown>(one, () => undefined);
+const found = (routes: Routes<unknown>, headers: Record<string, string>, address = 'orders') => {
+  const answer = routes.find(incoming({ headers, address }));
+  return typeof answer === 'string' ? `passed over: ${answer}` : answer.topic.name;
+};
+
+test('a message goes to the handler of the topic that it names', () => {
+  const routes = new Routes([route(placed), route(paid)], []);
+
+  expect(found(routes, { ce_type: 'placed' })).toBe('placed');
+  expect(found(routes, { ce_type: 'paid' })).toBe('paid');
+});
+
+test('a message that names no topic goes to the only one of its address', () => {
+  const routes = new Routes([route(placed), route(mailed)], []);
+
+  expect(found(routes, {})).toBe('placed');
+  expect(found(routes, {}, 'mailed')).toBe('mailed');
+});
+
+test('a message that names no topic is unreadable where several share the address', () => {
+  const routes = new Routes([route(placed), route(paid)], []);
+
+  expect(() => found(routes, {})).toThrow('several topics use its address');
+});
+
+test('a topic of the configuration without a handler here is passed over', () => {
+  expect(found(new Routes([route(placed)], [placed, paid]), { ce_type: 'paid' })).toBe('passed over: paid');
+});
+
+test('a topic that nobody knows is not passed over, because that would lose it', () => {
+  expect(() => found(new Routes([route(placed)], [placed, paid]), { ce_type: 'newer' })).toThrow('"newer"');
+});

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { topic } from '../../../src/core/topic.ts';
+import { dueOf, prepare } from '../../../src/outbox/prepare.ts';
+
+const anything = topic('anything', z.unknown());
+const dayMs = 86_400_000;
+
+test('a message without options is its payload alone', async () => {
+  expect(await prepare(anything, { a: [1, null] }, {})).toEqual({ payload: '{"a":[1,null]}' });
+});
+
+test('options are passed on, the id in lower case, an instant as ISO time and a delay as milliseconds', async () => {
+  const id = '018F0C0E-0000-7000-8000-0000000000AB';
+  const common = { key: 'k', ref: 'r', id, headers: { a: 'b' } };
+  const stored = { payload: '1', key: 'k', ref: 'r', id: id.toLowerCase(), headers: { a: 'b' } };
+
+  expect(await prepare(anything, 1, { ...common, after: '2s' })).toEqual({ ...stored, afterMs: 2_000 });
+  expect(await prepare(anything, 1, { ...common, at: new Date(0) })).toEqual({
+    ...stored,
+    at: '1970-01-01T00:00:00.000Z',
+  });
+});
+
+test('the schema judges what the consumer will parse: a Date arrives as text, and defaults are left to the consumer', async () => {
+  const dated = topic('dated', z.object({ at: z.iso.datetime(), n: z.number().default(3) }));
+  const payload = { at: new Date(0) } as never;
+  expect((await prepare(dated, payload, {})).payload).toBe('{"at":"1970-01-01T00:00:00.000Z"}');
+
+  const wantsDate = topic('wants-date', z.object({ at: z.date() }));
+  await expect(prepare(wantsDate, { at: new Date(0) }, {})).rejects.toMatchObject({
+    code: 'OUTBOX_PAYLOAD_INVALID',
+    details: { topic: 'wants-date', issues: [{ path: 'at' }] },
+  });
+});
+
+test('a refusal by the schema names ten places at most, by their paths', async () => {
+  const nested = topic('nested', z.object({ lines: z.array(z.object({ n: z.number() })) }));
+  const payload = { lines: Array.from({ length: 30 }, () => ({ n: 'x' })) } as never;
+  const failure: { details: { issues: { path: string }[] } } = await prepare(nested, payload, {}).then(
+    () => undefined as never,
+    (error) => error,
+  );
+  expect(failure.details.issues.map(({ path }) => path)).toEqual(
+    Array.from({ length: 10 }, (_, index) => `lines.${index}.n`),
+  );
+});
+
+test('an asynchronous schema is awaited', async () => {
+  const slow = topic(
+    'slow',
+    z.string().refine(async (text) => text === 'yes', 'must be yes'),
+  );
+  expect((await prepare(slow, 'yes', {})).payload).toBe('"yes"');
+  await expect(prepare(slow, 'no', {})).rejects.toMatchObject({ code: 'OUTBOX_PAYLOAD_INVALID' });
+});
+
+test('the payload of any JSON value reads back as that value', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (value) => {
+      const { payload } = await prepare(anything, value, {});
+      expect(JSON.parse(payload)).toEqual(JSON.parse(JSON.stringify(value)));
+      // Half characters are written as escapes, so the text is one that UTF-8 can carry.
+      expect(Buffer.from(payload).toString()).toBe(payload);
+    }),
+  );
+});
+
+test('a delay within the limit is passed on as it is, another is refused', () => {
+  fc.assert(
+    fc.property(fc.double({ min: -dayMs, max: 3 * dayMs, noNaN: true }), (after) => {
+      const allowed = after >= 0 && after <= dayMs;
+      if (allowed) expect(dueOf({ after }, dayMs)).toEqual({ afterMs: after });
+      else
+        expect(() => dueOf({ after }, dayMs)).toThrow(
+          expect.objectContaining({ code: 'OUTBOX_DELAY_OUT_OF_RANGE' }),
+        );
+    }),
+  );
+});
+
+test('every instant before the year 10000 is written in four digits of a year, and the others are refused', () => {
+  const end = Date.parse('+010000-01-01T00:00:00Z');
+  fc.assert(
+    fc.property(fc.date({ noInvalidDate: true }), (at) => {
+      if (at.getTime() >= end) {
+        expect(() => dueOf({ at }, dayMs)).toThrow(
+          expect.objectContaining({ code: 'OUTBOX_DELAY_OUT_OF_RANGE' }),
+        );
+        return;
+      }
+      const text = dueOf({ at }, dayMs).at ?? '';
+      expect(text).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+      expect(text.startsWith('0000')).toBe(false);
+    }),
+  );
+});

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+let folder: string;
+
+beforeAll(async () => {
+  // Inside the project, where the packages are found.
+  folder = await mkdtemp(path.join(root, 'node_modules', '.type-test-'));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+const setting = `
+import { send, type Topic } from '../../src/index.ts';
+interface Client {
+  $connect(): Promise<void>;
+  $transaction<R>(work: (tx: Omit<Client, '$connect' | '$transaction'>) => Promise<R>): Promise<R>;
+  $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
+}
+declare const prisma: Client;
+declare const orders: Topic<string>;
+`;
+
+/** What the compiler says of the statement. */
+async function compile(statement: string): Promise<string> {
+  await writeFile(path.join(folder, 'call.ts'), `${setting}${statement}\n`);
+  await writeFile(
+    path.join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      extends: '../../tsconfig.json',
+      compilerOptions: { types: ['node'] },
+      include: ['call.ts'],
+    }),
+  );
+  const tsc = path.join(root, 'node_modules', '.bin', 'tsc');
+  const run = promisify(execFile)(tsc, ['-p', folder, '--pretty', 'false']);
+  return run.then(
+    ({ stdout }) => stdout,
+    (failure: { stdout: string }) => failure.stdout,
+  );
+}
+
+test('a send through the transaction compiles', async () => {
+  expect(await compile(`void prisma.$transaction((tx) => send(tx, orders, 'x'));`)).not.toContain('call.ts');
+});
+
+test('a send through the client fails to compile, and the error says what to pass instead', async () => {
+  const said = await compile(`void send(prisma, orders, 'x');`);
+  expect(said).toContain('call.ts');
+  expect(said).toContain(
+    'Pass the tx of prisma.$transaction(async (tx) => …) instead of the client: outside a transaction a message would survive a rollback.',
+  );
+});

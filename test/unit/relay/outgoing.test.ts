@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { outgoing } from '../../../src/relay/outgoing.ts';
+import { claimedMessage } from '../../support/claimed-messages.ts';
+
+test('a message leaves with its body as stored, CloudEvents attributes, and the way back to its workflow', () => {
+  const message = claimedMessage(1, { key: 'k', payload: '{"a" : 1}', attempts: 2, headers: { traceparent: '00-ab' } });
+
+  expect(outgoing('order-placed', '/outbox/1', message)).toEqual({
+    id: 'id-1',
+    key: 'k',
+    payload: '{"a" : 1}',
+    headers: {
+      traceparent: '00-ab',
+      ce_specversion: '1.0',
+      ce_id: 'id-1',
+      ce_source: '/outbox/1',
+      ce_type: 'order-placed',
+      ce_time: '2026-01-02T03:04:05.678Z',
+      ce_subject: 'k',
+      'content-type': 'application/json',
+      'outbox-workflow-id': 'installation/lane/orders/0',
+      'outbox-attempt': '3',
+    },
+  });
+});
+
+test('a message without a key has no subject', () => {
+  expect(outgoing('t', '/s', claimedMessage(1)).headers).not.toHaveProperty('ce_subject');
+});
+
+test('a header that was stored by other means cannot replace what the outbox says', () => {
+  const forged = claimedMessage(1, { headers: { ce_id: 'forged', 'outbox-attempt': '9', 'content-type': 'x' } });
+
+  expect(outgoing('t', '/s', forged).headers).toMatchObject({
+    ce_id: 'id-1',
+    'outbox-attempt': '1',
+    'content-type': 'application/json',
+  });
+});

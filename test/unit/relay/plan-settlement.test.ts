@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest';
+import { type PlanInput, planSettlement } from '../../../src/relay/plan-settlement.ts';
+import type { Outcome } from '../../../src/transports/transport.ts';
+import { claimedMessage, claimOf } from '../../support/claimed-messages.ts';
+
+const acknowledged = (offset: number, partition = 0): Outcome => ({
+  kind: 'acknowledged',
+  partition,
+  offset: String(offset),
+});
+
+/** Plans a batch with the given outcomes, in order of its messages; `undefined` for one that was not handed over. */
+function plan(
+  messages: PlanInput['claim']['messages'],
+  outcomes: readonly (Outcome | undefined)[],
+  overrides: Partial<PlanInput> & { readonly truncated?: boolean } = {},
+) {
+  const { truncated = false, ...input } = overrides;
+  return planSettlement({
+    owner: 'me',
+    batchId: 'batch',
+    progress: { cursor: '10', snapshot: '800:800:' },
+    claim: claimOf(messages, { truncated }),
+    outcomes: new Map(messages.flatMap(({ id }, n) => (outcomes[n] ? [[id, outcomes[n]] as const] : []))),
+    rules: { retryMs: [1_000, 2_000] },
+    ...input,
+  });
+}
+
+test('an empty batch settles nothing', () => {
+  expect(plan([], [])).toBeUndefined();
+});
+
+test('acknowledged messages are published by being passed: the cursor moves and no row is written', () => {
+  expect(plan([claimedMessage(11), claimedMessage(14)], [acknowledged(5), acknowledged(6)])).toEqual({
+    owner: 'me',
+    cursor: '14',
+    snapshot: '900:900:',
+    changes: [],
+    batch: {
+      id: 'batch',
+      firstPosition: '11',
+      lastPosition: '14',
+      count: 2,
+      partitions: { 0: { first: '5', count: 2 } },
+    },
+  });
+});
+
+test('the batch notes the first offset and the number of messages of every partition', () => {
+  const messages = [11, 12, 13].map((position) => claimedMessage(position));
+
+  const settlement = plan(messages, [acknowledged(7, 1), acknowledged(0, 0), acknowledged(8, 1)]);
+
+  expect(settlement?.batch?.partitions).toEqual({ 0: { first: '0', count: 1 }, 1: { first: '7', count: 2 } });
+});
+
+test('a transport without offsets leaves the partitions of the batch empty', () => {
+  const settlement = plan([claimedMessage(11)], [{ kind: 'acknowledged', partition: null, offset: null }]);
+
+  expect(settlement?.batch).toMatchObject({ count: 1, partitions: {} });
+});
+
+test('a rejected message retries after the delay of its attempt, and can still be canceled', () => {
+  expect(
+    plan([claimedMessage(11, { attempts: 1 })], [{ kind: 'rejected', error: 'no' }])?.changes,
+  ).toEqual([
+    { id: 'id-11', to: 'retrying', attempt: 'rejected', error: 'no', retryInMs: 2_000, maybePublished: false },
+  ]);
+});
+
+test('an ambiguous message retries, and can no longer be canceled', () => {
+  expect(plan([claimedMessage(11)], [{ kind: 'ambiguous', error: 'lost' }])?.changes).toEqual([
+    { id: 'id-11', to: 'retrying', attempt: 'ambiguous', error: 'lost', retryInMs: 1_000, maybePublished: true },
+  ]);
+});
+
+test.each(['rejected', 'ambiguous'] as const)('a %s message without tries left is failed', (kind) => {
+  const settlement = plan([claimedMessage(11, { attempts: 2 })], [{ kind, error: 'no' }]);
+
+  expect(settlement?.changes).toMatchObject([{ to: 'failed', attempt: kind, maybePublished: kind === 'ambiguous' }]);
+});
+
+test('a permanent error fails the message at its first try', () => {
+  expect(plan([claimedMessage(11)], [{ kind: 'permanent', error: 'never' }])?.changes).toEqual([
+    { id: 'id-11', to: 'failed', attempt: 'permanent', error: 'never', maybePublished: false },
+  ]);
+});
+
+test('what was skipped behind an earlier message of its key becomes held', () => {
+  const settlement = plan([claimedMessage(11), claimedMessage(12)], [{ kind: 'rejected', error: 'no' }, { kind: 'skipped' }]);
+
+  expect(settlement?.changes[1]).toEqual({ id: 'id-12', to: 'held', maybePublished: false });
+});
+
+test('a batch of blocked messages alone becomes held, and the cursor moves on', () => {
+  const settlement = plan([claimedMessage(11, { blocked: true })], [undefined]);
+
+  expect(settlement).toMatchObject({ cursor: '11', snapshot: '900:900:', changes: [{ to: 'held' }] });
+  expect(settlement).not.toHaveProperty('batch');
+});
+
+test('a message whose workflow waits for the outcome says on its row where it went', () => {
+  expect(plan([claimedMessage(11, { ownWorkflow: true })], [acknowledged(5, 3)])?.changes).toEqual([
+    { id: 'id-11', to: 'published', attempt: 'acknowledged', partition: 3, offset: '5' },
+  ]);
+});
+
+test('a truncated batch that ends at or below the cursor keeps cursor and snapshot and stores what was published', () => {
+  const settlement = plan([claimedMessage(4), claimedMessage(10)], [acknowledged(5), acknowledged(6)], { truncated: true });
+
+  expect(settlement).toMatchObject({ cursor: '10', snapshot: '800:800:' });
+  expect(settlement?.changes).toEqual([
+    { id: 'id-4', to: 'published', partition: 0, offset: '5' },
+    { id: 'id-10', to: 'published', partition: 0, offset: '6' },
+  ]);
+});
+
+test('a late batch that is complete moves the snapshot and leaves the cursor', () => {
+  const settlement = plan([claimedMessage(4)], [acknowledged(5)]);
+
+  expect(settlement).toMatchObject({ cursor: '10', snapshot: '900:900:', changes: [] });
+});
+
+test('a truncated batch that goes beyond the cursor has read all late rows, and moves both', () => {
+  const settlement = plan([claimedMessage(4), claimedMessage(11)], [acknowledged(5), acknowledged(6)], { truncated: true });
+
+  expect(settlement).toMatchObject({ cursor: '11', snapshot: '900:900:', changes: [] });
+});
+
+test('a hold before anything was sent settles nothing', () => {
+  const messages = [claimedMessage(11), claimedMessage(12, { blocked: true })];
+
+  expect(plan(messages, [{ kind: 'held', onWire: false }, undefined])).toBeUndefined();
+});
+
+test('a hold of the whole batch leaves the cursor and marks only what was on the wire', () => {
+  const settlement = plan(
+    [claimedMessage(11), claimedMessage(12), claimedMessage(13, { blocked: true })],
+    [{ kind: 'held', onWire: true }, { kind: 'held', onWire: false }, undefined],
+  );
+
+  expect(settlement).toEqual({
+    owner: 'me',
+    cursor: '10',
+    snapshot: '800:800:',
+    changes: [{ id: 'id-11', to: 'ready', maybePublished: true }],
+  });
+});
+
+test('when one partition is on hold, the others are passed and its messages are put back', () => {
+  const settlement = plan([claimedMessage(11), claimedMessage(12)], [{ kind: 'held', onWire: false }, acknowledged(5)]);
+
+  expect(settlement).toMatchObject({ cursor: '12', snapshot: '900:900:', batch: { count: 1, firstPosition: '12' } });
+  expect(settlement?.changes).toEqual([{ id: 'id-11', to: 'ready', maybePublished: false }]);
+});
+
+test.each<[string, Outcome | undefined]>([
+  ['rejected', { kind: 'rejected', error: 'no' }],
+  ['permanent', { kind: 'permanent', error: 'no' }],
+  ['skipped', { kind: 'skipped' }],
+  ['held', { kind: 'held', onWire: false }],
+  ['blocked', undefined],
+])('what a dead owner may have published and is now %s can no longer be canceled', (_name, outcome) => {
+  const settlement = plan([claimedMessage(11, { suspect: true, blocked: outcome === undefined })], [outcome]);
+
+  expect(settlement?.changes).toMatchObject([{ id: 'id-11', maybePublished: true }]);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { publishBatch } from '../../../src/relay/publish-batch.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { z } from 'zod';
+import type { PublishResult } from '../../../src/transports/transport.ts';
+import { ScriptedBroker } from '../../support/scripted-broker.ts';
+import { claimedMessage, claimOf } from '../../support/claimed-messages.ts';
+
+/** Publishes two messages of one key and one blocked one through a broker. */
+async function publish(broker: ScriptedBroker) {
+  const route = { name: 'orders', rules: topic('orders', z.unknown()).rules, transport: broker };
+  const messages = [
+    claimedMessage(1, { key: 'k' }),
+    claimedMessage(2, { key: 'k' }),
+    claimedMessage(3, { key: 'l', blocked: true }),
+  ];
+  return publishBatch(route, '/s', 1, claimOf(messages), new AbortController().signal);
+}
+
+test('blocked messages are not handed to the transport', async () => {
+  const broker = new ScriptedBroker();
+
+  const { outcomes, hold } = await publish(broker);
+
+  expect(broker.batches).toEqual([['id-1', 'id-2']]);
+  expect([...outcomes.keys()]).toEqual(['id-1', 'id-2']);
+  expect(hold).toBeUndefined();
+});
+
+test('a transport that throws may have sent anything: a hold with all of it on the wire', async () => {
+  const broker = new ScriptedBroker();
+  broker.after = () => Promise.reject(new Error('broken transport'));
+
+  const { outcomes, hold } = await publish(broker);
+
+  expect([...outcomes.values()]).toEqual([
+    { kind: 'held', onWire: true },
+    { kind: 'held', onWire: true },
+  ]);
+  expect(hold).toEqual({ scope: 'topic', reason: 'broken transport' });
+});
+
+test('a message without an answer is ambiguous', async () => {
+  const broker = new ScriptedBroker();
+  const short: PublishResult = { outcomes: [{ kind: 'acknowledged', partition: 0, offset: '0' }] };
+  broker.publish = async () => short;
+
+  const { outcomes } = await publish(broker);
+
+  expect(outcomes.get('id-2')).toMatchObject({ kind: 'ambiguous' });
+});

@@ -1,0 +1,27 @@
+/**
+ * Prints `passed failed` from a result file of vitest. A file that failed without a failing test (it could not be
+ * loaded, or its set-up threw) counts as one failure. Exits with 1 when nothing ran.
+ */
+import { readFileSync } from 'node:fs';
+
+const [file] = process.argv.slice(2);
+
+/** What a run wrote, or a run of nothing when it ended before it wrote. */
+function readResults() {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).testResults;
+  } catch {
+    return [];
+  }
+}
+
+let passed = 0;
+let failed = 0;
+for (const { status, assertionResults } of readResults()) {
+  const failures = assertionResults.filter((test) => test.status === 'failed').length;
+  passed += assertionResults.filter((test) => test.status === 'passed').length;
+  failed += failures === 0 && status === 'failed' ? 1 : failures;
+}
+
+if (passed + failed === 0) process.exitCode = 1;
+else process.stdout.write(`${passed} ${failed}\n`);

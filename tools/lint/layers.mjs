@@ -1,0 +1,136 @@
+/**
+ * The layers. `imports` are folders of src (or paths from it), `types` those of which only types may be imported,
+ * `uses` the packages with one home (import-directions.mjs) that are allowed. Everything outside the own folder that is not named is
+ * refused with `reason`. `depth: 2` covers subfolders; `homes` names the subfolder that alone may use a package.
+ */
+export const layers = [
+  {
+    folder: 'src/core',
+    imports: [],
+    uses: [],
+    reason: 'src/core holds pure rules and imports nothing of the project, so that everything may import it.',
+  },
+  {
+    folder: 'src/store',
+    depth: 2,
+    imports: ['core/'],
+    uses: ['pg', 'io'],
+    reason: 'src/store may import src/core only: SQL knows the rules, and nobody above it.',
+  },
+  {
+    folder: 'src/outbox',
+    imports: ['core/', 'store/'],
+    uses: ['io'],
+    reason:
+      'src/outbox may import src/store and src/core only: writing a message needs no relay and no broker.',
+  },
+  {
+    folder: 'src/relay',
+    imports: ['core/', 'store/'],
+    types: ['transports/transport.ts'],
+    uses: ['io'],
+    reason:
+      'src/relay may import src/store, src/core and the types of src/transports/transport.ts: it delivers without Temporal and without knowing a broker.',
+  },
+  {
+    folder: 'src/transports',
+    depth: 2,
+    imports: ['core/'],
+    uses: ['io'],
+    homes: { kafka: 'kafkajs', workflow: 'temporal' },
+    reason:
+      'src/transports may import src/core only: a transport moves bytes and knows neither rows nor lanes.',
+  },
+  {
+    folder: 'src/sources',
+    depth: 2,
+    imports: ['core/'],
+    uses: ['io'],
+    homes: { kafka: 'kafkajs' },
+    reason:
+      'src/sources may import src/core only: a source hands over what arrived and knows neither rows nor handlers.',
+  },
+  {
+    folder: 'src/inbox',
+    imports: ['core/', 'store/'],
+    types: ['sources/source.ts'],
+    uses: ['io'],
+    reason:
+      'src/inbox may import src/store, src/core and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
+  },
+  {
+    folder: 'src/operations',
+    imports: ['core/', 'store/'],
+    uses: ['io'],
+    reason: 'src/operations may import src/store and src/core only: rows decide what an operator may do.',
+  },
+  {
+    folder: 'src/temporal',
+    imports: ['core/', 'relay/', 'inbox/', '../activities/'],
+    types: ['config/', '../workflows/'],
+    uses: ['temporal', 'io'],
+    reason:
+      'src/temporal may import activities, src/relay, src/inbox and src/core, and types of src/config and workflows: it implements ports and composes nothing else.',
+  },
+  {
+    folder: 'src/config',
+    imports: [
+      'core/',
+      'store/',
+      'outbox/',
+      'relay/',
+      'inbox/',
+      'transports/',
+      'sources/',
+      'operations/',
+      'temporal/',
+    ],
+    uses: ['pg', 'process', 'io'],
+    reason:
+      'src/config composes the parts of the library, but none of its faces: cli, server, local, demo and testing stand above it.',
+  },
+  {
+    // It asks a server whether it is up with the client that will be used, hence the packages.
+    folder: 'src/local',
+    imports: ['core/'],
+    uses: ['pg', 'kafkajs', 'temporal', 'process', 'io'],
+    reason:
+      'src/local may import src/core only: it starts servers for others and works before anything is configured.',
+  },
+  {
+    folder: 'src/server',
+    imports: ['core/', 'config/', 'operations/'],
+    uses: ['io'],
+    reason:
+      'src/server may import src/config, src/operations and src/core: a face shows what operations answer and decides nothing.',
+  },
+  {
+    folder: 'src/cli',
+    imports: ['core/', 'config/', 'operations/', 'local/', 'server/', 'demo/'],
+    uses: ['process', 'io'],
+    reason:
+      'src/cli may import src/config, src/operations, src/local, src/server, src/demo and src/core: a face shows what operations answer and decides nothing.',
+  },
+  {
+    // It reads Kafka's log with a client that shares nothing with the transport that it judges, hence kafkajs.
+    folder: 'src/demo',
+    imports: ['*.ts', 'core/', 'config/', 'operations/', 'local/'],
+    uses: ['pg', 'prisma', 'kafkajs', 'process', 'io'],
+    reason:
+      'src/demo is a user of the library: it imports entry points, src/config, src/operations, src/local and src/core.',
+  },
+  {
+    folder: 'src/testing',
+    imports: ['core/', 'store/', 'outbox/', 'transports/'],
+    uses: ['io'],
+    reason:
+      'src/testing may import src/core, src/store, src/outbox and src/transports: the tests of users need no relay.',
+  },
+  {
+    folder: 'activities',
+    imports: ['core/', 'store/', 'relay/', 'inbox/', 'transports/', 'sources/'].map((path) => `src/${path}`),
+    uses: ['temporal'],
+    reason:
+      'Activities may import src/relay, src/inbox, src/transports, src/sources, src/store and src/core: they give functions a heartbeat and decide nothing.',
+  },
+];
