@@ -104,7 +104,11 @@ function runner(stage: Stage): TransactionRunner<Transaction> & { committedAt():
       committedAt = wallClock();
       return result;
     },
-    $queryRawUnsafe: fromQuery((text, values) => stage.database.query(text, values)).$queryRawUnsafe,
+    $queryRawUnsafe: <Answer>(text: string, ...values: unknown[]) =>
+      fromQuery((statement, bound) => stage.database.query(statement, bound)).$queryRawUnsafe<Answer>(
+        text,
+        ...values,
+      ),
   };
 }
 

@@ -26,7 +26,7 @@ export interface RelayOptions {
 export interface RunningRelay {
   /** Resolves when the relay delivers. Rejects when it could not start. */
   readonly ready: Promise<void>;
-  /** Resolves after {@link RunningRelay.stop}. Rejects when a worker failed for good; the relay has stopped then. */
+  /** Resolves after {@link RunningRelay.stop}. Rejects when the relay could not start. */
   readonly done: Promise<void>;
   /** False when the namespace does not know OutboxTopic, OutboxKey and OutboxRef: workflows cannot be searched by them. */
   readonly searchAttributes: Promise<boolean>;
@@ -109,6 +109,7 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
     options.workers,
   );
   opened.add(() => engine.close());
+  const report = options.report ?? (() => undefined);
   const relay = new Relay({
     database,
     installation,
@@ -116,26 +117,18 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
     workflows: engine.starter(installation),
     timings: { ...defaultTimings, ...options.timings },
     limits: { ...defaultBatchLimits, ...options.batch },
-    report: options.report ?? (() => undefined),
+    report,
   });
-  const hosted = await engine.host(relay, installation, lanes);
+  const hosted = await engine.host(relay, installation, lanes, report);
   opened.add(() => hosted.stop());
   // Watching ends first, so that nothing is started for workers that are about to end.
   opened.add(() => relay.stop());
   await relay.start();
   return {
     searchAttributes: engine.searchAttributes,
-    done: observed(closeAfter(hosted.done, opened)),
+    done: hosted.done,
     stop: () => opened.close(),
   };
-}
-
-async function closeAfter(done: Promise<void>, opened: Opened): Promise<void> {
-  try {
-    await done;
-  } finally {
-    await opened.close();
-  }
 }
 
 /** Checks that this is the installation's database, and writes the policies of the topics. */

@@ -28,7 +28,19 @@ export async function stopKafka(scene: Scene): Promise<{ readonly brokerWasDown:
   await broker.start();
   const backAt = performance.now();
   tell('   Kafka is up again.');
+  await scene.until(
+    'every message that waited for Kafka is published',
+    async () => (await countReady(scene)) === 0,
+    recoverWithinMs,
+  );
+  tell(`   All of them were published ${duration(performance.now() - backAt)} later,`);
   await allHandled(scene, recoverWithinMs);
-  tell(`   All of them were delivered and handled ${duration(performance.now() - backAt)} later.`);
+  tell(
+    `   and handled ${duration(performance.now() - backAt)} later, when the consumer had found its way back.`,
+  );
   return { brokerWasDown: waiting > 0 };
+}
+
+function countReady({ prisma }: Scene): Promise<number> {
+  return prisma.outboxMessageView.count({ where: { topic: orderEvents.name, state: 'ready' } });
 }

@@ -1,4 +1,5 @@
 import type { RelayProcess } from './relay-process.ts';
+import type { Scene } from './scene.ts';
 
 /** What was true at the moment of the kill. */
 export interface KillMoment {
@@ -17,36 +18,28 @@ export interface KillInput {
 }
 
 /**
- * Kills a working relay with SIGKILL, at the worst moment if one is found: when Kafka has acknowledged messages that
- * the database does not yet know to be published.
+ * Kills a working relay with SIGKILL, at the worst moment if one is found: when Kafka has messages of which the
+ * database does not yet know that they are published.
  *
- * The moment is found from outside: the process is frozen at random for some milliseconds, looked at, and let go when
- * it was a harmless one. The relay has no part in it.
+ * The moment is found from outside: the process is frozen for some milliseconds, looked at, and let go when it was a
+ * harmless one. The relay has no part in it.
  */
-export async function killInMidSend(input: KillInput): Promise<KillMoment> {
+export async function killInMidSend({ until }: Scene, input: KillInput): Promise<KillMoment> {
   const { relay, inKafka, searchUntil } = input;
-  for (;;) {
+  const moment = await until('there is a moment to kill the relay in its work', async () => {
     relay.signal('SIGSTOP');
     const unsettled = await countUnsettled(input);
-    if (unsettled > 0 || (await inKafka()) >= searchUntil) {
-      relay.signal('SIGKILL');
-      await relay.exited;
-      return { unsettled };
-    }
+    if (unsettled > 0 || (await inKafka()) >= searchUntil) return { unsettled };
     relay.signal('SIGCONT');
-    await someWork();
-  }
+    return undefined;
+  });
+  relay.signal('SIGKILL');
+  await relay.exited;
+  return moment;
 }
 
 /** Kafka is read first and the database twice, so that a settle on its way is not taken for a missing one. */
 async function countUnsettled({ inKafka, known }: KillInput): Promise<number> {
   const records = await inKafka();
   return records > (await known()) ? Math.max(0, records - (await known())) : 0;
-}
-
-/** Up to 20 ms in which the relay goes on, so that the looks fall on different steps of its loop. */
-function someWork(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, Math.random() * 20);
-  });
 }

@@ -1,10 +1,15 @@
 import { payWithinMs, stockOf, type WaitingOrders } from './ordinary-orders.ts';
+import type { Blackout } from './rush.ts';
 import type { Scene } from './scene.ts';
 import { orderTimeout } from './shop-topics.ts';
 import { duration, shortId } from './wording.ts';
 
 /** The order that nobody paid is canceled when its time is over, and its lamp is back on the shelf. */
-export async function cancelWhenDue(scene: Scene, { leftUnpaid }: WaitingOrders): Promise<void> {
+export async function cancelWhenDue(
+  scene: Scene,
+  { leftUnpaid }: WaitingOrders,
+  blackout: Blackout,
+): Promise<void> {
   const { prisma, tell, log, signal } = scene;
   const { id, timeout } = leftUnpaid;
   const dueAt = timeout.dueAt;
@@ -17,6 +22,8 @@ export async function cancelWhenDue(scene: Scene, { leftUnpaid }: WaitingOrders)
     async () => (await prisma.order.findUniqueOrThrow({ where: { id } })).status === 'CANCELED',
     payWithinMs + 60_000,
   );
+  if (dueAt > blackout.from && dueAt < blackout.to)
+    tell('   It was due while the relay was dead, so the next one had to deliver it.');
   const records = await log.read([orderTimeout.rules.address], signal);
   const record = records.find((one) => one.id === timeout.id);
   if (record === undefined) throw new Error('The order was canceled without a message in Kafka.');

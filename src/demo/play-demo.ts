@@ -45,10 +45,10 @@ async function play(scene: Scene): Promise<Audit> {
   await rollBackOrder(scene);
   const waiting = await placeUnpaidOrders(scene);
   await payInTime(scene, waiting);
-  const { killedMidWay } = await killRelay(scene);
-  await cancelWhenDue(scene, waiting);
+  const blackout = await killRelay(scene);
+  await cancelWhenDue(scene, waiting, blackout);
   const { brokerWasDown } = await stopKafka(scene);
-  return audit(scene, { killedMidWay, brokerWasDown });
+  return audit(scene, { killedMidWay: blackout.killedMidWay, brokerWasDown });
 }
 
 function tellResult({ tell }: Scene, { figures, problems }: Audit): void {

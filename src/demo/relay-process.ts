@@ -40,15 +40,13 @@ export async function startRelayProcess(addresses: Addresses, signal: AbortSigna
   });
   const exited = once(child, 'exit');
   const { ready, complaint } = listen(child);
+  const gone = new AbortController();
+  child.once('close', (code, name) => {
+    gone.abort(new Error(`The relay ended (${code ?? name}) before it delivered: ${complaint()}`));
+  });
   try {
-    await until(
-      'the relay delivers',
-      () => {
-        if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}. ${complaint()}`);
-        return ready();
-      },
-      { withinMs: readyWithinMs, signal },
-    );
+    const either = AbortSignal.any([signal, gone.signal]);
+    await until('the relay delivers', ready, { withinMs: readyWithinMs, signal: either });
   } catch (error) {
     child.kill('SIGKILL');
     throw error;

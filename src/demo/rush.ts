@@ -12,8 +12,16 @@ const messages = orders * 2;
 const customers = 8;
 const mugs = products.filter(({ id }) => id.startsWith('mug-')).map(({ id }) => id);
 
+/** The time in which no relay delivered. */
+export interface Blackout {
+  /** True when some of the messages were in Kafka, and others were not. */
+  readonly killedMidWay: boolean;
+  readonly from: Date;
+  readonly to: Date;
+}
+
 /** The relay dies in the middle of a rush, and nobody notices. */
-export async function killRelay(scene: Scene): Promise<{ readonly killedMidWay: boolean }> {
+export async function killRelay(scene: Scene): Promise<Blackout> {
   const { tell, log } = scene;
   const topic = orderEvents.rules.address;
   tell(`\n5. ${orders} orders, and the relay is killed with kill -9 in between`);
@@ -28,13 +36,13 @@ export async function killRelay(scene: Scene): Promise<{ readonly killedMidWay: 
   const killFrom = messages * (0.15 + Math.random() * 0.35);
   await scene.until('a part of the messages is in Kafka', async () => (await inKafka()) - before >= killFrom);
   const victim = scene.relay();
-  const moment = await killInMidSend({
+  const moment = await killInMidSend(scene, {
     relay: victim,
     inKafka,
     known,
     searchUntil: before + messages * 0.85,
   });
-  const killedAt = performance.now();
+  const from = new Date();
   const published = (await inKafka()) - before;
   const killedMidWay = published > 0 && published < messages;
   tellKill(scene, victim.pid, published, moment);
@@ -43,21 +51,21 @@ export async function killRelay(scene: Scene): Promise<{ readonly killedMidWay: 
   tell(`   The shop did not notice: all ${orders} orders were committed within ${duration(elapsedMs)}.`);
   tell(`   A new relay (pid ${relay.pid}) was started at once.`);
   await scene.until('the new relay has gone on', async () => (await inKafka()) - before > published);
-  const tookOverMs = performance.now() - killedAt;
+  const to = new Date();
   tell(
-    `   ${duration(tookOverMs)} after the kill it goes on: the dead relay's lease of 10 s had to run out.`,
+    `   ${duration(to.getTime() - from.getTime())} after the kill it goes on: the dead relay's lease of 10 s had to run out.`,
   );
 
   await allHandled(scene);
   tell(`   All ${messages} messages of the ${orders} orders have arrived, and each had its effect once.`);
-  return { killedMidWay };
+  return { killedMidWay, from, to };
 }
 
 function tellKill({ tell }: Scene, pid: number, published: number, { unsettled }: KillMoment): void {
   tell(`   Relay ${pid} was killed when ${published} of ${messages} messages were in Kafka.`);
   tell(
     unsettled > 0
-      ? `   ${unsettled} of them were sent, but not yet settled: they will be sent again, for the inbox to drop.`
+      ? `   A bad moment: ${unsettled} of them were sent, but not settled, and are sent again for the inbox to drop.`
       : '   It was between two batches, so nothing has to be sent again.',
   );
 }

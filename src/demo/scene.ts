@@ -49,7 +49,11 @@ const givenServers = ['DATABASE_URL', 'KAFKA_BROKERS', 'TEMPORAL_ADDRESS', 'TEMP
 export async function openScene(options: SceneOptions): Promise<Scene> {
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
-    for (let closer = closers.pop(); closer !== undefined; closer = closers.pop()) await closer();
+    const failures: unknown[] = [];
+    for (let closer = closers.pop(); closer !== undefined; closer = closers.pop()) {
+      await closer().catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw failures[0];
   };
   try {
     return await open(options, closers, close);

@@ -55,6 +55,10 @@ async function publishTree(folder: string): Promise<void> {
     await chmod(path, executable ? 0o755 : 0o644);
     if (!status.isFile()) continue;
     const file = await open(path, 'r');
-    await file.sync().finally(() => file.close());
+    try {
+      await file.sync();
+    } finally {
+      await file.close();
+    }
   }
 }

@@ -108,7 +108,7 @@ export async function loginOf(data: DataFolder, owner: ServerUser | undefined): 
   } catch (error) {
     if (!existsSync(passwordFile)) throw error;
   }
-  return { user: 'outbox', password: await readFile(passwordFile, 'utf8'), passwordFile };
+  return { user: 'postgres', password: await readFile(passwordFile, 'utf8'), passwordFile };
 }
 
 function flags(settings: readonly string[]): readonly string[] {

@@ -44,8 +44,12 @@ export function runCommand(file: string, args: readonly string[], options: Comma
     child.stdout.setEncoding('utf8').on('data', take);
     child.stderr.setEncoding('utf8').on('data', take);
     child.once('error', (error) => {
+      // The caller's signal has its own reason, which says more than that the command was ended by it.
+      const aborted: unknown = signal?.aborted ? signal.reason : undefined;
       reject(
-        signal?.aborted ? signal.reason : commandFailed(file, args, `did not run: ${error.message}`, error),
+        aborted instanceof Error
+          ? aborted
+          : commandFailed(file, args, `did not run: ${error.message}`, error),
       );
     });
     child.once('close', (code, killedBy) => {

@@ -24,7 +24,7 @@ export async function startTogether(options: PostgresOptions): Promise<LocalServ
   ]);
   const stop = async () => {
     await Promise.all(
-      results.map((result) => (result.status === 'fulfilled' ? result.value.stop() : undefined)),
+      results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.stop()] : [])),
     );
   };
   try {

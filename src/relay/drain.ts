@@ -3,10 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
 import type { Lane } from '../core/lane.ts';
 import { type Claim, claim } from '../store/claim.ts';
-import { type Database, isConnectionFailure } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import { type AcquiredLane, markSuspect } from '../store/lease.ts';
 import { releaseHeld } from '../store/release-held.ts';
-import { settle } from '../store/settle.ts';
 import { pinPartitions, readPartitions } from '../store/topics.ts';
 import type { Hold } from '../transports/transport.ts';
 import { sitOutHold } from './hold.ts';
@@ -14,6 +13,7 @@ import { LaneLease } from './lane-lease.ts';
 import { type Progress, planSettlement } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
 import type { Report } from './report.ts';
+import { settlePatiently } from './settle-patiently.ts';
 import type { BatchLimits, RelayTimings } from './timings.ts';
 import type { TopicRoute } from './topic-route.ts';
 import type { Wake } from './wake.ts';
@@ -188,7 +188,8 @@ class Drain {
     });
     if (settlement === undefined) return;
     const startedAt = performance.now();
-    if (!(await this.#settlePatiently(settlement, startedAt))) return this.#lease.lose();
+    const limits = { deadline: this.#deadline, stop: this.#stop };
+    if (!(await settlePatiently(this.#input, this.#lease, settlement, limits))) return this.#lease.lose();
     this.#lease.prolonged(startedAt);
     this.#at = settlement;
     this.#mayHaveHeld ||= settlement.changes.some((change) => change.to === 'held' || change.to === 'failed');
@@ -199,19 +200,6 @@ class Drain {
       exceptions: settlement.changes.length,
       ...lane,
     });
-  }
-
-  /** A settle that is lost costs a batch of duplicates, so a short interruption of the database is sat out. */
-  async #settlePatiently(settlement: Parameters<typeof settle>[2], startedAt: number): Promise<boolean> {
-    for (;;) {
-      try {
-        return await settle(this.#input.database, this.#input.lane, settlement);
-      } catch (error) {
-        this.#input.report({ type: 'failed', what: 'settle', error });
-        if (!isConnectionFailure(error) || this.#lease.staleSince(startedAt)) throw error;
-        await delay(100);
-      }
-    }
   }
 
   async #hold(hold: Hold): Promise<void> {

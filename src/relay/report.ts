@@ -14,7 +14,7 @@ export type RelayEvent =
   | { readonly type: 'messages-swept'; readonly count: number }
   | {
       readonly type: 'failed';
-      readonly what: 'look' | 'sweep' | 'start-lanes' | 'start-messages' | 'settle';
+      readonly what: 'look' | 'sweep' | 'start-lanes' | 'start-messages' | 'settle' | 'workers';
       readonly error: unknown;
     };
 

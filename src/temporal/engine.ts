@@ -1,11 +1,12 @@
 import { Client } from '@temporalio/client';
 import type { WorkflowStarter } from '../relay/ports.ts';
 import type { Relay } from '../relay/relay.ts';
+import type { Report } from '../relay/report.ts';
 import { connectTemporal, type TemporalAddress } from './connection.ts';
 import { quietRuntime } from './runtime.ts';
 import { hasSearchAttributes } from './search-attributes.ts';
 import { createWorkflowStarter } from './workflow-starter.ts';
-import { createWorkers, type WorkersInput } from './workers.ts';
+import { type Hosted, hostWorkers, type WorkersInput } from './workers.ts';
 
 export type WorkerExtras = WorkersInput['extra'];
 
@@ -15,16 +16,9 @@ export interface Engine {
   readonly searchAttributes: boolean;
   /** Starts the workflows of one installation. */
   starter(installation: string): WorkflowStarter;
-  /** Runs the workers of a relay. */
-  host(relay: Relay, installation: string, lanes: number): Promise<Hosted>;
+  /** Runs the workers of a relay, anew when they fail. */
+  host(relay: Relay, installation: string, lanes: number, report: Report): Promise<Hosted>;
   close(): Promise<void>;
-}
-
-export interface Hosted {
-  /** Resolves after a stop; rejects when a worker failed for good. */
-  readonly done: Promise<void>;
-  /** Ends the workers: drains settle, free their lanes and return first. */
-  stop(): Promise<void>;
 }
 
 /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer within `withinMs` */
@@ -41,18 +35,7 @@ export async function connectEngine(
     searchAttributes,
     starter: (installation) => createWorkflowStarter(client, installation, searchAttributes),
     close: () => connection.close(),
-    host: async (relay, installation, lanes) => {
-      const { namespace } = target;
-      const workers = await createWorkers({ connection, namespace, installation, relay, lanes, extra });
-      const done = Promise.all(workers.map((worker) => worker.run())).then(() => undefined);
-      return {
-        done,
-        stop: async () => {
-          for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-          // Why a worker failed is told by `done`.
-          await done.catch(() => undefined);
-        },
-      };
-    },
+    host: (relay, installation, lanes, report) =>
+      hostWorkers({ connection, namespace: target.namespace, installation, relay, report, lanes, extra }),
   };
 }

@@ -23,9 +23,9 @@ async function diesAt(context: TestContext, point: CrashPoint, repeated: boolean
   await victim.exited;
   const left = await stage.journal();
   await stage.relay();
-  await until(async () => (await stage.journal()).length > left.length);
+  await stage.untilArrived(1);
   const committed = await load.stop();
-  await until(async () => judgeJournal(await stage.journal(), committed).lost.length === 0);
+  await stage.untilDelivered(committed, 'orders');
 
   const journal = await stage.journal();
   const verdict = judgeJournal(journal, committed);
@@ -41,25 +41,23 @@ test.concurrent.for([...repeats])(
   ([point, repeated], context) => diesAt(context, point, repeated),
 );
 
-test.concurrent(
-  'what a relay may have published before it died can no longer be canceled, even when it is refused afterwards',
-  { timeout: 90_000 },
-  async (context) => {
-    const stage = await openStage(context, { topics: [orders] });
-    const victim = await stage.relayProcess({
-      crash: { point: 'relay:acknowledged', pass: 1, signal: 'SIGKILL' },
-    });
-    const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }, { key: 'k' }));
-    await victim.exited;
-    expect(await stage.commit((tx) => cancel(tx, orders, { id }))).toBe('too-late');
+test.concurrent('what a relay may have published before it died can no longer be canceled, even when it is refused afterwards', {
+  timeout: 90_000,
+}, async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const victim = await stage.relayProcess({
+    crash: { point: 'relay:acknowledged', pass: 1, signal: 'SIGKILL' },
+  });
+  const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }, { key: 'k' }));
+  await victim.exited;
+  expect(await stage.commit((tx) => cancel(tx, orders, { id }))).toBe('too-late');
 
-    const later = await stage.commit((tx) => send(tx, orders, { n: 2 }, { key: 'j' }));
-    await stage.relay({}, { refuse: () => ({ kind: 'rejected', error: 'not now' }) });
-    await until(async () => (await stage.stateOf(id)) === 'retrying');
-    await until(async () => (await stage.stateOf(later.id)) === 'retrying');
+  const later = await stage.commit((tx) => send(tx, orders, { n: 2 }, { key: 'j' }));
+  await stage.relay({}, { refuse: () => ({ kind: 'rejected', error: 'not now' }) });
+  await until(async () => (await stage.stateOf(id)) === 'retrying');
+  await until(async () => (await stage.stateOf(later.id)) === 'retrying');
 
-    expect(await stage.commit((tx) => cancel(tx, orders, { id }))).toBe('too-late');
-    expect(await stage.journal()).toMatchObject([{ id }]);
-    expect(await stage.stateOf(id)).toBe('retrying');
-  },
-);
+  expect(await stage.commit((tx) => cancel(tx, orders, { id }))).toBe('too-late');
+  expect(await stage.journal()).toMatchObject([{ id }]);
+  expect(await stage.stateOf(id)).toBe('retrying');
+});

@@ -15,8 +15,8 @@ const takeoverWithinMs = 12_000;
 
 /** The relay that published last. */
 async function publisherOf(stage: Stage, relays: readonly RelayProcess[]): Promise<RelayProcess> {
-  const last = (await stage.journal()).at(-1);
-  const relay = relays.find(({ publisher }) => publisher === last?.publisher);
+  const last = await stage.lastPublisher();
+  const relay = relays.find(({ publisher }) => publisher === last);
   if (relay === undefined) throw new Error('None of these relays has published last.');
   return relay;
 }
@@ -28,7 +28,7 @@ async function killOwner(stage: Stage, relays: RelayProcess[]): Promise<string> 
   await victim.exited;
   const [replacement] = await Promise.all([
     stage.relayProcess(),
-    until(async () => (await stage.journal()).at(-1)?.publisher !== victim.publisher),
+    until(async () => (await stage.lastPublisher()) !== victim.publisher),
   ]);
   relays.splice(relays.indexOf(victim), 1, replacement);
   return victim.publisher;
@@ -45,14 +45,14 @@ async function killedAtRandom(context: TestContext, seed: number, kills: number)
   const random = seeded(seed);
   const relays = await Promise.all([stage.relayProcess(), stage.relayProcess()]);
   const load = startLoad(stage, orders, { perSecond: 200 });
-  await until(async () => (await stage.journal()).length > 50);
+  await stage.untilArrived(50);
   const killed: string[] = [];
   for (let kill = 0; kill < kills; kill += 1) {
     await delay(200 + random() * 800);
     killed.push(await killOwner(stage, relays));
   }
   const committed = await load.stop();
-  await until(async () => judgeJournal(await stage.journal(), committed).lost.length === 0);
+  await stage.untilDelivered(committed, 'orders');
 
   const journal = await stage.journal();
   expect(judgeJournal(journal, committed)).toMatchObject({ lost: [], ghosts: [], disordered: [] });

@@ -9,18 +9,22 @@ import { until } from '../support/until.ts';
 const orders = numbered('orders');
 const reminders = numbered('reminders');
 
-test('after Temporal was killed and restarted, messages go on and waiting ones are delivered on time', { timeout: 90_000 }, async (context) => {
+test('after Temporal was killed and restarted, messages go on and waiting ones are delivered on time', {
+  timeout: 90_000,
+}, async (context) => {
   const server = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   context.onTestFinished(() => server.stop());
   const { node } = server;
   if (node === undefined) throw new Error('This test kills the server, so it has to be one of its own.');
   const stage = await openStage(context, { topics: [orders, reminders], temporalAddress: server.address });
   const relay = await stage.relay();
-  const waiting = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '15 seconds', ref: 'r' }));
+  const waiting = await stage.commit((tx) =>
+    send(tx, reminders, { n: 1 }, { after: '15 seconds', ref: 'r' }),
+  );
   const due = await stage.commit((tx) => send(tx, reminders, { n: 2 }, { after: '3 seconds' }));
   await until(() => relay.events.some(({ type }) => type === 'messages-started'));
   const load = startLoad(stage, orders, { perSecond: 100 });
-  await until(async () => (await stage.journal()).length > 20);
+  await stage.untilArrived(20);
 
   await node.stop('SIGKILL');
   await until(async () => (await stage.stateOf(due.id)) !== 'waiting');
@@ -30,7 +34,7 @@ test('after Temporal was killed and restarted, messages go on and waiting ones a
   await until(async () => (await stage.stateOf(waiting.id)) === 'published');
   const committed = await load.stop();
   const arrivals = async () => (await stage.journal()).filter(({ address }) => address === 'orders');
-  await until(async () => judgeJournal(await arrivals(), committed).lost.length === 0);
+  await stage.untilDelivered(committed, 'orders');
 
   expect(judgeJournal(await arrivals(), committed)).toEqual(flawless);
   const reminded = (await stage.journal()).filter(({ address }) => address === 'reminders');

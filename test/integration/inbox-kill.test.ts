@@ -1,4 +1,4 @@
-import { afterEach, expect, inject, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { runConsumerProcess } from '../support/consumer-process.ts';
 import { InboxStage, range } from '../support/inbox-stage.ts';
 import { until } from '../support/until.ts';
@@ -14,7 +14,7 @@ async function killedAt(point: 'inbox:handled' | 'inbox:committed'): Promise<voi
   await stage.publish(range(1, 10).map((n) => ({ n })));
   const signal = await runConsumerProcess({
     url: stage.url,
-    brokers: inject('kafkaBrokers'),
+    brokers: stage.brokers,
     address: stage.topic.rules.address,
     group: stage.group,
     crash: { point, pass: 4 },

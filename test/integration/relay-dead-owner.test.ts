@@ -172,7 +172,9 @@ test('a process that dies in the middle of a settle has written all of it or not
       () => true,
     );
     const { cursor } = await bench.laneRow();
-    const [row] = await bench.database.query<{ attempts: number }>(`select count(*)::integer as attempts from outbox.attempt`);
+    const [row] = await bench.database.query<{ attempts: number }>(
+      `select count(*)::integer as attempts from outbox.attempt`,
+    );
     expect(row?.attempts === 0, `after ${statements} statements`).toBe(cursor === '0');
     if (!died) break;
     await bench.lapse();

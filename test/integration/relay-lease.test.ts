@@ -55,7 +55,11 @@ test('every return frees the lane: quiet, out of time, stopped', async () => {
   expect(await bench.drain()).toBe('quiet');
   expect(await bench.laneRow()).toMatchObject({ owner: null, live: false });
 
-  expect(await bench.drain({ timings: { runMs: 0, lingerMs: 50, hotLookMs: 1, idleLookMs: 1, checkMs: 1, probeMs: 1 } })).toBe('more');
+  expect(
+    await bench.drain({
+      timings: { runMs: 0, lingerMs: 50, hotLookMs: 1, idleLookMs: 1, checkMs: 1, probeMs: 1 },
+    }),
+  ).toBe('more');
   expect(await bench.laneRow()).toMatchObject({ owner: null, live: false });
 
   const stop = new AbortController();
@@ -111,7 +115,10 @@ test('a new owner waits for a settle that is under way, and claims only what it 
   const stranger = await bench.begin();
   await stranger.query(`select from outbox.message where id = $1 for update`, [bench.idOf('A')]);
   await bench.lapse();
-  const settling = settle(bench.database, bench.lane, { ...retrying(old, 'A', claimed.snapshot), cursor: last });
+  const settling = settle(bench.database, bench.lane, {
+    ...retrying(old, 'A', claimed.snapshot),
+    cursor: last,
+  });
   await until(() => waiting(1));
   const next = randomUUID();
   const acquiring = acquireLane(bench.database, bench.lane, next);
@@ -168,7 +175,8 @@ test('a settle whose answer was lost is said again and writes its batch once', a
   const flaky: typeof bench.database = {
     query: async (text, values) => {
       const rows = await database.query(text, values);
-      if (text.includes('outbox.batch') && lost++ === 0) throw Object.assign(new Error('reset'), { code: 'ECONNRESET' });
+      if (text.includes('outbox.batch') && lost++ === 0)
+        throw Object.assign(new Error('reset'), { code: 'ECONNRESET' });
       return rows as never;
     },
     transaction: (work) => database.transaction(work),

@@ -93,7 +93,9 @@ test('a lane with a live owner is not started, one whose owner died is', async (
 
 test('a lane is started at most once a second, and replaced when starts have not helped for a minute', async () => {
   await bench.send('A');
-  expect(await wantedLanes(bench.database, ['orders'])).toMatchObject([{ topic: 'orders', lane: 0, replace: false }]);
+  expect(await wantedLanes(bench.database, ['orders'])).toMatchObject([
+    { topic: 'orders', lane: 0, replace: false },
+  ]);
   expect(await wantedLanes(bench.database, ['orders'])).toEqual([]);
   await bench.database.query(`update outbox.lane set started_at = started_at - interval '1 s'`);
   expect(await wantedLanes(bench.database, ['orders'])).toMatchObject([{ replace: false }]);
@@ -139,7 +141,9 @@ test('waiting messages are told to a workflow once, again when they move, and ne
   await until(() => starts().length === 1);
   expect(starts()[0]).toMatchObject({ id: bench.idOf('soon'), replace: false });
 
-  await bench.database.query(`select outbox.reschedule('orders', id => $1, after => interval '10 s')`, [bench.idOf('soon')]);
+  await bench.database.query(`select outbox.reschedule('orders', id => $1, after => interval '10 s')`, [
+    bench.idOf('soon'),
+  ]);
   await until(() => starts().length === 2);
   expect(starts()[1]).toMatchObject({ id: bench.idOf('soon'), replace: true });
   expect(starts()[1]?.dueInMs).toBeLessThanOrEqual(10_000);

@@ -56,7 +56,9 @@ async function skippingStage(context: TestContext): Promise<SkippingStage> {
 }
 
 async function untilSleeping(stage: Stage, workflowId: string): Promise<void> {
-  await until(async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5);
+  await until(
+    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
+  );
 }
 
 /** Awaits the workflow of a message; time is skipped meanwhile. */
@@ -70,31 +72,38 @@ const day = 24 * 60 * minute;
 test.for([
   ['15 minutes', 15 * minute],
   ['30 days', 30 * day],
-] as const)('a message sent with after: %s is published once, when it is due', async ([after, afterMs], context) => {
-  const stage = await skippingStage(context);
-  const { id, workflowId } = await stage.commit((tx) => send(tx, orderTimeout, { n: 1 }, { after, ref: 'order' }));
-  await untilSleeping(stage, workflowId);
+] as const)(
+  'a message sent with after: %s is published once, when it is due',
+  async ([after, afterMs], context) => {
+    const stage = await skippingStage(context);
+    const { id, workflowId } = await stage.commit((tx) =>
+      send(tx, orderTimeout, { n: 1 }, { after, ref: 'order' }),
+    );
+    await untilSleeping(stage, workflowId);
 
-  await stage.server.sleep(afterMs - minute);
-  expect(await stage.journal()).toEqual([]);
-  expect(await stage.stateOf(id)).toBe('waiting');
+    await stage.server.sleep(afterMs - minute);
+    expect(await stage.journal()).toEqual([]);
+    expect(await stage.stateOf(id)).toBe('waiting');
 
-  expect(await outcome(stage, workflowId)).toMatchObject({ state: 'published', partition: 0 });
-  expect(await stage.journal()).toMatchObject([{ id }]);
-  const [row] = await stage.database.query<{ lateMs: number }>(
-    `select extract(epoch from published_at - due_at)::float8 * 1000 as "lateMs" from outbox.message where id = $1`,
-    [id],
-  );
-  expect(row?.lateMs).toBeGreaterThanOrEqual(0);
-  expect(row?.lateMs).toBeLessThan(10_000);
-});
+    expect(await outcome(stage, workflowId)).toMatchObject({ state: 'published', partition: 0 });
+    expect(await stage.journal()).toMatchObject([{ id }]);
+    const [row] = await stage.database.query<{ lateMs: number }>(
+      `select extract(epoch from published_at - due_at)::float8 * 1000 as "lateMs" from outbox.message where id = $1`,
+      [id],
+    );
+    expect(row?.lateMs).toBeGreaterThanOrEqual(0);
+    expect(row?.lateMs).toBeLessThan(10_000);
+  },
+);
 
 test('a message that is canceled while it waits is never published, and its workflow ends', async (context) => {
   const stage = await skippingStage(context);
   const { id, workflowId } = await stage.commit((tx) =>
     send(tx, orderTimeout, { n: 1 }, { after: '15 minutes', ref: 'order-42' }),
   );
-  const other = await stage.commit((tx) => send(tx, orderTimeout, { n: 2 }, { after: '16 minutes', ref: 'order-43' }));
+  const other = await stage.commit((tx) =>
+    send(tx, orderTimeout, { n: 2 }, { after: '16 minutes', ref: 'order-43' }),
+  );
   await untilSleeping(stage, workflowId);
   await stage.server.sleep(10 * minute);
 

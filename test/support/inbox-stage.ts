@@ -50,21 +50,24 @@ export class InboxStage {
   readonly prisma: PrismaClient;
   readonly topic: Topic<Numbered>;
   readonly kafka: Kafka;
+  readonly brokers: string;
   readonly #made: TestDatabase;
   readonly #running: StagedConsumer[] = [];
 
-  constructor(made: TestDatabase, broker: Kafka, address: string) {
+  constructor(made: TestDatabase, brokers: string, address: string) {
+    this.brokers = brokers;
     this.#made = made;
-    this.kafka = broker;
+    this.kafka = observer(brokers);
     this.prisma = openPrisma(made.url);
     this.topic = numbered(address);
   }
 
-  static async create(partitions: number): Promise<InboxStage> {
-    const broker = observer(inject('kafkaBrokers'));
+  /** @param brokers of another Kafka than that of the test run */
+  static async create(partitions: number, brokers = inject('kafkaBrokers')): Promise<InboxStage> {
+    const broker = observer(brokers);
     const made = await createTestDatabase();
     await made.database.query('create table effect (seq bigserial, n int, part int, consumer text)');
-    return new InboxStage(made, broker, await createTopic(broker, { numPartitions: partitions }));
+    return new InboxStage(made, brokers, await createTopic(broker, { numPartitions: partitions }));
   }
 
   get url(): string {
@@ -72,7 +75,7 @@ export class InboxStage {
   }
 
   get config(): Config {
-    return configOf(this.url, inject('kafkaBrokers'), this.topic);
+    return configOf(this.url, this.brokers, this.topic);
   }
 
   async publish(records: readonly NumberedRecord[]): Promise<void> {

@@ -55,6 +55,10 @@ export class LaneBench {
     return this.#testDatabase.database;
   }
 
+  get url(): string {
+    return this.#testDatabase.url;
+  }
+
   begin(): Promise<OpenTransaction> {
     return openTransaction(this.#testDatabase.url);
   }

@@ -15,6 +15,9 @@ export class MortalDatabase implements Database {
   #frozen: Promise<void> | undefined;
   #thaw: (() => void) | undefined;
 
+  /** Told of every statement before it runs. */
+  onStatement: (text: string, values: readonly unknown[]) => void = () => undefined;
+
   constructor(inner: Database) {
     this.#inner = inner;
   }
@@ -46,6 +49,7 @@ export class MortalDatabase implements Database {
   }
 
   query<Row>(text: string, values?: readonly unknown[]): Promise<readonly Row[]> {
+    this.onStatement(text, values ?? []);
     return this.#mortally(() => this.#inner.query<Row>(text, values));
   }
 

@@ -56,5 +56,9 @@ async function loadEngine(): Promise<void> {
   const { instance } = await WebAssembly.instantiate(bytes, imports);
   const { __wbindgen_start: start } = instance.exports;
   __wbg_set_wasm(instance.exports);
-  if (typeof start === 'function') start();
+  if (isStart(start)) start();
+}
+
+function isStart(value: unknown): value is () => void {
+  return typeof value === 'function';
 }

@@ -27,7 +27,7 @@ export interface Delivery extends OutgoingMessage {
 export class ScriptedBroker implements Transport {
   readonly name = 'scripted';
   /** Everything stored, in order, repeats included. */
-  readonly log: Delivery[] = [];
+  readonly log: Delivery[];
   /** Ids of every batch as it was handed over. */
   readonly batches: (readonly string[])[] = [];
   judge: (message: OutgoingMessage) => Verdict = () => 'store';
@@ -36,6 +36,11 @@ export class ScriptedBroker implements Transport {
   after: (batch: OutgoingBatch) => Promise<void> | void = () => undefined;
   /** False: probes fail, and a hold goes on. */
   reachable = true;
+
+  /** @param log of several brokers that are one to the world, each with the faults of its own client */
+  constructor(log: Delivery[] = []) {
+    this.log = log;
+  }
 
   /** The payloads in the log, without their JSON quotes. */
   get labels(): readonly string[] {

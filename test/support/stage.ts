@@ -16,7 +16,9 @@ import {
   journalTransport,
   readJournal,
 } from './journal.ts';
+import type { Committed } from './journal-check.ts';
 import { type RelayProcess, type RelaySettings, startRelayProcess } from './relay-process.ts';
+import { until } from './until.ts';
 
 /** The payload of every message of a stage. */
 export interface Numbered {
@@ -32,8 +34,8 @@ export interface StageOptions {
   readonly topics: readonly Topic<Numbered>[];
   /** @defaultValue the server of the test run */
   readonly temporalAddress?: string;
-  /** @defaultValue a new database */
-  readonly url?: string;
+  /** @defaultValue `default` */
+  readonly namespace?: string;
 }
 
 /** A relay inside the process of the test. */
@@ -54,13 +56,21 @@ export interface Stage {
   /** Starts a relay as a process of its own and waits until it delivers. */
   relayProcess(options?: Omit<RelaySettings, 'url' | 'temporalAddress' | 'topics'>): Promise<RelayProcess>;
   journal(): Promise<readonly JournalEntry[]>;
+  /** How many messages the journal has, repeats included. */
+  arrived(): Promise<number>;
+  /** Who published last. */
+  lastPublisher(): Promise<string | undefined>;
+  /** Waits until so many more messages have arrived. */
+  untilArrived(more: number): Promise<void>;
+  /** Waits until as many different messages have arrived at the address as were committed. */
+  untilDelivered(committed: Committed, address: string): Promise<void>;
   /** The state of a message, as people see it. */
   stateOf(id: string): Promise<string | undefined>;
 }
 
 /** What a stage needs of the context of its test. */
 interface TestEnd {
-  onTestFinished(work: () => Promise<void>): void;
+  readonly onTestFinished: (work: () => Promise<void>) => void;
 }
 
 let quiet = false;
@@ -68,17 +78,22 @@ let quiet = false;
 /** Sets a stage; everything on it ends with the test. */
 export async function openStage({ onTestFinished }: TestEnd, options: StageOptions): Promise<Stage> {
   quietTemporal();
-  const temporalAddress = options.temporalAddress ?? inject('temporalAddress');
-  const { url, database, drop } = await createTestDatabase();
-  onTestFinished(drop);
+  const { temporalAddress = inject('temporalAddress'), namespace = 'default' } = options;
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  const { url, database } = made;
   await createJournal(database);
   const connection = await Connection.connect({ address: temporalAddress });
   onTestFinished(() => connection.close());
+  const arrived = async (): Promise<number> => {
+    const [row] = await database.query<{ count: number }>('select count(*)::integer as count from published');
+    return row?.count ?? 0;
+  };
   return {
     url,
     database,
     installation: await readInstallation(database),
-    temporal: new Client({ connection }),
+    temporal: new Client({ connection, namespace }),
     commit: (work) =>
       database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values)))),
     async relay(relayOptions = {}, journal = {}) {
@@ -86,7 +101,7 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
       const running = startRelay(
         {
           database: { url },
-          temporal: { address: temporalAddress },
+          temporal: { address: temporalAddress, namespace },
           topics: options.topics,
           transports: { journal: journalTransport(url, journal) },
         },
@@ -102,6 +117,27 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
       return child;
     },
     journal: () => readJournal(database),
+    arrived,
+    async lastPublisher() {
+      const [row] = await database.query<{ publisher: string }>(
+        'select publisher from published order by arrival desc limit 1',
+      );
+      return row?.publisher;
+    },
+    async untilArrived(more) {
+      const before = await arrived();
+      await until(async () => (await arrived()) >= before + more);
+    },
+    async untilDelivered(committed, address) {
+      const total = [...committed.values()].reduce((sum, numbers) => sum + numbers.length, 0);
+      await until(async () => {
+        const [row] = await database.query<{ count: number }>(
+          'select count(distinct id)::integer as count from published where address = $1',
+          [address],
+        );
+        return (row?.count ?? 0) >= total;
+      });
+    },
     async stateOf(id) {
       const [row] = await database.query<{ state: string }>(
         'select state::text as state from outbox.message_view where id = $1',

@@ -69,7 +69,11 @@ export interface TestRelay {
 /** Starts a relay. Its lanes linger for 200 ms, everything else has the times of production. */
 export async function startTestRelay(
   bench: LaneBench,
-  options: { readonly timings?: Partial<RelayTimings>; readonly database?: Database; readonly running?: boolean } = {},
+  options: {
+    readonly timings?: Partial<RelayTimings>;
+    readonly database?: Database;
+    readonly running?: boolean;
+  } = {},
 ): Promise<TestRelay> {
   const events: RelayEvent[] = [];
   const workflows = new InProcessWorkflows();

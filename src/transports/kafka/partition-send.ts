@@ -28,7 +28,7 @@ export async function sendPartition(
   places: readonly number[],
 ): Promise<Hold | undefined> {
   const blockedKeys = new Set<string>();
-  const waiting = chunksOf(batch.messages, places, batch.maxBytes).reverse();
+  const waiting = chunksOf(batch.messages, places, batch.maxBytes).toReversed();
   let hold: Hold | undefined;
   for (let chunk = waiting.pop(); chunk !== undefined; chunk = waiting.pop()) {
     const open = withoutBlocked(batch, chunk, blockedKeys);

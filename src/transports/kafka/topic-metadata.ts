@@ -16,7 +16,7 @@ export async function probeTopic(client: KafkaClient, address: string): Promise<
   const partitions = await partitionsOf(client, address);
   const leaderless = partitions.filter(({ leader }) => leader < 0).map(({ partitionId }) => partitionId);
   if (leaderless.length > 0) {
-    throw unavailable(address, `partition ${leaderless.sort((a, b) => a - b).join(', ')} has no leader.`);
+    throw unavailable(address, `partition ${leaderless.toSorted((a, b) => a - b).join(', ')} has no leader.`);
   }
 }
 

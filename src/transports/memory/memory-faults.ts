@@ -10,7 +10,7 @@ export type RefusalRule = (message: OutgoingMessage) => Refusal | undefined;
 export class MemoryFaults {
   #refusal: RefusalRule = () => undefined;
   #hold: Hold | undefined;
-  #failedPartitions = new Set<number>();
+  readonly #failedPartitions = new Set<number>();
   #lostAnswers = 0;
   #reversed = false;
 

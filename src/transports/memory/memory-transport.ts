@@ -103,7 +103,7 @@ async function publish(log: MemoryLog, faults: MemoryFaults, batch: OutgoingBatc
   const lost = batch.messages.length > 0 && faults.takeLostAnswer();
   let hold: Hold | undefined;
   const groups = [...byPartition(batch)];
-  for (const [partition, placed] of faults.reordered ? groups.reverse() : groups) {
+  for (const [partition, placed] of faults.reordered ? groups.toReversed() : groups) {
     // Another batch may go first here, as on a network.
     if (faults.reordered) await Promise.resolve();
     hold = storePartition({ log, faults, batch, outcomes, lost }, partition, placed) ?? hold;

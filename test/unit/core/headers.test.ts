@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { OutboxError } from '../../../src/core/errors.ts';
 import { assertHeaders, headerLimitBytes } from '../../../src/core/headers.ts';
-
-const refused = (details: object) => expect.objectContaining({ code: 'OUTBOX_HEADER_INVALID', details });
 
 function refusalOf(headers: Record<string, unknown>): unknown {
   try {
@@ -40,7 +39,10 @@ test.each([
   ['a', 'x\0'],
   ['a', '\udc00'],
 ])('the header %j of %j is refused by its name', (name, value) => {
-  expect(refusalOf({ fine: 'a', [name]: value })).toEqual(refused({ header: name }));
+  expect(refusalOf({ fine: 'a', [name]: value })).toMatchObject({
+    code: 'OUTBOX_HEADER_INVALID',
+    details: { header: name },
+  });
 });
 
 test('a name that only begins like a reserved one is allowed', () => {
@@ -53,16 +55,18 @@ test('headers may have 32 KiB together, as jsonb writes them, and not a byte mor
   const b = 'x'.repeat(headerLimitBytes - written({ a, b: '' }));
 
   expect(refusalOf({ a, b })).toBeUndefined();
-  expect(refusalOf({ a, b: `${b}x` })).toEqual(refused({ bytes: headerLimitBytes + 1 }));
+  expect(refusalOf({ a, b: `${b}x` })).toMatchObject({
+    code: 'OUTBOX_HEADER_INVALID',
+    details: { bytes: headerLimitBytes + 1 },
+  });
 });
 
 test('whatever is passed is allowed or refused with the one code', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.anything()), (headers) => {
       const refusal = refusalOf(headers);
-      expect(refusal === undefined || refusal).toEqual(
-        refusal === undefined ? true : expect.objectContaining({ code: 'OUTBOX_HEADER_INVALID' }),
-      );
+      const code = refusal instanceof OutboxError ? refusal.code : refusal;
+      expect([undefined, 'OUTBOX_HEADER_INVALID']).toContain(code);
     }),
   );
 });

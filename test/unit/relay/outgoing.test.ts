@@ -3,7 +3,12 @@ import { outgoing } from '../../../src/relay/outgoing.ts';
 import { claimedMessage } from '../../support/claimed-messages.ts';
 
 test('a message leaves with its body as stored, CloudEvents attributes, and the way back to its workflow', () => {
-  const message = claimedMessage(1, { key: 'k', payload: '{"a" : 1}', attempts: 2, headers: { traceparent: '00-ab' } });
+  const message = claimedMessage(1, {
+    key: 'k',
+    payload: '{"a" : 1}',
+    attempts: 2,
+    headers: { traceparent: '00-ab' },
+  });
 
   expect(outgoing('order-placed', '/outbox/1', message)).toEqual({
     id: 'id-1',
@@ -29,7 +34,9 @@ test('a message without a key has no subject', () => {
 });
 
 test('a header that was stored by other means cannot replace what the outbox says', () => {
-  const forged = claimedMessage(1, { headers: { ce_id: 'forged', 'outbox-attempt': '9', 'content-type': 'x' } });
+  const forged = claimedMessage(1, {
+    headers: { ce_id: 'forged', 'outbox-attempt': '9', 'content-type': 'x' },
+  });
 
   expect(outgoing('t', '/s', forged).headers).toMatchObject({
     ce_id: 'id-1',

@@ -5,7 +5,11 @@ import type { Outcome } from '../../../src/transports/transport.ts';
 import { claimedMessage, claimOf } from '../../support/claimed-messages.ts';
 
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
-  fc.record({ kind: fc.constant('acknowledged'), partition: fc.nat(3), offset: fc.nat().map(String) } as const),
+  fc.record({
+    kind: fc.constant('acknowledged'),
+    partition: fc.nat(3),
+    offset: fc.nat().map(String),
+  } as const),
   fc.record({ kind: fc.constantFrom('rejected', 'ambiguous', 'permanent'), error: fc.string() } as const),
   fc.constant({ kind: 'skipped' } as const),
   fc.record({ kind: fc.constant('held'), onWire: fc.boolean() } as const),
@@ -115,7 +119,8 @@ test('what may be at the broker is marked, unless its row stays as suspect as it
         const onWire = outcome?.kind === 'ambiguous' || (outcome?.kind === 'held' && outcome.onWire);
         const change = changes.get(id);
         if (onWire) expect(change?.maybePublished).toBe(true);
-        if (suspect && change !== undefined && change.to !== 'published') expect(change.maybePublished).toBe(true);
+        if (suspect && change !== undefined && change.to !== 'published')
+          expect(change.maybePublished).toBe(true);
         if (!suspect && !onWire) expect(change?.maybePublished ?? false).toBe(false);
       }
     }),

@@ -62,23 +62,37 @@ test('a transport without offsets leaves the partitions of the batch empty', () 
 });
 
 test('a rejected message retries after the delay of its attempt, and can still be canceled', () => {
-  expect(
-    plan([claimedMessage(11, { attempts: 1 })], [{ kind: 'rejected', error: 'no' }])?.changes,
-  ).toEqual([
-    { id: 'id-11', to: 'retrying', attempt: 'rejected', error: 'no', retryInMs: 2_000, maybePublished: false },
+  expect(plan([claimedMessage(11, { attempts: 1 })], [{ kind: 'rejected', error: 'no' }])?.changes).toEqual([
+    {
+      id: 'id-11',
+      to: 'retrying',
+      attempt: 'rejected',
+      error: 'no',
+      retryInMs: 2_000,
+      maybePublished: false,
+    },
   ]);
 });
 
 test('an ambiguous message retries, and can no longer be canceled', () => {
   expect(plan([claimedMessage(11)], [{ kind: 'ambiguous', error: 'lost' }])?.changes).toEqual([
-    { id: 'id-11', to: 'retrying', attempt: 'ambiguous', error: 'lost', retryInMs: 1_000, maybePublished: true },
+    {
+      id: 'id-11',
+      to: 'retrying',
+      attempt: 'ambiguous',
+      error: 'lost',
+      retryInMs: 1_000,
+      maybePublished: true,
+    },
   ]);
 });
 
 test.each(['rejected', 'ambiguous'] as const)('a %s message without tries left is failed', (kind) => {
   const settlement = plan([claimedMessage(11, { attempts: 2 })], [{ kind, error: 'no' }]);
 
-  expect(settlement?.changes).toMatchObject([{ to: 'failed', attempt: kind, maybePublished: kind === 'ambiguous' }]);
+  expect(settlement?.changes).toMatchObject([
+    { to: 'failed', attempt: kind, maybePublished: kind === 'ambiguous' },
+  ]);
 });
 
 test('a permanent error fails the message at its first try', () => {
@@ -88,7 +102,10 @@ test('a permanent error fails the message at its first try', () => {
 });
 
 test('what was skipped behind an earlier message of its key becomes held', () => {
-  const settlement = plan([claimedMessage(11), claimedMessage(12)], [{ kind: 'rejected', error: 'no' }, { kind: 'skipped' }]);
+  const settlement = plan(
+    [claimedMessage(11), claimedMessage(12)],
+    [{ kind: 'rejected', error: 'no' }, { kind: 'skipped' }],
+  );
 
   expect(settlement?.changes[1]).toEqual({ id: 'id-12', to: 'held', maybePublished: false });
 });
@@ -107,7 +124,9 @@ test('a message whose workflow waits for the outcome says on its row where it we
 });
 
 test('a truncated batch that ends at or below the cursor keeps cursor and snapshot and stores what was published', () => {
-  const settlement = plan([claimedMessage(4), claimedMessage(10)], [acknowledged(5), acknowledged(6)], { truncated: true });
+  const settlement = plan([claimedMessage(4), claimedMessage(10)], [acknowledged(5), acknowledged(6)], {
+    truncated: true,
+  });
 
   expect(settlement).toMatchObject({ cursor: '10', snapshot: '800:800:' });
   expect(settlement?.changes).toEqual([
@@ -123,7 +142,9 @@ test('a late batch that is complete moves the snapshot and leaves the cursor', (
 });
 
 test('a truncated batch that goes beyond the cursor has read all late rows, and moves both', () => {
-  const settlement = plan([claimedMessage(4), claimedMessage(11)], [acknowledged(5), acknowledged(6)], { truncated: true });
+  const settlement = plan([claimedMessage(4), claimedMessage(11)], [acknowledged(5), acknowledged(6)], {
+    truncated: true,
+  });
 
   expect(settlement).toMatchObject({ cursor: '11', snapshot: '900:900:', changes: [] });
 });
@@ -149,9 +170,16 @@ test('a hold of the whole batch leaves the cursor and marks only what was on the
 });
 
 test('when one partition is on hold, the others are passed and its messages are put back', () => {
-  const settlement = plan([claimedMessage(11), claimedMessage(12)], [{ kind: 'held', onWire: false }, acknowledged(5)]);
+  const settlement = plan(
+    [claimedMessage(11), claimedMessage(12)],
+    [{ kind: 'held', onWire: false }, acknowledged(5)],
+  );
 
-  expect(settlement).toMatchObject({ cursor: '12', snapshot: '900:900:', batch: { count: 1, firstPosition: '12' } });
+  expect(settlement).toMatchObject({
+    cursor: '12',
+    snapshot: '900:900:',
+    batch: { count: 1, firstPosition: '12' },
+  });
   expect(settlement?.changes).toEqual([{ id: 'id-11', to: 'ready', maybePublished: false }]);
 });
 

@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isConnectionFailure } from '../store/database.ts';
+import { writeHold } from '../store/lease.ts';
+import { settle, type Settlement } from '../store/settle.ts';
+import type { DrainInput } from './drain.ts';
+import type { LaneLease } from './lane-lease.ts';
+
+/** Between tries while the database cannot be reached. */
+const reconnectEveryMs = 100;
+
+/**
+ * Settles a batch that the broker has. A settle that is given up costs the batch once more on the wire, so a short
+ * interruption of the database is sat out for half a lease, and a settle that the database refuses is said again,
+ * and shown as the lane's hold, until the run is over.
+ *
+ * @returns `false` when the lane belongs to somebody else
+ * @throws what the database said last
+ */
+export async function settlePatiently(
+  { database, lane, report, timings, progress }: DrainInput,
+  lease: LaneLease,
+  settlement: Settlement,
+  { deadline, stop }: { readonly deadline: number; readonly stop: AbortSignal },
+): Promise<boolean> {
+  const startedAt = performance.now();
+  let since: string | undefined;
+  for (;;) {
+    try {
+      const settled = await settle(database, lane, settlement);
+      if (since !== undefined) await writeHold(database, lane, lease.owner, undefined);
+      return settled;
+    } catch (error) {
+      report({ type: 'failed', what: 'settle', error });
+      if (isConnectionFailure(error)) {
+        if (lease.staleSince(startedAt)) throw error;
+        await delay(reconnectEveryMs);
+        continue;
+      }
+      if (stop.aborted || performance.now() > deadline) throw error;
+      since ??= new Date().toISOString();
+      const reason = error instanceof Error ? error.message : String(error);
+      await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since });
+      await delay(timings.probeMs, undefined, { signal: stop }).catch(() => undefined);
+      progress();
+      await lease.renewIfOld();
+    }
+  }
+}

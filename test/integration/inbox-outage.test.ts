@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { consumer } from '../../src/config/consumer.ts';
+import { type LocalKafka, startKafka } from '../../src/local/index.ts';
+import { configOf, InboxStage, numbered, range } from '../support/inbox-stage.ts';
+import { until } from '../support/until.ts';
+
+let servers: LocalKafka;
+let stage: InboxStage;
+
+beforeAll(async () => {
+  const { KAFKA_BROKERS: _shared, ...env } = process.env;
+  servers = await startKafka({ env });
+  stage = await InboxStage.create(2, servers.brokers.join(','));
+});
+afterAll(async () => {
+  await stage.end();
+  await servers.stop();
+});
+
+test('a consumer waits out the loss of its broker and goes on by itself', { timeout: 120_000 }, async () => {
+  const running = await stage.consume('one');
+  await stage.publish(range(1, 10).map((n) => ({ n, partition: n % 2 })));
+  await until(() => running.counts().handled === 10);
+  const [node] = servers.nodes;
+
+  await node?.stop();
+  await until(() => running.events.filter(({ type }) => type === 'disconnected').length >= 2, 60_000);
+  await node?.start();
+  await stage.publish(range(11, 20).map((n) => ({ n, partition: n % 2 })));
+  await until(() => running.counts().handled === 20, 60_000);
+
+  expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 20));
+  expect(running.counts().failures).toBe(0);
+});
+
+test('a start that reaches no broker is refused after the given time', async () => {
+  const nobody = configOf(stage.url, '127.0.0.1:1', stage.topic);
+  const starting = consumer(stage.prisma, { config: nobody, group: stage.group, startWithin: 500 })
+    .on(stage.topic, () => undefined)
+    .start();
+
+  await expect(starting).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    details: { group: stage.group },
+  });
+});
+
+test('a start on a topic that does not exist is refused, and does not create it', async () => {
+  const missing = numbered('nobody-made-this');
+  const starting = consumer(stage.prisma, {
+    config: configOf(stage.url, stage.brokers, missing),
+    group: `${stage.group}-missing`,
+    startWithin: '3s',
+  })
+    .on(missing, () => undefined)
+    .start();
+
+  await expect(starting).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+  const admin = stage.kafka.admin();
+  await admin.connect();
+  expect(await admin.listTopics()).not.toContain('nobody-made-this');
+  await admin.disconnect();
+});

@@ -1,0 +1,129 @@
+import { WorkflowFailedError } from '@temporalio/client';
+import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import { expect, test } from 'vitest';
+import { reschedule } from '../../src/outbox/change.ts';
+import { send } from '../../src/outbox/send.ts';
+import { flawless, judgeJournal } from '../support/journal-check.ts';
+import { startLoad } from '../support/load.ts';
+import { numbered, openStage, type Stage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders');
+const reminders = numbered('reminders');
+
+/** Waits until the workflow sleeps: its first task is done and its timer is set. */
+async function untilSleeping(stage: Stage, workflowId: string): Promise<void> {
+  await until(
+    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
+  );
+}
+
+/** Why the workflow ended without a result. */
+async function failureOf(stage: Stage, workflowId: string): Promise<unknown> {
+  const error: unknown = await stage.temporal.workflow
+    .getHandle(workflowId)
+    .result()
+    .catch((failure: unknown) => failure);
+  return error instanceof WorkflowFailedError ? error.cause : error;
+}
+
+const audited = (stage: Stage): Promise<readonly unknown[]> =>
+  stage.database.query('select actor, action, message_id as id, result from outbox.audit order by id');
+
+test('Cancel in the Temporal UI cancels the message, and the audit says so', async (context) => {
+  const stage = await openStage(context, { topics: [reminders] });
+  await stage.relay();
+  const { id, workflowId } = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '1 hour' }));
+  await untilSleeping(stage, workflowId);
+
+  await stage.temporal.workflow.getHandle(workflowId).cancel();
+
+  expect(await failureOf(stage, workflowId)).toBeInstanceOf(CancelledFailure);
+  expect((await stage.temporal.workflow.getHandle(workflowId).describe()).status.name).toBe('CANCELLED');
+  expect(await stage.stateOf(id)).toBe('canceled');
+  expect(await audited(stage)).toEqual([{ actor: 'temporal-ui', action: 'cancel', id, result: 'canceled' }]);
+  expect(await stage.journal()).toEqual([]);
+});
+
+test('Cancel in the Temporal UI that comes too late goes on as a new run, which ends with the outcome', async (context) => {
+  const stage = await openStage(context, { topics: [reminders] });
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  context.onTestFinished(() => open());
+  await stage.relay({}, { before: () => opened });
+  const { id, workflowId } = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '500ms' }));
+  await until(async () => (await stage.stateOf(id)) === 'ready');
+  const first = await stage.temporal.workflow.getHandle(workflowId).describe();
+
+  await stage.temporal.workflow.getHandle(workflowId, first.runId).cancel();
+  await until(
+    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).runId !== first.runId,
+  );
+  open();
+
+  expect(await stage.temporal.workflow.getHandle(workflowId).result()).toMatchObject({
+    state: 'published',
+    partition: 0,
+  });
+  expect(await audited(stage)).toEqual([{ actor: 'temporal-ui', action: 'cancel', id, result: 'too-late' }]);
+  expect(await stage.journal()).toMatchObject([{ id }]);
+});
+
+test('a message whose workflow was terminated is delivered at its time all the same', async (context) => {
+  const stage = await openStage(context, { topics: [reminders] });
+  await stage.relay();
+  const { id, workflowId } = await stage.commit((tx) =>
+    send(tx, reminders, { n: 1 }, { after: '3 seconds' }),
+  );
+  await untilSleeping(stage, workflowId);
+
+  await stage.temporal.workflow.getHandle(workflowId).terminate('a test');
+
+  expect(await failureOf(stage, workflowId)).toBeInstanceOf(TerminatedFailure);
+  await until(async () => (await stage.stateOf(id)) === 'published');
+  const [row] = await stage.database.query<{ lateMs: number }>(
+    'select extract(epoch from p.at - m.due_at)::float8 * 1000 as "lateMs" from outbox.message m join published p using (id)',
+  );
+  expect(row?.lateMs).toBeGreaterThanOrEqual(0);
+  expect(row?.lateMs).toBeLessThan(2_000);
+});
+
+test('a message whose workflow was terminated gets another one when its time changes', async (context) => {
+  const stage = await openStage(context, { topics: [reminders] });
+  await stage.relay();
+  const { id, workflowId } = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '1 hour' }));
+  await untilSleeping(stage, workflowId);
+  await stage.temporal.workflow.getHandle(workflowId).terminate('a test');
+  const { runId } = await stage.temporal.workflow.getHandle(workflowId).describe();
+
+  await stage.commit((tx) => reschedule(tx, reminders, { id }, { after: '2 hours' }));
+  await until(async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).runId !== runId);
+  await stage.commit((tx) => reschedule(tx, reminders, { id }, { after: '3 seconds' }));
+
+  // The earlier time replaces the run that would sleep until the later one.
+  await until(async () => (await stage.stateOf(id)) === 'published');
+  expect(await stage.temporal.workflow.getHandle(workflowId).result()).toMatchObject({ state: 'published' });
+  expect(await stage.journal()).toMatchObject([{ id }]);
+});
+
+test.for(['cancel', 'terminate'] as const)(
+  'after %s of a lane that is being drained nothing is lost, repeated or reordered',
+  async (action, context) => {
+    const stage = await openStage(context, { topics: [orders] });
+    const relay = await stage.relay();
+    const load = startLoad(stage, orders, { perSecond: 200 });
+    const handle = stage.temporal.workflow.getHandle(`${stage.installation}/lane/orders/0`);
+    for (let round = 1; round <= 2; round += 1) {
+      await stage.untilArrived(50);
+      const { runId } = await handle.describe();
+      await handle[action]();
+      await until(async () => (await handle.describe()).runId !== runId);
+    }
+    await stage.untilArrived(50);
+    const committed = await load.stop();
+    await stage.untilDelivered(committed, 'orders');
+
+    expect(judgeJournal(await stage.journal(), committed)).toEqual(flawless);
+    expect(relay.events.filter(({ type }) => type === 'lane-lost')).toEqual([]);
+  },
+);

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import type { OutgoingBatch } from '../../src/transports/transport.ts';
+import { send } from '../../src/outbox/send.ts';
+import { flawless, judgeJournal, longestGapMs } from '../support/journal-check.ts';
+import { startLoad } from '../support/load.ts';
+import { numbered, openStage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders');
+
+test('a relay that is stopped under load hands its lane over in less than a second, without a duplicate', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const first = await stage.relay({}, { publisher: 'first' });
+  const load = startLoad(stage, orders, { perSecond: 200 });
+  await stage.untilArrived(50);
+  await stage.relay({}, { publisher: 'second' });
+  await stage.untilArrived(100);
+
+  await first.stop();
+  await stage.untilArrived(200);
+  const committed = await load.stop();
+  await stage.untilDelivered(committed, 'orders');
+
+  const journal = await stage.journal();
+  expect(judgeJournal(journal, committed)).toEqual(flawless);
+  const lastOfFirst = journal.findLastIndex(({ publisher }) => publisher === 'first');
+  expect(journal.slice(lastOfFirst + 1).length).toBeGreaterThan(0);
+  expect(longestGapMs(journal.slice(lastOfFirst, lastOfFirst + 2))).toBeLessThan(1_000);
+});
+
+test('a relay that is alone hands its lane back to itself every 300 ms without a pause', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const relay = await stage.relay({ timings: { runMs: 300 } });
+  const load = startLoad(stage, orders, { perSecond: 200 });
+  await until(() => relay.events.filter(({ type }) => type === 'lane-freed').length >= 12);
+  const committed = await load.stop();
+  await stage.untilDelivered(committed, 'orders');
+
+  const journal = await stage.journal();
+  expect(judgeJournal(journal, committed)).toEqual(flawless);
+  expect(longestGapMs(journal)).toBeLessThan(1_000);
+});
+
+test('two relays under load deliver once and in order', async (context) => {
+  const busy = [numbered('orders', { lanes: 4 }), numbered('invoices')] as const;
+  const stage = await openStage(context, { topics: busy });
+  const timings = { runMs: 500 };
+  await Promise.all([
+    stage.relay({ timings, batch: { messages: 50 } }, { publisher: 'first' }),
+    stage.relay({ timings, batch: { messages: 50 } }, { publisher: 'second' }),
+  ]);
+  const loads = busy.map((topic) => startLoad(stage, topic, { perSecond: 300, keys: 20 }));
+  await until(async () => new Set((await stage.journal()).map(({ publisher }) => publisher)).size === 2);
+  await stage.untilArrived(2_000);
+  const committed = await Promise.all(loads.map((load) => load.stop()));
+
+  for (const [index, { name }] of busy.entries()) {
+    const expected = committed[index] ?? new Map<string, number[]>();
+    await stage.untilDelivered(expected, name);
+    const arrivals = (await stage.journal()).filter(({ address }) => address === name);
+    expect(judgeJournal(arrivals, expected)).toEqual(flawless);
+  }
+});
+
+test('six lanes of one relay are drained at the same time', async (context) => {
+  const topics = Array.from({ length: 6 }, (_, index) => numbered(`lane-${index}`));
+  const stage = await openStage(context, { topics });
+  const inside = new Set<string>();
+  let leave = (): void => undefined;
+  const left = new Promise<void>((resolve) => (leave = resolve));
+  context.onTestFinished(() => leave());
+  const before = async ({ address }: OutgoingBatch): Promise<void> => {
+    inside.add(address);
+    await left;
+  };
+  await stage.relay({}, { before });
+  for (const topic of topics) await stage.commit((tx) => send(tx, topic, { n: 1 }));
+
+  // Each publish blocks until all six are under way, so one after the other would never get here.
+  await until(() => inside.size === topics.length);
+  leave();
+  await until(async () => (await stage.journal()).length === topics.length);
+});

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { expect, inject, test } from 'vitest';
+import { send } from '../../src/outbox/send.ts';
+import { numbered, openStage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders');
+
+/** Makes a namespace without search attributes, and waits until workflows can be started in it. */
+async function registerNamespace(namespace: string): Promise<void> {
+  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  try {
+    await connection.workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: msToTs('1 day'),
+    });
+    // Other parts of the server learn of it with a delay.
+    await until(async () => {
+      await connection.workflowService.countWorkflowExecutions({ namespace });
+      return true;
+    });
+  } finally {
+    await connection.close();
+  }
+}
+
+test('two databases in one namespace have no workflow in common, and each delivers its own', async (context) => {
+  const stages = await Promise.all([
+    openStage(context, { topics: [orders] }),
+    openStage(context, { topics: [orders] }),
+  ]);
+  await Promise.all(stages.map((stage) => stage.relay()));
+  const id = '0193b3a0-0000-7000-8000-000000000001';
+
+  // The same topic, lane, key and even message id on both sides.
+  const stored = await Promise.all(
+    stages.map((stage) => stage.commit((tx) => send(tx, orders, { n: 1 }, { id, key: 'k', after: '300ms' }))),
+  );
+
+  await Promise.all(stages.map((stage) => until(async () => (await stage.stateOf(id)) === 'published')));
+  expect(new Set(stored.map(({ workflowId }) => workflowId)).size).toBe(2);
+  for (const [index, stage] of stages.entries()) {
+    expect(await stage.journal()).toMatchObject([{ id }]);
+    expect(stored[index]?.workflowId).toMatch(new RegExp(`^${stage.installation}/`));
+    const lane = await stage.temporal.workflow.getHandle(`${stage.installation}/lane/orders/0`).describe();
+    expect(lane.taskQueue).toContain(stage.installation);
+  }
+});
+
+test('a relay refuses a copied database before it writes anything', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  // As in a copy: the row says another database than the one it is in.
+  await stage.database.query('update outbox.installation set database_oid = database_oid::bigint + 1');
+
+  await expect(stage.relay()).rejects.toMatchObject({ code: 'OUTBOX_INSTALLATION_MOVED' });
+  expect(await stage.database.query('select name from outbox.topic')).toEqual([]);
+});
+
+test('without registered search attributes workflows start all the same, and say it in their memo', async (context) => {
+  const namespace = `bare-${randomUUID()}`;
+  await registerNamespace(namespace);
+  const stage = await openStage(context, { topics: [orders], namespace });
+  const relay = await stage.relay();
+  const { id, workflowId } = await stage.commit((tx) =>
+    send(tx, orders, { n: 1 }, { key: 'customer-7', ref: 'order-42', after: '1 second' }),
+  );
+
+  await until(async () => (await stage.stateOf(id)) === 'published');
+  expect(await relay.searchAttributes).toBe(false);
+  const { memo, searchAttributes } = await stage.temporal.workflow.getHandle(workflowId).describe();
+  expect(memo).toEqual({ topic: 'orders', key: 'customer-7', ref: 'order-42' });
+  expect(searchAttributes).not.toHaveProperty('OutboxTopic');
+  expect(await stage.temporal.workflow.getHandle(workflowId).result()).toMatchObject({ state: 'published' });
+});
+
+test('with registered search attributes a message can be found by topic, key and ref', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const relay = await stage.relay();
+  const { workflowId } = await stage.commit((tx) =>
+    send(tx, orders, { n: 1 }, { key: 'customer-7', ref: 'order-42', after: '1 hour' }),
+  );
+  await until(
+    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
+  );
+
+  expect(await relay.searchAttributes).toBe(true);
+  const { searchAttributes, memo } = await stage.temporal.workflow.getHandle(workflowId).describe();
+  expect(searchAttributes).toMatchObject({
+    OutboxTopic: ['orders'],
+    OutboxKey: ['customer-7'],
+    OutboxRef: ['order-42'],
+  });
+  expect(memo ?? {}).toEqual({});
+});
+
+test('a topic that is not visible shows neither key nor ref', async (context) => {
+  const secret = numbered('secret', { visible: false });
+  const stage = await openStage(context, { topics: [secret] });
+  await stage.relay();
+  const { workflowId } = await stage.commit((tx) =>
+    send(tx, secret, { n: 1 }, { key: 'customer-7', ref: 'order-42', after: '1 hour' }),
+  );
+  await until(
+    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
+  );
+
+  const { searchAttributes } = await stage.temporal.workflow.getHandle(workflowId).describe();
+  expect(searchAttributes).toMatchObject({ OutboxTopic: ['secret'] });
+  expect(searchAttributes).not.toHaveProperty('OutboxKey');
+  expect(searchAttributes).not.toHaveProperty('OutboxRef');
+  const history = await stage.temporal.workflow.getHandle(workflowId).fetchHistory();
+  expect(JSON.stringify(history)).not.toContain(Buffer.from('order-42').toString('base64'));
+});
+
+test('a lane whose running workflow does nothing for a minute has it replaced', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const workflowId = `${stage.installation}/lane/orders/0`;
+  // Nobody works on this queue: the workflow runs for ever and never drains.
+  const stuck = await stage.temporal.workflow.start('deliverLane', {
+    workflowId,
+    taskQueue: `${stage.installation}/nobody`,
+  });
+  const relay = await stage.relay();
+  const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }));
+  await until(() => relay.events.filter(({ type }) => type === 'lanes-started').length >= 2);
+  expect((await stuck.describe()).status.name).toBe('RUNNING');
+  expect(await stage.journal()).toEqual([]);
+
+  await stage.database.query(`update outbox.lane set wanted_since = wanted_since - interval '61 seconds'`);
+
+  await until(async () => (await stage.stateOf(id)) === 'published');
+  const first = stage.temporal.workflow.getHandle(workflowId, stuck.firstExecutionRunId);
+  expect((await first.describe()).status.name).toBe('TERMINATED');
+  expect(await stage.journal()).toMatchObject([{ id }]);
+});

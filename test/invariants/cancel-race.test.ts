@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../src/store/pool.ts';
+import { cancelMessage, storeMessages } from '../../src/store/write.ts';
+import { laneBench } from '../support/lane-bench.ts';
+import { startTestRelay } from '../support/test-relay.ts';
+import { until } from '../support/until.ts';
+
+const messages = 500;
+
+test.each(['lane', 'workflow'] as const)(
+  'I5 of 500 messages canceled at their due times, each is either canceled or published (waits: %s)',
+  async (waits) => {
+    const bench = await laneBench({ waits });
+    const business = openDatabase({ url: bench.url, connections: 8 });
+    const relay = await startTestRelay(bench);
+    try {
+      // Due within one second, 1.5 s from now, so that all are stored before the first is due.
+      const dueInMs = Array.from({ length: messages }, (_, n) => 1_500 + n * 2);
+      const storedAt = performance.now();
+      const stored = await storeMessages(
+        business,
+        bench.topic,
+        dueInMs.map((afterMs, n) => ({ payload: JSON.stringify(n), key: `k${n % 20}`, afterMs })),
+      );
+      const answers = new Map<string, string>();
+      await Promise.all(
+        stored.map(async ({ id }, n) => {
+          // From 50 ms before to 50 ms after the due time, in turn.
+          const cancelAt = storedAt + (dueInMs[n] ?? 0) - 50 + ((n * 37) % 101);
+          await delay(Math.max(0, cancelAt - performance.now()));
+          answers.set(id, await cancelMessage(business, bench.topic, { id }));
+        }),
+      );
+      const open = `select from outbox.message_view where state not in ('published', 'canceled')`;
+      await until(async () => (await bench.database.query(open)).length === 0);
+
+      const published = new Set(bench.broker.log.map(({ id }) => id));
+      const canceled = [...answers].filter(([, answer]) => answer === 'canceled').map(([id]) => id);
+      const tooLate = [...answers].filter(([, answer]) => answer === 'too-late').map(([id]) => id);
+      expect(canceled.length + tooLate.length).toBe(messages);
+      expect(canceled.filter((id) => published.has(id))).toEqual([]);
+      expect(tooLate.filter((id) => !published.has(id))).toEqual([]);
+      expect(bench.broker.log.length, 'no repeats').toBe(published.size);
+      // Both sides of the race must have happened, or the test proves nothing.
+      expect(canceled.length).toBeGreaterThan(50);
+      expect(tooLate.length).toBeGreaterThan(50);
+    } finally {
+      await relay.stop();
+      await business.close();
+      await bench.drop();
+    }
+  },
+);

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { storeMessages } from '../../src/store/write.ts';
+import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import { startTestRelay, type TestRelay } from '../support/test-relay.ts';
+import { until } from '../support/until.ts';
+
+const messages = 300;
+
+let bench: LaneBench;
+let relay: TestRelay;
+beforeEach(async () => {
+  bench = await laneBench({ waits: 'lane' });
+  relay = await startTestRelay(bench);
+});
+afterEach(async () => {
+  await relay.stop();
+  await bench.drop();
+});
+
+/** Sends messages that become due one by one from `firstMs` on, and waits until the broker has all of them. */
+async function deliverDelayed(firstMs: number, stepMs: number): Promise<readonly number[]> {
+  const stored = await storeMessages(
+    bench.database,
+    bench.topic,
+    Array.from({ length: messages }, (_, n) => ({
+      payload: JSON.stringify(n),
+      afterMs: firstMs + n * stepMs,
+    })),
+  );
+  await until(() => bench.broker.log.length >= messages);
+  // The servers run on this machine, so that both clocks are one.
+  const dueAt = new Map(stored.map(({ id, dueAt: due }) => [id, due?.getTime() ?? Number.NaN]));
+  return bench.broker.log.map(({ id, storedAt }) => storedAt - (dueAt.get(id) ?? Number.NaN));
+}
+
+test('I6 no message is published before its due time by the clock of the database', async () => {
+  const latenesses = await deliverDelayed(300, 5);
+
+  expect(latenesses).toHaveLength(messages);
+  expect(Math.min(...latenesses)).toBeGreaterThanOrEqual(0);
+});
+
+test('I7 where lanes wait, half of the messages are less than 100 ms late, and none a second', async () => {
+  const latenesses = (await deliverDelayed(300, 5)).toSorted((a, b) => a - b);
+
+  expect(latenesses[messages / 2]).toBeLessThan(100);
+  expect(latenesses.at(-1)).toBeLessThan(1_000);
+});
+
+test('I8 the last committed due time wins, earlier or later', async () => {
+  await bench.send('later', { afterMs: 300, ref: 'later' });
+  await bench.send('earlier', { afterMs: 3_600_000, ref: 'earlier' });
+  await bench.database.query(
+    `select outbox.reschedule('orders', ref => 'later', after => interval '900 ms')`,
+  );
+  await bench.database.query(
+    `select outbox.reschedule('orders', ref => 'earlier', after => interval '100 ms')`,
+  );
+
+  await until(() => bench.broker.log.length === 2);
+
+  expect(bench.broker.labels).toEqual(['earlier', 'later']);
+  const [due] = await bench.database.query<{ at: Date }>(
+    `select due_at as at from outbox.message where ref = 'later'`,
+  );
+  expect(bench.broker.log[1]?.storedAt).toBeGreaterThanOrEqual(due?.at.getTime() ?? Number.NaN);
+});

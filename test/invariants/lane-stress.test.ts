@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { laneBench } from '../support/lane-bench.ts';
+import { violations } from '../support/stress-verdict.ts';
+import { StressWorld } from '../support/stress-world.ts';
+
+/** Longer runs and known seeds: OUTBOX_STRESS_SECONDS=300 OUTBOX_STRESS_SEED=7 */
+const seconds = Number(process.env.OUTBOX_STRESS_SECONDS ?? 20);
+const seed = Number(process.env.OUTBOX_STRESS_SEED ?? Date.now() % 1_000_000);
+
+test(`a lane loses, invents, reorders, doubles and resurrects nothing (seed ${seed})`, {
+  timeout: (seconds + 60) * 1_000,
+}, async () => {
+  // Patient enough that chance alone uses up no message's tries.
+  const bench = await laneBench({ waits: 'lane', retry: Array<'10ms'>(40).fill('10ms') });
+  const world = new StressWorld(bench, seed);
+  try {
+    await world.run(seconds * 1_000);
+
+    const found = await violations(world, bench.database);
+    const committed = world.committed.size;
+    const twice = world.log.length - new Set(world.log.map(({ id }) => id)).size;
+    console.info({ seed, committed, canceled: world.canceled.size, repeats: twice, ...world.counts });
+    expect(found).toEqual(Object.fromEntries(Object.keys(found).map((name) => [name, []])));
+    // A run in which nothing happened proves nothing.
+    expect(world.counts.crashes).toBeGreaterThan(0);
+    expect(committed).toBeGreaterThan(20 * seconds);
+  } finally {
+    await world.close();
+    await bench.drop();
+  }
+});

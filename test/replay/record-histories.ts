@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import { z } from 'zod';
+import { startRelay } from '../../src/config/start-relay.ts';
+import { topic } from '../../src/core/topic.ts';
+import { startPostgres, startTemporal } from '../../src/local/index.ts';
+import { cancel, reschedule } from '../../src/outbox/change.ts';
+import { send } from '../../src/outbox/send.ts';
+import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
+import { migrate, readMigrations } from '../../src/store/migrate.ts';
+import { openDatabase } from '../../src/store/pool.ts';
+import type { Outcome } from '../../src/transports/transport.ts';
+import { until } from '../support/until.ts';
+
+// Writes the histories that `replay.test.ts` replays, from real runs on servers of its own:
+// node --import jiti/register test/replay/record-histories.ts
+// Histories of older versions stay: workflows that began with them may still sleep.
+
+const postgres = await startPostgres({ env: process.env, durable: false });
+const temporal = await startTemporal({ env: process.env });
+const database = openDatabase({ url: postgres.url });
+await migrate(database, await readMigrations());
+const client = new Client({ connection: await Connection.connect({ address: temporal.address }) });
+const commit = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> =>
+  database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values))));
+
+let answer = (): Outcome => ({ kind: 'acknowledged', partition: 0, offset: '7' });
+let blocked: Promise<void> = Promise.resolve();
+const reminders = topic('reminders', z.object({}), { retry: ['1s', '1s'] });
+const relay = startRelay(
+  {
+    database: { url: postgres.url },
+    temporal: { address: temporal.address },
+    topics: [reminders],
+    transports: {
+      scripted: {
+        name: 'scripted',
+        async publish({ messages }) {
+          await blocked;
+          return { outcomes: messages.map(() => answer()) };
+        },
+        async probe() {},
+        async close() {},
+      },
+    },
+  },
+  { timings: { lingerMs: 300 } },
+);
+await relay.ready;
+
+const { id: published, workflowId: publishedRun } = await waiting('1s');
+await ended(publishedRun);
+await record('message-published', publishedRun);
+await record('lane-emptied', (await laneOf(published)) ?? '');
+
+const canceled = await waiting('4s');
+await started(canceled.workflowId);
+await commit((tx) => cancel(tx, reminders, { id: canceled.id }));
+await ended(canceled.workflowId);
+await record('message-canceled', canceled.workflowId);
+
+const byHand = await waiting('1h');
+await started(byHand.workflowId);
+await client.workflow.getHandle(byHand.workflowId).cancel();
+await ended(byHand.workflowId);
+await record('message-canceled-in-ui', byHand.workflowId);
+
+let open = (): void => undefined;
+blocked = new Promise((resolve) => (open = resolve));
+const tooLate = await waiting('1s');
+await until(async () => (await stateOf(tooLate.id)) === 'ready');
+const { runId } = await client.workflow.getHandle(tooLate.workflowId).describe();
+await client.workflow.getHandle(tooLate.workflowId).cancel();
+await until(async () => (await client.workflow.getHandle(tooLate.workflowId).describe()).runId !== runId);
+await record('message-canceled-too-late', tooLate.workflowId, runId);
+open();
+await ended(tooLate.workflowId);
+await record('message-continued', tooLate.workflowId);
+
+const later = await waiting('2s');
+await started(later.workflowId);
+await commit((tx) => reschedule(tx, reminders, { id: later.id }, { after: '5s' }));
+await ended(later.workflowId);
+await record('message-rescheduled', later.workflowId);
+
+let failures = 1;
+answer = () =>
+  failures-- > 0
+    ? { kind: 'rejected', error: 'not now' }
+    : { kind: 'acknowledged', partition: 0, offset: '9' };
+const retried = await commit((tx) => send(tx, reminders, {}, { key: 'k' }));
+await until(async () => (await stateOf(retried.id)) === 'published');
+const retriedRun = `${retried.workflowId.split('/')[0]}/message/${retried.id}`;
+await ended(retriedRun);
+await record('message-retried', retriedRun);
+
+await relay.stop();
+await client.connection.close();
+await database.close();
+await temporal.stop();
+await postgres.stop();
+
+function waiting(after: '1s' | '2s' | '4s' | '1h') {
+  return commit((tx) => send(tx, reminders, {}, { after }));
+}
+
+/** Waits until the workflow sleeps. */
+async function started(workflowId: string): Promise<void> {
+  await until(async () => (await client.workflow.getHandle(workflowId).describe()).historyLength >= 5);
+}
+
+async function ended(workflowId: string): Promise<void> {
+  await until(async () => (await client.workflow.getHandle(workflowId).describe()).status.name !== 'RUNNING');
+}
+
+async function stateOf(id: string): Promise<string | undefined> {
+  const [row] = await database.query<{ state: string }>(
+    'select state::text as state from outbox.message_view where id = $1',
+    [id],
+  );
+  return row?.state;
+}
+
+/** The workflow of the lane of a message, once it has ended. */
+async function laneOf(id: string): Promise<string | undefined> {
+  const [row] = await database.query<{ workflowId: string }>(
+    'select outbox.lane_workflow_id(topic, lane) as "workflowId" from outbox.message where id = $1',
+    [id],
+  );
+  if (row !== undefined) await ended(row.workflowId);
+  return row?.workflowId;
+}
+
+async function record(name: string, workflowId: string, run?: string): Promise<void> {
+  const folder = fileURLToPath(new URL('histories/', import.meta.url));
+  await mkdir(folder, { recursive: true });
+  const { stdout } = await promisify(execFile)(temporal.cliPath ?? 'temporal', [
+    ...['workflow', 'show', '--address', temporal.address, '--output', 'json', '--workflow-id', workflowId],
+    ...(run === undefined ? [] : ['--run-id', run]),
+  ]);
+  // Identities and sticky queues name the pid and host of whoever recorded; a replay does not read them.
+  const text = stdout.trim().replaceAll(/"\d+@[\w.-]+/g, '"worker');
+  await writeFile(`${folder}${name}.json`, `${text}\n`);
+}

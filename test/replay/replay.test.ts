@@ -1,0 +1,53 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, Worker } from '@temporalio/worker';
+import { expect, test } from 'vitest';
+import { quietTemporal } from '../support/stage.ts';
+import { readHistory } from './read-history.ts';
+
+const here = fileURLToPath(new URL('./', import.meta.url));
+const folder = path.join(here, 'histories');
+const silent = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+
+/** Replays every stored history; answers by name whether the workflows would still take the same steps. */
+async function replay(workflowsPath: string): Promise<Readonly<Record<string, string>>> {
+  quietTemporal();
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.json')).toSorted();
+  const histories = await Promise.all(
+    files.map(async (file) => ({
+      workflowId: path.basename(file, '.json'),
+      history: await readHistory(path.join(folder, file)),
+    })),
+  );
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: silent });
+  const verdicts: Record<string, string> = {};
+  for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle }, histories)) {
+    verdicts[workflowId] = error === undefined ? 'same' : error.name;
+  }
+  return verdicts;
+}
+
+/** A workflow sleeps for up to 400 days, so each of its ways is replayed for as long as its type exists. */
+const ways = [
+  'lane-emptied',
+  'message-canceled',
+  'message-canceled-in-ui',
+  'message-canceled-too-late',
+  'message-continued',
+  'message-published',
+  'message-rescheduled',
+  'message-retried',
+];
+
+test('workflows that were recorded earlier go on with the workflows of today', async () => {
+  expect(await replay(path.join(here, '../../workflows/index.ts'))).toEqual(
+    Object.fromEntries(ways.map((way) => [way, 'same'])),
+  );
+});
+
+test('a workflow that takes other steps under its old name is found by the replay', async () => {
+  expect(await replay(path.join(here, 'changed-workflows.ts'))).toEqual(
+    Object.fromEntries(ways.map((way) => [way, 'DeterminismViolationError'])),
+  );
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { transaction, type TransactionRunner } from '../../../src/outbox/transact.ts';
+import { until } from '../../support/until.ts';
+
+/** A client whose transactions end at once: far more commits in 5 ms than a server allows. */
+function client(answer: () => Promise<never[]>): {
+  readonly runner: TransactionRunner<string>;
+  readonly nudges: () => number;
+} {
+  let nudged = 0;
+  const runner: TransactionRunner<string> = {
+    $transaction: (work) => work('tx'),
+    $queryRawUnsafe: <Result>() => {
+      nudged += 1;
+      return answer() as Promise<Result>;
+    },
+  };
+  return { runner, nudges: () => nudged };
+}
+
+test('a thousand commits at once wake the relays at once, and once more for those that came after', async () => {
+  const { runner, nudges } = client(async () => []);
+  await Promise.all(Array.from({ length: 1_000 }, () => transaction(runner, async (tx) => tx)));
+  expect(nudges()).toBe(1);
+  await until(() => nudges() === 2);
+
+  await transaction(runner, async (tx) => tx);
+  await until(() => nudges() === 3);
+});
+
+test('two clients are nudged apart from each other', async () => {
+  const clients = [client(async () => []), client(async () => [])];
+  for (const { runner } of clients) await transaction(runner, async (tx) => tx);
+  expect(clients.map(({ nudges }) => nudges())).toEqual([1, 1]);
+});
+
+test('a nudge that fails changes nothing: the commit stands', async () => {
+  const { runner, nudges } = client(() => Promise.reject(new Error('no connection')));
+  expect(await transaction(runner, async (tx) => `${tx} is committed`)).toBe('tx is committed');
+  expect(nudges()).toBe(1);
+});
+
+test('work that fails wakes nobody', async () => {
+  const { runner, nudges } = client(async () => []);
+  await expect(transaction(runner, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(nudges()).toBe(0);
+});
