@@ -36,7 +36,7 @@ export async function stopKafka(scene: Scene): Promise<{ readonly brokerWasDown:
   tell(`   All of them were published ${duration(performance.now() - backAt)} later,`);
   await allHandled(scene, recoverWithinMs);
   tell(
-    `   and handled ${duration(performance.now() - backAt)} later, when the consumer had found its way back.`,
+    `   and handled ${duration(performance.now() - backAt)} later: Kafka first lets the consumer's lost membership expire.`,
   );
   return { brokerWasDown: waiting > 0 };
 }

@@ -4,6 +4,9 @@ import pg from 'pg';
 import { applyMigrations } from '../operations/schema.ts';
 import { PrismaClient } from './generated/client.ts';
 
+/** Seen from the build, `dist/src/demo`, from which alone the demo runs. */
+const packageFolder = new URL('../../../', import.meta.url);
+
 /** What the shop sells, and how many there are. */
 export const products = [
   { id: 'teapot', name: 'Teapot', stock: 10 },
@@ -31,6 +34,3 @@ export async function openShopDatabase(url: string): Promise<PrismaClient> {
   await prisma.product.createMany({ data: [...products] });
   return prisma;
 }
-
-/** The demo runs from the build: `dist/src/demo`. */
-const packageFolder = new URL('../../../', import.meta.url);

@@ -23,6 +23,9 @@ export function createWorkflowStarter(
         workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         staticSummary: `Lane ${lane} of ${topic}`,
+        // A task that was handed to a worker that has just died is given to the next one after this time, not after
+        // the usual ten seconds. The lane's own tasks take milliseconds.
+        workflowTaskTimeout: '2 seconds',
         ...visible({ topic }),
       });
     },

@@ -16,7 +16,7 @@ async function failures(publish: Publish, reverseRead = false): Promise<string[]
       address: 'broken',
       partitions: 3,
       transport: { ...memory, publish: (batch) => publish(batch, memory) },
-      read: async () => (reverseRead ? [...memory.records('broken')].reverse() : memory.records('broken')),
+      read: async () => (reverseRead ? memory.records('broken').toReversed() : memory.records('broken')),
       dispose: async () => {},
       faults: {
         heal: async () => memory.faults.heal(),

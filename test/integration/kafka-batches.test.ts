@@ -1,3 +1,4 @@
+import kafkajs from 'kafkajs';
 import { afterEach, expect, inject, test } from 'vitest';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { readTopic } from '../support/kafka-reader.ts';
@@ -8,6 +9,7 @@ import { until } from '../support/until.ts';
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);
 const transport = kafka({ brokers });
+const topicResource = kafkajs.ConfigResourceTypes.TOPIC;
 
 afterEach(() => transport.close());
 
@@ -86,6 +88,9 @@ async function setLimit(topic: string, bytes: number): Promise<void> {
   const admin = client.admin();
   await admin.connect();
   const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
-  await admin.alterConfigs({ resources: [{ configEntries, name: topic, type: 2 }], validateOnly: false });
+  await admin.alterConfigs({
+    resources: [{ configEntries, name: topic, type: topicResource }],
+    validateOnly: false,
+  });
   await admin.disconnect();
 }

@@ -20,7 +20,7 @@ test('PostgreSQL from the registry answers, keeps its data over kill -9 and a st
   await query(server.url, 'create table kept as select 1 as one');
 
   await server.node?.stop('SIGKILL');
-  await expect(query(server.url, 'select 1')).rejects.toThrow();
+  await expect(query(server.url, 'select 1')).rejects.toThrow(/ECONNREFUSED|terminated|reset/);
   await server.node?.start();
 
   expect(await query(server.url, 'select one from kept')).toEqual([{ one: 1 }]);
@@ -99,7 +99,7 @@ test('of two brokers one is killed with -9 and started again on its port, with i
 
   await second?.stop('SIGKILL');
   expect(second?.pid).toBeUndefined();
-  await expect(admin.fetchTopicOffsets('kept')).rejects.toThrow();
+  await expect(admin.fetchTopicOffsets('kept')).rejects.toThrow(/./);
   await second?.start();
 
   const offsets = await vi.waitUntil(() => admin.fetchTopicOffsets('kept').catch(() => undefined), 30_000);
@@ -127,7 +127,7 @@ async function query(connectionString: string, text: string): Promise<readonly u
   client.on('error', () => {});
   await client.connect();
   try {
-    return (await client.query(text)).rows;
+    return (await client.query<object>(text)).rows;
   } finally {
     await client.end();
   }

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { claimSql } from '../../src/store/claim.ts';
+import type { Database } from '../../src/store/database.ts';
 import { releaseHeld } from '../../src/store/release-held.ts';
 import { type LaneBench, laneBench } from '../support/lane-bench.ts';
 import { labelOf } from '../support/scripted-broker.ts';
@@ -62,6 +64,24 @@ test('a head released between the held release and the claim goes alone; its fol
   await bench.drain({ batch: { messages: 1 } });
 
   expect(bench.broker.labels).toEqual(['K1', 'K2', 'K3', 'K4']);
+});
+
+test('a head that vanishes between the held release and the claim lets nobody overtake its followers', async () => {
+  await blockedKey();
+  // K2 is held already and K3 is not; only K2 in the same snapshot tells the claim that K3 has to wait.
+  let canceled = '';
+  const database: Database = {
+    ...bench.database,
+    query: async (text, values) => {
+      if (text === claimSql && canceled === '') canceled = await bench.cancel('K1');
+      return bench.database.query(text, values);
+    },
+  };
+
+  await bench.drain({ database });
+
+  expect(canceled).toBe('canceled');
+  expect(bench.broker.labels).toEqual(['K2', 'K3']);
 });
 
 test('a follower that is being canceled keeps those behind it held, and the release does not wait for it', async () => {

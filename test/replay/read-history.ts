@@ -6,7 +6,11 @@ interface Root {
 }
 
 interface ProtoJson {
-  readonly fromJson: (type: unknown, json: unknown, options: { readonly ignoreUnknownFields: boolean }) => unknown;
+  readonly fromJson: (
+    type: unknown,
+    json: unknown,
+    options: { readonly ignoreUnknownFields: boolean },
+  ) => unknown;
 }
 
 const load = createRequire(import.meta.url);

@@ -19,7 +19,7 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly R
   await consumer.connect();
   await consumer.subscribe({ fromBeginning: true, topic });
   await new Promise<void>((resolve, reject) => {
-    const ends = (partition: number, offset: string): void => {
+    const arrivedAt = (partition: number, offset: string): void => {
       if (Number(offset) + 1 >= (missing.get(partition) ?? Number.POSITIVE_INFINITY))
         missing.delete(partition);
       if (missing.size === 0) resolve();
@@ -37,13 +37,13 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly R
               payload: value?.toString() ?? '',
             });
           }
-          ends(batch.partition, batch.lastOffset());
+          arrivedAt(batch.partition, batch.lastOffset());
         },
       })
       .catch(reject);
   });
   await consumer.disconnect();
-  return received.sort(
+  return received.toSorted(
     (a, b) => Number(a.partition) - Number(b.partition) || Number(a.offset) - Number(b.offset),
   );
 }

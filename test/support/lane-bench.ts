@@ -33,7 +33,7 @@ export interface LaneRow {
   readonly suspect: string | null;
   readonly owner: string | null;
   readonly live: boolean;
-  readonly hold: { readonly reason: string } | null;
+  readonly hold: { readonly scope: string; readonly reason: string } | null;
 }
 
 /** One lane of one topic on a real database with a scripted broker: a test moves every part by hand. */

@@ -5,7 +5,7 @@ import { type LocalNode, type LocalServers, startPostgres, startTogether } from 
 
 // With the argument it has work to finish at SIGINT, for which it needs its servers: 3 tells that they were there.
 if (process.argv[2] === 'finishes-work') {
-  process.once('SIGINT', () => void finishWork().then(process.exit, () => process.exit(4)));
+  process.once('SIGINT', () => void end(finishWork().catch(() => 4)));
 }
 
 const options = { env: process.env, durable: false };
@@ -17,7 +17,13 @@ const nodes = started.filter((node): node is LocalNode => node !== undefined);
 process.stdout.write(`${JSON.stringify({ pids: nodes.map(({ pid }) => pid) })}\n`);
 process.stdin.resume();
 await once(process.stdin, 'end');
-process.exit(0);
+await end(Promise.resolve(0));
+
+/** The servers keep this process alive; what is asked here is how it ends while they run. */
+async function end(code: Promise<number>): Promise<void> {
+  // oxlint-disable-next-line unicorn/no-process-exit -- an end that leaves nothing time to stop by itself is the point
+  process.exit(await code);
+}
 
 async function finishWork(): Promise<number> {
   const client = new pg.Client({ connectionString: postgres.url });

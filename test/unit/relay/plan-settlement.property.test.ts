@@ -115,8 +115,8 @@ test('what may be at the broker is marked, unless its row stays as suspect as it
     fc.property(input, (given) => {
       const changes = new Map(planSettlement(given)?.changes.map((change) => [change.id, change]));
       for (const { id, suspect } of given.claim.messages) {
-        const outcome = given.outcomes.get(id);
-        const onWire = outcome?.kind === 'ambiguous' || (outcome?.kind === 'held' && outcome.onWire);
+        const answer = given.outcomes.get(id);
+        const onWire = answer?.kind === 'ambiguous' || (answer?.kind === 'held' && answer.onWire);
         const change = changes.get(id);
         if (onWire) expect(change?.maybePublished).toBe(true);
         if (suspect && change !== undefined && change.to !== 'published')

@@ -28,9 +28,10 @@ test('many rings end one wait, not two', async () => {
     wake.ring();
     await wake.wait(longMs, never);
     let ended = false;
-    const second = wake.wait(longMs, never).then(() => {
+    const second = (async () => {
+      await wake.wait(longMs, never);
       ended = true;
-    });
+    })();
 
     await vi.advanceTimersByTimeAsync(longMs - 1);
     expect(ended).toBe(false);

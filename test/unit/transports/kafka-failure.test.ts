@@ -46,8 +46,8 @@ for (const [type, failure] of expected) {
 }
 
 test('every answer in the table is one that kafkajs can name', () => {
-  const names = errorCodes.map(({ type }) => type);
-  expect(Object.keys(brokerAnswers).filter((type) => !names.includes(type))).toEqual([]);
+  const names = new Set(errorCodes.map(({ type }) => type));
+  expect(Object.keys(brokerAnswers).filter((type) => !names.has(type))).toEqual([]);
 });
 
 test('an answer that kafkajs does not know blames a message, which is retried', () => {

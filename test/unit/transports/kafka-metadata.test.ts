@@ -109,7 +109,7 @@ test('answers are whole again however the network cut them', () => {
   const all = Buffer.concat(answers);
   fc.assert(
     fc.property(fc.array(fc.nat(all.length)), (cuts) => {
-      const places = [0, ...cuts.sort((a, b) => a - b), all.length];
+      const places = [0, ...cuts.toSorted((a, b) => a - b), all.length];
       const frames = new AnswerFrames();
       const received = places
         .slice(1)
