@@ -1,7 +1,14 @@
 export { type Config, defineConfig, env } from './config/config.ts';
 export type { Duration } from './core/duration.ts';
-export { OutboxError, type OutboxErrorCode } from './core/errors.ts';
-export { type Topic, topic, type TopicLimits, type TopicOptions, type TopicRules } from './core/topic.ts';
+export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export {
+  type Retry,
+  type Topic,
+  topic,
+  type TopicLimits,
+  type TopicOptions,
+  type TopicRules,
+} from './core/topic.ts';
 export type { State } from './core/transitions.ts';
 export { cancel, type CancelAnswer, reschedule, type RescheduleAnswer } from './outbox/change.ts';
 export type { Due, SendOptions } from './outbox/prepare.ts';

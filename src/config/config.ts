@@ -5,18 +5,21 @@ import type { Transport } from '../transports/transport.ts';
 
 /** Where things are, what is sent, and by which transports. */
 export interface Config {
+  /** The database in which messages are stored and delivered from. */
   readonly database: {
     /** `postgresql://user:password@host:port/database` */
     readonly url: string;
     /** Most connections of one relay. @defaultValue lanes + 6 */
     readonly connections?: number;
   };
+  /** The server that supervises delivery. */
   readonly temporal: {
     /** `host:port`. @defaultValue `localhost:7233` */
     readonly address?: string;
     /** @defaultValue `default` */
     readonly namespace?: string;
   };
+  /** Every topic that this relay delivers or this consumer handles. */
   readonly topics: readonly Topic[];
   /** By the name that topics use. */
   readonly transports: Readonly<Record<string, Transport>>;

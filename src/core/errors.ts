@@ -86,7 +86,9 @@ export type OutboxErrorCode = keyof typeof errorRules;
  */
 export class OutboxError extends Error {
   override readonly name = 'OutboxError';
+  /** The stable name of what happened. */
   readonly code: OutboxErrorCode;
+  /** The values that the message speaks of, never a payload. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(

@@ -10,6 +10,9 @@ export interface TopicLimits {
   readonly delay?: Duration;
 }
 
+/** Delays before the second, third, … try. */
+export type Retry = readonly Duration[];
+
 /** The contract of a topic. */
 export interface TopicOptions {
   /** Name of a transport of the configuration. @defaultValue the only one there is, else `kafka` */
@@ -17,7 +20,7 @@ export interface TopicOptions {
   /** Where the transport sends it: Kafka topic, exchange, URL. @defaultValue the topic's name */
   readonly address?: string;
   /** Delays before the second, third, … try; when they are used up the message is failed. @defaultValue 10, 30, 60, 120, 300 s */
-  readonly retry?: readonly Duration[];
+  readonly retry?: Retry;
   /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
   readonly exhausted?: 'release-key' | 'hold-key';
   /** Ordered shares that are delivered side by side, 1 to 1024; set at the first start, changed by an operation. @defaultValue 1 */

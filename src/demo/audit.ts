@@ -49,7 +49,7 @@ export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
     relayKills: Number(faults.killedMidWay),
     brokerStops: Number(faults.brokerWasDown),
     attemptsBurned,
-    duplicatesDropped: surplus.size,
+    duplicatesDropped: [...surplus].filter((place) => scene.inbox.dropped.has(place)).length,
     lost: verdict.lost.length,
     ghosts: verdict.ghosts.length,
     early: verdict.early.length,

@@ -18,7 +18,7 @@ export interface Figures {
   readonly brokerStops: number;
   /** Attempts that were not acknowledged. */
   readonly attemptsBurned: number;
-  /** Records in Kafka beyond the first of their message, all dropped by the inbox. */
+  /** Records in Kafka beyond the first of their message that the inbox dropped; `ok` means all of them. */
   readonly duplicatesDropped: number;
   /** Committed, not canceled, and not in Kafka. */
   readonly lost: number;

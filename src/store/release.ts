@@ -2,7 +2,7 @@ import type { State } from '../core/transitions.ts';
 import type { Sql } from './database.ts';
 
 /** How late a message may be before the sweep takes it out of its workflow's hands. */
-export const graceMs = 200;
+const graceMs = 200;
 
 /** What a release found, as the message's workflow needs it. */
 export type ReleaseAnswer =

@@ -9,7 +9,7 @@ export interface LaneStart extends Lane {
 }
 
 /** How long starts may go without a claim before the lane's workflow is taken for stuck. */
-export const stuckAfterMs = 60_000;
+const stuckAfterMs = 60_000;
 
 /**
  * Lanes of the named topics with work and without a live lease, each at most once a second over all starters, and marks them as asked for.

@@ -13,10 +13,12 @@ import { fullScansOf, indexesOf, pagesOf, planNodes } from '../support/query-pla
 const transactions = 4;
 const rowsEach = 250_000;
 const waitingRows = 200_000;
-/** Planning included; a bad plan takes ten times as long. */
-const quickMs = 2;
-/** Pages of 8 KiB that a statement without work may touch, planning excluded: a few per index. */
+/** Planning and the way to the server included: 1 ms on a quiet machine. The bad plans that were seen took 40 to 300. */
+const quickMs = 10;
+/** Pages that a statement without work may touch: a few per index, whatever the size of the table. */
 const fewPages = 60;
+/** Three per descent into an index of this size, for each of 300 transactions. */
+const pagesOfACrowd = 300 * 4 + fewPages;
 const me = '00000000-0000-4000-8000-000000000001';
 
 let bench: LaneBench;
@@ -128,18 +130,19 @@ test('each branch of a claim reads its own index, and no claim reads the table f
   ]);
 });
 
-test('an empty claim behind a million passed rows takes under 2 ms', async () => {
+test('an empty claim behind a million passed rows is quick', async () => {
   const given = await request();
 
   expect((await claim(bench.database, bench.lane, given)).messages).toEqual([]);
   expect(await fastest(() => claim(bench.database, bench.lane, given))).toBeLessThan(quickMs);
 });
 
-test('an empty claim with 300 transactions in progress takes under 2 ms', async () => {
+test('an empty claim with 300 transactions in progress is quick', async () => {
   const given = await request({ snapshot: await crowdedSnapshot() });
   const nodes = await explain((sql) => claim(sql, bench.lane, given));
 
   expect(fullScansOf(nodes)).not.toContain('message');
+  expect(pagesOf(nodes)).toBeLessThan(pagesOfACrowd);
   expect(await fastest(() => claim(bench.database, bench.lane, given))).toBeLessThan(quickMs);
 });
 
@@ -152,17 +155,17 @@ test('a claim after months finds its rows by the position index, however old its
   expect(nodes.every((node) => (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 1) <= 2_001)).toBe(true);
 });
 
-test('a look of the watcher takes under 2 ms, also with 300 transactions in progress', async () => {
+test('a look of the watcher is quick, also with 300 transactions in progress', async () => {
   const crowded = await crowdedSnapshot();
   const nodes = await explain((sql) => look(sql, crowded));
 
   expect(fullScansOf(nodes)).not.toContain('message');
-  expect(pagesOf(nodes)).toBeLessThan(20 * fewPages);
+  expect(pagesOf(nodes)).toBeLessThan(pagesOfACrowd);
   expect((await look(bench.database, crowded)).news).toEqual([]);
   expect(await fastest(() => look(bench.database, crowded))).toBeLessThan(quickMs);
 });
 
-test('the search for lanes with work takes under 2 ms when there is none', async () => {
+test('the search for lanes with work is quick when there is none', async () => {
   await freeLease(bench.database, bench.lane, me, true);
   const nodes = await explain((sql) => wantedLanes(sql, ['orders']));
 
@@ -173,7 +176,7 @@ test('the search for lanes with work takes under 2 ms when there is none', async
   expect(await fastest(() => wantedLanes(bench.database, ['orders']))).toBeLessThan(quickMs);
 });
 
-test('a sweep and the search for untold messages take under 2 ms beside 200,000 waiting messages', async () => {
+test('a sweep and the search for untold messages are quick beside 200,000 waiting messages', async () => {
   for (const work of [
     (sql: Sql) => sweep(sql, ['orders'], 2_000),
     (sql: Sql) => untoldMessages(sql, 200),

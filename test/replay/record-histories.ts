@@ -138,8 +138,12 @@ async function record(name: string, workflowId: string, run?: string): Promise<v
   const folder = fileURLToPath(new URL('histories/', import.meta.url));
   await mkdir(folder, { recursive: true });
   const { stdout } = await promisify(execFile)(temporal.cliPath ?? 'temporal', [
-    ...['workflow', 'show', '--address', temporal.address, '--output', 'json', '--workflow-id', workflowId],
-    ...(run === undefined ? [] : ['--run-id', run]),
+    'workflow',
+    'show',
+    `--address=${temporal.address}`,
+    '--output=json',
+    `--workflow-id=${workflowId}`,
+    ...(run === undefined ? [] : [`--run-id=${run}`]),
   ]);
   // Identities and sticky queues name the pid and host of whoever recorded; a replay does not read them.
   const text = stdout.trim().replaceAll(/"\d+@[\w.-]+/g, '"worker');

@@ -95,7 +95,7 @@ export class StressWorld {
     this.#now += 1;
     const beganAt = this.#now;
     const key = this.#random.pick([null, 'a', 'b', 'c', 'd']) ?? null;
-    const afterMs = this.#random.chance(0.2) ? 1 + this.#random.below(60) : undefined;
+    const afterMs = this.#random.chance(0.2) ? 1 + this.#random.below(300) : undefined;
     const [stored] = await storeMessages(sql, this.#bench.topic, [
       { payload: '"m"', ...(key !== null && { key }), ...(afterMs !== undefined && { afterMs }) },
     ]);

@@ -21,7 +21,7 @@ export interface LaneStatus {
 }
 
 /** Counting stops here, so that a status never takes long. */
-export const countLimit = 100_000;
+const countLimit = 100_000;
 
 /** The lanes of all topics, those with the oldest due message first. */
 export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {

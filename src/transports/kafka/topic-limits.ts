@@ -3,7 +3,7 @@ import kafkajs, { type Admin } from 'kafkajs';
 import type { KafkaClient } from './client.ts';
 
 /** Kafka's own default of `max.message.bytes`. */
-export const defaultMaxMessageBytes = 1_048_588;
+const defaultMaxMessageBytes = 1_048_588;
 const limitName = 'max.message.bytes';
 const freshMs = 10_000;
 const freshAfterFailureMs = 1_000;
