@@ -37,12 +37,12 @@ async function diesAt(context: TestContext, point: CrashPoint, repeated: boolean
 
 test.concurrent.for([...repeats])(
   'a relay that dies at %s loses nothing, and repeats its last batch only when that was not settled: %s',
-  { timeout: 90_000 },
+  { timeout: 180_000 },
   ([point, repeated], context) => diesAt(context, point, repeated),
 );
 
 test.concurrent('what a relay may have published before it died can no longer be canceled, even when it is refused afterwards', {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const victim = await stage.relayProcess({

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 let stage: InboxStage;
 afterEach(() => stage.end());
 
-// The broker waits 30 s for the killed member before it gives its partitions to the next.
+// The broker waits 10 s for the killed member before it gives its partitions to the next.
 const withinMs = 120_000;
 
 async function killedAt(point: 'inbox:handled' | 'inbox:committed'): Promise<void> {

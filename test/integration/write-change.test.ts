@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type PrismaClient, Prisma } from '../../src/demo/generated/client.ts';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { cancel, reschedule, send, sendBatch, type State, topic } from '../../src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { gate } from '../support/gate.ts';
@@ -277,26 +277,4 @@ test('a reschedule that waits for a cancel that commits is too late', async () =
   );
   expect(answer).toBe('too-late');
   expect((await read(id)).state).toBe('canceled');
-});
-
-test('under REPEATABLE READ a cancel that lost its race is a serialization failure', async () => {
-  const { id } = await waiting();
-  const lost = byPg(made.database)(async (tx) => {
-    await tx.$queryRawUnsafe('set transaction isolation level repeatable read');
-    await tx.$queryRawUnsafe('select count(*) from outbox.message');
-    await made.database.query(`update outbox.message set state = 'ready' where id = $1`, [id]);
-    return cancel(tx, orders, { id });
-  });
-  await expect(lost).rejects.toMatchObject({ code: '40001' });
-
-  const another = await waiting();
-  const lostByPrisma = prisma.$transaction(
-    async (tx) => {
-      await tx.$queryRawUnsafe('select count(*) from outbox.message');
-      await made.database.query(`update outbox.message set state = 'ready' where id = $1`, [another.id]);
-      return cancel(tx, orders, { id: another.id });
-    },
-    { isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead },
-  );
-  await expect(lostByPrisma).rejects.toThrow(/40001|could not serialize|write conflict/i);
 });

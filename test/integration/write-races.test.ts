@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { send, topic } from '../../src/index.ts';
+import { Prisma, type PrismaClient } from '../../src/demo/generated/client.ts';
+import { cancel, send, topic } from '../../src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { gate } from '../support/gate.ts';
 import { openPrisma } from '../support/prisma.ts';
@@ -72,4 +72,26 @@ test('two senders of one id at once store one message, and the second is told of
   );
   expect(answers.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
   expect(new Set(answers.map((answer) => answer.id))).toEqual(new Set([id]));
+});
+
+test('under REPEATABLE READ a cancel that lost its race is a serialization failure', async () => {
+  const { id } = await byPg(made.database)((tx) => send(tx, orders, text, { after: '1 hour' }));
+  const lost = byPg(made.database)(async (tx) => {
+    await tx.$queryRawUnsafe('set transaction isolation level repeatable read');
+    await tx.$queryRawUnsafe('select count(*) from outbox.message');
+    await made.database.query(`update outbox.message set state = 'ready' where id = $1`, [id]);
+    return cancel(tx, orders, { id });
+  });
+  await expect(lost).rejects.toMatchObject({ code: '40001' });
+
+  const another = await byPg(made.database)((tx) => send(tx, orders, text, { after: '1 hour' }));
+  const lostByPrisma = prisma.$transaction(
+    async (tx) => {
+      await tx.$queryRawUnsafe('select count(*) from outbox.message');
+      await made.database.query(`update outbox.message set state = 'ready' where id = $1`, [another.id]);
+      return cancel(tx, orders, { id: another.id });
+    },
+    { isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead },
+  );
+  await expect(lostByPrisma).rejects.toThrow(/40001|could not serialize|write conflict/i);
 });

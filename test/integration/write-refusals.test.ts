@@ -283,21 +283,3 @@ test('a ref is free again once its message no longer waits, and is apart in ever
     await send(tx, orders, text, { ref: 'again' });
   });
 });
-
-test('a client outside of a transaction is refused, plain or extended; inside one both are taken', async () => {
-  const extended = prisma.$extends({ client: { $hello: () => 'hello' } });
-  const outside = { code: 'OUTBOX_NOT_IN_TRANSACTION' };
-  const before = await count();
-  for (const client of [prisma, extended, null, undefined, {}, made.database]) {
-    const tx = client as Transaction;
-    await expect(send(tx, orders, text)).rejects.toMatchObject(outside);
-    await expect(sendBatch(tx, orders, [{ payload: text }])).rejects.toMatchObject(outside);
-    await expect(cancel(tx, orders, 'taken')).rejects.toMatchObject(outside);
-    await expect(reschedule(tx, orders, 'taken', { after: 0 })).rejects.toMatchObject(outside);
-  }
-  expect(await count()).toEqual(before);
-
-  await prisma.$transaction((tx) => send(tx, orders, text));
-  await extended.$transaction((tx) => send(tx, orders, text));
-  expect((await count()).messages).toBe(before.messages + 2);
-});

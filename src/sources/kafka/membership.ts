@@ -17,7 +17,7 @@ export interface KafkaConnection {
 
 const connectionTimeoutMs = 3_000;
 /** A process that is gone gives its partitions back after this time. */
-const sessionTimeoutMs = 30_000;
+const sessionTimeoutMs = 10_000;
 /** A handler that runs longer than this through a rebalance loses its partition; the inbox drops what is done twice. */
 const rebalanceTimeoutMs = 60_000;
 /** Also how long a resumed partition and a stop may wait for a fetch that is under way. */

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import { cancel, reschedule, send, sendBatch, topic, type Transaction } from '../../src/index.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openPrisma } from '../support/prisma.ts';
+
+let made: TestDatabase;
+let prisma: PrismaClient;
+
+const orders = topic('orders', z.object({ text: z.string() }));
+const text = { text: 'x' };
+
+beforeAll(async () => {
+  made = await createTestDatabase();
+  prisma = openPrisma(made.url);
+});
+
+afterAll(async () => {
+  await prisma.$disconnect();
+  await made.drop();
+});
+
+async function count(): Promise<number> {
+  const [row] = await made.database.query<{ count: number }>(
+    'select count(*)::integer as count from outbox.message',
+  );
+  return row?.count ?? -1;
+}
+
+test('a client outside of a transaction is refused, plain or extended; inside one both are taken', async () => {
+  const extended = prisma.$extends({ client: { $hello: () => 'hello' } });
+  const outside = { code: 'OUTBOX_NOT_IN_TRANSACTION' };
+  const before = await count();
+  for (const client of [prisma, extended, null, undefined, {}, made.database]) {
+    const tx = client as Transaction;
+    await expect(send(tx, orders, text)).rejects.toMatchObject(outside);
+    await expect(sendBatch(tx, orders, [{ payload: text }])).rejects.toMatchObject(outside);
+    await expect(cancel(tx, orders, 'taken')).rejects.toMatchObject(outside);
+    await expect(reschedule(tx, orders, 'taken', { after: 0 })).rejects.toMatchObject(outside);
+  }
+  expect(await count()).toEqual(before);
+
+  await prisma.$transaction((tx) => send(tx, orders, text));
+  await extended.$transaction((tx) => send(tx, orders, text));
+  expect(await count()).toBe(before + 2);
+});
