@@ -1,7 +1,18 @@
 /** Runs every gate in order and stops at the first that is red, because the later ones would only repeat it. */
 import { spawnSync } from 'node:child_process';
 
-const gates = ['format:check', 'lint', 'types', 'deadcode', 'build', 'api:check', 'package:check', 'test'];
+// The linter knows types, so the Prisma client comes first.
+const gates = [
+  'generate',
+  'format:check',
+  'lint',
+  'types',
+  'deadcode',
+  'build',
+  'api:check',
+  'package:check',
+  'test',
+];
 
 for (const [index, gate] of gates.entries()) {
   console.log(`\n=== ${index + 1}/${gates.length} ${gate} ===`);
