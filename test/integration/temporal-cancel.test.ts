@@ -49,8 +49,8 @@ test('Cancel in the Temporal UI that comes too late goes on as a new run, which 
   const stage = await openStage(context, { topics: [reminders] });
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
-  context.onTestFinished(() => open());
   await stage.relay({}, { before: () => opened });
+  context.onTestFinished(() => open());
   const { id, workflowId } = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '500ms' }));
   await until(async () => (await stage.stateOf(id)) === 'ready');
   const first = await stage.temporal.workflow.getHandle(workflowId).describe();

@@ -68,12 +68,12 @@ test('six lanes of one relay are drained at the same time', async (context) => {
   const inside = new Set<string>();
   let leave = (): void => undefined;
   const left = new Promise<void>((resolve) => (leave = resolve));
-  context.onTestFinished(() => leave());
   const before = async ({ address }: OutgoingBatch): Promise<void> => {
     inside.add(address);
     await left;
   };
   await stage.relay({}, { before });
+  context.onTestFinished(() => leave());
   for (const topic of topics) await stage.commit((tx) => send(tx, topic, { n: 1 }));
 
   // Each publish blocks until all six are under way, so one after the other would never get here.
