@@ -51,8 +51,11 @@ export interface ClaimRequest {
 // 60,000 rows. The plan test holds each branch to its index.
 // Why one statement: what is claimable, who owns the lane and which keys are blocked must be seen by one snapshot.
 export const claimSql = `
+  with own as materialized (
+    select exists (select from outbox.lane l where l.topic = $1 and l.n = $2 and l.owner = $6) as mine
+  )
   select pg_current_snapshot()::text as snapshot,
-    exists (select from outbox.lane l where l.topic = $1 and l.n = $2 and l.owner = $6) as owned,
+    (select mine from own) as owned,
     coalesce(x.found = $3 or x.found > count(x.id) over (), false) as truncated,
     x.id, x.position, x.key, x.payload, x.content_type as "contentType", x.headers, x.workflow_id as "workflowId",
     right(x.workflow_id, 45) = '/message/' || x.id::text as "ownWorkflow",
@@ -68,17 +71,17 @@ export const claimSql = `
       select u.*, count(*) over () as found, sum(octet_length(u.payload)) over (order by u.position) - octet_length(u.payload) as before
       from (
         (select m.* from outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready' and m.position > $4
-           and exists (select from outbox.lane l where l.topic = $1 and l.n = $2 and l.owner = $6)
+           and (select mine from own)
          order by m.position limit $3)
         union all
         (select m.* from outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready' and m.position + 0 <= $4
            and m.xid >= pg_snapshot_xmax($5::pg_snapshot)
-           and exists (select from outbox.lane l where l.topic = $1 and l.n = $2 and l.owner = $6))
+           and (select mine from own))
         union all
         (select m.* from pg_snapshot_xip($5::pg_snapshot) running (xid) cross join lateral (
            select * from outbox.message r where r.topic = $1 and r.lane = $2 and r.state = 'ready' and r.xid = running.xid
              and r.position + 0 <= $4 offset 0) m
-         where exists (select from outbox.lane l where l.topic = $1 and l.n = $2 and l.owner = $6))
+         where (select mine from own))
         order by position limit $3
       ) u
     ) v where v.before < $7

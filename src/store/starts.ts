@@ -79,12 +79,15 @@ export async function untoldMessages(sql: Sql, limit: number): Promise<readonly 
   );
 }
 
-/** Remembers what workflows were told. A message that changed meanwhile is told again. */
+/**
+ * Remembers what workflows were told, also when the message has moved meanwhile: that it differs now is why it is told
+ * again, and the old time says whether the sleeping workflow has to be replaced.
+ */
 export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' | 'dueAt'>[]): Promise<void> {
   await sql.query(
     `update outbox.message m set workflow_due_at = t.due_at
      from unnest($1::uuid[], $2::timestamptz[]) as t(id, due_at)
-     where m.id = t.id and m.due_at = t.due_at and m.state in ('waiting', 'retrying')`,
+     where m.id = t.id and m.state in ('waiting', 'retrying')`,
     [told.map((start) => start.id), told.map((start) => start.dueAt)],
   );
 }

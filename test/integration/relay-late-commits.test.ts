@@ -83,7 +83,8 @@ test('rows whose transactions were in progress at the claim are read once, by th
   const younger = await bench.begin();
   await bench.drain();
   await bench.send('younger', {}, younger);
-  expect((await bench.laneRow()).snapshot).toMatch(/:\d+$/);
+  // Other databases of the cluster may have transactions of their own in progress.
+  expect((await bench.laneRow()).snapshot).toMatch(/:[\d,]+$/);
 
   await inProgress.commit();
   await bench.drain();
