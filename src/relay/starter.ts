@@ -1,5 +1,5 @@
 import type { Database } from '../store/database.ts';
-import { markTold, type MessageStart, untoldMessages, wantedLanes } from '../store/starts.ts';
+import { forgetTold, markTold, type MessageStart, untoldMessages, wantedLanes } from '../store/starts.ts';
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
@@ -7,6 +7,8 @@ import type { Report } from './report.ts';
 /** Messages read at once, and starts under way at once. */
 const messagesPerRound = 200;
 const concurrentStarts = 20;
+/** Between questions for workflows that were ended by force. */
+const terminatedEveryMs = 5_000;
 
 /**
  * Makes sure that every lane with work, and every waiting message inside its horizon, has its workflow running.
@@ -20,6 +22,7 @@ export class Starter {
   readonly #topics: readonly string[];
   readonly #report: Report;
   readonly #stopping = new AbortController();
+  #terminatedAskedAt = Number.NEGATIVE_INFINITY;
 
   /** @param topics those whose lanes this relay can drain; it starts no others */
   constructor(database: Database, workflows: WorkflowStarter, topics: readonly string[], report: Report) {
@@ -37,10 +40,24 @@ export class Starter {
     this.#guard('start-messages', () => this.#allMessages(this.#stopping.signal)),
   );
 
+  /**
+   * Has workflows that were terminated started again, while their messages wait. Asks every few seconds, however
+   * often it is called. Delivery does not depend on it: the sweep releases what is overdue.
+   */
+  readonly restartTerminated = coalesce(() => this.#guard('start-messages', () => this.#terminatedOnce()));
+
   /** Makes no more starts, and waits for those under way. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all([this.startLanes(), this.startMessages()]);
+    await Promise.all([this.startLanes(), this.startMessages(), this.restartTerminated()]);
+  }
+
+  async #terminatedOnce(): Promise<void> {
+    const now = performance.now();
+    if (this.#stopping.signal.aborted || now - this.#terminatedAskedAt < terminatedEveryMs) return;
+    this.#terminatedAskedAt = now;
+    const ids = await this.#workflows.terminatedMessages();
+    if (ids.length > 0) await forgetTold(this.#database, ids);
   }
 
   async #lanesOnce(): Promise<void> {

@@ -78,6 +78,7 @@ export class Watcher {
       this.#checkedAt = now;
       void starter.startLanes();
       void starter.startMessages();
+      void starter.restartTerminated();
     }
     const hot = now - this.#newsAt < hotForMs;
     const pause = hot ? timings.hotLookMs : timings.idleLookMs;

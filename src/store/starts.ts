@@ -91,3 +91,12 @@ export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' 
     [told.map((start) => start.id), told.map((start) => start.dueAt)],
   );
 }
+
+/** Forgets what the workflows of messages that still wait were told, so that they are started again. */
+export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `update outbox.message m set workflow_due_at = null
+     where m.id = any($1::uuid[]) and m.state in ('waiting', 'retrying') and m.workflow_id = outbox.message_workflow_id(m.id)`,
+    [[...ids]],
+  );
+}

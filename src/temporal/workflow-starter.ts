@@ -3,6 +3,7 @@ import type { deliverLane, deliverMessage } from '../../workflows/index.ts';
 import type { WorkflowStarter } from '../relay/ports.ts';
 import { type Searchable, searchAttributePairs } from './search-attributes.ts';
 import { laneTaskQueue, messageTaskQueue } from './task-queues.ts';
+import { watchTerminated } from './terminated-messages.ts';
 
 /** Starts workflows by id, so that any number of relays may start the same one. */
 export function createWorkflowStarter(
@@ -15,6 +16,7 @@ export function createWorkflowStarter(
     searchAttributes ? { typedSearchAttributes: searchAttributePairs(facts) } : { memo: { ...facts } };
 
   return {
+    terminatedMessages: watchTerminated(client, installation),
     async startLane({ topic, lane, workflowId, replace }) {
       await client.workflow.start<typeof deliverLane>('deliverLane', {
         workflowId,

@@ -88,6 +88,25 @@ test('a message whose workflow was terminated is delivered at its time all the s
   expect(row?.lateMs).toBeLessThan(2_000);
 });
 
+test('a waiting message whose workflow was terminated gets another one, which ends it', async (context) => {
+  const stage = await openStage(context, { topics: [reminders] });
+  await stage.relay();
+  const { id, workflowId } = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '1 hour' }));
+  await untilSleeping(stage, workflowId);
+  const handle = stage.temporal.workflow.getHandle(workflowId);
+  const { runId } = await handle.describe();
+
+  await handle.terminate('a test');
+
+  await until(async () => {
+    const { runId: latest, status } = await handle.describe();
+    return latest !== runId && status.name === 'RUNNING';
+  });
+  await handle.cancel();
+  await expect(handle.result()).rejects.toThrow(/cancel/i);
+  expect(await stage.stateOf(id)).toBe('canceled');
+});
+
 test('a message whose workflow was terminated gets another one when its time changes', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   await stage.relay();

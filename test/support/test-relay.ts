@@ -25,6 +25,11 @@ class InProcessWorkflows implements WorkflowStarter {
     });
   }
 
+  /** Nobody ends workflows by force here; that is tested with Temporal. */
+  terminatedMessages(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
   async startMessage(start: MessageStart): Promise<void> {
     this.messageStarts.push(start);
     await this.#start(start.workflowId, start.replace, async (signal) => {
