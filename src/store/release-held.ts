@@ -24,7 +24,7 @@ export async function releaseHeld(
      ), released as (
        update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock()
        from free f
-       where m.id = f.id and m.state = 'held'
+       where m.id = f.id
          and not exists (select from outbox.message o where o.topic = $1 and o.lane = $2 and o.key = f.key
            and o.state = 'held' and o.position < f.position and o.id not in (select id from free))
        returning 1

@@ -109,7 +109,7 @@ async function applyChanges(sql: Sql, changes: readonly MessageChange[]): Promis
        from unnest($1::uuid[], $2::outbox.state[], $3::text[], $4::text[], $5::float8[], $6::boolean[], $7::integer[], $8::bigint[])
            as c(id, state, attempt, error, retry_in_ms, maybe_published, partition, "offset"),
          outbox.topic t
-       where m.id = c.id and m.state = 'ready' and t.name = m.topic
+       where m.id = c.id and m.state::text = 'ready' and t.name = m.topic
        returning m.id, c.attempt, c.error, c.partition, c."offset"
      )
      insert into outbox.attempt (message_id, at, outcome, error, partition, "offset")

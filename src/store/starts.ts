@@ -87,7 +87,7 @@ export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' 
   await sql.query(
     `update outbox.message m set workflow_due_at = t.due_at
      from unnest($1::uuid[], $2::timestamptz[]) as t(id, due_at)
-     where m.id = t.id and m.state in ('waiting', 'retrying')`,
+     where m.id = t.id and m.state::text in ('waiting', 'retrying')`,
     [told.map((start) => start.id), told.map((start) => start.dueAt)],
   );
 }
@@ -96,7 +96,7 @@ export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' 
 export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(
     `update outbox.message m set workflow_due_at = null
-     where m.id = any($1::uuid[]) and m.state in ('waiting', 'retrying') and m.workflow_id = outbox.message_workflow_id(m.id)`,
+     where m.id = any($1::uuid[]) and m.state::text in ('waiting', 'retrying') and m.workflow_id = outbox.message_workflow_id(m.id)`,
     [[...ids]],
   );
 }
