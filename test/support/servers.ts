@@ -1,5 +1,5 @@
 import { stderr } from 'node:process';
-import { type LocalServers, startTogether } from '../../src/local/index.ts';
+import { type LocalServers, startTogether, timeSkippingServer } from '../../src/local/index.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -27,6 +27,12 @@ interface Shared {
 const registry = globalThis as typeof globalThis & { [key: symbol]: Shared | undefined };
 const sharedKey = Symbol.for('temporal-outbox.test-servers');
 
+/** The time-skipping server is only fetched: tests start their own, and none of them should wait for a download. */
+async function startAll(): Promise<LocalServers> {
+  await timeSkippingServer({ env: process.env, progress });
+  return startTogether({ env: process.env, progress, durable: false });
+}
+
 /**
  * A vitest `globalSetup`: PostgreSQL, Temporal and one Kafka broker, started once per test run.
  *
@@ -35,7 +41,7 @@ const sharedKey = Symbol.for('temporal-outbox.test-servers');
 export async function setup(project: Project): Promise<() => Promise<void>> {
   const shared = (registry[sharedKey] ??= { users: 0 });
   shared.users += 1;
-  shared.servers ??= startTogether({ env: process.env, progress, durable: false });
+  shared.servers ??= startAll();
   const servers = await shared.servers;
   project.provide('databaseUrl', servers.postgres.url);
   project.provide('temporalAddress', servers.temporal.address);
