@@ -77,7 +77,7 @@ async function measure(stage: Stage, sizes: Sizes): Promise<Figures> {
   }
 }
 
-/** Sessions report what they did with a delay, so all of them are ended before the count is read. */
+/** A session reports what it did with a delay, and when it ends; those of the relays have ended by now. */
 async function countRowUpdates(stage: Stage): Promise<number> {
   await stage.database.query('select pg_stat_force_next_flush()');
   const [row] = await stage.database.query<{ updates: string }>(

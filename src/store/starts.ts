@@ -12,7 +12,8 @@ export interface LaneStart extends Lane {
 const stuckAfterMs = 60_000;
 
 /**
- * Lanes of the named topics with work and without a live lease, each at most once a second over all starters, and marks them as asked for.
+ * Lanes of the named topics with work and without a live lease, each at most once a second over all starters; they
+ * are marked as asked for.
  *
  * Work is a row that a claim would return, or a held row whose key is free. Paused topics have none.
  */

@@ -4,7 +4,7 @@ import type { JournalEntry } from '../support/journal.ts';
 import { judgeJournal, unexcusedDuplicates } from '../support/journal-check.ts';
 import { startLoad } from '../support/load.ts';
 import type { RelayProcess } from '../support/relay-process.ts';
-import { seeded } from '../support/seeded.ts';
+import { seededRandom } from '../support/random.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 
@@ -41,13 +41,13 @@ function takeoverMs(entries: readonly JournalEntry[], killed: string): number {
 
 async function killedAtRandom(context: TestContext, seed: number, kills: number): Promise<void> {
   const stage = await openStage(context, { topics: [orders] });
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const relays = await Promise.all([stage.relayProcess(), stage.relayProcess()]);
   const load = startLoad(stage, orders, { perSecond: 200 });
   await stage.untilArrived(50);
   const killed: string[] = [];
   for (let kill = 0; kill < kills; kill += 1) {
-    await delay(200 + random() * 800);
+    await delay(200 + random.next() * 800);
     killed.push(await killOwner(stage, relays, kill + 1 < kills));
   }
   const committed = await load.stop();

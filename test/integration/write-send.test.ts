@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { send, sendBatch, topic, transaction } from '../../src/index.ts';
+import { send, sendBatch, transaction } from '../../src/index.ts';
 import { readInstallation } from '../../src/store/installation.ts';
 import { nudgeChannel } from '../../src/store/nudge.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openPrisma } from '../support/prisma.ts';
+import { freshTopic, storedRows } from '../support/stored-rows.ts';
 import { byPg, byPrisma, type RunTransaction } from '../support/transaction-ways.ts';
 import { until } from '../support/until.ts';
 
@@ -25,42 +25,15 @@ afterAll(async () => {
   await made.drop();
 });
 
-const anything = z.unknown();
-
-/** A topic that no other test uses; with options, a row of its own as a relay would write it. */
-async function freshTopic(row: { lanes?: number; waits?: string } = {}) {
-  const name = `t-${randomUUID()}`;
-  if (row.lanes !== undefined || row.waits !== undefined) {
-    await made.database.query(
-      `insert into outbox.topic (name, transport, address, retry_ms, lanes, waits) values ($1, 'kafka', $1, '{}', $2, $3)`,
-      [name, row.lanes ?? 1, row.waits ?? 'workflow'],
-    );
-  }
-  return topic(name, anything);
-}
-
-interface Row {
-  readonly id: string;
-  readonly key: string | null;
-  readonly lane: number;
-  readonly position: string;
-  readonly payload: string;
-  readonly state: string;
-  readonly workflow_id: string;
-  readonly headers: unknown;
-  readonly due_at: Date | null;
-}
-
-async function rows(name: string): Promise<readonly Row[]> {
-  return made.database.query<Row>('select * from outbox.message where topic = $1 order by position', [name]);
-}
+const fresh = (row?: Parameters<typeof freshTopic>[1]) => freshTopic(made.database, row);
+const rows = (name: string) => storedRows(made.database, name);
 
 describe.each([
   ['Prisma', (): RunTransaction => byPrisma(prisma)],
   ['pg', (): RunTransaction => byPg(made.database)],
 ])('through %s', (_, way) => {
   test('a commit leaves exactly the row, with the workflow of its lane', async () => {
-    const orders = await freshTopic();
+    const orders = await fresh();
     const options = { key: 'k', ref: 'r', headers: { tenant: 'blue' } };
     const stored = await way()((tx) => send(tx, orders, { a: 1 }, options));
 
@@ -89,7 +62,7 @@ describe.each([
   });
 
   test('a message that waits has a workflow of its own', async () => {
-    const orders = await freshTopic();
+    const orders = await fresh();
     const stored = await way()((tx) => send(tx, orders, 1, { after: '15 minutes' }));
 
     expect(stored).toMatchObject({ state: 'waiting', workflowId: `${installation}/message/${stored.id}` });
@@ -99,7 +72,7 @@ describe.each([
   });
 
   test('a message that waits in a topic of waits: lane belongs to its lane, and nobody has to be told', async () => {
-    const orders = await freshTopic({ waits: 'lane' });
+    const orders = await fresh({ waits: 'lane' });
     const stored = await way()((tx) => send(tx, orders, 1, { after: 60_000 }));
 
     expect(stored).toMatchObject({ state: 'waiting', workflowId: `${installation}/lane/${orders.name}/0` });
@@ -107,7 +80,7 @@ describe.each([
   });
 
   test('a rollback leaves nothing', async () => {
-    const orders = await freshTopic();
+    const orders = await fresh();
     const undone = way()(async (tx) => {
       await send(tx, orders, 1);
       await sendBatch(tx, orders, [{ payload: 2 }, { payload: 3, after: 1_000 }]);
@@ -119,7 +92,7 @@ describe.each([
   });
 
   test('the order of a batch is the order of its positions', async () => {
-    const orders = await freshTopic();
+    const orders = await fresh();
     const payloads = Array.from({ length: 500 }, (_element, index) => index);
     const stored = await way()((tx) =>
       sendBatch(
@@ -135,7 +108,7 @@ describe.each([
   });
 
   test('a batch mixes options, and answers in the order of the call', async () => {
-    const orders = await freshTopic();
+    const orders = await fresh();
     const id = randomUUID();
     const stored = await way()((tx) =>
       sendBatch(tx, orders, [
@@ -152,7 +125,7 @@ describe.each([
   });
 
   test('the same id, topic, key and payload answer the stored message, and write nothing', async () => {
-    const orders = await freshTopic();
+    const orders = await fresh();
     const id = randomUUID();
     const first = await way()((tx) => send(tx, orders, { a: 1 }, { id, key: 'k', after: '1 hour' }));
     const again = await way()((tx) =>
@@ -164,7 +137,7 @@ describe.each([
   });
 
   test('a batch that repeats some of its messages stores the others', async () => {
-    const orders = await freshTopic();
+    const orders = await fresh();
     const id = randomUUID();
     await way()((tx) => send(tx, orders, 1, { id }));
     const stored = await way()((tx) =>
@@ -176,7 +149,7 @@ describe.each([
   });
 
   test('NUL and half characters in a payload arrive as they were written', async () => {
-    const orders = await freshTopic();
+    const orders = await fresh();
     const payload = {
       text: 'a\u0000b',
       half: '\ud800',
@@ -194,7 +167,7 @@ describe.each([
 });
 
 test('transaction commits, answers what the work answers, and wakes who listens', async () => {
-  const orders = await freshTopic();
+  const orders = await fresh();
   let woken = 0;
   const listener = await made.database.listen(nudgeChannel, () => {
     woken += 1;

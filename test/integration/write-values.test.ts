@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { send, sendBatch, topic } from '../../src/index.ts';
+import { send, sendBatch } from '../../src/index.ts';
 import { readInstallation } from '../../src/store/installation.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openPrisma } from '../support/prisma.ts';
+import { freshTopic, storedRows } from '../support/stored-rows.ts';
 import { byPg, byPrisma } from '../support/transaction-ways.ts';
 
 let made: TestDatabase;
@@ -24,38 +24,11 @@ afterAll(async () => {
   await made.drop();
 });
 
-const anything = z.unknown();
-
-/** A topic that no other test uses; with options, a row of its own as a relay would write it. */
-async function freshTopic(row: { lanes?: number; waits?: string } = {}) {
-  const name = `t-${randomUUID()}`;
-  if (row.lanes !== undefined || row.waits !== undefined) {
-    await made.database.query(
-      `insert into outbox.topic (name, transport, address, retry_ms, lanes, waits) values ($1, 'kafka', $1, '{}', $2, $3)`,
-      [name, row.lanes ?? 1, row.waits ?? 'workflow'],
-    );
-  }
-  return topic(name, anything);
-}
-
-interface Row {
-  readonly id: string;
-  readonly key: string | null;
-  readonly lane: number;
-  readonly position: string;
-  readonly payload: string;
-  readonly state: string;
-  readonly workflow_id: string;
-  readonly headers: unknown;
-  readonly due_at: Date | null;
-}
-
-async function rows(name: string): Promise<readonly Row[]> {
-  return made.database.query<Row>('select * from outbox.message where topic = $1 order by position', [name]);
-}
+const fresh = (row?: Parameters<typeof freshTopic>[1]) => freshTopic(made.database, row);
+const rows = (name: string) => storedRows(made.database, name);
 
 test('any JSON value is stored as the text that JSON.stringify makes of it', async () => {
-  const orders = await freshTopic();
+  const orders = await fresh();
   const values = fc.jsonValue({ stringUnit: 'binary' });
   await fc.assert(
     fc.asyncProperty(fc.array(values, { minLength: 1, maxLength: 20 }), async (payloads) => {
@@ -77,7 +50,7 @@ test('any JSON value is stored as the text that JSON.stringify makes of it', asy
 });
 
 test('keys and headers of any text arrive as they were', async () => {
-  const orders = await freshTopic();
+  const orders = await fresh();
   const text = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 60 })
     .filter((value) => !value.includes('\0'));
@@ -95,7 +68,7 @@ test('keys and headers of any text arrive as they were', async () => {
 });
 
 test('a key keeps its lane, whoever sends it and in whatever batch, and lanes follow the md5 of the key', async () => {
-  const orders = await freshTopic({ lanes: 7 });
+  const orders = await fresh({ lanes: 7 });
   const keys = Array.from({ length: 200 }, (_, index) => `key-${index}`);
   await byPg(made.database)((tx) =>
     sendBatch(
@@ -122,7 +95,7 @@ test('a key keeps its lane, whoever sends it and in whatever batch, and lanes fo
 });
 
 test('messages without a key are spread over the lanes by their id', async () => {
-  const orders = await freshTopic({ lanes: 4 });
+  const orders = await fresh({ lanes: 4 });
   await byPg(made.database)((tx) =>
     sendBatch(
       tx,
@@ -155,7 +128,7 @@ test('the lane of 1,000 keys and ids is the same in a second implementation, for
 });
 
 test('a delay counts from the statement, not from the start of a long transaction', async () => {
-  const orders = await freshTopic();
+  const orders = await fresh();
   const row = await byPg(made.database)(async (tx) => {
     await tx.$queryRawUnsafe('select pg_sleep(1.2)');
     const [clock] = await tx.$queryRawUnsafe<{ at: Date }[]>('select clock_timestamp() as at');
@@ -168,7 +141,7 @@ test('a delay counts from the statement, not from the start of a long transactio
 });
 
 test('a delay of the length of a long transaction still waits', async () => {
-  const orders = await freshTopic();
+  const orders = await fresh();
   const stored = await byPg(made.database)(async (tx) => {
     await tx.$queryRawUnsafe('select pg_sleep(0.3)');
     return send(tx, orders, 1, { after: 250 });
@@ -178,7 +151,7 @@ test('a delay of the length of a long transaction still waits', async () => {
 });
 
 test('an instant in the past means at once, however long ago', async () => {
-  const orders = await freshTopic();
+  const orders = await fresh();
   for (const at of [new Date(Date.now() - 1_000), new Date(0), new Date('-000500-01-01T00:00:00Z')]) {
     const stored = await byPrisma(prisma)((tx) => send(tx, orders, 1, { at }));
     expect(stored).toMatchObject({ state: 'ready', workflowId: `${installation}/lane/${orders.name}/0` });
@@ -186,7 +159,7 @@ test('an instant in the past means at once, however long ago', async () => {
 });
 
 test('a repeat of a message that its lane has passed says published', async () => {
-  const orders = await freshTopic();
+  const orders = await fresh();
   const id = randomUUID();
   await byPg(made.database)((tx) => send(tx, orders, 1, { id }));
   await made.database.query(
