@@ -3,6 +3,7 @@ import type { Topic } from '../core/topic.ts';
 import type { State } from '../core/transitions.ts';
 import { type NewMessage, storeMessages } from '../store/write.ts';
 import { prepare, type SendOptions } from './prepare.ts';
+import { noteReady } from './ready-lanes.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 
 /** A message as it was stored. */
@@ -71,6 +72,7 @@ async function store(
       });
     }
   }
+  noteReady(tx, answers);
   return answers.map(({ id, workflowId, state, dueAt, duplicate }) => ({
     id,
     workflowId,

@@ -1,4 +1,7 @@
+import { type Lane, laneName } from '../core/lane.ts';
+import type { Sql } from '../store/database.ts';
 import { sendNudge } from '../store/nudge.ts';
+import { lanesFilledBy } from './ready-lanes.ts';
 
 /** A Prisma client, as far as {@link transaction} needs it. */
 export interface TransactionRunner<Tx> {
@@ -9,7 +12,17 @@ export interface TransactionRunner<Tx> {
 /** Relays are told at most this often per client; what is committed in between rides along. */
 const nudgeEveryMs = 5;
 
-const nudges = new WeakMap<object, { lastAt: number; planned: boolean }>();
+/** What the next nudge of a client is to say. */
+interface Nudge {
+  lastAt: number;
+  planned: boolean;
+  /** By name. */
+  lanes: Map<string, Lane>;
+  /** A commit whose lanes are not known: relays have to look for themselves. */
+  anywhere: boolean;
+}
+
+const nudges = new WeakMap<object, Nudge>();
 
 /**
  * Runs `work` in a transaction and, after the commit, wakes the relays, so that messages leave within a few
@@ -21,29 +34,35 @@ export async function transaction<Tx, Result>(
   prisma: TransactionRunner<Tx>,
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  const result = await prisma.$transaction(work);
-  nudge(prisma);
+  let filled: readonly Lane[] = [];
+  const result = await prisma.$transaction(async (tx) => {
+    const answer = await work(tx);
+    filled = lanesFilledBy(tx);
+    return answer;
+  });
+  nudge(prisma, filled);
   return result;
 }
 
 /** Never awaited and never failing: the commit stands whether or not a relay hears of it. */
-function nudge<Tx>(prisma: TransactionRunner<Tx>): void {
-  const state = nudges.get(prisma) ?? { lastAt: 0, planned: false };
-  nudges.set(prisma, state);
-  if (state.planned) return;
-  const waitMs = state.lastAt + nudgeEveryMs - performance.now();
+function nudge<Tx>(prisma: TransactionRunner<Tx>, filled: readonly Lane[]): void {
+  const next = nudges.get(prisma) ?? { lastAt: 0, planned: false, lanes: new Map(), anywhere: false };
+  nudges.set(prisma, next);
+  for (const lane of filled) next.lanes.set(laneName(lane), lane);
+  if (filled.length === 0) next.anywhere = true;
+  if (next.planned) return;
+  const waitMs = next.lastAt + nudgeEveryMs - performance.now();
   if (waitMs <= 0) {
-    notify(prisma, state);
+    notify(prisma, next);
     return;
   }
-  state.planned = true;
-  setTimeout(() => notify(prisma, state), waitMs).unref();
+  next.planned = true;
+  setTimeout(() => notify(prisma, next), waitMs).unref();
 }
 
-function notify<Tx>(prisma: TransactionRunner<Tx>, state: { lastAt: number; planned: boolean }): void {
-  state.lastAt = performance.now();
-  state.planned = false;
-  void sendNudge({ query: async (text, values = []) => prisma.$queryRawUnsafe(text, ...values) }).catch(
-    () => undefined,
-  );
+function notify<Tx>(prisma: TransactionRunner<Tx>, next: Nudge): void {
+  const lanes = next.anywhere ? [] : [...next.lanes.values()];
+  Object.assign(next, { lastAt: performance.now(), planned: false, lanes: new Map(), anywhere: false });
+  const sql: Sql = { query: async (text, values = []) => prisma.$queryRawUnsafe(text, ...values) };
+  void sendNudge(sql, lanes).catch(() => undefined);
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '../core/lane.ts';
 import { cancelAudited } from '../store/cancel-audited.ts';
 import type { Database } from '../store/database.ts';
-import { nudgeChannel } from '../store/nudge.ts';
+import { lanesOfNudge, nudgeChannel } from '../store/nudge.ts';
 import { readOutcome, type ReleaseAnswer, releaseMessage } from '../store/release.ts';
 import type { DrainAnswer } from './drain.ts';
 import { Drains } from './drains.ts';
@@ -59,7 +59,9 @@ export class Relay {
 
   /** Begins to watch the outbox and to start workflows. */
   async start(): Promise<void> {
-    this.#nudges = await this.#input.database.listen(nudgeChannel, () => this.#watcher.nudge());
+    this.#nudges = await this.#input.database.listen(nudgeChannel, (payload) =>
+      this.#watcher.nudge(lanesOfNudge(payload)),
+    );
     this.#watcher.start();
   }
 
@@ -95,7 +97,7 @@ export class Relay {
   async release(id: string): Promise<ReleaseAnswer> {
     const { database } = this.#input;
     let answer = await releaseMessage(database, id);
-    if (answer.kind === 'ready') this.#watcher.nudge();
+    if (answer.kind === 'ready') this.#watcher.nudge([]);
     const until = performance.now() + outcomeWithinMs;
     while (answer.kind === 'ready' && performance.now() < until) {
       await delay(outcomeEveryMs);

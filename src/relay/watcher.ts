@@ -1,3 +1,4 @@
+import type { Lane } from '../core/lane.ts';
 import type { Database } from '../store/database.ts';
 import { sweep } from '../store/release.ts';
 import { look, type LaneNews } from '../store/watch.ts';
@@ -45,9 +46,10 @@ export class Watcher {
     this.#running ??= this.#run();
   }
 
-  /** Looks now instead of at the next time. */
-  nudge(): void {
-    this.#wake.ring();
+  /** Something was committed: wakes the drains of the named lanes, and looks now if there are others, or no names. */
+  nudge(lanes: readonly Lane[]): void {
+    const asleep = lanes.filter((lane) => !this.#input.drains.wake(lane));
+    if (lanes.length === 0 || asleep.length > 0) this.#wake.ring();
   }
 
   async stop(): Promise<void> {

@@ -45,48 +45,11 @@ export interface ClaimRequest {
   readonly suspect: string | null;
 }
 
-// Why three branches and `position + 0`: an OR, or a late branch that walks the position index, costs 40 to 90 ms per
-// claim at a million rows instead of half a millisecond. And why the transactions that were running are joined one by
-// one: as `= any(…)` they become a filter over the whole lane while the table has not been analyzed yet, 16 ms at
-// 60,000 rows. The plan test holds each branch to its index.
-// Why one statement: what is claimable, who owns the lane and which keys are blocked must be seen by one snapshot.
+/** The statement is a function, `outbox.claim`, because its plan is worth keeping. */
 export const claimSql = `
-  with own as materialized (
-    select exists (select from outbox.lane l where l.topic = $1 and l.n = $2 and l.owner = $6) as mine
-  )
-  select pg_current_snapshot()::text as snapshot,
-    (select mine from own) as owned,
-    coalesce(x.found = $3 or x.found > count(x.id) over (), false) as truncated,
-    x.id, x.position, x.key, x.payload, x.content_type as "contentType", x.headers, x.workflow_id as "workflowId",
-    right(x.workflow_id, 45) = '/message/' || x.id::text as "ownWorkflow",
-    x.attempts, x.created_at as "createdAt",
-    coalesce(pg_visible_in_snapshot(x.xid, $9::pg_snapshot), false) as suspect,
-    case when (select exists (select from outbox.message b where b.topic = $1 and b.lane = $2
-        and b.state in ('retrying', 'held', 'failed') and (b.state <> 'failed' or $8)))
-      then exists (select from outbox.message o where o.topic = $1 and o.lane = $2 and o.key = x.key
-        and o.state in ('retrying', 'held', 'failed') and (o.state <> 'failed' or $8) and o.position < x.position)
-      else false end as blocked
-  from (select 1) one left join (
-    select * from (
-      select u.*, count(*) over () as found, sum(octet_length(u.payload)) over (order by u.position) - octet_length(u.payload) as before
-      from (
-        (select m.* from outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready' and m.position > $4
-           and (select mine from own)
-         order by m.position limit $3)
-        union all
-        (select m.* from outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready' and m.position + 0 <= $4
-           and m.xid >= pg_snapshot_xmax($5::pg_snapshot)
-           and (select mine from own))
-        union all
-        (select m.* from pg_snapshot_xip($5::pg_snapshot) running (xid) cross join lateral (
-           select * from outbox.message r where r.topic = $1 and r.lane = $2 and r.state = 'ready' and r.xid = running.xid
-             and r.position + 0 <= $4 offset 0) m
-         where (select mine from own))
-        order by position limit $3
-      ) u
-    ) v where v.before < $7
-  ) x on true
-  order by x.position`;
+  select snapshot, owned, truncated, id, position, key, payload, content_type as "contentType", headers,
+    workflow_id as "workflowId", own_workflow as "ownWorkflow", attempts, created_at as "createdAt", suspect, blocked
+  from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
 type ClaimRow = Omit<Claim, 'messages'> & {
   readonly [Field in keyof ClaimedMessage]: ClaimedMessage[Field] | null;

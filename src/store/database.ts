@@ -8,10 +8,10 @@ export interface Database extends Sql {
   /** Runs `work` in one READ COMMITTED transaction: committed when it resolves, rolled back when it rejects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
   /**
-   * Calls `onNotify` at every notification of the channel, and reconnects by itself. Notifications may be missed:
-   * they make things faster, nothing depends on them.
+   * Calls `onNotify` with the payload of every notification of the channel, and reconnects by itself. Notifications may
+   * be missed: they make things faster, nothing depends on them. After a reconnect it is called with an empty payload.
    */
-  listen(channel: string, onNotify: () => void): Promise<{ stop(): Promise<void> }>;
+  listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }>;
   close(): Promise<void>;
 }
 

@@ -63,7 +63,7 @@ async function inTransaction<Result>(pool: pg.Pool, work: (sql: Sql) => Promise<
 async function listen(
   url: string,
   channel: string,
-  onNotify: () => void,
+  onNotify: (payload: string) => void,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   let client: pg.Client | undefined;
@@ -78,7 +78,7 @@ async function listen(
       next.on('error', () => resolve());
       next.on('end', () => resolve());
     });
-    next.on('notification', onNotify);
+    next.on('notification', ({ payload }) => onNotify(payload ?? ''));
     client = next;
     await next.connect();
     await next.query(`listen ${pg.escapeIdentifier(channel)}`);
@@ -89,7 +89,7 @@ async function listen(
     while (!stopping.signal.aborted) {
       try {
         await connect();
-        onNotify();
+        onNotify('');
         return;
       } catch {
         await delay(1_000, undefined, { signal: stopping.signal }).catch(() => undefined);

@@ -26,18 +26,7 @@ type LookRow = Omit<Look, 'news'> & { readonly [Field in keyof LaneNews]: LaneNe
  */
 export async function look(sql: Sql, lastSnapshot: string | null): Promise<Look> {
   const rows = await sql.query<LookRow>(
-    `select pg_current_snapshot()::text as snapshot,
-       (select ceil(extract(epoch from min(due_at) - outbox.clock()) * 1000)::float8 from outbox.message
-        where state in ('waiting', 'retrying')) as "nextDueInMs",
-       x.*
-     from (select 1) one left join (
-       select n.topic, n.lane, bool_or(n.state in ('ready', 'canceled')) as ready, bool_or(n.state in ('waiting', 'retrying')) as waiting
-       from (
-         select topic, lane, state from outbox.message where position > 0 and xid >= pg_snapshot_xmax($1::pg_snapshot)
-         union all
-         select topic, lane, state from outbox.message where position > 0 and xid = any(array(select pg_snapshot_xip($1::pg_snapshot)))
-       ) n group by n.topic, n.lane
-     ) x on true`,
+    'select snapshot, next_due_in_ms as "nextDueInMs", topic, lane, ready, waiting from outbox.look($1)',
     [lastSnapshot],
   );
   const [first] = rows;

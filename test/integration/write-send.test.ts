@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { send, sendBatch, transaction } from '../../src/index.ts';
 import { readInstallation } from '../../src/store/installation.ts';
-import { nudgeChannel } from '../../src/store/nudge.ts';
+import { lanesOfNudge, nudgeChannel } from '../../src/store/nudge.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openPrisma } from '../support/prisma.ts';
 import { freshTopic, storedRows } from '../support/stored-rows.ts';
@@ -166,16 +166,17 @@ describe.each([
   });
 });
 
-test('transaction commits, answers what the work answers, and wakes who listens', async () => {
+test('transaction commits, answers what the work answers, and names the lanes it filled to who listens', async () => {
   const orders = await fresh();
-  let woken = 0;
-  const listener = await made.database.listen(nudgeChannel, () => {
-    woken += 1;
+  const woken: string[] = [];
+  const listener = await made.database.listen(nudgeChannel, (payload) => {
+    woken.push(payload);
   });
   try {
     const { id } = await transaction(prisma, (tx) => send(tx, orders, 1));
     expect(await rows(orders.name)).toMatchObject([{ id }]);
-    await until(() => woken === 1);
+    await until(() => woken.length === 1);
+    expect(lanesOfNudge(woken[0] ?? '')).toEqual([{ topic: orders.name, lane: 0 }]);
 
     const failing = transaction(prisma, async (tx) => {
       await send(tx, orders, 2);
@@ -183,6 +184,11 @@ test('transaction commits, answers what the work answers, and wakes who listens'
     });
     await expect(failing).rejects.toThrow('no');
     expect(await rows(orders.name)).toHaveLength(1);
+
+    // Whatever the work did outside of send, the relays have to look for it themselves.
+    await transaction(prisma, async () => undefined);
+    await until(() => woken.length === 2);
+    expect(woken[1]).toBe('');
   } finally {
     await listener.stop();
   }

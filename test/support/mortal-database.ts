@@ -61,7 +61,7 @@ export class MortalDatabase implements Database {
     return this.#mortally(commit);
   }
 
-  listen(channel: string, onNotify: () => void): Promise<{ stop(): Promise<void> }> {
+  listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }> {
     return this.#inner.listen(channel, onNotify);
   }
 

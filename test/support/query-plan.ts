@@ -1,4 +1,4 @@
-import type { Sql } from '../../src/store/database.ts';
+import type { Database, Sql } from '../../src/store/database.ts';
 
 /** A node of a query plan as `explain (format json)` gives it. */
 export interface PlanNode {
@@ -27,6 +27,48 @@ export async function planNodes(
   if (row === undefined) throw new Error('EXPLAIN answered nothing.');
   const all = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(all)];
   return all(row['QUERY PLAN'][0].Plan);
+}
+
+/**
+ * All nodes of the plan of the one query that a function of the outbox returns, really run with the function's own
+ * settings and with its parameters unknown to the planner.
+ */
+export async function functionPlanNodes(
+  database: Database,
+  name: string,
+  values: readonly unknown[],
+): Promise<readonly PlanNode[]> {
+  return database.transaction(async (sql) => {
+    const [found] = await sql.query<{
+      body: string;
+      names: string[];
+      types: string;
+      settings: string[] | null;
+    }>(
+      `select prosrc as body, proargnames as names, oidvectortypes(proargtypes) as types, proconfig as settings
+       from pg_proc where pronamespace = 'outbox'::regnamespace and proname = $1`,
+      [name],
+    );
+    if (found === undefined) throw new Error(`There is no function outbox.${name}.`);
+    for (const setting of found.settings ?? []) await sql.query(`set local ${setting}`);
+    const query = /return query\s+(.*?);\s*end/s.exec(found.body)?.[1] ?? '';
+    const numbered = found.names
+      .slice(0, values.length)
+      .reduce(
+        (text, parameter, index) => text.replaceAll(new RegExp(`\\b${parameter}\\b`, 'g'), `$${index + 1}`),
+        query,
+      );
+    await sql.query(`prepare explained (${found.types}) as ${numbered}`);
+    const literals = values.map((value) => literal(value));
+    const nodes = await planNodes(sql, `execute explained (${literals.join(', ')})`, []);
+    await sql.query('deallocate explained');
+    return nodes;
+  });
+}
+
+function literal(value: unknown): string {
+  if (value === null) return 'null';
+  return `'${typeof value === 'string' ? value : JSON.stringify(value)}'`;
 }
 
 /** Indexes that a plan uses, sorted, with repeats. */

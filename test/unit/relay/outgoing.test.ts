@@ -6,6 +6,8 @@ test('a message leaves with its body as stored, CloudEvents attributes, and the 
   const message = claimedMessage(1, {
     key: 'k',
     payload: '{"a" : 1}',
+    workflowId: 'installation/message/id-1',
+    ownWorkflow: true,
     attempts: 2,
     headers: { traceparent: '00-ab' },
   });
@@ -21,26 +23,32 @@ test('a message leaves with its body as stored, CloudEvents attributes, and the 
       ce_source: '/outbox/1',
       ce_type: 'order-placed',
       ce_time: '2026-01-02T03:04:05.678Z',
-      ce_subject: 'k',
       'content-type': 'application/json',
-      'outbox-workflow-id': 'installation/lane/orders/0',
+      'outbox-workflow-id': 'installation/message/id-1',
       'outbox-attempt': '3',
     },
   });
 });
 
-test('a message without a key has no subject', () => {
-  expect(outgoing('t', '/s', claimedMessage(1)).headers).not.toHaveProperty('ce_subject');
+test('a first attempt by a lane says nothing that follows from the rest', () => {
+  expect(Object.keys(outgoing('t', '/s', claimedMessage(1, { key: 'k' })).headers)).toEqual([
+    'ce_specversion',
+    'ce_id',
+    'ce_source',
+    'ce_type',
+    'ce_time',
+    'content-type',
+  ]);
 });
 
 test('a header that was stored by other means cannot replace what the outbox says', () => {
   const forged = claimedMessage(1, {
-    headers: { ce_id: 'forged', 'outbox-attempt': '9', 'content-type': 'x' },
+    headers: { ce_id: 'forged', 'outbox-attempt': '9', 'outbox-workflow-id': 'w', 'content-type': 'x' },
   });
 
-  expect(outgoing('t', '/s', forged).headers).toMatchObject({
-    ce_id: 'id-1',
-    'outbox-attempt': '1',
-    'content-type': 'application/json',
-  });
+  const { headers } = outgoing('t', '/s', forged);
+
+  expect(headers).toMatchObject({ ce_id: 'id-1', 'content-type': 'application/json' });
+  expect(headers).not.toHaveProperty('outbox-attempt');
+  expect(headers).not.toHaveProperty('outbox-workflow-id');
 });

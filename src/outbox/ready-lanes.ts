@@ -1,0 +1,24 @@
+import type { Lane } from '../core/lane.ts';
+import type { State } from '../core/transitions.ts';
+
+/** By transaction: the lanes that have a message of it which can go at the commit, by the ids of their workflows. */
+const readyLanes = new WeakMap<object, Set<string>>();
+
+/** Notes the lanes of messages that a transaction has stored. */
+export function noteReady(
+  tx: object,
+  stored: readonly { readonly workflowId: string; readonly state: State }[],
+): void {
+  const lanes = readyLanes.get(tx) ?? new Set();
+  for (const { workflowId, state } of stored) if (state === 'ready') lanes.add(workflowId);
+  if (lanes.size > 0) readyLanes.set(tx, lanes);
+}
+
+/** The lanes that a transaction has filled, as far as its messages were sent through this very object. */
+export function lanesFilledBy(tx: unknown): readonly Lane[] {
+  const ids = typeof tx === 'object' && tx !== null ? readyLanes.get(tx) : undefined;
+  return [...(ids ?? [])].flatMap((id) => {
+    const [, topic, lane] = /^[^/]+\/lane\/([^/]+)\/(\d+)$/.exec(id) ?? [];
+    return topic === undefined ? [] : [{ topic, lane: Number(lane) }];
+  });
+}
