@@ -2,6 +2,8 @@ export { type Config, defineConfig, env } from './config/config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export {
+  type Confirm,
+  type ConfirmRules,
   type Retry,
   type Topic,
   topic,

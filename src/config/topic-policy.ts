@@ -13,6 +13,7 @@ export function policyOf({ name, rules }: Topic, transport: string): TopicPolicy
     retryMs: rules.retryMs,
     horizonMs: rules.horizonMs,
     visible: rules.visible,
+    confirm: rules.confirm ?? null,
     payloadLimitBytes: rules.payloadLimitBytes,
     delayLimitMs: rules.delayLimitMs,
   };

@@ -10,8 +10,24 @@ export interface TopicLimits {
   readonly delay?: Duration;
 }
 
-/** Delays before the second, third, … try. */
-export type Retry = readonly Duration[];
+/**
+ * Delays before the second, third, … try: a list, or a function of the number of tries so far (1, 2, …) that answers
+ * `undefined` when the message is to be given up. The function is asked once, when the topic is defined, for at most 100
+ * tries: what it answers is part of the contract, the same for every relay.
+ */
+export type Retry = readonly Duration[] | ((tries: number) => Duration | undefined);
+
+/** What a topic asks of its consumer: its word that it has processed a message. */
+export interface Confirm {
+  /** The consumer group whose receipts count. */
+  readonly group: string;
+  /** How long a receipt may take after the first send, backlog included, before the message counts as overdue. */
+  readonly within: Duration;
+  /** How often a message is sent before it is failed, 1 to 100. @defaultValue 3 */
+  readonly maxSends?: number;
+  /** How long a receipt may take after the second, third, … send; the last value counts for all further ones. @defaultValue `within` */
+  readonly resend?: readonly Duration[];
+}
 
 /** The contract of a topic. */
 export interface TopicOptions {
@@ -34,7 +50,20 @@ export interface TopicOptions {
   readonly horizon?: Duration;
   /** May keys and refs show in the Temporal UI? @defaultValue true */
   readonly visible?: boolean;
+  /**
+   * Ask for a receipt of every message. A message without one is sent again, but only when the group has passed it
+   * without a word: while it is merely behind, the message waits. @defaultValue none
+   */
+  readonly confirm?: Confirm;
   readonly limits?: TopicLimits;
+}
+
+/** Confirmation with every default filled in. */
+export interface ConfirmRules {
+  readonly group: string;
+  readonly maxSends: number;
+  /** Time for the receipt after the first, second, … send; the last value counts for all further ones. */
+  readonly withinMs: readonly number[];
 }
 
 /** A topic with its options resolved. Durations are milliseconds. */
@@ -47,6 +76,7 @@ export interface TopicRules {
   readonly waits: 'workflow' | 'lane';
   readonly horizonMs: number;
   readonly visible: boolean;
+  readonly confirm: ConfirmRules | undefined;
   readonly payloadLimitBytes: number;
   readonly delayLimitMs: number;
 }
@@ -83,6 +113,7 @@ const optionNames = new Set([
   'waits',
   'horizon',
   'visible',
+  'confirm',
   'limits',
 ]);
 
@@ -117,7 +148,7 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
   return {
     transport: options.transport,
     address: options.address ?? name,
-    retryMs: (options.retry ?? defaults.retry).map((delay, index) =>
+    retryMs: retryOf(options.retry ?? defaults.retry).map((delay, index) =>
       positive(name, `retry[${index}]`, delay),
     ),
     exhausted: oneOf(name, 'exhausted', options.exhausted ?? defaults.exhausted, ['release-key', 'hold-key']),
@@ -125,10 +156,40 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
     waits: oneOf(name, 'waits', options.waits ?? defaults.waits, ['workflow', 'lane']),
     horizonMs: positive(name, 'horizon', options.horizon ?? defaults.horizon),
     visible: options.visible ?? defaults.visible,
+    confirm: options.confirm === undefined ? undefined : confirmOf(name, options.confirm),
     payloadLimitBytes,
     delayLimitMs: positive(name, 'limits.delay', options.limits?.delay ?? defaults.delay),
   };
 }
+
+function retryOf(retry: Retry): readonly Duration[] {
+  if (typeof retry !== 'function') return retry;
+  const delays: Duration[] = [];
+  while (delays.length < mostTries) {
+    const delay = retry(delays.length + 1);
+    if (delay === undefined) break;
+    delays.push(delay);
+  }
+  return delays;
+}
+
+function confirmOf(name: string, { group, within, maxSends = 3, resend = [] }: Confirm): ConfirmRules {
+  if (typeof group !== 'string' || group === '' || Buffer.byteLength(group) > 512 || group.includes('\0'))
+    throw invalid(name, 'confirm.group', 'is not a text of 1 to 512 bytes without NUL');
+  if (!Number.isInteger(maxSends) || maxSends < 1 || maxSends > mostTries)
+    throw invalid(name, 'confirm.maxSends', `is not an integer from 1 to ${mostTries}`);
+  return {
+    group,
+    maxSends,
+    withinMs: [
+      positive(name, 'confirm.within', within),
+      ...resend.map((time, index) => positive(name, `confirm.resend[${index}]`, time)),
+    ],
+  };
+}
+
+/** Bound of tries and of sends. */
+const mostTries = 100;
 
 /** 36,500 days. The times that PostgreSQL can compute end far later, but they end, and with an error. */
 const longestMs = 36_500 * 24 * 60 * 60 * 1_000;

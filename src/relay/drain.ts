@@ -18,7 +18,7 @@ import type { BatchLimits, RelayTimings } from './timings.ts';
 import type { TopicRoute } from './topic-route.ts';
 import type { Wake } from './wake.ts';
 
-/** `more`: call again at once. `quiet`: nothing was left for a while. */
+/** `more`: call again at once. `quiet`: nothing was left for a while, or an operator has paused the topic. */
 export type DrainAnswer = 'more' | 'quiet';
 
 export interface DrainInput {
@@ -90,9 +90,10 @@ class Drain {
     let quiet = false;
     let clean = false;
     try {
-      quiet = await this.#untilQuiet();
+      const end = await this.#untilQuiet();
+      quiet = end === 'quiet';
       clean = this.#suspectMarked;
-      return quiet ? 'quiet' : 'more';
+      return end === 'more' ? 'more' : 'quiet';
     } finally {
       // After an error nobody knows what of the last batch the broker holds, as if this owner had died.
       await (clean ? this.#lease.free(quiet) : this.#lease.abandon());
@@ -105,8 +106,8 @@ class Drain {
     }
   }
 
-  /** Claim, publish, settle in a loop. True: quiet; false: there may be more. */
-  async #untilQuiet(): Promise<boolean> {
+  /** Claim, publish, settle in a loop. */
+  async #untilQuiet(): Promise<'quiet' | 'paused' | 'more'> {
     const { timings, wake, progress } = this.#input;
     let quietAt = performance.now() + timings.lingerMs;
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
@@ -115,14 +116,15 @@ class Drain {
       const claimedAt = performance.now();
       const claimed = await this.#claim();
       if (!claimed.owned) this.#lease.lose();
+      else if (claimed.paused) return 'paused';
       else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
       else if (claimed.messages.length > 0) {
         await this.#deliver(claimed, claimedAt);
         quietAt = performance.now() + timings.lingerMs;
-      } else if (performance.now() >= quietAt) return true;
+      } else if (performance.now() >= quietAt) return 'quiet';
       else await wake.wait(Math.min(quietAt - performance.now(), timings.checkMs), this.#stop);
     }
-    return false;
+    return 'more';
   }
 
   async #claim(): Promise<Claim> {

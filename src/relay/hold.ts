@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { writeHold } from '../store/lease.ts';
+import { isPaused } from '../store/topics.ts';
 import type { Hold } from '../transports/transport.ts';
 import type { DrainInput } from './drain.ts';
 import type { LaneLease } from './lane-lease.ts';
@@ -12,7 +13,7 @@ interface HoldLimits {
 }
 
 /**
- * Keeps the lane and probes its address until it answers, the run is over, or the drain is to stop. No attempt is
+ * Keeps the lane and probes its address until it answers, the topic is paused, the run is over, or the drain is to stop. No attempt is
  * spent meanwhile, and the lane's row says why it waits.
  */
 export async function sitOutHold(
@@ -29,7 +30,9 @@ export async function sitOutHold(
     await delay(waitMs, undefined, { signal: stop }).catch(() => undefined);
     progress();
     await lease.renewIfOld();
-    if (!stop.aborted && (await reachable())) {
+    // A pause is complete only when the lane is free, also while its broker is away.
+    const paused = !stop.aborted && (await isPaused(database, lane.topic));
+    if (paused || (!stop.aborted && (await reachable()))) {
       await writeHold(database, lane, lease.owner, undefined);
       report({ type: 'hold-ended', heldMs: performance.now() - beganAt, ...lane });
       return;

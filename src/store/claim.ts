@@ -25,6 +25,8 @@ export interface Claim {
   readonly snapshot: string;
   /** False: the lane belongs to somebody else, and there are no messages. */
   readonly owned: boolean;
+  /** True: an operator has paused the topic or its transport, and there are no messages. */
+  readonly paused: boolean;
   /** True when rows were left behind by one of the limits. */
   readonly truncated: boolean;
   /** In order of position. */
@@ -47,7 +49,7 @@ export interface ClaimRequest {
 
 /** The statement is a function, `outbox.claim`, because its plan is worth keeping. */
 export const claimSql = `
-  select snapshot, owned, truncated, id, position, key, payload, content_type as "contentType", headers,
+  select snapshot, owned, paused, truncated, id, position, key, payload, content_type as "contentType", headers,
     workflow_id as "workflowId", own_workflow as "ownWorkflow", attempts, created_at as "createdAt", suspect, blocked
   from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
@@ -75,6 +77,7 @@ export async function claim(sql: Sql, { topic, lane }: Lane, request: ClaimReque
   return {
     snapshot: first.snapshot,
     owned: first.owned,
+    paused: first.paused,
     truncated: first.truncated,
     messages: empty ? [] : (rows as unknown as readonly ClaimedMessage[]),
   };

@@ -22,7 +22,7 @@ export async function wantedLanes(sql: Sql, topics: readonly string[]): Promise<
     `with wanted as materialized (
        select l.topic, l.n, l.wanted_since < clock_timestamp() - $1 * interval '1 ms' as replace
        from outbox.lane l join outbox.topic t on t.name = l.topic
-       where l.topic = any($2) and not t.paused
+       where l.topic = any($2) and not outbox.is_paused(l.topic)
          and (l.owner is null or l.alive_until < clock_timestamp())
          and (l.started_at is null or l.started_at < clock_timestamp() - interval '1 second')
          and (

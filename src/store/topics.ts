@@ -1,3 +1,4 @@
+import type { ConfirmRules } from '../core/topic.ts';
 import type { Lane } from '../core/lane.ts';
 import type { Sql } from './database.ts';
 
@@ -12,6 +13,7 @@ export interface TopicPolicy {
   readonly retryMs: readonly number[];
   readonly horizonMs: number;
   readonly visible: boolean;
+  readonly confirm: ConfirmRules | null;
   readonly payloadLimitBytes: number;
   readonly delayLimitMs: number;
 }
@@ -24,19 +26,24 @@ export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): 
   await sql.query(
     `with policy as (
        select * from jsonb_to_recordset($1::jsonb) as p(name text, transport text, address text, lanes integer, waits text,
-         exhausted text, "retryMs" bigint[], "horizonMs" float8, visible boolean, "payloadLimitBytes" integer, "delayLimitMs" float8)
+         exhausted text, "retryMs" bigint[], "horizonMs" float8, visible boolean, confirm jsonb, "payloadLimitBytes" integer, "delayLimitMs" float8)
      ), stored as (
        insert into outbox.topic as t (name, transport, address, lanes, waits, exhausted, retry_ms, horizon, visible,
-         payload_limit_bytes, delay_limit)
+         payload_limit_bytes, delay_limit, confirm_group, confirm_max_sends, confirm_within_ms)
        select name, transport, address, lanes, waits, exhausted, "retryMs", "horizonMs" * interval '1 ms', visible,
-         "payloadLimitBytes", "delayLimitMs" * interval '1 ms'
+         "payloadLimitBytes", "delayLimitMs" * interval '1 ms', confirm ->> 'group', (confirm ->> 'maxSends')::integer,
+         (select array_agg(x::bigint order by n) from jsonb_array_elements_text(confirm -> 'withinMs') with ordinality w(x, n))
        from policy order by name
        on conflict (name) do update set transport = excluded.transport, address = excluded.address, waits = excluded.waits,
          exhausted = excluded.exhausted, retry_ms = excluded.retry_ms, horizon = excluded.horizon, visible = excluded.visible,
-         payload_limit_bytes = excluded.payload_limit_bytes, delay_limit = excluded.delay_limit, updated_at = now()
-       where (t.transport, t.address, t.waits, t.exhausted, t.retry_ms, t.horizon, t.visible, t.payload_limit_bytes, t.delay_limit)
+         payload_limit_bytes = excluded.payload_limit_bytes, delay_limit = excluded.delay_limit,
+         confirm_group = excluded.confirm_group, confirm_max_sends = excluded.confirm_max_sends,
+         confirm_within_ms = excluded.confirm_within_ms, updated_at = now()
+       where (t.transport, t.address, t.waits, t.exhausted, t.retry_ms, t.horizon, t.visible, t.payload_limit_bytes, t.delay_limit,
+           t.confirm_group, t.confirm_max_sends, t.confirm_within_ms)
          is distinct from (excluded.transport, excluded.address, excluded.waits, excluded.exhausted, excluded.retry_ms,
-           excluded.horizon, excluded.visible, excluded.payload_limit_bytes, excluded.delay_limit)
+           excluded.horizon, excluded.visible, excluded.payload_limit_bytes, excluded.delay_limit,
+           excluded.confirm_group, excluded.confirm_max_sends, excluded.confirm_within_ms)
        returning t.name, t.lanes
      )
      insert into outbox.lane (topic, n)
@@ -64,6 +71,12 @@ export async function pinPartitions(sql: Sql, topic: string, partitions: number)
     partitions,
   ]);
   return (await readPartitions(sql, topic)) ?? partitions;
+}
+
+/** True when an operator has paused the topic or its transport. */
+export async function isPaused(sql: Sql, topic: string): Promise<boolean> {
+  const [row] = await sql.query<{ paused: boolean }>('select outbox.is_paused($1) as paused', [topic]);
+  return row?.paused ?? false;
 }
 
 /** All lanes of the named topics. */

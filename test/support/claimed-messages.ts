@@ -20,5 +20,5 @@ export function claimedMessage(position: number, overrides: Partial<ClaimedMessa
 }
 
 export function claimOf(messages: readonly ClaimedMessage[], overrides: Partial<Claim> = {}): Claim {
-  return { snapshot: '900:900:', owned: true, truncated: false, messages, ...overrides };
+  return { snapshot: '900:900:', owned: true, paused: false, truncated: false, messages, ...overrides };
 }
