@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { states, transitions } from '../../src/core/transitions.ts';
+import type { Sql } from '../../src/store/database.ts';
+import { transitionGuard } from '../../tools/states-page.mjs';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let made: TestDatabase;
@@ -106,6 +108,20 @@ test('the database accepts exactly the transitions of the table, of all pairs', 
     }
   }
   expect([...accepted].toSorted()).toEqual([...legal].toSorted());
+});
+
+test('the guard of the database is the one that is made of the table', async () => {
+  const guard = async (sql: Sql): Promise<unknown> =>
+    sql.query(`select pg_get_triggerdef(oid) as text from pg_trigger where tgname = 'message_transition'`);
+  const undo = new Error('undo');
+  await made.database
+    .transaction(async (sql) => {
+      const installed = await guard(sql);
+      await sql.query(transitionGuard(states, transitions));
+      expect(await guard(sql)).toEqual(installed);
+      throw undo;
+    })
+    .catch((error: unknown) => expect(error).toBe(undo));
 });
 
 /** Tries the change on a row that was put into the state past the trigger; undone in the end. */

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { transitions } from '../../../src/core/transitions.ts';
+import { states, transitions } from '../../../src/core/transitions.ts';
+import { statesPage } from '../../../tools/states-page.mjs';
 
-test('ARCHITECTURE.md lists exactly the legal transitions', () => {
-  const text = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8');
-  const rows = [...text.matchAll(/^\| (?<from>[a-z]+) \| (?<to>[a-z]+) \| (?<by>[^|]+) \|$/gm)]
-    .map((match) => ({ from: match[1], to: match[2], by: match[3] }))
-    .filter((row) => row.from !== 'from');
+test('docs/states.md shows exactly the legal transitions', () => {
+  const page = readFileSync(new URL('../../../docs/states.md', import.meta.url), 'utf8');
 
-  expect(rows).toEqual(transitions);
+  expect(page).toBe(statesPage(states, transitions));
+  expect(page.match(/^\| [a-z]+ \| [a-z]+ \| /gm)).toHaveLength(transitions.length + 1);
 });

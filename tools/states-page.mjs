@@ -1,0 +1,49 @@
+/**
+ * Writes what is made of the table of transitions (src/core/transitions.ts): the page docs/states.md, and with
+ * `--sql` the guard of the database, as the text of a migration, on standard output.
+ */
+import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+/** The page: a diagram, and who brings each change about. */
+export function statesPage(states, transitions) {
+  const ends = states.filter((state) => transitions.every(({ from }) => from !== state));
+  return `# States of a message
+
+Made of \`src/core/transitions.ts\` by \`npm run states\`; do not edit. The database refuses every other change
+(trigger \`message_transition\`). A message begins as \`ready\`, or as \`waiting\` when it is due later. \`ready\` reads as
+\`published\` once its lane's cursor has passed it.
+
+\`\`\`mermaid
+stateDiagram-v2
+  [*] --> ready
+  [*] --> waiting
+${transitions.map(({ from, to }) => `  ${from} --> ${to}`).join('\n')}
+${ends.map((state) => `  ${state} --> [*]`).join('\n')}
+\`\`\`
+
+| from | to | by |
+| --- | --- | --- |
+${transitions.map(({ from, to, by }) => `| ${from} | ${to} | ${by} |`).join('\n')}
+`;
+}
+
+/** The trigger of the database. Its WHEN clause lists the legal pairs, so that a legal change calls no function. */
+export function transitionGuard(states, transitions) {
+  const legal = states.flatMap((state) => {
+    const targets = transitions.filter(({ from }) => from === state).map(({ to }) => `'${to}'`);
+    return targets.length === 0 ? [] : [`old.state = '${state}' and new.state in (${targets.join(', ')})`];
+  });
+  return `create or replace trigger message_transition before update of state on outbox.message for each row
+when (old.state is distinct from new.state and not (
+     ${legal.join('\n  or ')}
+))
+execute function outbox.refuse_transition();
+`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { states, transitions } = await import('../dist/src/core/transitions.js');
+  if (process.argv.includes('--sql')) process.stdout.write(transitionGuard(states, transitions));
+  else writeFileSync('docs/states.md', statesPage(states, transitions));
+}
