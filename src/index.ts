@@ -1,4 +1,5 @@
 export { type Config, defineConfig, env } from './config/config.ts';
+export type { RelaySettings } from './config/relay-settings.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export {

@@ -1,15 +1,33 @@
-import { type LaneStatus, status } from '../operations/status.ts';
+import ms from 'ms';
+import { type LaneStatus, status, type TopicPolicyRow } from '../operations/status.ts';
 import { exitCodes, type Output, table } from './output.ts';
 
 const heading = ['TOPIC', 'LANE', 'OLDEST DUE', 'READY', 'HELD', 'RETRYING', 'WAITING', 'FAILED', 'STATE'];
 
 /** Shows how every lane stands, the one with the oldest due message first. */
 export async function statusCommand(url: string, output: Output): Promise<number> {
-  const { oldestDueMs, lanes } = await status(url);
+  const { oldestDueMs, lanes, topics, settings } = await status(url);
   output.line(oldestDueMs === null ? 'Nothing is due.' : `Oldest due message: ${age(oldestDueMs)}`);
   output.line(table(heading, lanes.map(row)));
-  output.value({ ok: true, oldestDueMs, lanes });
+  if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
+  const last = settings.map(({ name, value }) => [name, value]);
+  if (last.length > 0) output.line(`\n${table(['SETTING OF THE LAST RELAY', 'VALUE'], last)}`);
+  output.value({ ok: true, oldestDueMs, lanes, topics, settings });
   return exitCodes.ok;
+}
+
+const limitsHeading = ['TOPIC', 'TRANSPORT', 'RETRY', 'HORIZON', 'DELAY', 'PAYLOAD', 'CONFIRMED BY'];
+
+function limitsRow(topic: TopicPolicyRow): string[] {
+  return [
+    topic.name,
+    topic.transport,
+    topic.retryMs.map((delay) => ms(delay)).join(' '),
+    ms(topic.horizonMs),
+    ms(topic.delayLimitMs),
+    `${Math.round(topic.payloadLimitBytes / 1024)} KiB`,
+    topic.confirmGroup ?? '-',
+  ];
 }
 
 function row(lane: LaneStatus): string[] {
@@ -28,6 +46,7 @@ function row(lane: LaneStatus): string[] {
 
 function stateOf(lane: LaneStatus): string {
   if (lane.lane === null) return 'no relay knows this topic';
+  if (lane.paused) return lane.owned ? 'pausing' : 'paused';
   if (lane.hold !== null) return `on hold (${lane.hold.scope}) since ${lane.hold.since}: ${lane.hold.reason}`;
   return lane.owned ? 'draining' : 'quiet';
 }

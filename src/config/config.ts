@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Transport } from '../transports/transport.ts';
+import { type RelaySettings, resolveRelaySettings } from './relay-settings.ts';
 
 /** Where things are, what is sent, and by which transports. */
 export interface Config {
@@ -23,12 +25,19 @@ export interface Config {
   readonly topics: readonly Topic[];
   /** By the name that topics use. */
   readonly transports: Readonly<Record<string, Transport>>;
+  /** Durations and limits of the relay. @defaultValue see {@link RelaySettings} */
+  readonly relay?: RelaySettings;
 }
 
 const isTopic = (value: unknown): value is Topic =>
   typeof value === 'object' && value !== null && 'rules' in value && 'schema' in value && 'name' in value;
 const isTransport = (value: unknown): value is Transport =>
   typeof value === 'object' && value !== null && 'publish' in value && 'probe' in value && 'close' in value;
+
+const duration = z.custom<Duration>(
+  (value) => durationMs(value as Duration) !== undefined,
+  'is not a duration',
+);
 
 const shape = z.strictObject({
   database: z.strictObject({
@@ -41,6 +50,18 @@ const shape = z.strictObject({
   }),
   topics: z.array(z.custom<Topic>(isTopic, 'is not a topic made by topic()')).min(1),
   transports: z.record(z.string().min(1), z.custom<Transport>(isTransport, 'is not a transport')),
+  relay: z
+    .strictObject({
+      batchMessages: z.number().optional(),
+      batchBytes: z.number().optional(),
+      run: duration.optional(),
+      linger: duration.optional(),
+      hotLook: duration.optional(),
+      idleLook: duration.optional(),
+      check: duration.optional(),
+      probe: duration.optional(),
+    })
+    .optional(),
 });
 
 /**
@@ -71,6 +92,7 @@ export function defineConfig(config: Config): Config {
       details: { topic: twice },
     });
   for (const topic of config.topics) transportOf(config, topic);
+  resolveRelaySettings(config.relay);
   return config;
 }
 

@@ -1,22 +1,21 @@
 import { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
-import { type BatchLimits, defaultBatchLimits, defaultTimings, type RelayTimings } from '../relay/timings.ts';
 import type { TopicRoute } from '../relay/topic-route.ts';
 import type { Database } from '../store/database.ts';
 import { readInstallation } from '../store/installation.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase } from '../store/pool.ts';
+import { writeSettings } from '../store/settings.ts';
 import { readLanes, upsertTopics } from '../store/topics.ts';
 import { connectEngine, type WorkerExtras } from '../temporal/engine.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
+import { resolveRelaySettings } from './relay-settings.ts';
 import { policyOf } from './topic-policy.ts';
 
 /** What most relays leave alone. */
 export interface RelayOptions {
   /** Called with what the relay does; nothing depends on it. */
   readonly report?: Report;
-  readonly timings?: Partial<RelayTimings>;
-  readonly batch?: Partial<BatchLimits>;
   /** How long to wait for Temporal at the start. @defaultValue 60,000 */
   readonly temporalWithinMs?: number;
   /** Interceptors of the workers, for tests and tracing. */
@@ -97,7 +96,9 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   const connections = config.database.connections ?? lanesWanted + 6;
   const database = openDatabase({ url: config.database.url, connections });
   opened.add(() => database.close());
+  const { timings, limits, settings } = resolveRelaySettings(config.relay);
   const { installation, routes, lanes } = await announce(database, config);
+  await writeSettings(database, settings);
   opened.add(() =>
     Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close())),
   );
@@ -115,8 +116,8 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
     installation,
     routes,
     workflows: engine.starter(installation),
-    timings: { ...defaultTimings, ...options.timings },
-    limits: { ...defaultBatchLimits, ...options.batch },
+    timings,
+    limits,
     report,
   });
   const hosted = await engine.host(relay, installation, lanes, report);

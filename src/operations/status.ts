@@ -1,5 +1,7 @@
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase } from '../store/pool.ts';
+import { readTopicPolicies, type TopicPolicyRow } from '../store/queries/topic-policies.ts';
+import { readSettings, type Setting } from '../store/settings.ts';
 import { type LaneStatus, readStatus } from '../store/queries/status.ts';
 
 /** How the whole outbox stands. */
@@ -8,9 +10,13 @@ export interface Status {
   readonly oldestDueMs: number | null;
   /** The lane with the oldest due message first. */
   readonly lanes: readonly LaneStatus[];
+  /** Policies and limits by topic. */
+  readonly topics: readonly TopicPolicyRow[];
+  /** Limits and durations with which a relay was last started; empty before the first. */
+  readonly settings: readonly Setting[];
 }
 
-export type { LaneStatus };
+export type { LaneStatus, Setting, TopicPolicyRow };
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
 export async function status(databaseUrl: string): Promise<Status> {
@@ -19,7 +25,12 @@ export async function status(databaseUrl: string): Promise<Status> {
     await requireMigrated(database);
     const lanes = await readStatus(database);
     const ages = lanes.flatMap((lane) => (lane.oldestDueMs === null ? [] : [lane.oldestDueMs]));
-    return { oldestDueMs: ages.length === 0 ? null : Math.max(...ages), lanes };
+    return {
+      oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
+      lanes,
+      topics: await readTopicPolicies(database),
+      settings: await readSettings(database),
+    };
   } finally {
     await database.close();
   }

@@ -30,7 +30,7 @@ test('a relay that is stopped under load hands its lane over in less than a seco
 
 test('a relay that is alone hands its lane back to itself every 300 ms without a pause', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
-  const relay = await stage.relay({ timings: { runMs: 300 } });
+  const relay = await stage.relay({ settings: { run: 300 } });
   const load = startLoad(stage, orders, { perSecond: 200 });
   await until(() => relay.events.filter(({ type }) => type === 'lane-freed').length >= 12);
   const committed = await load.stop();
@@ -44,10 +44,10 @@ test('a relay that is alone hands its lane back to itself every 300 ms without a
 test('two relays under load deliver once and in order', async (context) => {
   const busy = [numbered('orders', { lanes: 4 }), numbered('invoices')] as const;
   const stage = await openStage(context, { topics: busy });
-  const timings = { runMs: 500 };
+  const settings = { run: 500, batchMessages: 50 };
   await Promise.all([
-    stage.relay({ timings, batch: { messages: 50 } }, { publisher: 'first' }),
-    stage.relay({ timings, batch: { messages: 50 } }, { publisher: 'second' }),
+    stage.relay({ settings }, { publisher: 'first' }),
+    stage.relay({ settings }, { publisher: 'second' }),
   ]);
   const loads = busy.map((topic) => startLoad(stage, topic, { perSecond: 300, keys: 20 }));
   await until(async () => new Set((await stage.journal()).map(({ publisher }) => publisher)).size === 2);

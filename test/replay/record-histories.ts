@@ -30,25 +30,23 @@ const commit = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Res
 let answer = (): Outcome => ({ kind: 'acknowledged', partition: 0, offset: '7' });
 let blocked: Promise<void> = Promise.resolve();
 const reminders = topic('reminders', z.object({}), { retry: ['1s', '1s'] });
-const relay = startRelay(
-  {
-    database: { url: postgres.url },
-    temporal: { address: temporal.address },
-    topics: [reminders],
-    transports: {
-      scripted: {
-        name: 'scripted',
-        async publish({ messages }) {
-          await blocked;
-          return { outcomes: messages.map(() => answer()) };
-        },
-        async probe() {},
-        async close() {},
+const relay = startRelay({
+  database: { url: postgres.url },
+  temporal: { address: temporal.address },
+  topics: [reminders],
+  transports: {
+    scripted: {
+      name: 'scripted',
+      async publish({ messages }) {
+        await blocked;
+        return { outcomes: messages.map(() => answer()) };
       },
+      async probe() {},
+      async close() {},
     },
   },
-  { timings: { lingerMs: 300 } },
-);
+  relay: { linger: 300 },
+});
 await relay.ready;
 
 const { id: published, workflowId: publishedRun } = await waiting('1s');

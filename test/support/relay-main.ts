@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { crashAt } from '../../src/testing/crash-at.ts';
 import { journalTransport } from './journal.ts';
-import type { RelaySettings } from './relay-process.ts';
+import type { RelayProcessOptions } from './relay-process.ts';
 
 // A relay that publishes to the journal of its database; `relay-process.ts` starts it and says how.
-const settings = JSON.parse(process.argv[2] ?? '') as RelaySettings;
-const { crash, url, temporalAddress, timings, batch } = settings;
+const settings = JSON.parse(process.argv[2] ?? '') as RelayProcessOptions;
+const { crash, url, temporalAddress } = settings;
 
 Runtime.install({
   logger: new DefaultLogger('ERROR', () => undefined),
@@ -24,12 +24,9 @@ const relay = startRelay(
     temporal: { address: temporalAddress },
     topics: settings.topics.map((topic) => ({ ...topic, schema: z.unknown() })),
     transports: { journal: journalTransport(url) },
+    relay: settings.settings ?? {},
   },
-  {
-    report: (event) => process.stdout.write(`${JSON.stringify(event)}\n`),
-    ...(timings !== undefined && { timings }),
-    ...(batch !== undefined && { batch }),
-  },
+  { report: (event) => process.stdout.write(`${JSON.stringify(event)}\n`) },
 );
 process.once('SIGTERM', () => void relay.stop());
 await relay.ready;

@@ -5,16 +5,15 @@ import { fileURLToPath } from 'node:url';
 import type { CrashPoint } from '../../src/core/crash-point.ts';
 import type { Topic } from '../../src/core/topic.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
-import type { BatchLimits, RelayTimings } from '../../src/relay/timings.ts';
+import type { RelaySettings } from '../../src/config/relay-settings.ts';
 
 /** What a relay process is started with. */
-export interface RelaySettings {
+export interface RelayProcessOptions {
   readonly url: string;
   readonly temporalAddress: string;
   /** Schemas stay behind: a relay never reads a payload. */
   readonly topics: readonly Pick<Topic, 'name' | 'rules'>[];
-  readonly timings?: Partial<RelayTimings>;
-  readonly batch?: Partial<BatchLimits>;
+  readonly settings?: RelaySettings;
   /** A signal that the process sends to itself at the n-th pass (from 1) of a crash point. */
   readonly crash?: {
     readonly point: CrashPoint;
@@ -39,8 +38,8 @@ const main = fileURLToPath(new URL('relay-main.ts', import.meta.url));
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Starts a relay as a child process, from the sources, and waits until it delivers. */
-export async function startRelayProcess(settings: RelaySettings): Promise<RelayProcess> {
-  const argument: RelaySettings = {
+export async function startRelayProcess(settings: RelayProcessOptions): Promise<RelayProcess> {
+  const argument: RelayProcessOptions = {
     ...settings,
     topics: settings.topics.map(({ name, rules }) => ({ name, rules })),
   };

@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { z } from 'zod';
+import type { RelaySettings } from '../../src/config/relay-settings.ts';
 import { type RelayOptions, type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
 import { type Topic, topic, type TopicOptions } from '../../src/core/topic.ts';
 import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
@@ -17,7 +18,7 @@ import {
   readJournal,
 } from './journal.ts';
 import type { Committed } from './journal-check.ts';
-import { type RelayProcess, type RelaySettings, startRelayProcess } from './relay-process.ts';
+import { type RelayProcess, type RelayProcessOptions, startRelayProcess } from './relay-process.ts';
 import { until } from './until.ts';
 
 /** The payload of every message of a stage. */
@@ -38,6 +39,10 @@ export interface StageOptions {
   readonly namespace?: string;
 }
 
+export interface StageRelayOptions extends RelayOptions {
+  readonly settings?: RelaySettings;
+}
+
 /** A relay inside the process of the test. */
 export interface StageRelay extends RunningRelay {
   readonly events: readonly RelayEvent[];
@@ -52,9 +57,11 @@ export interface Stage {
   /** Runs `work` in one transaction. */
   commit<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   /** Starts a relay in this process and waits until it delivers. */
-  relay(options?: RelayOptions, journal?: JournalOptions): Promise<StageRelay>;
+  relay(options?: StageRelayOptions, journal?: JournalOptions): Promise<StageRelay>;
   /** Starts a relay as a process of its own and waits until it delivers. */
-  relayProcess(options?: Omit<RelaySettings, 'url' | 'temporalAddress' | 'topics'>): Promise<RelayProcess>;
+  relayProcess(
+    options?: Omit<RelayProcessOptions, 'url' | 'temporalAddress' | 'topics'>,
+  ): Promise<RelayProcess>;
   journal(): Promise<readonly JournalEntry[]>;
   /** How many messages the journal has, repeats included. */
   arrived(): Promise<number>;
@@ -96,7 +103,7 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
     temporal: new Client({ connection, namespace }),
     commit: (work) =>
       database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values)))),
-    async relay(relayOptions = {}, journal = {}) {
+    async relay({ settings = {}, ...relayOptions } = {}, journal = {}) {
       const events: RelayEvent[] = [];
       const running = startRelay(
         {
@@ -104,6 +111,7 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
           temporal: { address: temporalAddress, namespace },
           topics: options.topics,
           transports: { journal: journalTransport(url, journal) },
+          relay: settings,
         },
         { report: (event) => events.push(event), ...relayOptions },
       );

@@ -15,6 +15,8 @@ export interface LaneStatus {
   readonly waiting: number;
   readonly failed: number;
   readonly hold: LaneHold | null;
+  /** True when an operator has paused the topic or its transport. */
+  readonly paused: boolean;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
   readonly workflowId: string | null;
@@ -68,6 +70,7 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
      select coalesce(l.topic, c.topic) as topic, coalesce(l.lane, c.lane) as lane, c.oldest as "oldestDueMs",
        coalesce(c.ready, 0) as ready, coalesce(c.held, 0) as held, coalesce(c.retrying, 0) as retrying,
        coalesce(c.waiting, 0) as waiting, coalesce(c.failed, 0) as failed, l.hold, coalesce(l.owned, false) as owned,
+       outbox.is_paused(coalesce(l.topic, c.topic)) as paused,
        l.workflow_id as "workflowId"
      from lanes l full join counted c on c.topic = l.topic and c.lane = l.lane
      order by c.oldest desc nulls last, 1, 2`,
