@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { laneCommands } from '../support/model/commands.ts';
+import { LaneModel } from '../support/model/lane-model.ts';
+import { ModelDatabase } from '../support/model/lane-world.ts';
+import { runs, seed } from '../support/model/settings.ts';
+
+let made: ModelDatabase;
+beforeAll(async () => {
+  made = await ModelDatabase.create();
+});
+afterAll(() => made.drop());
+
+test.each(['release-key', 'hold-key'] as const)(
+  `I9 whatever is done to a lane (%s), every message is in the state that the rules say (seed ${seed})`,
+  { timeout: 300_000 },
+  async (exhausted) => {
+    let done = 0;
+    const property = fc.asyncProperty(fc.commands(laneCommands, { maxCommands: 24, size: 'max' }), async (commands) => {
+      const world = await made.lane(exhausted);
+      try {
+        await fc.asyncModelRun(() => ({ model: new LaneModel(exhausted), real: world }), commands);
+        done += 1;
+      } finally {
+        await world.clear();
+      }
+    });
+    await fc.assert(property, { seed, numRuns: runs / 2, endOnFailure: true });
+
+    expect(done).toBe(runs / 2);
+  },
+);

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { Verdict } from '../scripted-broker.ts';
+import type { LaneModel, ModelMessage } from './lane-model.ts';
+import type { LaneWorld, SeenMessage } from './lane-world.ts';
+
+/** One thing that somebody does, to the model and to the real lane. */
+type Command = fc.AsyncCommand<LaneModel, LaneWorld>;
+
+/** Does the same on both sides, then compares all that can be seen. */
+function command(text: string, act: (model: LaneModel, world: LaneWorld) => Promise<void>): Command {
+  return {
+    check: () => true,
+    run: async (model, world) => {
+      await act(model, world);
+      expect((await world.messages()).toSorted(byLabel), text).toEqual(seen(model).toSorted(byLabel));
+      expect(world.log, text).toEqual(model.log);
+    },
+    toString: () => text,
+  };
+}
+
+/** A command on one of the messages that there are; without any it does nothing. */
+function onMessage(
+  name: string,
+  act: (model: LaneModel, world: LaneWorld, message: ModelMessage) => Promise<void>,
+): fc.Arbitrary<Command> {
+  return fc.nat(20).map((choice) =>
+    command(`${name}(${choice})`, async (model, world) => {
+      const message = model.messages[choice % Math.max(1, model.messages.length)];
+      if (message !== undefined) await act(model, world, message);
+    }),
+  );
+}
+
+const key = fc.constantFrom('a', 'b', null);
+const ref = fc.constantFrom('r', 's', null);
+const delay = fc.constantFrom(undefined, undefined, 1, 5);
+const verdicts = fc.array(
+  fc.constantFrom<Verdict>(
+    'store',
+    'store',
+    'reject',
+    'permanent',
+    'store-silently',
+    'lose',
+    'hold',
+    'hold-on-wire',
+  ),
+  { maxLength: 6 },
+);
+
+const send = fc.tuple(key, ref, delay).map(([k, r, after]) =>
+  command(`send(${k}, ${r}, ${after})`, async (model, world) => {
+    const label = `m${model.messages.length + 1}`;
+    expect(await world.send(label, k, r, after)).toBe(model.send(label, k, r, after));
+  }),
+);
+
+const drain = fc.tuple(verdicts, fc.integer({ min: 0, max: 5 })).map(([script, dice]) =>
+  command(`drain(${script.join(' ')}${dice === 0 ? ', crash' : ''})`, async (model, world) => {
+    model.drain(script, dice === 0);
+    await world.drain(script, dice === 0);
+  }),
+);
+
+const advance = fc.integer({ min: 1, max: 5 }).map((minutes) =>
+  command(`advance(${minutes})`, async (model, world) => {
+    model.advance(minutes);
+    await world.advance(minutes);
+  }),
+);
+
+const sweep = fc.constant(
+  command('sweep', async (model, world) => {
+    model.sweep();
+    await world.sweep();
+  }),
+);
+
+const cancelByRef = fc.constantFrom('r', 's').map((named) =>
+  command(`cancel(${named})`, async (model, world) => {
+    const message = model.ofRef(named);
+    expect(await world.cancel({ ref: named })).toBe(
+      message === undefined ? 'unknown' : model.cancel(message),
+    );
+  }),
+);
+
+const cancel = onMessage('cancel', async (model, world, message) => {
+  expect(await world.cancel({ id: world.idOf(message.label) })).toBe(model.cancel(message));
+});
+
+const reschedule = fc.constantFrom(0, 2, 7).chain((after) =>
+  onMessage(`reschedule to ${after}`, async (model, world, message) => {
+    expect(await world.reschedule(message.label, after)).toBe(model.reschedule(message, after));
+  }),
+);
+
+/** Every command, the frequent ones more than once. */
+export const laneCommands: fc.Arbitrary<Command>[] = [
+  send,
+  send,
+  send,
+  drain,
+  drain,
+  advance,
+  sweep,
+  cancelByRef,
+  cancel,
+  reschedule,
+];
+
+function seen(model: LaneModel): SeenMessage[] {
+  return model.messages.map(({ label, state, attempts, maybePublished }) => ({
+    label,
+    state,
+    attempts,
+    maybePublished,
+  }));
+}
+
+function byLabel(a: SeenMessage, b: SeenMessage): number {
+  return a.label.localeCompare(b.label);
+}

@@ -1,0 +1,237 @@
+import type { State } from '../../../src/core/transitions.ts';
+import type { Verdict } from '../scripted-broker.ts';
+
+/** Minutes on the model's clock, and which step chose them: of two, the earlier step is due first. */
+interface Due {
+  readonly minute: number;
+  readonly step: number;
+}
+
+/** What is known of a message. */
+export interface ModelMessage {
+  readonly label: string;
+  readonly key: string | null;
+  readonly ref: string | null;
+  /** As people see it: a ready message that its lane has passed is published. */
+  state: State;
+  position: number;
+  due: Due | undefined;
+  attempts: number;
+  /** The broker may hold it, so it can no longer be canceled. */
+  maybePublished: boolean;
+  /** An owner that died may have published it. */
+  suspect: boolean;
+}
+
+export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';
+
+/** Minutes before the second and the third try; then a message is failed. */
+export const retryMinutes = [2, 4] as const;
+
+/**
+ * One lane as its promises describe it, without a database: a list of messages, a clock, and the log of the broker.
+ * What it leaves out (transactions, snapshots, statements) is what it checks in the real one.
+ */
+export class LaneModel {
+  readonly messages: ModelMessage[] = [];
+  /** Labels in the order in which the broker stored them. */
+  readonly log: string[] = [];
+  readonly #failedBlocks: boolean;
+  #minute = 0;
+  #step = 0;
+  #lastPosition = 0;
+  /** True after a crash, until somebody has taken the lane. */
+  #lapsed = false;
+
+  constructor(exhausted: 'release-key' | 'hold-key') {
+    this.#failedBlocks = exhausted === 'hold-key';
+  }
+
+  /** False: the ref is taken. */
+  send(label: string, key: string | null, ref: string | null, afterMinutes: number | undefined): boolean {
+    const waits = afterMinutes !== undefined;
+    if (waits && this.messages.some((m) => m.state === 'waiting' && ref !== null && m.ref === ref))
+      return false;
+    this.messages.push({
+      label,
+      key,
+      ref,
+      state: waits ? 'waiting' : 'ready',
+      position: this.#nextPosition(),
+      due: waits ? this.#due(afterMinutes) : undefined,
+      attempts: 0,
+      maybePublished: false,
+      suspect: false,
+    });
+    return true;
+  }
+
+  cancel(message: ModelMessage): CancelAnswer {
+    if (message.state === 'canceled') return 'canceled';
+    const stoppable = message.state === 'retrying' || message.state === 'held';
+    if (message.state !== 'waiting' && !(stoppable && !message.maybePublished)) return 'too-late';
+    message.state = 'canceled';
+    return 'canceled';
+  }
+
+  /** The message that a ref means. */
+  ofRef(ref: string): ModelMessage | undefined {
+    const named = this.messages.filter((message) => message.ref === ref);
+    return named.find(({ state }) => state === 'waiting') ?? named.at(-1);
+  }
+
+  reschedule(message: ModelMessage, afterMinutes: number): 'rescheduled' | 'too-late' {
+    if (message.state !== 'waiting') return 'too-late';
+    message.due = this.#due(afterMinutes);
+    return 'rescheduled';
+  }
+
+  withdraw(message: ModelMessage): CancelAnswer {
+    if (message.state !== 'ready') return this.cancel(message);
+    this.#takeOver();
+    if (message.maybePublished || message.suspect) return 'too-late';
+    message.state = 'canceled';
+    return 'canceled';
+  }
+
+  retry(message: ModelMessage): boolean {
+    if (message.state !== 'failed' && message.state !== 'retrying') return false;
+    if (message.state === 'failed') message.attempts = 0;
+    message.state = 'ready';
+    message.suspect = false;
+    return true;
+  }
+
+  edit(message: ModelMessage, label: string): boolean {
+    if (message.state !== 'failed') return false;
+    message.state = 'superseded';
+    const { key, ref, position } = message;
+    const fresh = { attempts: 0, maybePublished: false, suspect: false, due: undefined } as const;
+    this.messages.push({ label, key, ref, position, state: 'ready', ...fresh });
+    return true;
+  }
+
+  discard(message: ModelMessage): boolean {
+    if (message.state !== 'failed') return false;
+    message.state = 'discarded';
+    return true;
+  }
+
+  advance(minutes: number): void {
+    this.#minute += minutes;
+  }
+
+  sweep(): void {
+    const due = this.messages
+      .filter(({ state }) => state === 'waiting' || state === 'retrying')
+      .filter((message) => (message.due?.minute ?? 0) <= this.#minute)
+      .toSorted((a, b) => compareDue(a.due, b.due) || a.position - b.position);
+    for (const message of due) {
+      if (message.state === 'waiting') message.position = this.#nextPosition();
+      message.state = 'ready';
+      message.suspect = false;
+    }
+  }
+
+  /** Drains until nothing is left, or crashes between the answer to its first batch and the settle of it. */
+  drain(verdicts: readonly Verdict[], crash: boolean): void {
+    const queue = [...verdicts];
+    this.#releaseHeld();
+    this.#takeOver();
+    for (;;) {
+      const batch = this.#inOrder('ready');
+      if (batch.length === 0) break;
+      const blocked = new Set(batch.filter((message) => this.#isBlocked(message)));
+      const sendable = batch.filter((message) => !blocked.has(message));
+      const answers = this.#publish(sendable, queue);
+      if (crash && sendable.length > 0) {
+        this.#lapsed = true;
+        return;
+      }
+      this.#step += 1;
+      for (const message of batch) this.#settle(message, answers.get(message) ?? 'skipped');
+      this.#releaseHeld();
+    }
+    for (const message of this.messages) message.suspect = false;
+  }
+
+  /** Whoever takes a lane from a dead owner suspects that one of everything it could see. */
+  #takeOver(): void {
+    if (!this.#lapsed) return;
+    this.#lapsed = false;
+    for (const message of this.messages) message.suspect = true;
+  }
+
+  #publish(
+    batch: readonly ModelMessage[],
+    verdicts: Verdict[],
+  ): ReadonlyMap<ModelMessage, Verdict | 'skipped'> {
+    const stopped = new Set<string>();
+    const answers = new Map<ModelMessage, Verdict | 'skipped'>();
+    for (const message of batch) {
+      if (message.key !== null && stopped.has(message.key)) continue;
+      const verdict = verdicts.shift() ?? 'store';
+      answers.set(message, verdict);
+      if (['store', 'store-silently', 'hold-on-wire'].includes(verdict)) this.log.push(message.label);
+      if (verdict !== 'store' && message.key !== null) stopped.add(message.key);
+    }
+    return answers;
+  }
+
+  #settle(message: ModelMessage, answer: Verdict | 'skipped'): void {
+    if (answer === 'store') {
+      message.state = 'published';
+      return;
+    }
+    const onWire = answer === 'store-silently' || answer === 'lose' || answer === 'hold-on-wire';
+    message.maybePublished ||= message.suspect || onWire;
+    if (answer === 'hold' || answer === 'hold-on-wire') return;
+    if (answer === 'skipped') message.state = 'held';
+    else this.#fail(message, answer === 'permanent');
+  }
+
+  #fail(message: ModelMessage, forGood: boolean): void {
+    const pause = forGood ? undefined : retryMinutes[message.attempts];
+    message.attempts += 1;
+    message.state = pause === undefined ? 'failed' : 'retrying';
+    message.due = pause === undefined ? message.due : this.#due(pause);
+  }
+
+  #releaseHeld(): void {
+    for (const message of this.#inOrder('held')) {
+      if (this.#hasHead(message, ['retrying'])) continue;
+      message.state = 'ready';
+      message.suspect = false;
+    }
+  }
+
+  #isBlocked(message: ModelMessage): boolean {
+    return this.#hasHead(message, ['retrying', 'held']);
+  }
+
+  #hasHead({ key, position }: ModelMessage, states: readonly State[]): boolean {
+    if (key === null) return false;
+    const blocking = this.#failedBlocks ? [...states, 'failed'] : states;
+    return this.messages.some((m) => m.key === key && m.position < position && blocking.includes(m.state));
+  }
+
+  #inOrder(state: State): readonly ModelMessage[] {
+    return this.messages
+      .filter((message) => message.state === state)
+      .toSorted((a, b) => a.position - b.position);
+  }
+
+  #nextPosition(): number {
+    this.#lastPosition += 1;
+    return this.#lastPosition;
+  }
+
+  #due(afterMinutes: number): Due {
+    this.#step += 1;
+    return { minute: this.#minute + afterMinutes, step: this.#step };
+  }
+}
+
+function compareDue(a: Due | undefined, b: Due | undefined): number {
+  return (a?.minute ?? 0) - (b?.minute ?? 0) || (a?.step ?? 0) - (b?.step ?? 0);
+}

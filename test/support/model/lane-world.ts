@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { policyOf } from '../../../src/config/topic-policy.ts';
+import type { State } from '../../../src/core/transitions.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { drainLane } from '../../../src/relay/drain.ts';
+import { defaultBatchLimits, defaultTimings } from '../../../src/relay/timings.ts';
+import { Wake } from '../../../src/relay/wake.ts';
+import type { Database } from '../../../src/store/database.ts';
+import { sweep } from '../../../src/store/release.ts';
+import { upsertTopics } from '../../../src/store/topics.ts';
+import { cancelMessage, rescheduleMessage, storeMessages } from '../../../src/store/write.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { MortalDatabase } from '../mortal-database.ts';
+import { ScriptedBroker, type Verdict } from '../scripted-broker.ts';
+import { retryMinutes } from './lane-model.ts';
+
+const minuteMs = 60_000;
+
+/** A message as the database shows it. */
+export interface SeenMessage {
+  readonly label: string;
+  readonly state: State;
+  readonly attempts: number;
+  readonly maybePublished: boolean;
+}
+
+/** A database whose clock a test moves; lanes come and go in it, one per run of the model. */
+export class ModelDatabase {
+  readonly #made: TestDatabase;
+  #runs = 0;
+
+  private constructor(made: TestDatabase) {
+    this.#made = made;
+  }
+
+  static async create(): Promise<ModelDatabase> {
+    const made = await createTestDatabase();
+    await made.database.query('create table skipped (by interval not null)');
+    await made.database.query(`insert into skipped values ('0')`);
+    await made.database.query(
+      `create or replace function outbox.clock() returns timestamptz language sql stable
+       as $$ select now() + (select by from skipped) $$`,
+    );
+    return new ModelDatabase(made);
+  }
+
+  /** A fresh topic of one lane, on a clock that has not been moved. */
+  async lane(exhausted: 'release-key' | 'hold-key'): Promise<LaneWorld> {
+    const { database } = this.#made;
+    this.#runs += 1;
+    await database.query(`update skipped set by = '0'`);
+    const made = topic(`run-${this.#runs}`, z.unknown(), {
+      exhausted,
+      retry: retryMinutes.map((minutes) => minutes * minuteMs),
+    });
+    await upsertTopics(database, [policyOf(made, 'scripted')]);
+    return new LaneWorld(database, made);
+  }
+
+  drop(): Promise<void> {
+    return this.#made.drop();
+  }
+}
+
+/** The real lane of one run, moved step by step. */
+export class LaneWorld {
+  readonly database: Database;
+  readonly #topic: ReturnType<typeof topic>;
+  readonly #broker = new ScriptedBroker();
+  readonly #ids = new Map<string, string>();
+
+  constructor(database: Database, made: ReturnType<typeof topic>) {
+    this.database = database;
+    this.#topic = made;
+  }
+
+  get topic(): string {
+    return this.#topic.name;
+  }
+
+  /** Labels in the order in which the broker stored them. */
+  get log(): readonly string[] {
+    return this.#broker.labels;
+  }
+
+  idOf(label: string): string {
+    return this.#ids.get(label) ?? '';
+  }
+
+  /** Remembers a message that was stored by other means than {@link send}. */
+  name(label: string, id: string): void {
+    this.#ids.set(label, id);
+  }
+
+  /** False: the ref is taken. */
+  async send(
+    label: string,
+    key: string | null,
+    ref: string | null,
+    afterMinutes: number | undefined,
+  ): Promise<boolean> {
+    const [stored] = await storeMessages(this.database, this.topic, [
+      {
+        payload: JSON.stringify(label),
+        ...(key !== null && { key }),
+        ...(ref !== null && { ref }),
+        ...(afterMinutes !== undefined && { afterMs: afterMinutes * minuteMs }),
+      },
+    ]);
+    if (stored === undefined) throw new Error('Nothing was answered.');
+    if (stored.refusal === null) this.#ids.set(label, stored.id);
+    else if (stored.refusal.code !== 'OUTBOX_REF_TAKEN') throw new Error(stored.refusal.message);
+    return stored.refusal === null;
+  }
+
+  cancel(handle: { readonly id: string } | { readonly ref: string }): Promise<string> {
+    return cancelMessage(this.database, this.topic, handle);
+  }
+
+  reschedule(label: string, afterMinutes: number): Promise<string> {
+    return rescheduleMessage(
+      this.database,
+      this.topic,
+      { id: this.idOf(label) },
+      { afterMs: afterMinutes * minuteMs },
+    );
+  }
+
+  async advance(minutes: number): Promise<void> {
+    await this.database.query(`update skipped set by = by + $1 * interval '1 minute'`, [minutes]);
+  }
+
+  async sweep(): Promise<void> {
+    await sweep(this.database, [this.topic], 1_000);
+  }
+
+  /** Drains until nothing is left, or dies after the broker has answered its first batch. */
+  async drain(verdicts: readonly Verdict[], crash: boolean): Promise<void> {
+    const process = new MortalDatabase(this.database);
+    const queue = [...verdicts];
+    this.#broker.judge = () => queue.shift() ?? 'store';
+    this.#broker.after = crash ? () => process.kill() : () => undefined;
+    const drained = drainLane({
+      database: process,
+      lane: { topic: this.topic, lane: 0 },
+      route: { name: this.topic, rules: this.#topic.rules, transport: this.#broker },
+      source: '/outbox/model',
+      timings: { ...defaultTimings, lingerMs: 0, probeMs: 1 },
+      limits: defaultBatchLimits,
+      wake: new Wake(),
+      report: () => undefined,
+      signal: new AbortController().signal,
+      progress: () => undefined,
+    });
+    await drained.catch((error: unknown) => {
+      if (!process.dead) throw error;
+    });
+    if (process.dead)
+      await this.database.query(
+        `update outbox.lane set alive_until = clock_timestamp() - interval '1 ms' where topic = $1 and owner is not null`,
+        [this.topic],
+      );
+  }
+
+  async messages(): Promise<readonly SeenMessage[]> {
+    return this.database.query<SeenMessage>(
+      `select payload::jsonb #>> '{}' as label, state::text, attempts, maybe_published as "maybePublished"
+       from outbox.message_view where topic = $1 order by created_at, position, id`,
+      [this.topic],
+    );
+  }
+
+  /** Leaves nothing behind for the next run. */
+  async clear(): Promise<void> {
+    await this.database.query('delete from outbox.message where topic = $1', [this.topic]);
+  }
+}
