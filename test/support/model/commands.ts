@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { expect } from 'vitest';
 import type { Verdict } from '../scripted-broker.ts';
 import type { LaneModel, ModelMessage } from './lane-model.ts';
 import type { LaneWorld, SeenMessage } from './lane-world.ts';
@@ -13,8 +13,8 @@ function command(text: string, act: (model: LaneModel, world: LaneWorld) => Prom
     check: () => true,
     run: async (model, world) => {
       await act(model, world);
-      expect((await world.messages()).toSorted(byLabel), text).toEqual(seen(model).toSorted(byLabel));
-      expect(world.log, text).toEqual(model.log);
+      assert.deepEqual((await world.messages()).toSorted(byLabel), seen(model).toSorted(byLabel));
+      assert.deepEqual(world.log, model.log);
     },
     toString: () => text,
   };
@@ -53,7 +53,7 @@ const verdicts = fc.array(
 const send = fc.tuple(key, ref, delay).map(([k, r, after]) =>
   command(`send(${k}, ${r}, ${after})`, async (model, world) => {
     const label = `m${model.messages.length + 1}`;
-    expect(await world.send(label, k, r, after)).toBe(model.send(label, k, r, after));
+    assert.equal(await world.send(label, k, r, after), model.send(label, k, r, after));
   }),
 );
 
@@ -81,19 +81,20 @@ const sweep = fc.constant(
 const cancelByRef = fc.constantFrom('r', 's').map((named) =>
   command(`cancel(${named})`, async (model, world) => {
     const message = model.ofRef(named);
-    expect(await world.cancel({ ref: named })).toBe(
+    assert.equal(
+      await world.cancel({ ref: named }),
       message === undefined ? 'unknown' : model.cancel(message),
     );
   }),
 );
 
 const cancel = onMessage('cancel', async (model, world, message) => {
-  expect(await world.cancel({ id: world.idOf(message.label) })).toBe(model.cancel(message));
+  assert.equal(await world.cancel({ id: world.idOf(message.label) }), model.cancel(message));
 });
 
 const reschedule = fc.constantFrom(0, 2, 7).chain((after) =>
   onMessage(`reschedule to ${after}`, async (model, world, message) => {
-    expect(await world.reschedule(message.label, after)).toBe(model.reschedule(message, after));
+    assert.equal(await world.reschedule(message.label, after), model.reschedule(message, after));
   }),
 );
 
