@@ -45,9 +45,14 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/{integration,invariants,faults,replay}/**/*.test.ts'],
+          include: ['test/{integration,invariants,replay}/**/*.test.ts'],
           globalSetup,
         },
+      },
+      {
+        // One at a time (see package.json): they stop and start servers of their own and measure times.
+        extends: true,
+        test: { name: 'faults', include: ['test/faults/**/*.test.ts'], globalSetup },
       },
     ],
   },

@@ -1,6 +1,7 @@
 export { type Config, defineConfig, env } from './config/config.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { Duration } from './core/duration.ts';
+export type { Retention } from './core/retention.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export {
   type Confirm,

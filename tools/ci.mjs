@@ -12,12 +12,21 @@ const gates = [
   'api:check',
   'package:check',
   'test',
+  'test:faults',
 ];
+/** Set by `.ci/run`, which counts what passed and failed: the folder for one result file per gate that runs tests. */
+const resultFolder = process.env.VITEST_RESULT_FOLDER;
 
 for (const [index, gate] of gates.entries()) {
   console.log(`\n=== ${index + 1}/${gates.length} ${gate} ===`);
   const startedAtMs = Date.now();
-  const { status } = spawnSync('npm', ['run', '--silent', gate], { stdio: 'inherit' });
+  const { status } = spawnSync('npm', ['run', '--silent', gate], {
+    stdio: 'inherit',
+    env:
+      resultFolder === undefined
+        ? process.env
+        : { ...process.env, VITEST_RESULT_FILE: `${resultFolder}/${gate.replace(':', '-')}.json` },
+  });
   const seconds = ((Date.now() - startedAtMs) / 1000).toFixed(1);
   console.log(`=== ${gate}: ${status === 0 ? 'green' : 'RED'} after ${seconds} s ===`);
   if (status !== 0) {

@@ -1,18 +1,21 @@
 /**
- * Prints `passed failed` from a result file of vitest. A file that failed without a failing test (it could not be
+ * Prints `passed failed` from the result files of vitest in a folder. A file that failed without a failing test (it could not be
  * loaded, or its set-up threw) counts as one failure. Exits with 1 when nothing ran.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 
-const [file] = process.argv.slice(2);
+const [folder] = process.argv.slice(2);
 
-/** What a run wrote, or a run of nothing when it ended before it wrote. */
+/** What the runs wrote; nothing for one that ended before it wrote. */
 function readResults() {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')).testResults;
-  } catch {
-    return [];
-  }
+  return readdirSync(folder).flatMap((file) => {
+    try {
+      return JSON.parse(readFileSync(path.join(folder, file), 'utf8')).testResults;
+    } catch {
+      return [];
+    }
+  });
 }
 
 let passed = 0;

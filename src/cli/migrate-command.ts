@@ -1,4 +1,7 @@
+import type { Config } from '../config/config.ts';
+import { migrateTopics, type MigratedTopics } from '../config/migrate-topics.ts';
 import { applyMigrations, migrationState, migrations } from '../operations/schema.ts';
+import { adoptDatabase, type AdoptFlags } from './adopt-command.ts';
 import { exitCodes, type Output } from './output.ts';
 
 export interface MigrateOptions {
@@ -8,20 +11,35 @@ export interface MigrateOptions {
   readonly print: boolean;
   /** Tell whether something is missing and change nothing. */
   readonly check: boolean;
+  /** Let relays deliver from this restored database as well; `undefined`: the schema only. */
+  readonly adopt?: AdoptFlags | undefined;
+  /** Make the topics of this configuration ready as well; `undefined`: the schema only. */
+  readonly topics: (() => Promise<Config>) | undefined;
 }
 
-/** Applies the product's migrations, prints them, or tells whether they are there. */
+/** Applies the product's migrations and makes topics ready, prints the SQL, or tells whether something is missing. */
 export async function migrateCommand(options: MigrateOptions, output: Output): Promise<number> {
   if (options.print) return print(output);
   if (options.check) return check(await options.url(), output);
-  const applied = await applyMigrations(await options.url());
+  const url = await options.url();
+  const applied = await applyMigrations(url);
   output.line(
     applied.length === 0
       ? 'Nothing to do: the database is up to date.'
       : applied.map((name) => `Applied ${name}`).join('\n'),
   );
-  output.value({ ok: true, applied });
+  const adoption = options.adopt && (await adoptDatabase(url, options.adopt, output));
+  const config = await options.topics?.();
+  const migrated = config && (await migrateTopics({ ...config, database: { ...config.database, url } }));
+  if (migrated !== undefined) output.line(inWords(migrated));
+  output.value({ ok: true, applied, ...(adoption !== undefined && { adoption }), ...migrated });
   return exitCodes.ok;
+}
+
+function inWords({ topics, receipts }: MigratedTopics): string {
+  const policies = `Policies of ${topics.length} topics are written.`;
+  if (receipts.wanted === 0) return policies;
+  return `${policies} ${receipts.made === 0 ? 'The topic of receipts is there.' : 'The topic of receipts was made.'}`;
 }
 
 async function print(output: Output): Promise<number> {

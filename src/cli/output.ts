@@ -35,12 +35,19 @@ export function explain(error: unknown, output: Output): number {
       next: error.next,
       details: error.details,
     });
-    return error.code === 'OUTBOX_SERVER_UNAVAILABLE' ? exitCodes.unreachable : exitCodes.failed;
+    return exitCodeOf(error);
   }
   const message = messageOf(error);
   output.trouble(message);
   output.value({ ok: false, message });
   return isRefused(error) ? exitCodes.unreachable : exitCodes.failed;
+}
+
+function exitCodeOf({ code }: OutboxError): number {
+  if (code === 'OUTBOX_SERVER_UNAVAILABLE') return exitCodes.unreachable;
+  return code === 'OUTBOX_INVALID_OPTION' || code === 'OUTBOX_ID_INVALID'
+    ? exitCodes.usage
+    : exitCodes.failed;
 }
 
 function messageOf(error: unknown): string {

@@ -29,7 +29,8 @@ function tell(event: RelayEvent, output: Output): void {
     output.value({ event: 'failed', what: event.what, error });
     return;
   }
-  if (event.type === 'batch-settled') return;
+  // One per batch and one per receipt: what goes well would hide all else.
+  if (event.type === 'batch-settled' || event.type === 'messages-confirmed') return;
   const { type, ...details } = event;
   output.line(`${new Date().toISOString()} ${type} ${JSON.stringify(details)}`);
   output.value({ event: type, ...details });

@@ -51,9 +51,9 @@ function stateOf(lane: LaneStatus): string {
   return lane.owned ? 'draining' : 'quiet';
 }
 
-function age(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`;
-  if (ms < 7_200_000) return `${(ms / 60_000).toFixed(1)} min`;
-  return `${(ms / 3_600_000).toFixed(1)} h`;
+function age(ageMs: number): string {
+  if (ageMs < 1_000) return `${Math.round(ageMs)} ms`;
+  if (ageMs < 120_000) return `${(ageMs / 1_000).toFixed(1)} s`;
+  if (ageMs < 7_200_000) return `${(ageMs / 60_000).toFixed(1)} min`;
+  return `${(ageMs / 3_600_000).toFixed(1)} h`;
 }

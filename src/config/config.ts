@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import { resolveRetention, type Retention } from '../core/retention.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Transport } from '../transports/transport.ts';
 import { type RelaySettings, resolveRelaySettings } from './relay-settings.ts';
@@ -27,6 +28,8 @@ export interface Config {
   readonly transports: Readonly<Record<string, Transport>>;
   /** Durations and limits of the relay. @defaultValue see {@link RelaySettings} */
   readonly relay?: RelaySettings;
+  /** How long finished messages and what belongs to them are kept. @defaultValue see {@link Retention} */
+  readonly retention?: Retention;
 }
 
 const isTopic = (value: unknown): value is Topic =>
@@ -35,9 +38,14 @@ const isTransport = (value: unknown): value is Transport =>
   typeof value === 'object' && value !== null && 'publish' in value && 'probe' in value && 'close' in value;
 
 const duration = z.custom<Duration>(
-  (value) => durationMs(value as Duration) !== undefined,
+  (value) => (typeof value === 'number' || typeof value === 'string') && isDuration(value),
   'is not a duration',
 );
+
+function isDuration(value: number | string): value is Duration {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- any text may be asked about
+  return durationMs(value as Duration) !== undefined;
+}
 
 const shape = z.strictObject({
   database: z.strictObject({
@@ -60,8 +68,13 @@ const shape = z.strictObject({
       idleLook: duration.optional(),
       check: duration.optional(),
       probe: duration.optional(),
+      reconcile: duration.optional(),
+      archive: duration.optional(),
+      scheduleCheck: duration.optional(),
     })
     .optional(),
+  // Judged by resolveRetention, which names the option.
+  retention: z.looseObject({}).optional(),
 });
 
 /**
@@ -93,6 +106,7 @@ export function defineConfig(config: Config): Config {
     });
   for (const topic of config.topics) transportOf(config, topic);
   resolveRelaySettings(config.relay);
+  resolveRetention(config.retention);
   return config;
 }
 

@@ -4,6 +4,7 @@ import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Config, defineConfig } from './config.ts';
 import { sourcesOf } from './consumer-sources.ts';
+import { receiptSendersOf } from './receipt-sender.ts';
 
 export interface ConsumerOptions extends ConsumerSettings {
   /** The same as the relay's: its transports tell where messages arrive. */
@@ -28,5 +29,11 @@ export function consumer<Tx extends Transaction>(
 ): Consumer<Tx> {
   const { config, ...settings } = options;
   const { topics, transports } = defineConfig(config);
-  return new Consumer({ client, settings, topics, sourceOf: sourcesOf({ transports }) });
+  return new Consumer({
+    client,
+    settings,
+    topics,
+    sourceOf: sourcesOf({ transports }),
+    receiptSenderOf: receiptSendersOf({ transports }),
+  });
 }

@@ -3,6 +3,7 @@ import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { type BatchLimits, defaultBatchLimits, defaultTimings, type RelayTimings } from '../relay/timings.ts';
 import type { Setting } from '../store/settings.ts';
+import { defaultIntervals, type MaintenanceIntervals } from '../temporal/schedules.ts';
 
 /** The relay's own durations and limits. Most relays leave them alone. */
 export interface RelaySettings {
@@ -22,6 +23,12 @@ export interface RelaySettings {
   readonly check?: Duration;
   /** Between probes of a topic on hold, 10 ms to 60 s; a hold ends that long after its cause. @defaultValue `'1s'` */
   readonly probe?: Duration;
+  /** Between comparisons of rows with workflows, 1 s to 1 day. @defaultValue `'1m'` */
+  readonly reconcile?: Duration;
+  /** Between runs that move finished messages to the history, 1 s to 1 day. @defaultValue `'5m'` */
+  readonly archive?: Duration;
+  /** Between looks whether the schedules of these two are there, 10 ms to 1 day. @defaultValue `'1m'` */
+  readonly scheduleCheck?: Duration;
 }
 
 interface Range {
@@ -31,6 +38,7 @@ interface Range {
 }
 
 const minute = 60_000;
+const day = 24 * 60 * minute;
 const mebibyte = 1024 * 1024;
 
 /** Milliseconds. */
@@ -41,7 +49,13 @@ const durations = {
   idleLook: { from: 1, to: minute, normal: defaultTimings.idleLookMs },
   check: { from: 10, to: minute, normal: defaultTimings.checkMs },
   probe: { from: 10, to: minute, normal: defaultTimings.probeMs },
+  reconcile: { from: 1_000, to: day, normal: defaultIntervals.reconcileEveryMs },
+  archive: { from: 1_000, to: day, normal: defaultIntervals.archiveEveryMs },
+  scheduleCheck: { from: 10, to: day, normal: defaultIntervals.checkEveryMs },
 } as const satisfies Record<string, Range>;
+
+type DurationName = keyof typeof durations;
+const durationNames = Object.keys(durations).filter((name): name is DurationName => name in durations);
 
 const counts = {
   batchMessages: { from: 1, to: 10_000, normal: defaultBatchLimits.messages },
@@ -51,13 +65,14 @@ const counts = {
 export interface ResolvedRelaySettings {
   readonly timings: RelayTimings;
   readonly limits: BatchLimits;
+  readonly intervals: MaintenanceIntervals;
   /** The same in words, to be looked up by operators. */
   readonly settings: readonly Setting[];
 }
 
 /** @throws OutboxError `OUTBOX_CONFIG_INVALID` naming the setting and its range */
 export function resolveRelaySettings(given: RelaySettings = {}): ResolvedRelaySettings {
-  const duration = (name: keyof typeof durations): number =>
+  const duration = (name: DurationName): number =>
     within(name, durationMs(given[name] ?? durations[name].normal), durations[name], (value) => ms(value));
   const count = (name: keyof typeof counts): number =>
     within(name, given[name] ?? counts[name].normal, counts[name], String);
@@ -69,16 +84,18 @@ export function resolveRelaySettings(given: RelaySettings = {}): ResolvedRelaySe
     checkMs: duration('check'),
     probeMs: duration('probe'),
   };
+  const intervals = {
+    reconcileEveryMs: duration('reconcile'),
+    archiveEveryMs: duration('archive'),
+    checkEveryMs: duration('scheduleCheck'),
+  };
   const limits = { messages: count('batchMessages'), bytes: count('batchBytes') };
   const settings = [
     { name: 'relay.batchBytes', value: `${limits.bytes} bytes` },
     { name: 'relay.batchMessages', value: `${limits.messages} messages` },
-    ...Object.entries(timings).map(([name, value]) => ({
-      name: `relay.${name.slice(0, -2)}`,
-      value: ms(value),
-    })),
+    ...durationNames.map((name) => ({ name: `relay.${name}`, value: ms(duration(name)) })),
   ];
-  return { timings, limits, settings };
+  return { timings, limits, intervals, settings };
 }
 
 function within(

@@ -1,3 +1,6 @@
+import { resolveRetention } from '../core/retention.ts';
+import { withdrawIds } from '../operations/withdraw.ts';
+import { createMaintenance } from '../relay/maintenance.ts';
 import { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
 import type { TopicRoute } from '../relay/topic-route.ts';
@@ -9,7 +12,9 @@ import { writeSettings } from '../store/settings.ts';
 import { readLanes, upsertTopics } from '../store/topics.ts';
 import { connectEngine, type WorkerExtras } from '../temporal/engine.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
+import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { resolveRelaySettings } from './relay-settings.ts';
+import { retentionInWords } from './retention-in-words.ts';
 import { policyOf } from './topic-policy.ts';
 
 /** What most relays leave alone. */
@@ -18,7 +23,7 @@ export interface RelayOptions {
   readonly report?: Report;
   /** How long to wait for Temporal at the start. @defaultValue 60,000 */
   readonly temporalWithinMs?: number;
-  /** Interceptors of the workers, for tests and tracing. */
+  /** Interceptors of the workers, for tests and tracing, and the id of this build, for the Temporal UI. */
   readonly workers?: WorkerExtras;
 }
 
@@ -42,7 +47,8 @@ interface Started {
 /**
  * Starts the process that delivers: watcher, starter and Temporal workers. Any number of relays may run.
  *
- * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_SERVER_UNAVAILABLE`
+ * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_SERVER_UNAVAILABLE`;
+ * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
 export function startRelay(config: Config, options: RelayOptions = {}): RunningRelay {
   const starting = start(defineConfig(config), options);
@@ -96,9 +102,11 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   const connections = config.database.connections ?? lanesWanted + 6;
   const database = openDatabase({ url: config.database.url, connections });
   opened.add(() => database.close());
-  const { timings, limits, settings } = resolveRelaySettings(config.relay);
+  const { timings, limits, intervals, settings } = resolveRelaySettings(config.relay);
+  await requireReceiptTopics(config);
   const { installation, routes, lanes } = await announce(database, config);
-  await writeSettings(database, settings);
+  const retention = resolveRetention(config.retention);
+  await writeSettings(database, [...settings, ...retentionInWords(retention)]);
   opened.add(() =>
     Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close())),
   );
@@ -111,6 +119,8 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   );
   opened.add(() => engine.close());
   const report = options.report ?? (() => undefined);
+  const confirmation = confirmationOf(config, { database, installation, report });
+  opened.add(() => confirmation.stop());
   const relay = new Relay({
     database,
     installation,
@@ -119,12 +129,23 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
     timings,
     limits,
     report,
+    confirming: confirmation.topics,
   });
-  const hosted = await engine.host(relay, installation, lanes, report);
+  const maintenance = createMaintenance({
+    database,
+    census: engine.census(installation),
+    withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
+    retention,
+    report,
+  });
+  const hosted = await engine.host({ relay, maintenance }, installation, lanes, report);
   opened.add(() => hosted.stop());
+  const kept = engine.keep(hosted, installation, intervals, report);
+  opened.add(() => kept.stop());
   // Watching ends first, so that nothing is started for workers that are about to end.
   opened.add(() => relay.stop());
   await relay.start();
+  confirmation.start();
   return {
     searchAttributes: engine.searchAttributes,
     done: hosted.done,

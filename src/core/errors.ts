@@ -8,10 +8,23 @@ interface ErrorRule {
 
 /** Every error of the library, as data. The code is stable; the texts are for people and may change. */
 export const errorRules = {
+  OUTBOX_BULK_UNEXPECTED: {
+    retryable: false,
+    next: 'Look at a dry run again, and expect what it counts.',
+  },
+  OUTBOX_BULK_UNKNOWN: { retryable: false, next: 'List the bulk operations, and check the id.' },
+  OUTBOX_CHANGE_UNDER_WAY: {
+    retryable: false,
+    next: 'Complete the other change first, by giving its command again.',
+  },
   OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct the named setting in outbox.config.ts.' },
   OUTBOX_CONFIG_MISSING: {
     retryable: false,
     next: 'Set the named environment variable or give it a default.',
+  },
+  OUTBOX_CONFLICT: {
+    retryable: false,
+    next: 'Look at the message again: somebody else has changed it, or is about to.',
   },
   OUTBOX_DELAY_OUT_OF_RANGE: {
     retryable: false,
@@ -32,6 +45,10 @@ export const errorRules = {
   },
   OUTBOX_INVALID_OPTION: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_KEY_INVALID: { retryable: false, next: 'Use a key of 1 to 256 bytes without NUL characters.' },
+  OUTBOX_MESSAGE_UNKNOWN: {
+    retryable: false,
+    next: 'Check the id; messages older than the retention are gone.',
+  },
   OUTBOX_MESSAGE_UNREADABLE: {
     retryable: false,
     next: 'Check who else writes to this topic, and its headers.',
@@ -55,6 +72,10 @@ export const errorRules = {
     retryable: false,
     next: 'Store the body elsewhere and send its address, or raise the limit of the topic.',
   },
+  OUTBOX_RECEIPTS_MISSING: {
+    retryable: false,
+    next: 'Run `temporal-outbox migrate --topics`, or make the topic outbox.receipts by other means.',
+  },
   OUTBOX_REF_INVALID: { retryable: false, next: 'Use a ref of 1 to 256 bytes without NUL characters.' },
   OUTBOX_REF_TAKEN: {
     retryable: false,
@@ -68,9 +89,17 @@ export const errorRules = {
     retryable: false,
     next: 'Consume topics of a transport that can also be received from: Kafka.',
   },
+  OUTBOX_STILL_DELIVERING: {
+    retryable: false,
+    next: 'Stop every relay of this database, wait ten seconds, and try again.',
+  },
   OUTBOX_TOPIC_INVALID: {
     retryable: false,
     next: 'Use 1 to 200 characters of letters, digits, dot, underscore and hyphen.',
+  },
+  OUTBOX_TOPIC_UNKNOWN: {
+    retryable: false,
+    next: 'Check the name, or start a relay that knows the topic.',
   },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
 } as const satisfies Record<string, ErrorRule>;

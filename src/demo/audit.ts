@@ -1,5 +1,6 @@
 import type { Figures } from './figures.ts';
 import { judgeLog, type LogVerdict } from './judge-log.ts';
+import { judgePromises } from './judge-promises.ts';
 import { judgeShop } from './judge-shop.ts';
 import { allHandled } from './rush.ts';
 import type { Scene } from './scene.ts';
@@ -38,6 +39,7 @@ export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
     ...(attemptsBurned > 0 ? [`${attemptsBurned} attempts were burned.`] : []),
     ...missed,
     ...judgeShop(books),
+    ...(await judgePromises(scene)),
   ];
   const figures: Figures = {
     ok: problems.length === 0,

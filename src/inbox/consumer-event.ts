@@ -30,6 +30,17 @@ export type ConsumerEvent =
       readonly error: unknown;
       readonly retryInMs: number;
     } & Position)
+  /**
+   * Receipts could not be sent. They wait, beyond 10,000 the oldest are dropped; their messages are sent again then, and
+   * the receipts with them. Messages go on meanwhile.
+   */
+  | {
+      readonly type: 'receipts-unsent';
+      readonly waiting: number;
+      readonly dropped: number;
+      readonly error: unknown;
+      readonly retryInMs: number;
+    }
   /** The message on which the partition stood is done. */
   | ({ readonly type: 'partition-resumed' } & Position);
 

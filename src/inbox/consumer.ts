@@ -8,6 +8,7 @@ import { type ConsumerRules, type ConsumerSettings, resolveConsumerRules } from 
 import type { FailingPartition } from './failing-partitions.ts';
 import type { Handler } from './inbox-message.ts';
 import { type ConsumerCounts, MessageIntake } from './message-intake.ts';
+import { Receipts, type ReceiptSender } from './receipts.ts';
 import { type Route, routeOf } from './route.ts';
 import { Routes } from './routes.ts';
 import type { TransactionClient } from './transaction-client.ts';
@@ -30,6 +31,8 @@ export interface ConsumerParts<Tx extends Transaction> {
   readonly topics: readonly Topic[];
   /** Where messages of a topic arrive: the same object for topics of the same broker. */
   readonly sourceOf: (topic: Topic) => Source;
+  /** How receipts of a topic leave. */
+  readonly receiptSenderOf: (topic: Topic) => ReceiptSender;
 }
 
 /**
@@ -85,6 +88,7 @@ export class Consumer<Tx extends Transaction> {
     const subscribed: Subscribed[] = [];
     const stop = async (): Promise<void> => {
       await Promise.all(subscribed.map((one) => one.stop()));
+      await Promise.all(intakes.map((intake) => intake.close()));
     };
     try {
       for (const [source, theirs] of bySource) {
@@ -115,13 +119,17 @@ export class Consumer<Tx extends Transaction> {
   #intake(routes: readonly Route<Tx>[]): MessageIntake<Tx> {
     const { client, settings, topics } = this.#parts;
     const { group, quickRetriesMs, transactionTimeoutMs } = this.#rules;
+    const report = undisturbed(settings.report);
+    const confirming = routes.find(({ topic }) => topic.rules.confirm?.group === group);
     return new MessageIntake({
       client,
       group,
       routes: new Routes(routes, topics),
       quickRetriesMs,
       transactionTimeoutMs,
-      report: undisturbed(settings.report),
+      report,
+      receipts:
+        confirming && new Receipts({ group, sender: this.#parts.receiptSenderOf(confirming.topic), report }),
     });
   }
 

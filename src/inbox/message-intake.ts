@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
+import { installationOf } from '../core/receipt.ts';
 import type { IncomingBatch, IncomingMessage, Partition } from '../sources/source.ts';
 import { markProcessed } from '../store/inbox/processed.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
+import type { Receipts } from './receipts.ts';
 import { nextTry } from './retry-pace.ts';
 import type { ReadyMessage } from './route.ts';
 import type { Routes } from './routes.ts';
@@ -29,6 +31,8 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
   readonly quickRetriesMs: readonly number[];
   readonly transactionTimeoutMs: number | undefined;
   readonly report: ConsumerReport;
+  /** Told of the messages whose topic asks this group for receipts; `undefined` where none does. */
+  readonly receipts: Receipts | undefined;
 }
 
 /** What became of one message. */
@@ -67,6 +71,20 @@ export class MessageIntake<Tx extends Transaction> {
 
   /** @returns how long the partition must rest, or `undefined` */
   async handle(batch: IncomingBatch): Promise<number | undefined> {
+    try {
+      return await this.#handleAll(batch);
+    } finally {
+      // Before the source commits the offsets: who sees that the group has passed a message finds its receipt.
+      await this.#options.receipts?.flush();
+    }
+  }
+
+  /** Sends the receipts that still wait. To be called when no batch comes any more. */
+  async close(): Promise<void> {
+    await this.#options.receipts?.close();
+  }
+
+  async #handleAll(batch: IncomingBatch): Promise<number | undefined> {
     for (const message of batch.messages) {
       if (!batch.mayBegin()) return undefined;
       const settled = await this.#settle(message, batch.signal);
@@ -113,6 +131,10 @@ export class MessageIntake<Tx extends Transaction> {
     }
     const message = await route.read(incoming, attempt);
     const applied = await this.#apply(message);
+    const { group, receipts } = this.#options;
+    if (route.topic.rules.confirm?.group === group) {
+      receipts?.add({ id: message.id, installation: installationOf(incoming.headers['ce_source']) });
+    }
     const identified = { id: message.id, topic: route.topic.name, address, partition, offset };
     if (applied) {
       this.#counts.handled += 1;

@@ -1,3 +1,4 @@
+import type { Database } from '../store/database.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase } from '../store/pool.ts';
 import { readTopicPolicies, type TopicPolicyRow } from '../store/queries/topic-policies.ts';
@@ -23,15 +24,20 @@ export async function status(databaseUrl: string): Promise<Status> {
   const database = openDatabase({ url: databaseUrl, connections: 1 });
   try {
     await requireMigrated(database);
-    const lanes = await readStatus(database);
-    const ages = lanes.flatMap((lane) => (lane.oldestDueMs === null ? [] : [lane.oldestDueMs]));
-    return {
-      oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
-      lanes,
-      topics: await readTopicPolicies(database),
-      settings: await readSettings(database),
-    };
+    return await statusOf(database);
   } finally {
     await database.close();
   }
+}
+
+/** The status of a migrated database. */
+export async function statusOf(database: Database): Promise<Status> {
+  const lanes = await readStatus(database);
+  const ages = lanes.flatMap((lane) => (lane.oldestDueMs === null ? [] : [lane.oldestDueMs]));
+  return {
+    oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
+    lanes,
+    topics: await readTopicPolicies(database),
+    settings: await readSettings(database),
+  };
 }

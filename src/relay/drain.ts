@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
 import type { Lane } from '../core/lane.ts';
 import { type Claim, claim } from '../store/claim.ts';
-import type { Database } from '../store/database.ts';
+import { type Database, isConnectionFailure } from '../store/database.ts';
 import { type AcquiredLane, markSuspect } from '../store/lease.ts';
 import { releaseHeld } from '../store/release-held.ts';
 import { pinPartitions, readPartitions } from '../store/topics.ts';
@@ -13,7 +13,7 @@ import { LaneLease } from './lane-lease.ts';
 import { type Progress, planSettlement } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
 import type { Report } from './report.ts';
-import { settlePatiently } from './settle-patiently.ts';
+import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
 import type { BatchLimits, RelayTimings } from './timings.ts';
 import type { TopicRoute } from './topic-route.ts';
 import type { Wake } from './wake.ts';
@@ -112,9 +112,7 @@ class Drain {
     let quietAt = performance.now() + timings.lingerMs;
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
       progress();
-      await this.#lease.renewIfOld();
-      const claimedAt = performance.now();
-      const claimed = await this.#claim();
+      const { claimed, claimedAt } = await this.#claimPatiently();
       if (!claimed.owned) this.#lease.lose();
       else if (claimed.paused) return 'paused';
       else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
@@ -125,6 +123,26 @@ class Drain {
       else await wake.wait(Math.min(quietAt - performance.now(), timings.checkMs), this.#stop);
     }
     return 'more';
+  }
+
+  /**
+   * A connection that is lost here costs a new one, not the lane: nothing was sent since the last settle. After half a
+   * lease the drain gives up all the same, because another process may reach the database.
+   */
+  async #claimPatiently(): Promise<{ readonly claimed: Claim; readonly claimedAt: number }> {
+    const startedAt = performance.now();
+    for (;;) {
+      const claimedAt = performance.now();
+      try {
+        await this.#lease.renewIfOld();
+        return { claimed: await this.#claim(), claimedAt };
+      } catch (error) {
+        const patient = isConnectionFailure(error) && !this.#lease.staleSince(startedAt);
+        if (!patient || this.#stop.aborted) throw error;
+        this.#input.report({ type: 'failed', what: 'claim', error });
+        await delay(reconnectEveryMs, undefined, { signal: this.#stop }).catch(() => undefined);
+      }
+    }
   }
 
   async #claim(): Promise<Claim> {
@@ -199,7 +217,7 @@ class Drain {
     report({
       type: 'batch-settled',
       acknowledged: settlement.batch?.count ?? 0,
-      exceptions: settlement.changes.length,
+      exceptions: settlement.changes.filter((change) => change.to !== 'published').length,
       ...lane,
     });
   }

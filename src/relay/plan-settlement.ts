@@ -16,14 +16,15 @@ export interface PlanInput {
   readonly claim: Claim;
   /** Of every message that was handed to the transport, by id; blocked ones were not. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
-  readonly rules: Pick<TopicRules, 'retryMs'>;
+  readonly rules: Pick<TopicRules, 'retryMs' | 'confirm'>;
 }
 
 /**
  * What a published batch makes of its lane and rows; `undefined` when there is nothing to write.
  *
  * The cursor never moves back. A truncated batch that ends at or below it has left late rows unread: cursor and
- * snapshot stay, so that the next claim reads those, and what was acknowledged says so on its row.
+ * snapshot stay, so that the next claim reads those, and what was acknowledged says so on its row. So does everything
+ * acknowledged of a topic that asks for receipts.
  */
 export function planSettlement(input: PlanInput): Settlement | undefined {
   const { claim, progress, owner, batchId, outcomes, rules } = input;
@@ -31,8 +32,9 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
   if (last === undefined) return undefined;
   const untouched = nothingLeft(claim.messages, outcomes);
   const stays = untouched || (claim.truncated && BigInt(last.position) <= BigInt(progress.cursor));
+  const stored = stays || rules.confirm !== undefined;
   const changes = claim.messages
-    .map((message) => changeOf(message, outcomes.get(message.id), rules.retryMs, stays))
+    .map((message) => changeOf(message, outcomes.get(message.id), rules.retryMs, stored))
     .filter((change) => change !== undefined)
     // What stays before the cursor is read again as it is; only what may be on the wire has to be marked.
     .filter((change) => !untouched || (change.to === 'ready' && change.maybePublished === true));

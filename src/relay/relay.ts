@@ -6,6 +6,7 @@ import { lanesOfNudge, nudgeChannel } from '../store/nudge.ts';
 import { readOutcome, type ReleaseAnswer, releaseMessage } from '../store/release.ts';
 import type { DrainAnswer } from './drain.ts';
 import { Drains } from './drains.ts';
+import { type ConfirmingTopic, Overdue } from './overdue.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
 import { Starter } from './starter.ts';
@@ -22,6 +23,8 @@ export interface RelayInput {
   readonly timings: RelayTimings;
   readonly limits: BatchLimits;
   readonly report: Report;
+  /** Topics that ask for receipts. @defaultValue none */
+  readonly confirming?: readonly ConfirmingTopic[];
 }
 
 /** How long a release waits for the outcome, and how often it asks. */
@@ -34,6 +37,7 @@ export class Relay {
   readonly #routes: ReadonlyMap<string, TopicRoute>;
   readonly #drains = new Drains();
   readonly #starter: Starter;
+  readonly #overdue: Overdue;
   readonly #watcher: Watcher;
   #nudges: { stop(): Promise<void> } | undefined;
 
@@ -47,10 +51,12 @@ export class Relay {
       routes.map((route) => route.name),
       report,
     );
+    this.#overdue = new Overdue(database, input.confirming ?? [], report);
     this.#watcher = new Watcher({
       database,
       drains: this.#drains,
       starter: this.#starter,
+      overdue: this.#overdue,
       punctualTopics: routes.filter((route) => route.rules.waits === 'lane').map((route) => route.name),
       timings,
       report,
@@ -70,6 +76,7 @@ export class Relay {
     await this.#nudges?.stop();
     await this.#watcher.stop();
     await this.#starter.stop();
+    await this.#overdue.stop();
   }
 
   knows(topic: string): boolean {

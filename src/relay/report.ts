@@ -3,18 +3,42 @@ import type { Hold } from '../transports/transport.ts';
 
 /** What a relay tells about itself. Nothing depends on anybody listening. */
 export type RelayEvent =
+  | { readonly type: 'archived'; readonly count: number }
   | ({ readonly type: 'batch-settled'; readonly acknowledged: number; readonly exceptions: number } & Lane)
+  | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
+  | { readonly type: 'bulk-started'; readonly id: string }
   | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
   | ({ readonly type: 'hold-ended'; readonly heldMs: number } & Lane)
   | ({ readonly type: 'lane-acquired'; readonly lapsed: boolean } & Lane)
   | ({ readonly type: 'lane-freed'; readonly quiet: boolean } & Lane)
   | ({ readonly type: 'lane-lost' } & Lane)
   | { readonly type: 'lanes-started'; readonly count: number }
+  /** Receipts of their group came. */
+  | { readonly type: 'messages-confirmed'; readonly topic: string; readonly count: number }
+  /** Their group passed them without a receipt; they are sent once more. */
+  | { readonly type: 'messages-resent'; readonly topic: string; readonly count: number }
   | { readonly type: 'messages-started'; readonly count: number }
   | { readonly type: 'messages-swept'; readonly count: number }
+  /** Sent as often as their topic allows, and never confirmed: they are failed, and a person should look. */
+  | { readonly type: 'messages-unconfirmed'; readonly topic: string; readonly count: number }
+  /** A record among the receipts that is none; it was passed over. */
+  | { readonly type: 'receipt-unreadable'; readonly reason: string }
+  | { readonly type: 'reconciled'; readonly restarted: number; readonly ended: number }
   | {
       readonly type: 'failed';
-      readonly what: 'look' | 'sweep' | 'start-lanes' | 'start-messages' | 'settle' | 'workers';
+      readonly what:
+        | 'claim'
+        | 'look'
+        | 'sweep'
+        | 'start-lanes'
+        | 'start-messages'
+        | 'start-bulk'
+        | 'bulk'
+        | 'settle'
+        | 'schedules'
+        | 'workers'
+        | 'overdue'
+        | 'receipts';
       readonly error: unknown;
     };
 

@@ -6,7 +6,7 @@ import type { DrainInput } from './drain.ts';
 import type { LaneLease } from './lane-lease.ts';
 
 /** Between tries while the database cannot be reached. */
-const reconnectEveryMs = 100;
+export const reconnectEveryMs = 100;
 
 /**
  * Settles a batch that the broker has. A settle that is given up costs the batch once more on the wire, so a short

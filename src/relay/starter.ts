@@ -1,3 +1,4 @@
+import { forgetBulkTold, wantedBulks } from '../store/bulk-starts.ts';
 import type { Database } from '../store/database.ts';
 import { forgetTold, markTold, type MessageStart, untoldMessages, wantedLanes } from '../store/starts.ts';
 import { coalesce } from './coalesce.ts';
@@ -46,10 +47,26 @@ export class Starter {
    */
   readonly restartTerminated = coalesce(() => this.#guard('start-messages', () => this.#terminatedOnce()));
 
+  /** Starts the workflows of bulk operations that run and have none. */
+  readonly startBulks = coalesce(() => this.#guard('start-bulk', () => this.#bulksOnce()));
+
   /** Makes no more starts, and waits for those under way. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all([this.startLanes(), this.startMessages(), this.restartTerminated()]);
+    await Promise.all([this.startLanes(), this.startMessages(), this.restartTerminated(), this.startBulks()]);
+  }
+
+  async #bulksOnce(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    for (const bulk of await wantedBulks(this.#database)) {
+      try {
+        await this.#workflows.startBulk(bulk);
+        this.#report({ type: 'bulk-started', id: bulk.id });
+      } catch (error) {
+        this.#report({ type: 'failed', what: 'start-bulk', error });
+        await forgetBulkTold(this.#database, bulk);
+      }
+    }
   }
 
   async #terminatedOnce(): Promise<void> {
@@ -100,7 +117,10 @@ export class Starter {
     return { told, failures: failure === undefined ? [] : [failure.reason] };
   }
 
-  async #guard(what: 'start-lanes' | 'start-messages', work: () => Promise<void>): Promise<void> {
+  async #guard(
+    what: 'start-lanes' | 'start-messages' | 'start-bulk',
+    work: () => Promise<void>,
+  ): Promise<void> {
     try {
       await work();
     } catch (error) {

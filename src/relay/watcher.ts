@@ -3,6 +3,7 @@ import type { Database } from '../store/database.ts';
 import { sweep } from '../store/release.ts';
 import { look, type LaneNews } from '../store/watch.ts';
 import type { Drains } from './drains.ts';
+import type { Overdue } from './overdue.ts';
 import type { Report } from './report.ts';
 import type { Starter } from './starter.ts';
 import type { RelayTimings } from './timings.ts';
@@ -19,6 +20,7 @@ export interface WatcherInput {
   readonly database: Database;
   readonly drains: Drains;
   readonly starter: Starter;
+  readonly overdue: Overdue;
   /** Topics whose messages wait without a workflow: released as soon as they are due. */
   readonly punctualTopics: readonly string[];
   readonly timings: RelayTimings;
@@ -70,7 +72,7 @@ export class Watcher {
 
   /** One look and what follows from it. Answers the time until the next. */
   async #round(): Promise<number> {
-    const { database, timings, starter } = this.#input;
+    const { database, timings, starter, overdue } = this.#input;
     const { snapshot, news, nextDueInMs } = await look(database, this.#snapshot);
     this.#snapshot = snapshot;
     const now = performance.now();
@@ -81,6 +83,8 @@ export class Watcher {
       void starter.startLanes();
       void starter.startMessages();
       void starter.restartTerminated();
+      void starter.startBulks();
+      void overdue.check();
     }
     const hot = now - this.#newsAt < hotForMs;
     const pause = hot ? timings.hotLookMs : timings.idleLookMs;

@@ -1,18 +1,43 @@
 import type { Sql } from './database.ts';
 
-/** What somebody did to a message by hand. */
+/** What somebody did, or was refused, by hand. */
 export interface AuditEntry {
   readonly actor: string;
   readonly action: string;
-  readonly messageId: string;
+  /** Null for what was done to a whole topic or transport. */
+  readonly messageId: string | null;
+  readonly topic?: string | null;
   readonly result: string;
-  readonly reason?: string;
+  readonly reason?: string | undefined;
+  /** The bulk operation that it was part of. */
+  readonly bulkId?: string | undefined;
+  /** Hashes, counts, times and ids; never a payload. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Writes an entry in the transaction of the action. */
-export async function writeAudit(sql: Sql, entry: AuditEntry): Promise<void> {
-  await sql.query(
-    `insert into outbox.audit (actor, action, message_id, result, reason) values ($1, $2, $3, $4, $5)`,
-    [entry.actor, entry.action, entry.messageId, entry.result, entry.reason ?? null],
+/** Writes entries in the transaction of the action: without them it does not happen. */
+export async function writeAudit(sql: Sql, entries: readonly AuditEntry[]): Promise<readonly string[]> {
+  if (entries.length === 0) return [];
+  const rows = await sql.query<{ id: string }>(
+    `insert into outbox.audit (actor, action, message_id, topic, result, reason, details, bulk_id)
+     select e.actor, e.action, e.message_id, e.topic, e.result, e.reason, e.details, e.bulk_id from (
+       select * from rows from (jsonb_to_recordset($1::text::jsonb)
+           as (actor text, action text, message_id uuid, topic text, result text, reason text, details jsonb, bulk_id uuid))
+         with ordinality as r(actor, action, message_id, topic, result, reason, details, bulk_id, n)
+       order by r.n) e
+     returning id`,
+    [
+      JSON.stringify(
+        entries.map(({ messageId, reason, topic, details, bulkId, ...entry }) => ({
+          ...entry,
+          message_id: messageId,
+          topic: topic ?? null,
+          reason: reason ?? null,
+          details: details ?? null,
+          bulk_id: bulkId ?? null,
+        })),
+      ),
+    ],
   );
+  return rows.map(({ id }) => id);
 }

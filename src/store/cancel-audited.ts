@@ -12,7 +12,7 @@ export async function cancelAudited(
     const topic = await topicOf(sql, id);
     if (topic === undefined) return 'unknown';
     const result = await cancelMessage(sql, topic, { id });
-    await writeAudit(sql, { actor, action: 'cancel', messageId: id, result });
+    await writeAudit(sql, [{ actor, action: 'cancel', messageId: id, topic, result }]);
     return result;
   });
 }

@@ -49,7 +49,7 @@ export async function readOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> 
      from outbox.message_view where id = $1`,
     [id],
   );
-  if (row === undefined) return { kind: 'unknown' };
+  if (row === undefined) return readArchivedOutcome(sql, id);
   switch (row.state) {
     case 'waiting':
     case 'retrying':
@@ -62,6 +62,15 @@ export async function readOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> 
     default:
       return { kind: 'done', state: row.state, partition: row.partition, offset: row.offset };
   }
+}
+
+/** A workflow may ask so late that its message has been archived. */
+async function readArchivedOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> {
+  const [row] = await sql.query<Pick<OutcomeRow, 'state' | 'partition' | 'offset'>>(
+    `select state::text, partition, "offset" from outbox.message_history where id = $1 limit 1`,
+    [id],
+  );
+  return row === undefined ? { kind: 'unknown' } : { kind: 'done', ...row };
 }
 
 /**

@@ -6,7 +6,8 @@ import type { Database, Sql } from './database.ts';
 export interface MessageChange {
   readonly id: string;
   /**
-   * - `published`: the row says so itself, because the cursor cannot, or because its workflow reports it.
+   * - `published`: the row says so itself, because the cursor cannot, because its workflow reports it, or because its
+   *   topic asks for a receipt, whose time begins now.
    * - `ready`: put back, to be claimed again.
    */
   readonly to: 'published' | 'retrying' | 'failed' | 'held' | 'ready';
@@ -87,29 +88,37 @@ async function moveCursor(sql: Sql, { topic, lane }: Lane, settlement: Settlemen
   return rows.length > 0;
 }
 
-/** Every change is a compare-and-set on `ready`: what became something else meanwhile stays what it is. */
+/**
+ * Every change is a compare-and-set on `ready`: what became something else meanwhile stays what it is. A message whose
+ * receipt was faster stays confirmed, and learns where it was published.
+ */
 async function applyChanges(sql: Sql, changes: readonly MessageChange[]): Promise<void> {
   await sql.query(
     `with changed as (
        update outbox.message m set
-         state = c.state,
+         state = case when m.state = 'ready' then c.state else m.state end,
          -- Renewed where somebody is to notice: the next claim what is put back, the starter what retries.
          xid = case when c.state in ('ready', 'retrying') then pg_current_xact_id() else m.xid end,
          attempts = m.attempts + (coalesce(c.attempt, 'acknowledged') <> 'acknowledged')::integer,
-         sends = m.sends + (c.attempt is not null)::integer,
+         sends = m.sends + (c.state = 'published')::integer,
          last_error = coalesce(c.error, m.last_error),
          maybe_published = m.maybe_published or c.maybe_published,
          due_at = case when c.state = 'retrying' then outbox.clock() + c.retry_in_ms * interval '1 ms' else m.due_at end,
          workflow_id = case when c.state = 'retrying' and t.waits = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
          workflow_due_at = case when c.state = 'retrying' and t.waits = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
            else m.workflow_due_at end,
-         partition = c.partition, "offset" = c."offset",
-         published_at = case when c.state = 'published' then outbox.clock() end,
+         -- What was sent before and is refused or held now still lies where it was published first.
+         partition = case when c.state = 'published' then c.partition else m.partition end,
+         "offset" = case when c.state = 'published' then c."offset" else m."offset" end,
+         published_at = case when c.state = 'published' then outbox.clock() else m.published_at end,
+         confirm_by = case when c.state = 'published' and m.state = 'ready' then outbox.clock()
+           + t.confirm_within_ms[least(m.sends + 1, cardinality(t.confirm_within_ms))] * interval '1 ms' end,
          updated_at = outbox.clock()
        from unnest($1::uuid[], $2::outbox.state[], $3::text[], $4::text[], $5::float8[], $6::boolean[], $7::integer[], $8::bigint[])
            as c(id, state, attempt, error, retry_in_ms, maybe_published, partition, "offset"),
          outbox.topic t
-       where m.id = c.id and m.state::text = 'ready' and t.name = m.topic
+       where m.id = c.id and t.name = m.topic
+         and (m.state::text = 'ready' or m.state::text = 'confirmed' and c.state = 'published' and m.published_at is null)
        returning m.id, c.attempt, c.error, c.partition, c."offset"
      )
      insert into outbox.attempt (message_id, at, outcome, error, partition, "offset")

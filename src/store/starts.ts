@@ -93,11 +93,17 @@ export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' 
   );
 }
 
-/** Forgets what the workflows of messages that still wait were told, so that they are started again. */
-export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<void> {
-  await sql.query(
+/**
+ * Forgets what the workflows of messages that still wait were told, so that they are started again.
+ *
+ * @returns of how many messages
+ */
+export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<number> {
+  const rows = await sql.query(
     `update outbox.message m set workflow_due_at = null
-     where m.id = any($1::uuid[]) and m.state::text in ('waiting', 'retrying') and m.workflow_id = outbox.message_workflow_id(m.id)`,
+     where m.id = any($1::uuid[]) and m.state::text in ('waiting', 'retrying') and m.workflow_id = outbox.message_workflow_id(m.id)
+     returning 1`,
     [[...ids]],
   );
+  return rows.length;
 }

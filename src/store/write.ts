@@ -95,10 +95,10 @@ export async function rescheduleMessage(
   return row?.answer ?? 'unknown';
 }
 
-/** The topic of a message, for callers that know only its id. */
+/** The topic of a message, live or archived, for callers that know only its id. */
 export async function topicOf(sql: Sql, id: string): Promise<string | undefined> {
   const [row] = await sql.query<{ topic: string }>(
-    `select topic from outbox.message where id = $1::text::uuid`,
+    `select topic from outbox.message_all where id = $1::text::uuid`,
     [id],
   );
   return row?.topic;

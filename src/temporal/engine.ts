@@ -1,14 +1,24 @@
 import { Client } from '@temporalio/client';
-import type { WorkflowStarter } from '../relay/ports.ts';
+import type { Maintenance } from '../relay/maintenance.ts';
+import type { WorkflowCensus, WorkflowStarter } from '../relay/ports.ts';
 import type { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
 import { connectTemporal, type TemporalAddress } from './connection.ts';
 import { quietRuntime } from './runtime.ts';
+import { keepSchedules } from './schedule-keeper.ts';
+import type { MaintenanceIntervals } from './schedules.ts';
 import { hasSearchAttributes } from './search-attributes.ts';
+import { createWorkflowCensus } from './workflow-census.ts';
 import { createWorkflowStarter } from './workflow-starter.ts';
 import { type Hosted, hostWorkers, type WorkersInput } from './workers.ts';
 
 export type WorkerExtras = WorkersInput['extra'];
+
+/** What the workers of a relay call. */
+export interface HostedParts {
+  readonly relay: Relay;
+  readonly maintenance: Maintenance;
+}
 
 /** Temporal, as a relay uses it. */
 export interface Engine {
@@ -16,8 +26,17 @@ export interface Engine {
   readonly searchAttributes: boolean;
   /** Starts the workflows of one installation. */
   starter(installation: string): WorkflowStarter;
+  /** Tells which workflows of one installation run. */
+  census(installation: string): WorkflowCensus;
   /** Runs the workers of a relay, anew when they fail. */
-  host(relay: Relay, installation: string, lanes: number, report: Report): Promise<Hosted>;
+  host(parts: HostedParts, installation: string, lanes: number, report: Report): Promise<Hosted>;
+  /** Keeps the schedules of the maintenance in place, and the workers in the namespace of this name, until it is stopped. */
+  keep(
+    hosted: Hosted,
+    installation: string,
+    intervals: MaintenanceIntervals,
+    report: Report,
+  ): { stop(): Promise<void> };
   close(): Promise<void>;
 }
 
@@ -35,7 +54,16 @@ export async function connectEngine(
     searchAttributes,
     starter: (installation) => createWorkflowStarter(client, installation, searchAttributes),
     close: () => connection.close(),
-    host: (relay, installation, lanes, report) =>
-      hostWorkers({ connection, namespace: target.namespace, installation, relay, report, lanes, extra }),
+    census: (installation) => createWorkflowCensus(client, installation),
+    host: (parts, installation, lanes, report) =>
+      hostWorkers({ connection, namespace: target.namespace, installation, ...parts, report, lanes, extra }),
+    keep: (hosted, installation, intervals, report) =>
+      keepSchedules({
+        client,
+        installation,
+        intervals,
+        report,
+        onNamespaceReplaced: () => hosted.renew(),
+      }),
   };
 }

@@ -6,3 +6,8 @@ export function laneTaskQueue(installation: string): string {
 export function messageTaskQueue(installation: string): string {
   return `${installation}/messages`;
 }
+
+/** What runs by a schedule or for minutes has slots of its own, so that it keeps no delivery waiting. */
+export function maintenanceTaskQueue(installation: string): string {
+  return `${installation}/maintenance`;
+}

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
   bundleWorkflowCode,
@@ -9,27 +8,33 @@ import {
   type WorkflowBundle,
 } from '@temporalio/worker';
 import { createLaneActivities } from '../../activities/lane-activities.ts';
+import { createMaintenanceActivities } from '../../activities/maintenance-activities.ts';
 import { createMessageActivities } from '../../activities/message-activities.ts';
+import type { Maintenance } from '../relay/maintenance.ts';
 import type { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
-import { laneTaskQueue, messageTaskQueue } from './task-queues.ts';
+import { RunningWorkers } from './running-workers.ts';
+import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from './task-queues.ts';
 
 export interface WorkersInput {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly installation: string;
   readonly relay: Relay;
+  readonly maintenance: Maintenance;
   readonly report: Report;
   /** Lanes of all topics of this relay: a lane holds an activity slot for as long as it has work. */
   readonly lanes: number;
-  /** For tests: what else every worker gets, interceptors for example. */
-  readonly extra: Pick<WorkerOptions, 'interceptors'> | undefined;
+  /** What else every worker gets: interceptors, or the id of a build. */
+  readonly extra: Pick<WorkerOptions, 'interceptors' | 'workerDeploymentOptions'> | undefined;
 }
 
 /** Workers that run until they are stopped. */
 export interface Hosted {
   /** Resolves after {@link Hosted.stop}. */
   readonly done: Promise<void>;
+  /** Ends the workers, and makes them anew. */
+  renew(): void;
   /** Ends the workers: drains settle, free their lanes and return first. */
   stop(): Promise<void>;
 }
@@ -37,69 +42,31 @@ export interface Hosted {
 /** Room for lanes that other relays announce while this one runs. */
 const spareLaneSlots = 32;
 const messageSlots = 50;
-/** Before workers that failed are made anew. */
-const againAfterMs = 1_000;
+const maintenanceSlots = 8;
 
 /**
- * Runs the workers of a relay: one for lanes, one for messages. Workers that fail are made anew, for a relay that
- * has silently stopped delivering is worse than one that is late.
+ * Runs the workers of a relay: one for lanes, one for messages, one for maintenance. Workers that fail are made anew,
+ * for a relay that has silently stopped delivering is worse than one that is late.
  *
  * Workflows are bundled at the start by the installed version of the worker, which is the only one that may run them.
  */
 export async function hostWorkers(input: WorkersInput): Promise<Hosted> {
   const bundle = await bundleWorkflowCode({ workflowsPath: workflowsPath(), logger: quiet });
-  const stopping = new AbortController();
   const first = await createWorkers(input, bundle);
-  const done = keepRunning(first, () => createWorkers(input, bundle), input.report, stopping.signal);
+  const running = new RunningWorkers(() => createWorkers(input, bundle), input.report);
+  const done = running.run(first);
   return {
     done,
+    renew: () => running.renew(),
     stop: () => {
-      stopping.abort();
+      running.stop();
       return done;
     },
   };
 }
 
-async function keepRunning(
-  first: readonly Worker[],
-  create: () => Promise<readonly Worker[]>,
-  report: Report,
-  stop: AbortSignal,
-): Promise<void> {
-  const failed = (error: unknown): void => report({ type: 'failed', what: 'workers', error });
-  let workers = first;
-  for (;;) {
-    await runTogether(workers, stop).catch(failed);
-    if (stop.aborted) return;
-    await delay(againAfterMs, undefined, { signal: stop }).catch(() => undefined);
-    workers = await create().catch((error: unknown) => {
-      failed(error);
-      return [];
-    });
-  }
-}
-
-/** Ends when all have ended. The first failure ends the others, and is thrown then. */
-async function runTogether(workers: readonly Worker[], stop: AbortSignal): Promise<void> {
-  const runs = workers.map((worker) => worker.run());
-  const end = (): void => shutDown(workers);
-  stop.addEventListener('abort', end);
-  if (stop.aborted) end();
-  try {
-    await Promise.all(runs);
-  } finally {
-    stop.removeEventListener('abort', end);
-    end();
-    await Promise.allSettled(runs);
-  }
-}
-
-function shutDown(workers: readonly Worker[]): void {
-  for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-}
-
 async function createWorkers(
-  { connection, namespace, installation, relay, lanes, extra }: WorkersInput,
+  { connection, namespace, installation, relay, maintenance, lanes, extra }: WorkersInput,
   workflowBundle: WorkflowBundle,
 ): Promise<readonly Worker[]> {
   const shared = { connection, namespace, workflowBundle, shutdownGraceTime: 0, ...extra };
@@ -119,6 +86,14 @@ async function createWorkers(
       activities: { ...createMessageActivities(relay) },
       maxConcurrentActivityTaskExecutions: messageSlots,
       stickyQueueScheduleToStartTimeout: '1 second',
+    }),
+    Worker.create({
+      ...shared,
+      taskQueue: maintenanceTaskQueue(installation),
+      activities: { ...createMaintenanceActivities(maintenance) },
+      maxConcurrentActivityTaskExecutions: maintenanceSlots,
+      // As for lanes: these histories are short, and there is nobody to wait for after a shutdown.
+      maxCachedWorkflows: 0,
     }),
   ]);
 }

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import type { deliverLane, deliverMessage } from '../../workflows/index.ts';
+import type { bulkOperation, deliverLane, deliverMessage } from '../../workflows/index.ts';
 import type { WorkflowStarter } from '../relay/ports.ts';
 import { type Searchable, searchAttributePairs } from './search-attributes.ts';
-import { laneTaskQueue, messageTaskQueue } from './task-queues.ts';
+import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from './task-queues.ts';
 import { watchTerminated } from './terminated-messages.ts';
 
 /** Starts workflows by id, so that any number of relays may start the same one. */
@@ -40,6 +40,17 @@ export function createWorkflowStarter(
         workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         ...visible(start.visible ? { topic, key, ref } : { topic }),
+      });
+    },
+    async startBulk({ id, workflowId, replace }) {
+      await client.workflow.start<typeof bulkOperation>('bulkOperation', {
+        workflowId,
+        taskQueue: maintenanceTaskQueue(installation),
+        args: [id],
+        workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        // As for lanes: a task that died with its worker goes to the next one soon.
+        workflowTaskTimeout: '2 seconds',
       });
     },
   };

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 
 const orders = numbered('orders');
 
-test('a broker that blocks for 18 s is met by one drain, which sends its batch once', {
+test('I11 F13: a broker that blocks for 18 s is met by one drain, which sends its batch once', {
   timeout: 60_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

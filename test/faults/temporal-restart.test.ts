@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 const orders = numbered('orders');
 const reminders = numbered('reminders');
 
-test('after Temporal was killed and restarted, messages go on and waiting ones are delivered on time', {
+test('I1 I6 I7 F19: after Temporal was killed and restarted, messages go on and waiting ones are delivered on time', {
   timeout: 90_000,
 }, async (context) => {
   const server = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });

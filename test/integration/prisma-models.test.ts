@@ -65,7 +65,8 @@ async function columns(database: Database, kind: 'r' | 'v'): Promise<readonly Co
        join pg_namespace n on n.oid = c.relnamespace
        left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
      where n.nspname in ('outbox', 'public') and a.attnum > 0 and not a.attisdropped
-       and (c.relkind = 'r' and c.relname <> 'message_view') = $1 and (c.relkind = 'v' or c.relname = 'message_view') <> $1
+       and (c.relkind = 'r' and c.relname not in ('message_view', 'message_all')) = $1
+       and (c.relkind = 'v' or c.relname in ('message_view', 'message_all')) <> $1
        and c.relkind in ('r', 'v')
      order by 1`,
     [kind === 'r'],
@@ -77,7 +78,7 @@ async function primaryKeys(database: Database): Promise<readonly unknown[]> {
     database,
     `select format('%s.%s', n.nspname, c.relname) as table, pg_get_constraintdef(p.oid) as key
      from pg_constraint p join pg_class c on c.oid = p.conrelid join pg_namespace n on n.oid = c.relnamespace
-     where p.contype = 'p' and n.nspname in ('outbox', 'public') and c.relname <> 'message_view' order by 1`,
+     where p.contype = 'p' and n.nspname in ('outbox', 'public') and c.relname not in ('message_view', 'message_all') order by 1`,
   );
 }
 

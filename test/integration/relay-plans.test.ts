@@ -14,6 +14,7 @@ import {
   pagesOf,
   type PlanNode,
   planNodes,
+  statementOf,
 } from '../support/query-plan.ts';
 
 // What a planner has the hardest time with: a million passed rows of a handful of transactions, freshly analyzed.
@@ -100,22 +101,6 @@ async function fastest(work: () => Promise<unknown>): Promise<number> {
     best = Math.min(best, performance.now() - startedAt);
   }
   return best;
-}
-
-/** Runs `work` against a database that only notes the statement, to explain exactly what production runs. */
-async function statementOf(
-  work: (sql: Sql) => Promise<unknown>,
-): Promise<{ text: string; values: readonly unknown[] }> {
-  let noted: { text: string; values: readonly unknown[] } | undefined;
-  const sql: Sql = {
-    query: (text, values = []) => {
-      noted = { text, values };
-      return Promise.reject(new Error('noted'));
-    },
-  };
-  await work(sql).catch(() => undefined);
-  if (noted === undefined) throw new Error('No statement was run.');
-  return noted;
 }
 
 const explain = async (work: (sql: Sql) => Promise<unknown>) => {

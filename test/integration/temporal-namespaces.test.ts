@@ -1,30 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Connection } from '@temporalio/client';
-import { msToTs } from '@temporalio/common/lib/time.js';
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { send } from '../../src/outbox/send.ts';
+import { registerNamespace } from '../support/namespaces.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 
 const orders = numbered('orders');
-
-/** Makes a namespace without search attributes, and waits until workflows can be started in it. */
-async function registerNamespace(namespace: string): Promise<void> {
-  const connection = await Connection.connect({ address: inject('temporalAddress') });
-  try {
-    await connection.workflowService.registerNamespace({
-      namespace,
-      workflowExecutionRetentionPeriod: msToTs('1 day'),
-    });
-    // Other parts of the server learn of it with a delay.
-    await until(async () => {
-      await connection.workflowService.countWorkflowExecutions({ namespace });
-      return true;
-    });
-  } finally {
-    await connection.close();
-  }
-}
 
 /** What a workflow can be found by, without what Temporal adds by itself. */
 async function searchable(stage: Stage, workflowId: string): Promise<Readonly<Record<string, unknown>>> {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type State, states } from '../../src/core/transitions.ts';
 import { laneCommands } from '../support/model/commands.ts';
 import { LaneModel } from '../support/model/lane-model.ts';
 import { ModelDatabase } from '../support/model/lane-world.ts';
@@ -16,17 +17,25 @@ test.each(['release-key', 'hold-key'] as const)(
   { timeout: 300_000 },
   async (exhausted) => {
     let done = 0;
-    const property = fc.asyncProperty(fc.commands(laneCommands, { maxCommands: 24, size: 'max' }), async (commands) => {
-      const world = await made.lane(exhausted);
-      try {
-        await fc.asyncModelRun(() => ({ model: new LaneModel(exhausted), real: world }), commands);
-        done += 1;
-      } finally {
-        await world.clear();
-      }
-    });
+    const reached = new Set<State>();
+    const property = fc.asyncProperty(
+      fc.commands(laneCommands, { maxCommands: 24, size: 'max' }),
+      async (commands) => {
+        const world = await made.lane(exhausted);
+        try {
+          const model = new LaneModel(exhausted);
+          await fc.asyncModelRun(() => ({ model, real: world }), commands);
+          for (const { state } of model.messages) reached.add(state);
+          done += 1;
+        } finally {
+          await world.clear();
+        }
+      },
+    );
     await fc.assert(property, { seed, numRuns: runs / 2, endOnFailure: true });
 
     expect(done).toBe(runs / 2);
+    // Receipts have tests of their own.
+    expect(reached).toEqual(new Set(states.filter((state) => state !== 'confirmed')));
   },
 );

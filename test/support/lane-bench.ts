@@ -75,6 +75,11 @@ export class LaneBench {
     return stored.id;
   }
 
+  /** Gives a message that was stored elsewhere its label. */
+  know(label: string, id: string): void {
+    this.#ids.set(label, id);
+  }
+
   idOf(label: string): string {
     const id = this.#ids.get(label);
     if (id === undefined) throw new Error(`"${label}" was never sent.`);

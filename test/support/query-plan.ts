@@ -60,7 +60,10 @@ export async function functionPlanNodes(
       );
     await sql.query(`prepare explained (${found.types}) as ${numbered}`);
     const literals = values.map((value) => literal(value));
-    const nodes = await planNodes(sql, `execute explained (${literals.join(', ')})`, []);
+    const statement = `execute explained (${literals.join(', ')})`;
+    // The first run of a connection reads the catalog, too, for the functions that the query calls.
+    await planNodes(sql, statement, []);
+    const nodes = await planNodes(sql, statement, []);
     await sql.query('deallocate explained');
     return nodes;
   });
@@ -69,6 +72,22 @@ export async function functionPlanNodes(
 function literal(value: unknown): string {
   if (value === null) return 'null';
   return `'${typeof value === 'string' ? value : JSON.stringify(value)}'`;
+}
+
+/** Runs `work` against a database that only notes the statement, to explain exactly what production runs. */
+export async function statementOf(
+  work: (sql: Sql) => Promise<unknown>,
+): Promise<{ text: string; values: readonly unknown[] }> {
+  let noted: { text: string; values: readonly unknown[] } | undefined;
+  const sql: Sql = {
+    query: (text, values = []) => {
+      noted = { text, values };
+      return Promise.reject(new Error('noted'));
+    },
+  };
+  await work(sql).catch(() => undefined);
+  if (noted === undefined) throw new Error('No statement was run.');
+  return noted;
 }
 
 /** Indexes that a plan uses, sorted, with repeats. */

@@ -26,7 +26,17 @@ const relay = startRelay(
     transports: { journal: journalTransport(url) },
     relay: settings.settings ?? {},
   },
-  { report: (event) => process.stdout.write(`${JSON.stringify(event)}\n`) },
+  {
+    report: (event) => process.stdout.write(`${JSON.stringify(event)}\n`),
+    ...(settings.buildId !== undefined && {
+      workers: {
+        workerDeploymentOptions: {
+          useWorkerVersioning: false,
+          version: { deploymentName: 'relay', buildId: settings.buildId },
+        },
+      },
+    }),
+  },
 );
 process.once('SIGTERM', () => void relay.stop());
 await relay.ready;

@@ -14,6 +14,7 @@ export interface RelayProcessOptions {
   /** Schemas stay behind: a relay never reads a payload. */
   readonly topics: readonly Pick<Topic, 'name' | 'rules'>[];
   readonly settings?: RelaySettings;
+  readonly buildId?: string;
   /** A signal that the process sends to itself at the n-th pass (from 1) of a crash point. */
   readonly crash?: {
     readonly point: CrashPoint;

@@ -9,6 +9,7 @@ import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import type { Database } from '../../src/store/database.ts';
 import { readInstallation } from '../../src/store/installation.ts';
+import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { createTestDatabase } from './database.ts';
 import {
   createJournal,
@@ -92,6 +93,13 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
   await createJournal(database);
   const connection = await Connection.connect({ address: temporalAddress });
   onTestFinished(() => connection.close());
+  const temporal = new Client({ connection, namespace });
+  const installation = await readInstallation(database);
+  // A server of all tests would go on starting workflows for nobody.
+  onTestFinished(async () => {
+    const ids = Object.values(scheduleIds(installation));
+    await Promise.allSettled(ids.map((id) => temporal.schedule.getHandle(id).delete()));
+  });
   const arrived = async (): Promise<number> => {
     const [row] = await database.query<{ count: number }>('select count(*)::integer as count from published');
     return row?.count ?? 0;
@@ -99,8 +107,8 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
   return {
     url,
     database,
-    installation: await readInstallation(database),
-    temporal: new Client({ connection, namespace }),
+    installation,
+    temporal,
     commit: (work) =>
       database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values)))),
     async relay({ settings = {}, ...relayOptions } = {}, journal = {}) {

@@ -2,9 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkflowStarter } from '../../src/relay/ports.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
-import { defaultBatchLimits, defaultTimings, type RelayTimings } from '../../src/relay/timings.ts';
+import {
+  type BatchLimits,
+  defaultBatchLimits,
+  defaultTimings,
+  type RelayTimings,
+} from '../../src/relay/timings.ts';
 import type { Database } from '../../src/store/database.ts';
 import { readInstallation } from '../../src/store/installation.ts';
+import { type BulkRunner, createBulkRunner } from '../../src/relay/bulk.ts';
+import { withdrawIds } from '../../src/operations/withdraw.ts';
+import type { BulkStart } from '../../src/store/bulk-starts.ts';
 import type { LaneStart, MessageStart } from '../../src/store/starts.ts';
 import type { LaneBench } from './lane-bench.ts';
 
@@ -12,9 +20,11 @@ import type { LaneBench } from './lane-bench.ts';
 class InProcessWorkflows implements WorkflowStarter {
   readonly laneStarts: LaneStart[] = [];
   readonly messageStarts: MessageStart[] = [];
+  readonly bulkStarts: BulkStart[] = [];
   /** False: starts are noted and nothing runs, as when Temporal is away. */
   running = true;
   relay: Relay | undefined;
+  bulk: BulkRunner | undefined;
   readonly #stopping = new AbortController();
   readonly #runs = new Map<string, { readonly done: Promise<unknown>; readonly stop: AbortController }>();
 
@@ -39,6 +49,17 @@ class InProcessWorkflows implements WorkflowStarter {
         const answer = await this.relay?.release(start.id);
         if (answer === undefined || answer.kind === 'done' || answer.kind === 'unknown') return;
         pauseMs = answer.kind === 'waiting' ? answer.dueInMs : 200;
+      }
+    });
+  }
+
+  async startBulk(start: BulkStart): Promise<void> {
+    this.bulkStarts.push(start);
+    await this.#start(start.workflowId, start.replace, async (signal) => {
+      while (!signal.aborted) {
+        const answer = await this.bulk?.runPage(start.id, () => undefined);
+        if (answer === undefined || answer.kind === 'ended') return;
+        await delay(answer.kind === 'more' ? answer.waitMs : 1_000, undefined, { signal });
       }
     });
   }
@@ -76,6 +97,7 @@ export async function startTestRelay(
   bench: LaneBench,
   options: {
     readonly timings?: Partial<RelayTimings>;
+    readonly limits?: Partial<BatchLimits>;
     readonly database?: Database;
     readonly running?: boolean;
   } = {},
@@ -89,10 +111,16 @@ export async function startTestRelay(
     routes: [{ name: bench.topic, rules: bench.rules, transport: bench.broker }],
     workflows,
     timings: { ...defaultTimings, lingerMs: 200, ...options.timings },
-    limits: defaultBatchLimits,
+    limits: { ...defaultBatchLimits, ...options.limits },
     report: (event) => events.push(event),
   });
   workflows.relay = relay;
+  const database = options.database ?? bench.database;
+  workflows.bulk = createBulkRunner({
+    database,
+    withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
+    report: (event) => events.push(event),
+  });
   await relay.start();
   return {
     relay,

@@ -60,6 +60,7 @@ export const layers = [
   },
   {
     folder: 'src/operations',
+    depth: 2,
     imports: ['core/', 'store/'],
     uses: ['io'],
     reason: 'src/operations may import src/store and src/core only: rows decide what an operator may do.',

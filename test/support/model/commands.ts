@@ -98,6 +98,23 @@ const reschedule = fc.constantFrom(0, 2, 7).chain((after) =>
   }),
 );
 
+const withdraw = onMessage('withdraw', async (model, world, message) => {
+  assert.equal(await world.withdraw(message.label), model.withdraw(message));
+});
+
+const retry = onMessage('retry', async (model, world, message) => {
+  assert.equal(await world.retry(message.label), model.retry(message));
+});
+
+const edit = onMessage('edit', async (model, world, message) => {
+  const copy = `m${model.messages.length + 1}`;
+  assert.equal(await world.edit(message.label, copy), model.edit(message, copy));
+});
+
+const discard = onMessage('discard', async (model, world, message) => {
+  assert.equal(await world.discard(message.label), model.discard(message));
+});
+
 /** Every command, the frequent ones more than once. */
 export const laneCommands: fc.Arbitrary<Command>[] = [
   send,
@@ -110,6 +127,10 @@ export const laneCommands: fc.Arbitrary<Command>[] = [
   cancelByRef,
   cancel,
   reschedule,
+  withdraw,
+  retry,
+  edit,
+  discard,
 ];
 
 function seen(model: LaneModel): SeenMessage[] {

@@ -88,8 +88,9 @@ export class LaneModel {
 
   withdraw(message: ModelMessage): CancelAnswer {
     if (message.state !== 'ready') return this.cancel(message);
+    if (message.maybePublished) return 'too-late';
     this.#takeOver();
-    if (message.maybePublished || message.suspect) return 'too-late';
+    if (message.suspect) return 'too-late';
     message.state = 'canceled';
     return 'canceled';
   }

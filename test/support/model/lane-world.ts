@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { OutboxError } from '../../../src/core/errors.ts';
+import { discardMessages, retryMessages } from '../../../src/operations/change.ts';
+import { editFailed } from '../../../src/operations/edit.ts';
+import { withdrawMessages } from '../../../src/operations/withdraw.ts';
 import { policyOf } from '../../../src/config/topic-policy.ts';
 import type { State } from '../../../src/core/transitions.ts';
 import { topic } from '../../../src/core/topic.ts';
@@ -15,6 +19,7 @@ import { ScriptedBroker, type Verdict } from '../scripted-broker.ts';
 import { retryMinutes } from './lane-model.ts';
 
 const minuteMs = 60_000;
+const operator = { actor: 'the model', reason: 'as told' };
 
 /** A message as the database shows it. */
 export interface SeenMessage {
@@ -87,11 +92,6 @@ export class LaneWorld {
     return this.#ids.get(label) ?? '';
   }
 
-  /** Remembers a message that was stored by other means than {@link send}. */
-  name(label: string, id: string): void {
-    this.#ids.set(label, id);
-  }
-
   /** False: the ref is taken. */
   async send(
     label: string,
@@ -124,6 +124,36 @@ export class LaneWorld {
       { id: this.idOf(label) },
       { afterMs: afterMinutes * minuteMs },
     );
+  }
+
+  async withdraw(label: string): Promise<string | undefined> {
+    const [answer] = await withdrawMessages(this.database, { ids: [this.idOf(label)] }, operator);
+    return answer?.result;
+  }
+
+  /** True when something was done. */
+  async retry(label: string): Promise<boolean> {
+    const [answer] = await retryMessages(this.database, { ids: [this.idOf(label)] }, operator);
+    return answer?.result === 'retried';
+  }
+
+  /** True when something was done. */
+  async discard(label: string): Promise<boolean> {
+    const [answer] = await discardMessages(this.database, { ids: [this.idOf(label)] }, operator);
+    return answer?.result === 'discarded';
+  }
+
+  /** Replaces a message by a copy with another label. False: it was not failed. */
+  async edit(label: string, copy: string): Promise<boolean> {
+    try {
+      const ask = { ...operator, payload: copy };
+      const { id } = await editFailed(this.database, this.idOf(label), ask, () => Promise.resolve());
+      this.#ids.set(copy, id);
+      return true;
+    } catch (error) {
+      if (error instanceof OutboxError && error.code === 'OUTBOX_CONFLICT') return false;
+      throw error;
+    }
   }
 
   async advance(minutes: number): Promise<void> {

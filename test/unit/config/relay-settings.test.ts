@@ -35,6 +35,9 @@ test('what is left out has the documented defaults, and all of it can be read in
     { name: 'relay.idleLook', value: '100ms' },
     { name: 'relay.check', value: '1s' },
     { name: 'relay.probe', value: '1s' },
+    { name: 'relay.reconcile', value: '1m' },
+    { name: 'relay.archive', value: '5m' },
+    { name: 'relay.scheduleCheck', value: '1m' },
   ]);
 });
 

@@ -40,7 +40,7 @@ const input: fc.Arbitrary<PlanInput> = fc
       progress: { cursor: String(cursor), snapshot: '800:800:' },
       claim: claimOf(messages, { truncated }),
       outcomes: new Map(sorted.filter((r) => !r.blocked).map((r) => [`id-${r.position}`, r.outcome])),
-      rules: { retryMs: [1_000, 2_000] },
+      rules: { retryMs: [1_000, 2_000], confirm: undefined },
     };
   });
 

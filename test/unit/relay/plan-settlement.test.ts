@@ -22,7 +22,7 @@ function plan(
     progress: { cursor: '10', snapshot: '800:800:' },
     claim: claimOf(messages, { truncated }),
     outcomes: new Map(messages.flatMap(({ id }, n) => (outcomes[n] ? [[id, outcomes[n]] as const] : []))),
-    rules: { retryMs: [1_000, 2_000] },
+    rules: { retryMs: [1_000, 2_000], confirm: undefined },
     ...input,
   });
 }

@@ -1,0 +1,17 @@
+import type { BulkAnswer, BulkRunner } from '../src/relay/bulk.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+/** Activities of the workflow `bulkOperation`. */
+export interface BulkActivities {
+  /** Runs the next page of the operation. */
+  runBulkPage(id: string): Promise<BulkAnswer>;
+  /** Aborts the operation on behalf of somebody who canceled its workflow; `false`: it had ended before. */
+  abortBulk(id: string): Promise<boolean>;
+}
+
+export function createBulkActivities(bulk: BulkRunner): BulkActivities {
+  return {
+    runBulkPage: (id) => withHeartbeat((_, progress) => bulk.runPage(id, progress)),
+    abortBulk: (id) => withHeartbeat(() => bulk.abort(id, 'temporal-ui')),
+  };
+}

@@ -1,0 +1,41 @@
+import type { Maintenance } from '../src/relay/maintenance.ts';
+import type { Reconciliation } from '../src/relay/reconcile.ts';
+import type { RetentionOutcome } from '../src/store/retention.ts';
+import { type BulkActivities, createBulkActivities } from './bulk-activities.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+/** Activity of the workflow `archive`. */
+export interface ArchiveActivities {
+  /** Moves finished messages to the history and drops what is past its time, for at most a few minutes. */
+  archiveFinished(): Promise<RetentionOutcome>;
+}
+
+/** Activity of the workflow `reconcile`. */
+export interface ReconcileActivities {
+  /** Compares rows with workflows and repairs, for at most a minute. */
+  reconcileWorkflows(): Promise<Reconciliation>;
+}
+
+/** Activities of the maintenance task queue. */
+export type MaintenanceActivities = ArchiveActivities & BulkActivities & ReconcileActivities;
+
+function createArchiveActivities(maintenance: Pick<Maintenance, 'archive'>): ArchiveActivities {
+  return {
+    archiveFinished: () => withHeartbeat((signal, progress) => maintenance.archive(signal, progress)),
+  };
+}
+
+function createReconcileActivities(maintenance: Pick<Maintenance, 'reconcile'>): ReconcileActivities {
+  return {
+    reconcileWorkflows: () => withHeartbeat((signal, progress) => maintenance.reconcile(signal, progress)),
+  };
+}
+
+/** All activities of the queue. Another task adds a creator of its own here. */
+export function createMaintenanceActivities(maintenance: Maintenance): MaintenanceActivities {
+  return {
+    ...createArchiveActivities(maintenance),
+    ...createBulkActivities(maintenance.bulk),
+    ...createReconcileActivities(maintenance),
+  };
+}

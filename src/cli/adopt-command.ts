@@ -1,0 +1,23 @@
+import { operations } from '../config/operations.ts';
+import type { Output } from './output.ts';
+
+export interface AdoptFlags {
+  readonly actor: string;
+  readonly newInstallation: boolean;
+}
+
+/** Lets relays deliver from a restored database, and says what they will find. */
+export async function adoptDatabase(url: string, flags: AdoptFlags, output: Output): Promise<object> {
+  const at = operations({ database: { url } });
+  try {
+    const answer = await at.adopt(flags);
+    output.line(
+      answer.adopted
+        ? `Adopted as ${answer.installation}: ${answer.settled} messages were published, ${answer.ready} are ready, ${answer.waiting} wait.`
+        : `Nothing to adopt: the database is where it was installed, as ${answer.installation}.`,
+    );
+    return answer;
+  } finally {
+    await at.close();
+  }
+}

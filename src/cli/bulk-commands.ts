@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import type { Operations } from '../config/operations.ts';
+import type { Ask } from '../operations/ask.ts';
+import type { BulkOperation } from '../operations/bulk.ts';
+import { showStanding, untilEnded } from './bulk-show-command.ts';
+import {
+  addOperatorCommand,
+  askOf,
+  type OperatorOptions,
+  refusedConsent,
+  withOperations,
+} from './operator-options.ts';
+import { exitCodes, type Output, table } from './output.ts';
+import { clip } from './printable.ts';
+import { addCommand, type CommonOptions, run, stopSignal, withDatabase } from './register.ts';
+
+interface ListBulkOptions extends CommonOptions {
+  readonly limit?: string;
+}
+
+interface ShowBulkOptions extends CommonOptions {
+  readonly wait?: boolean;
+}
+
+/** Commands about changes of many messages, which `cancel`, `retry` and the like start by a filter. */
+export function registerBulkCommands(root: Command): void {
+  const bulk = root.command('bulk').description('look after changes of many messages');
+  withDatabase(addCommand(bulk, 'list', 'list them, newest first'))
+    .option('--limit <count>', 'how many, 1 to 200', '50')
+    .action(run<ListBulkOptions>(listCommand));
+  withDatabase(addCommand(bulk, 'show <id>', 'show how one stands'))
+    .option('--wait', 'show the progress until it has ended')
+    .action(run<ShowBulkOptions>((options, output, [id = '']) => showCommand(id, options, output)));
+  const steps = [
+    ['pause', 'Pause', 'stop one until it is resumed'],
+    ['resume', 'Resume', 'go on with one that is paused or has failed'],
+    ['abort', 'Abort', 'end one; what was changed stays so'],
+  ] as const;
+  for (const [step, verb, description] of steps) {
+    addOperatorCommand(bulk, `${step} <id>`, description).action(
+      run<OperatorOptions>((options, output, [id = '']) =>
+        stepCommand(`${verb} ${id}?`, options, output, (at, ask) => at.bulk[step](id, ask)),
+      ),
+    );
+  }
+}
+
+const heading = ['ID', 'ACTION', 'STATE', 'ANSWERED', 'STARTED', 'BY'];
+
+async function listCommand({ limit = '50', ...options }: ListBulkOptions, output: Output): Promise<number> {
+  const bulks = await withOperations(options, (at) => at.bulk.list(Number(limit)));
+  output.line(bulks.length === 0 ? 'None was started.' : table(heading, bulks.map(row)));
+  output.value({ ok: true, bulks });
+  return exitCodes.ok;
+}
+
+function row({ id, action, state, answered, total, totalExact, createdAt, actor }: BulkOperation): string[] {
+  const started = `${createdAt.toISOString().slice(0, 16)}Z`;
+  return [id, action, state, `${answered}/${total}${totalExact ? '' : '+'}`, started, clip(actor, 12)];
+}
+
+function showCommand(id: string, options: ShowBulkOptions, output: Output): Promise<number> {
+  return withOperations(options, async (at) => {
+    if (options.wait === true) return untilEnded(at, id, output, stopSignal());
+    const bulk = await at.bulk.show(id);
+    output.line(showStanding(bulk));
+    output.value({ ok: true, bulk });
+    return exitCodes.ok;
+  });
+}
+
+async function stepCommand(
+  question: string,
+  options: OperatorOptions,
+  output: Output,
+  work: (at: Operations, ask: Ask) => ReturnType<Operations['bulk']['pause']>,
+): Promise<number> {
+  const refused = await refusedConsent(options, question, output);
+  if (refused !== undefined) return refused;
+  const { changed, state } = await withOperations(options, (at) => work(at, askOf(options)));
+  if (options.dryRun === true) output.line('Nothing was changed. This would happen:');
+  output.line(changed ? `It is ${state} now.` : `Nothing to do: it is ${state}.`);
+  output.value({ ok: changed, dryRun: options.dryRun ?? false, changed, state });
+  return changed ? exitCodes.ok : exitCodes.failed;
+}

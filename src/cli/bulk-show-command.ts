@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import ms from 'ms';
+import type { Operations } from '../config/operations.ts';
+import type { BulkOperation } from '../operations/bulk.ts';
+import { exitCodes, type Output } from './output.ts';
+import { clip } from './printable.ts';
+
+const lookEveryMs = 500;
+const refusals = ['too-late', 'unknown', 'busy', 'out-of-range'];
+
+/** Tells the progress of an operation until it has ended, or the signal fires; the operation goes on then. */
+export async function untilEnded(
+  at: Operations,
+  id: string,
+  output: Output,
+  signal: AbortSignal,
+): Promise<number> {
+  let told = '';
+  for (;;) {
+    const bulk = await at.bulk.show(id);
+    const now = progressOf(bulk);
+    if (now !== told) output.line(now);
+    told = now;
+    const ended = bulk.finishedAt !== null || bulk.state === 'failed';
+    if (ended || signal.aborted) {
+      output.line(showStanding(bulk));
+      output.value({ ok: bulk.state === 'done', bulk });
+      return ended ? exitCodeOf(bulk) : exitCodes.ok;
+    }
+    await delay(lookEveryMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Several lines about one operation. */
+export function showStanding(bulk: BulkOperation): string {
+  const { id, action, state, counts, actor, reason, lastError, etaMs, pending } = bulk;
+  const answers = Object.entries(counts).map(([result, count]) => `${count} ${result}`);
+  return [
+    `${id}  ${action}  ${state}`,
+    `  ${progressOf(bulk)}${etaMs === null || etaMs === 0 ? '' : `, ${ms(etaMs)} left at least`}`,
+    ...(answers.length > 0 ? [`  answers: ${answers.join(', ')}`] : []),
+    ...(pending > 0 ? [`  ${pending} are locked by others`] : []),
+    `  by ${clip(actor, 40)}: ${clip(reason, 88)}`,
+    ...(lastError === null ? [] : [`  last error: ${clip(lastError, 86)}`]),
+  ].join('\n');
+}
+
+/** 4 when some messages were refused, 1 when it did not come to its end. */
+function exitCodeOf({ state, counts }: BulkOperation): number {
+  if (state === 'aborted' || state === 'failed') return exitCodes.failed;
+  return refusals.some((refusal) => (counts[refusal] ?? 0) > 0) ? exitCodes.partial : exitCodes.ok;
+}
+
+function progressOf({ state, answered, total, totalExact, progress }: BulkOperation): string {
+  const share = progress === null ? '' : ` (${Math.floor(progress * 100)} %)`;
+  const paused = state === 'paused' ? ', paused' : '';
+  return `${answered} of ${totalExact ? '' : 'at least '}${total} messages${share}${paused}`;
+}

@@ -1,0 +1,138 @@
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import type { BulkTask } from '../config/bulk-operations.ts';
+import type { Operations } from '../config/operations.ts';
+import type { BulkAnswer } from '../operations/bulk.ts';
+import { showStanding, untilEnded } from './bulk-show-command.ts';
+import { type FilterOptions, filterOf, withFilter } from './filter-options.ts';
+import { askOf, type OperatorOptions, usageError, withOperations } from './operator-options.ts';
+import { exitCodes, type Output, table } from './output.ts';
+import { clip } from './printable.ts';
+import { stopSignal } from './register.ts';
+
+/** Options of a change of all messages that match a filter. */
+export interface BulkStartOptions extends OperatorOptions, FilterOptions {
+  readonly rate?: string;
+  readonly expect?: string;
+  readonly wait?: boolean;
+}
+
+/** With more messages than this, their number has to be said. */
+const unsaid = 100;
+
+/** Adds the options of a filter, and what a change of many messages takes besides. */
+export function withMany(command: Command): Command {
+  return withFilter(command)
+    .option('--rate <count>', 'most messages a second, with a filter (default: 500)')
+    .option('--expect <count>', 'do it only when so many messages match')
+    .option('--wait', 'show the progress until it is done');
+}
+
+/** True when options name messages by a filter; `--topic` with `--ref` alone names one message. */
+export function isFilter(options: FilterOptions, ids: readonly string[]): boolean {
+  const names = Object.keys(filterOf(options));
+  return ids.length === 0 && names.length > 0 && names.toSorted().join() !== 'ref,topic';
+}
+
+/** What is wrong when messages are named and options are given that go with a filter. */
+export function filterMisuse(options: BulkStartOptions, ids: readonly string[]): string | undefined {
+  if (isFilter(options, ids)) return undefined;
+  if (ids.length > 0 && Object.keys(filterOf(options)).length > 0)
+    return 'Name messages by their ids or by a filter, not by both.';
+  const { rate, expect, wait } = options;
+  const given = rate !== undefined || expect !== undefined || wait !== undefined;
+  return given ? '--rate, --expect and --wait go with a filter.' : undefined;
+}
+
+/** Shows what a filter matches, asks, and starts the change; relays carry it out. */
+export async function bulkStartCommand(
+  task: BulkTask,
+  options: BulkStartOptions,
+  output: Output,
+): Promise<number> {
+  const { reason = options.dryRun === true ? 'dry run' : undefined } = options;
+  if (reason === undefined) return usageError('A change of many messages needs its --reason.', output);
+  const [rate, expected] = [countOf(options.rate), countOf(options.expect)];
+  if (rate === 'invalid' || expected === 'invalid')
+    return usageError('--rate and --expect take a number of messages.', output);
+  const ask = { ...askOf(options), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
+  return withOperations(options, async (at) => {
+    const found = await at.bulk.start(filterOf(options), task, { ...ask, dryRun: true });
+    output.line(describe(task, found));
+    if (options.dryRun === true) {
+      output.value({ ok: true, dryRun: true, count: found.count, exact: found.exact, sample: found.sample });
+      return exitCodes.ok;
+    }
+    const consent = await consentTo(found, expected, options, output);
+    if ('refused' in consent) return consent.refused;
+    const { id } = await at.bulk.start(filterOf(options), task, {
+      ...ask,
+      ...(consent.expect !== undefined && { expect: consent.expect }),
+    });
+    return tellStarted(at, id ?? '', options, output);
+  });
+}
+
+type Consent = { readonly refused: number } | { readonly expect: number | undefined };
+
+/** More than a hundred messages are consented to by their number: on the command line, or typed. */
+async function consentTo(
+  { count }: BulkAnswer,
+  expected: number | undefined,
+  { yes }: OperatorOptions,
+  output: Output,
+): Promise<Consent> {
+  const many = count > unsaid;
+  if (yes === true) {
+    if (!many || expected !== undefined) return { expect: expected };
+    return { refused: usageError(`These are more than ${unsaid}: say --expect ${count} as well.`, output) };
+  }
+  if (!process.stdin.isTTY || output.json) {
+    const flags = many ? `--yes --expect ${count}` : '--yes';
+    return { refused: usageError(`Say ${flags} to do it, or --dry-run to see what would happen.`, output) };
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question(many ? `Type ${count} to do it: ` : 'Do it? [y/N] ');
+    const agreed = many ? answer.trim() === String(count) : /^y(?:es)?$/i.test(answer.trim());
+    if (agreed) return { expect: expected ?? count };
+  } finally {
+    terminal.close();
+  }
+  output.trouble('Nothing was done.');
+  return { refused: exitCodes.failed };
+}
+
+async function tellStarted(
+  at: Operations,
+  id: string,
+  { wait }: BulkStartOptions,
+  output: Output,
+): Promise<number> {
+  if (wait === true) return untilEnded(at, id, output, stopSignal());
+  const bulk = await at.bulk.show(id);
+  output.line(showStanding(bulk));
+  output.value({ ok: true, bulk });
+  return exitCodes.ok;
+}
+
+const heading = ['ID', 'TOPIC', 'STATE', 'KEY', 'STORED', 'TRIES'];
+
+function describe({ action }: BulkTask, { count, exact, sample }: BulkAnswer): string {
+  if (count === 0) return 'No message matches.';
+  const rows = sample.map((message) => [
+    message.id,
+    clip(message.topic, 16),
+    message.state,
+    clip(message.key ?? '-', 10),
+    `${message.createdAt.toISOString().slice(0, 16)}Z`,
+    String(message.attempts),
+  ]);
+  const many = `${exact ? '' : 'At least '}${count} ${count === 1 ? 'message matches' : 'messages match'}`;
+  return `${many}; ${action} is asked for.${count > sample.length ? ' The first:' : ''}\n${table(heading, rows)}`;
+}
+
+function countOf(text: string | undefined): number | undefined | 'invalid' {
+  if (text === undefined) return undefined;
+  return /^\d{1,9}$/.test(text) ? Number(text) : 'invalid';
+}

@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { loadConfig } from './load-config.ts';
+import {
+  addCommand,
+  type CommonOptions,
+  configOf,
+  databaseUrl,
+  run,
+  stopSignal,
+  withConfig,
+  withDatabase,
+} from './register.ts';
+import { statusCommand } from './status-command.ts';
+
+/** Commands that deliver, and show how delivery stands. */
+export function registerDeliveryCommands(root: Command): void {
+  withConfig(addCommand(root, 'relay', 'deliver messages until stopped')).action(
+    run<CommonOptions>(async (options, output) => {
+      // Loaded when it is needed: Temporal's worker takes longer to load than other commands to run.
+      const { relayCommand } = await import('./relay-command.ts');
+      return relayCommand(await loadConfig(configOf(options)), output, stopSignal());
+    }),
+  );
+  withDatabase(addCommand(root, 'status', 'show topics, lanes, holds and the oldest due message')).action(
+    run<CommonOptions>(async (options, output) => statusCommand(await databaseUrl(options), output)),
+  );
+}

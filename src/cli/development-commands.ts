@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import { addCommand, type CommonOptions, run, stopSignal } from './register.ts';
+
+interface DemoFlags extends CommonOptions {
+  readonly keep?: boolean;
+}
+
+/** Commands that start servers of their own; what they need is loaded when it is needed. */
+export function registerDevelopmentCommands(root: Command): void {
+  addCommand(root, 'servers', 'start PostgreSQL, Temporal and Kafka for development, until stopped').action(
+    run<CommonOptions>(async (_, output) => {
+      const { serversCommand } = await import('./servers-command.ts');
+      return serversCommand(process.env, output, stopSignal());
+    }),
+  );
+  addCommand(root, 'demo', 'play a shop on servers of its own, with a killed relay and a stopped broker')
+    .option('--keep', 'leave everything running afterwards, until stopped')
+    .action(
+      run<DemoFlags>(async ({ keep = false }, output) => {
+        const { demoCommand } = await import('./demo-command.ts');
+        return demoCommand({ env: process.env, keep, signal: stopSignal() }, output);
+      }),
+    );
+}

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Topic } from '../core/topic.ts';
+import { loadConfig } from './load-config.ts';
+import {
+  askOf,
+  type OperatorOptions,
+  refusedConsent,
+  usageError,
+  withOperations,
+} from './operator-options.ts';
+import { exitCodes, type Output } from './output.ts';
+import { configOf } from './register.ts';
+
+export interface EditOptions extends OperatorOptions {
+  readonly payloadFile?: string;
+  readonly header?: readonly string[];
+  readonly removeHeader?: readonly string[];
+  readonly expectedVersion?: string;
+}
+
+/** Replaces a failed message by a corrected copy. */
+export async function editCommand(
+  id: string | undefined,
+  options: EditOptions,
+  output: Output,
+): Promise<number> {
+  if (id === undefined) return usageError('Name the failed message by its id.', output);
+  const headers = headersOf(options);
+  if (headers === undefined) return usageError('A header is written as name=value.', output);
+  const refused = await refusedConsent(options, `Replace the failed message ${id} by a copy?`, output);
+  if (refused !== undefined) return refused;
+  const { payloadFile, expectedVersion } = options;
+  const payloadText = payloadFile === undefined ? undefined : await readFile(payloadFile, 'utf8');
+  const topics = await topicsOf(options, output);
+  const edited = await withOperations(
+    options,
+    (at) =>
+      at.edit(id, {
+        ...askOf(options),
+        ...(payloadText !== undefined && { payloadText: payloadText.trimEnd() }),
+        ...(Object.keys(headers).length > 0 && { headers }),
+        ...(expectedVersion !== undefined && { expectedVersion }),
+      }),
+    topics,
+  );
+  const dryRun = options.dryRun ?? false;
+  output.line(
+    dryRun ? `Nothing was changed. ${id} could be replaced.` : `${edited.id} goes in place of ${id}.`,
+  );
+  output.value({ ok: true, dryRun, ...edited });
+  return exitCodes.ok;
+}
+
+function headersOf({
+  header = [],
+  removeHeader = [],
+}: EditOptions): Record<string, string | null> | undefined {
+  const set = header.map((text) => /^([^=]+)=(.*)$/s.exec(text));
+  if (set.includes(null)) return undefined;
+  return Object.fromEntries([
+    ...set.map((match) => [match?.[1] ?? '', match?.[2] ?? ''] as const),
+    ...removeHeader.map((name) => [name, null] as const),
+  ]);
+}
+
+/** Payloads are judged by the schemas of the configuration, where there is one. */
+async function topicsOf(options: EditOptions, output: Output): Promise<readonly Topic[]> {
+  const file = configOf(options);
+  if (existsSync(file)) return (await loadConfig(file)).topics;
+  if (options.payloadFile !== undefined)
+    output.trouble(`There is no ${file}: the payload is not checked against the schema of its topic.`);
+  return [];
+}

@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import { OutboxError } from '../core/errors.ts';
+import { type State, states } from '../core/transitions.ts';
+import type { MessageFilter } from '../operations/list.ts';
+
+/** Options that say which messages. All that is given must hold. */
+export interface FilterOptions {
+  readonly topic?: string;
+  readonly state?: string;
+  readonly key?: string;
+  readonly ref?: string;
+  readonly error?: string;
+  readonly createdFrom?: string;
+  readonly createdTo?: string;
+  readonly dueFrom?: string;
+  readonly dueTo?: string;
+}
+
+/** Adds the options of a filter. */
+export function withFilter(command: Command): Command {
+  return command
+    .option('--topic <name>', 'of this topic')
+    .option('--state <states>', `in these states, separated by commas: ${states.join(', ')}`)
+    .option('--key <key>', 'with this key')
+    .option('--ref <ref>', 'with this ref')
+    .option('--error <text>', 'whose last error has this text')
+    .option('--created-from <time>', 'stored at this ISO time or later')
+    .option('--created-to <time>', 'stored before this ISO time')
+    .option('--due-from <time>', 'due at this ISO time or later')
+    .option('--due-to <time>', 'due before this ISO time');
+}
+
+/** The filter that the options say; empty when they say none. */
+export function filterOf(options: FilterOptions): MessageFilter {
+  const { topic, state, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = options;
+  return {
+    ...(topic !== undefined && { topic }),
+    ...(state !== undefined && { states: state.split(',').map((name) => stateOf(name.trim())) }),
+    ...(key !== undefined && { key }),
+    ...(ref !== undefined && { ref }),
+    ...(error !== undefined && { error }),
+    ...(createdFrom !== undefined && { createdFrom }),
+    ...(createdTo !== undefined && { createdTo }),
+    ...(dueFrom !== undefined && { dueFrom }),
+    ...(dueTo !== undefined && { dueTo }),
+  };
+}
+
+function stateOf(name: string): State {
+  const state = states.find((each) => each === name);
+  if (state !== undefined) return state;
+  throw new OutboxError('OUTBOX_INVALID_OPTION', `"${name}" is none of the states ${states.join(', ')}.`, {
+    details: { option: 'state' },
+  });
+}

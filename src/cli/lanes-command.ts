@@ -1,0 +1,72 @@
+import type { ChangeAnswer } from '../operations/lanes.ts';
+import type { Operations } from '../config/operations.ts';
+import type { Ask } from '../operations/ask.ts';
+import { askOf, type OperatorOptions, refusedConsent, usageError } from './operator-options.ts';
+import { exitCodes, type Output } from './output.ts';
+import { withinOf } from './pause-command.ts';
+
+/** What `lanes` and `partitions` are called with. */
+export interface CountOptions extends OperatorOptions {
+  readonly within?: string;
+  /** Consumer groups, separated by commas. */
+  readonly group?: string;
+}
+
+/** The operands: which topic, and how many. */
+export interface CountWanted {
+  readonly what: 'lanes' | 'partitions';
+  readonly topic: string | undefined;
+  readonly count: string | undefined;
+}
+
+type Change = (
+  at: Operations,
+  topic: string,
+  count: number,
+  ask: Ask & { readonly withinMs?: number },
+) => Promise<ChangeAnswer>;
+
+/** Changes the number of lanes or partitions of a topic; exit code 4 when that is begun and not complete. */
+export async function countCommand(
+  { what, topic, count }: CountWanted,
+  options: CountOptions,
+  output: Output,
+  open: () => Promise<Operations>,
+  change: Change,
+): Promise<number> {
+  if (topic === undefined || count === undefined || !/^\d+$/.test(count))
+    return usageError(`Name a topic and a number of ${what}.`, output);
+  if (options.dryRun === true) return usageError('This has no rehearsal: it waits for others.', output);
+  const withinMs = withinOf(options);
+  if (withinMs === 'invalid') return usageError('--within takes a time such as 60s.', output);
+  const question = `Change the number of ${what} of "${topic}" to ${count}? It is not delivered meanwhile.`;
+  const refused = await refusedConsent(options, question, output);
+  if (refused !== undefined) return refused;
+  const at = await open();
+  try {
+    const ask = { ...askOf(options), ...(withinMs !== undefined && { withinMs }) };
+    return tell(await change(at, topic, Number(count), ask), { what, topic, count }, output);
+  } finally {
+    await at.close();
+  }
+}
+
+const waits = {
+  deliveries: 'A relay is still sending',
+  transactions: 'Transactions that began before are still open',
+  messages: 'Messages are locked by other transactions',
+  consumers: 'Consumers have not come past everything yet',
+};
+
+function tell(answer: ChangeAnswer, { what, topic, count }: CountWanted, output: Output): number {
+  output.value({ ok: answer.done, ...answer });
+  if (answer.done) {
+    output.line(
+      `"${topic}" has ${count} ${what}${answer.moved > 0 ? `; ${answer.moved} messages moved` : ''}.`,
+    );
+    return exitCodes.ok;
+  }
+  output.line(`${waits[answer.waitingFor]}${answer.who.length > 0 ? `: ${answer.who.join(', ')}` : ''}.`);
+  output.line(`"${topic}" is not delivered until the change is complete: give the same command again.`);
+  return exitCodes.partial;
+}

@@ -1,0 +1,59 @@
+import type { MessageList } from '../operations/list.ts';
+import { type FilterOptions, filterOf } from './filter-options.ts';
+import { withOperations } from './operator-options.ts';
+import { exitCodes, type Output, table } from './output.ts';
+import { clip } from './printable.ts';
+import type { CommonOptions } from './register.ts';
+
+export interface ListOptions extends CommonOptions, FilterOptions {
+  readonly limit?: string;
+  readonly after?: string;
+}
+
+type Listed = MessageList['messages'][number];
+
+const heading = ['ID', 'TOPIC', 'STATE', 'KEY', 'STORED', 'TRIES'];
+/** Pages that are read to fill one answer; each reads a bounded number of rows. */
+const mostPages = 20;
+
+/** Lists messages, newest first. */
+export async function listCommand(options: ListOptions, output: Output): Promise<number> {
+  const { messages, next } = await withOperations(options, async (at) => {
+    const limit = options.limit === undefined ? 50 : Number(options.limit);
+    const found: Listed[] = [];
+    let after = options.after;
+    for (let page = 0; page < mostPages; page += 1) {
+      const answer = await at.list(filterOf(options), {
+        limit: page === 0 ? limit : limit - found.length,
+        ...(after !== undefined && { after }),
+      });
+      found.push(...answer.messages);
+      after = answer.next ?? undefined;
+      if (after === undefined || found.length >= limit) break;
+    }
+    return { messages: found, next: after ?? null };
+  });
+  output.line(messages.length === 0 ? 'No messages.' : listTable(messages));
+  if (next !== null) output.line(`\nThere may be more: --after ${next}`);
+  output.value({ ok: true, messages, next });
+  return exitCodes.ok;
+}
+
+/** Fits 100 columns; the last error stands below its message. */
+function listTable(messages: readonly Listed[]): string {
+  const [head = '', ...rows] = table(heading, messages.map(row)).split('\n');
+  const below = ({ lastError }: Listed): readonly string[] =>
+    lastError === null ? [] : [`  ${clip(lastError, 98)}`];
+  return [head, ...messages.flatMap((message, n) => [rows[n] ?? '', ...below(message)])].join('\n');
+}
+
+function row(message: Listed): string[] {
+  return [
+    message.id,
+    clip(message.topic, 16),
+    message.state,
+    clip(message.key ?? '-', 10),
+    `${message.createdAt.toISOString().slice(0, 16)}Z`,
+    String(message.attempts),
+  ];
+}

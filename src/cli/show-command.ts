@@ -1,0 +1,97 @@
+import type { MessageDetails } from '../operations/show.ts';
+import { usageError, withOperations } from './operator-options.ts';
+import { exitCodes, type Output, table } from './output.ts';
+import { clip, printable } from './printable.ts';
+import type { CommonOptions } from './register.ts';
+
+export interface ShowOptions extends CommonOptions {
+  /** Payloads are shown when they are asked for. */
+  readonly payload?: boolean;
+}
+
+/** Shows one message, what happened to it, and why it is not delivered. */
+export async function showCommand(
+  id: string | undefined,
+  options: ShowOptions,
+  output: Output,
+): Promise<number> {
+  if (id === undefined) return usageError('Name the message by its id.', output);
+  const details = await withOperations(options, (at) => at.show(id));
+  if (details === undefined) {
+    output.trouble(`There is no message ${id}.`);
+    output.value({ ok: false, message: `There is no message ${id}.` });
+    return exitCodes.failed;
+  }
+  const { payload, ...message } = details.message;
+  for (const line of lines(details, options.payload ?? false)) output.line(line);
+  output.value({
+    ok: true,
+    ...details,
+    message:
+      options.payload === true ? details.message : { ...message, payloadBytes: Buffer.byteLength(payload) },
+  });
+  return exitCodes.ok;
+}
+
+function lines(details: MessageDetails, withPayload: boolean): readonly string[] {
+  const { message, why, attempts, audit } = details;
+  const fields: readonly (readonly [string, string | null | undefined])[] = [
+    ['message', message.id],
+    ['topic', `${message.topic}, lane ${message.lane}, position ${message.position}`],
+    ['state', `${message.state}: ${why.text}`],
+    ['key', message.key],
+    ['ref', message.ref],
+    ['stored', message.createdAt.toISOString()],
+    ['due', message.dueAt?.toISOString()],
+    ['tries', message.attempts === 0 ? undefined : String(message.attempts)],
+    ['error', message.lastError],
+    ['may be out', message.maybePublished ? 'yes: it can no longer be canceled' : undefined],
+    ['broker', whereabouts(details)],
+    ['workflow', message.workflowId],
+    ['supersedes', message.supersedes],
+    ['superseded', message.supersededBy],
+    ['archived', message.archivedAt?.toISOString()],
+    ['version', message.version],
+    ['headers', message.headers === null ? undefined : JSON.stringify(message.headers)],
+    [
+      'payload',
+      withPayload ? message.payload : `${Buffer.byteLength(message.payload)} bytes (--payload shows them)`,
+    ],
+  ];
+  return [
+    ...fields.flatMap(([name, value]) =>
+      value === undefined || value === null ? [] : [`${name.padEnd(10)}  ${printable(value)}`],
+    ),
+    ...section(
+      ['ATTEMPT', 'OUTCOME', 'ERROR'],
+      attempts.map(({ at, outcome, error }) => [at.toISOString(), outcome, clip(error ?? '', 60)]),
+    ),
+    ...section(
+      ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],
+      audit.map(({ at, actor, action, result, reason }) => [
+        at.toISOString(),
+        clip(actor, 14),
+        action,
+        result,
+        clip(reason ?? '', 24),
+      ]),
+    ),
+  ];
+}
+
+function section(heading: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  return rows.length === 0 ? [] : ['', table(heading, rows)];
+}
+
+function whereabouts({ message, delivery }: MessageDetails): string | undefined {
+  if (message.partition !== null && message.offset !== null)
+    return `partition ${message.partition}, offset ${message.offset}`;
+  if (delivery === null) return undefined;
+  const at = `published ${delivery.publishedAt.toISOString()}`;
+  if (delivery.exact !== null)
+    return `partition ${delivery.exact.partition}, offset ${delivery.exact.offset}, ${at}`;
+  const ranges = Object.entries(delivery.partitions).map(
+    ([partition, { first, count }]) => `partition ${partition} from offset ${first} (${count} messages)`,
+  );
+  return ranges.length === 0 ? at : `with its batch in ${ranges.join(', ')}, ${at}`;
+}

@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import { operations, type Operations } from '../config/operations.ts';
+import { countCommand, type CountOptions } from './lanes-command.ts';
+import { loadConfig } from './load-config.ts';
+import { addOperatorCommand } from './operator-options.ts';
+import { addCommand, configOf, databaseUrl, run, withConfig } from './register.ts';
+import { verifyCommand, type VerifyFlags } from './verify-command.ts';
+
+/** Commands that look after a whole installation. */
+export function registerUpkeepCommands(root: Command): void {
+  withConfig(
+    addCommand(root, 'verify', 'compare messages, logs and effects; exit code 5 when a promise is broken'),
+  )
+    .option('--since <time>', 'judge what is younger: a duration such as 2h, or an ISO time')
+    .option('--grace <duration>', 'how long a message may be due before it is late (default: 60s)')
+    .option('--tolerance <duration>', 'how far clocks of log and database may differ (default: 5s)')
+    .option('--longest-transaction <duration>', 'sends further apart have an order for sure (default: 60s)')
+    .option('--most-duplicates <share>', 'share of duplicates that is allowed, 0 to 1 (default: any)')
+    .option('--effects <file>', 'SQL that answers id and effects, the number of effects of a message')
+    .option('--group <name>', 'the consumer group that has these effects')
+    .option('--inbox <url>', 'database of the effects and processed ids (default: the same)')
+    .action(
+      run<VerifyFlags>(async (options, output) =>
+        verifyCommand(await loadConfig(configOf(options)), options, output),
+      ),
+    );
+  addOperatorCommand(root, 'lanes <topic> <count>', 'change the number of lanes of a topic')
+    .option('--within <duration>', 'how long to wait for relays and open transactions (default: 60s)')
+    .action(
+      run<CountOptions>((options, output, [topic, count]) =>
+        countCommand(
+          { what: 'lanes', topic, count },
+          options,
+          output,
+          () => byDatabase(options),
+          (at, ...rest) => at.changeLanes(...rest),
+        ),
+      ),
+    );
+  addOperatorCommand(root, 'partitions <topic> <count>', 'place keys by another number of partitions')
+    .option('--within <duration>', 'how long to wait for relays and consumers (default: 60s)')
+    .option(
+      '--group <names>',
+      'consumer groups that keep their order: wait until they have come past everything',
+    )
+    .action(
+      run<CountOptions>((options, output, [topic, count]) =>
+        countCommand(
+          { what: 'partitions', topic, count },
+          options,
+          output,
+          () => byConfig(options),
+          (at, name, n, ask) =>
+            at.changePartitions(name, n, { ...ask, groups: options.group?.split(',') ?? [] }),
+        ),
+      ),
+    );
+}
+
+async function byDatabase(options: CountOptions): Promise<Operations> {
+  return operations({ database: { url: await databaseUrl(options) } });
+}
+
+/** The broker must be asked, and only the configuration knows it. */
+async function byConfig(options: CountOptions): Promise<Operations> {
+  const config = await loadConfig(configOf(options));
+  const { database = config.database.url } = options;
+  return operations({ ...config, database: { url: database } });
+}

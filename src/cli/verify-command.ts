@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../config/config.ts';
+import { operations, type VerifyAsk } from '../config/operations.ts';
+import { type Duration, durationMs } from '../core/duration.ts';
+import { OutboxError } from '../core/errors.ts';
+import type { InvariantResult } from '../operations/verify/report.ts';
+import { exitCodes, type Output, table } from './output.ts';
+import { clip, printable } from './printable.ts';
+import type { CommonOptions } from './register.ts';
+
+/** What the command was called with. */
+export interface VerifyFlags extends CommonOptions {
+  readonly since?: string;
+  readonly grace?: string;
+  readonly tolerance?: string;
+  readonly longestTransaction?: string;
+  readonly mostDuplicates?: string;
+  readonly effects?: string;
+  readonly group?: string;
+  readonly inbox?: string;
+}
+
+/** Compares rows, the log of the broker and effects; exit code 5 when a promise is broken. */
+export async function verifyCommand(config: Config, flags: VerifyFlags, output: Output): Promise<number> {
+  const at = operations(config);
+  try {
+    const report = await at.verify(await askOf(flags));
+    output.line(table(['INVARIANT', 'KEPT', 'CHECKED', 'BROKEN', 'NOTES'], report.invariants.map(row)));
+    for (const result of report.invariants) tellViolations(result, output);
+    output.line(`${report.records} records were read.`);
+    if (report.unreadTopics.length > 0)
+      output.line(`Their logs cannot be read: ${report.unreadTopics.map(printable).join(', ')}.`);
+    output.value(report);
+    return report.ok ? exitCodes.ok : exitCodes.broken;
+  } finally {
+    await at.close();
+  }
+}
+
+function row({ invariant, ok, checked, violations, notes }: InvariantResult): readonly string[] {
+  const told = Object.entries(notes).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));
+  return [invariant, ok ? 'yes' : 'NO', String(checked), String(violations), told.join(', ')];
+}
+
+function tellViolations({ invariant, first, violations }: InvariantResult, output: Output): void {
+  for (const { what, topic, id, key } of first) {
+    const whose = [topic, id, key === null ? null : `key ${key}`].filter((part) => part !== null);
+    output.line(`${invariant}: ${printable(what)} ${whose.map((part) => clip(part, 60)).join(' ')}`);
+  }
+  if (violations > first.length) output.line(`${invariant}: and ${violations - first.length} more.`);
+}
+
+async function askOf(flags: VerifyFlags): Promise<VerifyAsk> {
+  const since = flags.since === undefined ? undefined : sinceOf(flags.since);
+  return {
+    since,
+    graceMs: lengthOf('grace', flags.grace),
+    toleranceMs: lengthOf('tolerance', flags.tolerance),
+    longestTransactionMs: lengthOf('longest-transaction', flags.longestTransaction),
+    mostDuplicates: flags.mostDuplicates === undefined ? undefined : shareOf(flags.mostDuplicates),
+    effects: await effectsOf(flags),
+  };
+}
+
+/** A time, or how long ago. */
+function sinceOf(text: string): Date {
+  const ago = msOf(text);
+  const since = ago === undefined ? new Date(text) : new Date(Date.now() - ago);
+  if (Number.isNaN(since.getTime())) throw invalid('since', 'a duration such as 2h, or an ISO time');
+  return since;
+}
+
+function lengthOf(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const length = msOf(text);
+  if (length === undefined || length < 0) throw invalid(option, 'a duration such as 30s');
+  return length;
+}
+
+function msOf(text: string): number | undefined {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
+  return durationMs(text as Duration);
+}
+
+function shareOf(text: string): number {
+  const share = Number(text);
+  if (text.trim() !== '' && share >= 0 && share <= 1) return share;
+  throw invalid('most-duplicates', 'a share from 0 to 1');
+}
+
+async function effectsOf({ effects, group, inbox }: VerifyFlags): Promise<VerifyAsk['effects']> {
+  if (effects === undefined) return undefined;
+  if (group === undefined) throw invalid('group', 'given, and --effects is');
+  const query = await readFile(effects, 'utf8');
+  return { query, group, ...(inbox !== undefined && { databaseUrl: inbox }) };
+}
+
+function invalid(option: string, wanted: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `--${option} is not ${wanted}.`, { details: { option } });
+}

@@ -1,0 +1,78 @@
+import { type Duration, durationMs } from '../core/duration.ts';
+import { OutboxError } from '../core/errors.ts';
+import type { Ask } from '../operations/ask.ts';
+import {
+  abortBulk,
+  type BulkAnswer,
+  type BulkOperation,
+  listBulk,
+  pauseBulk,
+  resumeBulk,
+  showBulk,
+  startBulk,
+} from '../operations/bulk.ts';
+import type { BulkAsk } from '../operations/bulk-filter.ts';
+import { type Due, dueOf } from '../outbox/prepare.ts';
+import type { BulkAction, BulkChange, BulkStepAnswer } from '../store/bulk.ts';
+import type { Database } from '../store/database.ts';
+import type { MessageFilter } from '../store/queries/list.ts';
+
+/**
+ * What is to be done to every message. A due time given by `after` counts from the moment of each message; `shift` moves
+ * each by so much, a negative one to earlier.
+ */
+export type BulkTask =
+  | { readonly action: Exclude<BulkAction, 'reschedule'> }
+  | ({ readonly action: 'reschedule' } & Due)
+  | { readonly action: 'reschedule'; readonly shift: Duration };
+
+/** Changes of all messages that match a filter, carried out by relays. */
+export interface BulkOperations {
+  /**
+   * Starts one, or with `dryRun` counts and shows what it would change. The filter must not be empty. Messages made later
+   * are not in it. Rejects with `OUTBOX_BULK_UNEXPECTED` when `expect` is given and another number matches.
+   */
+  start(filter: MessageFilter, task: BulkTask, ask: BulkAsk): Promise<BulkAnswer>;
+  /** The newest first. @defaultValue limit 50, at most 200 */
+  list(limit?: number): Promise<readonly BulkOperation[]>;
+  /** How one stands. Rejects with `OUTBOX_BULK_UNKNOWN`, as all that follow do. */
+  show(id: string): Promise<BulkOperation>;
+  /** Stops one after the page that is under way. */
+  pause(id: string, ask: Ask): Promise<BulkStepAnswer>;
+  /** Goes on with one that is paused, or has failed. */
+  resume(id: string, ask: Ask): Promise<BulkStepAnswer>;
+  /** Ends one after the page that is under way. What was changed stays so. */
+  abort(id: string, ask: Ask): Promise<BulkStepAnswer>;
+}
+
+/** @param on runs something on the database of the installation */
+export function bulkOperations(
+  on: <Result>(work: (database: Database) => Promise<Result>) => Promise<Result>,
+  longestDelayMs: number,
+): BulkOperations {
+  return {
+    start: (filter, task, ask) => on((at) => startBulk(at, filter, changeOf(task, longestDelayMs), ask)),
+    list: (limit) => on((at) => listBulk(at, limit)),
+    show: (id) => on((at) => showBulk(at, id)),
+    pause: (id, ask) => on((at) => pauseBulk(at, id, ask)),
+    resume: (id, ask) => on((at) => resumeBulk(at, id, ask)),
+    abort: (id, ask) => on((at) => abortBulk(at, id, ask)),
+  };
+}
+
+function changeOf(task: BulkTask, longestDelayMs: number): BulkChange {
+  if (task.action !== 'reschedule') return { action: task.action };
+  if ('shift' in task) {
+    const shiftMs = durationMs(task.shift);
+    if (shiftMs === undefined) throw invalid('shift', 'is not a duration');
+    return { action: 'reschedule', due: { shiftMs } };
+  }
+  const { afterMs, at } = dueOf(task, longestDelayMs);
+  if (at !== undefined) return { action: 'reschedule', due: { at } };
+  if (afterMs !== undefined) return { action: 'reschedule', due: { afterMs } };
+  throw invalid('after', 'is missing, and so are "at" and "shift"');
+}
+
+function invalid(option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+}

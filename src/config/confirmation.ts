@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../core/errors.ts';
+import { receiptsAddress } from '../core/receipt.ts';
+import type { ConfirmingTopic } from '../relay/overdue.ts';
+import { OffsetsBehindReceipts } from '../relay/overdue-offsets.ts';
+import { ReceiptIntake, type ReceiptIntakeInput } from '../relay/receipts.ts';
+import { kafkaOffsets } from '../sources/kafka/committed-offsets.ts';
+import { kafkaSource } from '../sources/kafka/kafka-source.ts';
+import { createTopic, topicExists } from '../sources/kafka/topics.ts';
+import { isKafkaTransport, type KafkaTransport } from '../transports/kafka/kafka-transport.ts';
+import { type Config, transportOf } from './config.ts';
+import { ReceiptReader } from './receipt-reader.ts';
+
+/** How long a start waits for a broker that does not answer, before it goes on without an answer. */
+const askWithinMs = 5_000;
+/** Of the topic of receipts, where this library makes it. The receipts of one group use one of them. */
+const receiptPartitions = 3;
+
+/** The receipts of a relay. */
+export interface Confirmation {
+  /** What the relay has to look after. */
+  readonly topics: readonly ConfirmingTopic[];
+  /** Begins to read receipts, and goes on until stopped, whatever the brokers do. */
+  start(): void;
+  /** Lets the receipts in hand be applied, and leaves. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Makes sure that receipts can come back for every topic that asks for them. A broker that does not answer is no reason
+ * to refuse: its lanes wait for it, and its receipts do.
+ *
+ * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts over a transport from which nothing can be
+ * received, `OUTBOX_RECEIPTS_MISSING` when a broker says that it has no topic for them
+ */
+export async function requireReceiptTopics(config: Config): Promise<void> {
+  await Promise.all([...askingTopics(config).keys()].map(requireReceipts));
+}
+
+/** What a relay does for topics that ask for receipts; nothing where none does. */
+export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confirmation {
+  const asking = askingTopics(config);
+  const group = `outbox-receipts.${input.installation}`;
+  const intake = new ReceiptIntake(input);
+  const readers = [...asking.keys()].map(
+    ({ connection }) =>
+      new ReceiptReader({ source: kafkaSource(connection), group, intake, report: input.report }),
+  );
+  return {
+    topics: [...asking].flatMap(([{ connection }, topics]) => {
+      const place = { group, address: receiptsAddress };
+      const offsets = new OffsetsBehindReceipts(kafkaOffsets(connection), place);
+      return topics.map((topic) => ({ ...topic, offsets }));
+    }),
+    start: () => {
+      for (const reader of readers) reader.start();
+    },
+    stop: async () => {
+      await Promise.all(readers.map((reader) => reader.stop()));
+    },
+  };
+}
+
+/**
+ * Makes the topic of receipts at every broker over which a topic asks for them; one that exists is left as it is.
+ *
+ * @returns how many were made, and how many there are now
+ * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_SERVER_UNAVAILABLE`
+ */
+export async function createReceiptTopics(config: Config): Promise<{ made: number; wanted: number }> {
+  const transports = [...askingTopics(config).keys()];
+  const made = await Promise.all(
+    transports.map(({ connection }) => createTopic(connection, receiptsAddress, receiptPartitions)),
+  );
+  return { made: made.filter(Boolean).length, wanted: transports.length };
+}
+
+/** Topics that ask for receipts, by the brokers over which they go. */
+function askingTopics(
+  config: Config,
+): ReadonlyMap<KafkaTransport, readonly Omit<ConfirmingTopic, 'offsets'>[]> {
+  const asking = new Map<KafkaTransport, Omit<ConfirmingTopic, 'offsets'>[]>();
+  for (const topic of config.topics) {
+    const { confirm, address } = topic.rules;
+    if (confirm === undefined) continue;
+    const { name: transportName, transport } = transportOf(config, topic);
+    if (!isKafkaTransport(transport)) {
+      throw new OutboxError(
+        'OUTBOX_SOURCE_UNKNOWN',
+        `The topic "${topic.name}" asks for receipts, which its transport "${transportName}" (${transport.name}) cannot bring back.`,
+        { details: { topic: topic.name, transport: transportName } },
+      );
+    }
+    asking.set(transport, [...(asking.get(transport) ?? []), { name: topic.name, address, confirm }]);
+  }
+  return asking;
+}
+
+async function requireReceipts({ connection }: KafkaTransport): Promise<void> {
+  const late = new AbortController();
+  const exists = await Promise.race([
+    topicExists(connection, receiptsAddress).catch(() => undefined),
+    delay(askWithinMs, undefined, { signal: late.signal }).catch(() => undefined),
+  ]);
+  late.abort();
+  if (exists !== false) return;
+  throw new OutboxError(
+    'OUTBOX_RECEIPTS_MISSING',
+    `A topic asks for receipts, and Kafka at ${connection.brokers.join(', ')} has no topic "${receiptsAddress}" for them.`,
+    { details: { brokers: [...connection.brokers], address: receiptsAddress } },
+  );
+}

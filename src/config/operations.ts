@@ -1,0 +1,174 @@
+import type { Topic } from '../core/topic.ts';
+import { adopt, type Adoption, type AdoptOptions } from '../operations/adopt.ts';
+import type { Ask, Target } from '../operations/ask.ts';
+import { cancelMessages, discardMessages, rescheduleMessages, retryMessages } from '../operations/change.ts';
+import { editFailed, type EditAsk, type Edited } from '../operations/edit.ts';
+import { type ChangeAnswer, changeLanes, type ChangeOptions } from '../operations/lanes.ts';
+import { list, type ListPageOptions, type MessageList } from '../operations/list.ts';
+import { changePartitions, type PartitionOptions } from '../operations/partitions.ts';
+import { pause, type PauseAnswer, type PauseAsk, resume, type ResumeAnswer } from '../operations/pause.ts';
+import { type MessageDetails, showMessage } from '../operations/show.ts';
+import { type Status, statusOf } from '../operations/status.ts';
+import type { VerifyReport } from '../operations/verify/report.ts';
+import { verify, type VerifyOptions } from '../operations/verify/verify.ts';
+import { type WithdrawAsk, withdrawMessages } from '../operations/withdraw.ts';
+import { OutboxError } from '../core/errors.ts';
+import { type Due, dueOf, prepare } from '../outbox/prepare.ts';
+import type { Database } from '../store/database.ts';
+import { requireMigrated } from '../store/migrate.ts';
+import type { MessageAnswer } from '../store/operate/change-messages.ts';
+import type { PauseScope } from '../store/operate/pause.ts';
+import type { Rescheduled } from '../store/operate/reschedule.ts';
+import { openDatabase } from '../store/pool.ts';
+import type { MessageFilter } from '../store/queries/list.ts';
+import type { EffectsQuery } from '../store/queries/verify-effects.ts';
+import { brokerViewOf, logsOf } from './broker-views.ts';
+import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
+import type { Config } from './config.ts';
+
+/** What operations need of a configuration. A whole one is fine. */
+export interface OperationsConfig {
+  readonly database: {
+    /** `postgresql://user:password@host:port/database` */
+    readonly url: string;
+  };
+  /** Their schemas judge edited payloads; payloads of other topics are only checked to be JSON within the limits. */
+  readonly topics?: readonly Topic[];
+  /** What `verify` and `changePartitions` ask about their brokers. */
+  readonly transports?: Config['transports'];
+}
+
+/** How a verification is asked for. */
+export interface VerifyAsk extends Omit<VerifyOptions, 'effects'> {
+  /** How to count effects, and where, when the inbox is in another database. @defaultValue effects are not judged */
+  readonly effects?: (EffectsQuery & { readonly databaseUrl?: string }) | undefined;
+}
+
+/** How a due time is asked to be moved. */
+export type RescheduleAsk = Ask & Due;
+
+/**
+ * What an operator may do. Everything that writes goes into the audit, in the same transaction, refusals of single
+ * messages included; with `dryRun` nothing is written.
+ *
+ * Answers come one per message, in the order of the ids: what was done, or `too-late` (its state does not allow it any
+ * more), `unknown`, or `busy` (another transaction or relay holds it: nothing was done). A ref that means nothing has no
+ * answer. Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INVALID_OPTION` and `OUTBOX_ID_INVALID`.
+ */
+export interface Operations {
+  /** How topics, lanes and holds stand. */
+  status(): Promise<Status>;
+  /** Live messages, newest first; by id, or by topic and ref, archived ones too. */
+  list(filter?: MessageFilter, page?: ListPageOptions): Promise<MessageList>;
+  /** Everything about one message, and why it is not delivered; undefined when there is none of this id. */
+  show(id: string): Promise<MessageDetails | undefined>;
+  /** Cancels what waits, retries, or queues behind a retrying message of its key. */
+  cancel(target: Target, ask: Ask): Promise<readonly MessageAnswer<'canceled'>[]>;
+  /** Moves the due time of waiting messages; `after: 0` means now. */
+  reschedule(target: Target, ask: RescheduleAsk): Promise<readonly MessageAnswer<Rescheduled>[]>;
+  /** Makes failed and retrying messages ready now. They keep their places in the order of their keys. */
+  retry(target: Target, ask: Ask): Promise<readonly MessageAnswer<'retried'>[]>;
+  /** Replaces a failed message by a corrected copy with a new id, in its place. Rejects with `OUTBOX_CONFLICT` when another was faster. */
+  edit(id: string, ask: EditAsk): Promise<Edited>;
+  /** Ends failed messages for good. */
+  discard(target: Target, ask: Ask): Promise<readonly MessageAnswer<'discarded'>[]>;
+  /** Cancels also what is ready, when it surely was not published. Pauses the topic where a relay has it in hand. */
+  withdraw(target: Target, ask: WithdrawAsk): Promise<readonly MessageAnswer<'canceled'>[]>;
+  /** Changes of all messages that match a filter, carried out by relays at a limited rate. */
+  readonly bulk: BulkOperations;
+  /** Stops the delivery of a topic, or of all topics of a transport, and tells whether relays have let go. */
+  pause(scope: PauseScope, ask: PauseAsk): Promise<PauseAnswer>;
+  /** Takes the pause away. */
+  resume(scope: PauseScope, ask: Ask): Promise<ResumeAnswer>;
+  /**
+   * Compares what was committed with what brokers hold, and with effects, and tells which promises are broken. Reads
+   * only, but needs temporary tables. Rejects with `OUTBOX_SERVER_UNAVAILABLE` when a broker cannot be read.
+   */
+  verify(ask?: VerifyAsk): Promise<VerifyReport>;
+  /**
+   * Changes the number of lanes of a topic while its writers go on; keys keep their order. The topic is not delivered
+   * until it is done: an answer that is not done wants the same call again.
+   */
+  changeLanes(topic: string, lanes: number, ask: ChangeOptions): Promise<ChangeAnswer>;
+  /** Places keys by another number of partitions, once the named consumer groups have come past what is there. */
+  changePartitions(topic: string, partitions: number, ask: PartitionOptions): Promise<ChangeAnswer>;
+  /** Lets relays deliver from a database that was restored from a dump. Locks the outbox while it rewrites it. */
+  adopt(ask: AdoptOptions): Promise<Adoption>;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+/** A lease needs one connection while others look; more are for callers that ask side by side. */
+const connections = 5;
+/** The limit of the topic is checked where the message is. */
+const longestDelayMs = 36_500 * 24 * 60 * 60 * 1_000;
+
+/** Opens the operations of one installation. Connections are made when first needed. */
+export function operations(config: OperationsConfig): Operations {
+  const database = openDatabase({ url: config.database.url, connections });
+  const topics = new Map((config.topics ?? []).map((topic) => [topic.name, topic]));
+  const ready = once(() => requireMigrated(database));
+  const on = async <Result>(work: (database: Database) => Promise<Result>): Promise<Result> => {
+    await ready();
+    return work(database);
+  };
+  return {
+    status: () => on(statusOf),
+    list: (filter, page) => on((at) => list(at, filter, page)),
+    show: (id) => on((at) => showMessage(at, id)),
+    cancel: (target, ask) => on((at) => cancelMessages(at, target, ask)),
+    reschedule: (target, ask) => on((at) => rescheduleMessages(at, target, newDue(ask), ask)),
+    retry: (target, ask) => on((at) => retryMessages(at, target, ask)),
+    edit: (id, ask) => on((at) => editFailed(at, id, ask, checkPayload)),
+    discard: (target, ask) => on((at) => discardMessages(at, target, ask)),
+    withdraw: (target, ask) => on((at) => withdrawMessages(at, target, ask)),
+    bulk: bulkOperations(on, longestDelayMs),
+    pause: (scope, ask) => on((at) => pause(at, scope, ask)),
+    resume: (scope, ask) => on((at) => resume(at, scope, ask)),
+    verify: (ask) => on((at) => verifyWith(at, config, ask)),
+    changeLanes: (topic, lanes, ask) => on((at) => changeLanes(at, topic, lanes, ask)),
+    changePartitions: (topic, partitions, ask) =>
+      on((at) => changePartitions(at, brokerViewOf(config.transports ?? {}), topic, partitions, ask)),
+    adopt: (ask) => on((at) => adopt(at, ask)),
+    close: () => database.close(),
+  };
+
+  async function checkPayload(name: string, payload: unknown): Promise<void> {
+    const topic = topics.get(name);
+    if (topic !== undefined) await prepare(topic, payload, {});
+  }
+}
+
+/** Effects may be in another database, which is open for this only. */
+async function verifyWith(
+  database: Database,
+  { topics = [], transports = {} }: OperationsConfig,
+  { effects, ...ask }: VerifyAsk = {},
+): Promise<VerifyReport> {
+  const logs = logsOf({ topics, transports });
+  const url = effects?.databaseUrl;
+  const inbox = url === undefined ? database : openDatabase({ url, connections: 1 });
+  try {
+    return await verify(database, logs, { ...ask, effects }, inbox);
+  } finally {
+    if (inbox !== database) await inbox.close();
+  }
+}
+
+/** A success is remembered, a failure is not. */
+function once(check: () => Promise<void>): () => Promise<void> {
+  let passed = false;
+  return async () => {
+    if (!passed) await check();
+    passed = true;
+  };
+}
+
+function newDue(ask: RescheduleAsk): { readonly afterMs: number } | { readonly at: string } {
+  const { afterMs, at } = dueOf(ask, longestDelayMs);
+  if (at !== undefined) return { at };
+  if (afterMs !== undefined) return { afterMs };
+  throw new OutboxError('OUTBOX_INVALID_OPTION', 'Neither "after" nor "at" is given.', {
+    details: { option: 'after' },
+  });
+}

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { receiptsAddress } from '../core/receipt.ts';
+import type { ReceiptIntake } from '../relay/receipts.ts';
+import type { Report } from '../relay/report.ts';
+import type { IncomingBatch, Source, Subscribed } from '../sources/source.ts';
+
+/** How long one try to join may take; the broker misses a reader that died after 10 s. */
+const joinWithinMs = 20_000;
+/** Between tries to join, and before a receipt is offered again. */
+const againMs = 1_000;
+
+export interface ReceiptReaderInput {
+  readonly source: Source;
+  /** The same for all relays of an installation, which so share the receipts. */
+  readonly group: string;
+  readonly intake: Pick<ReceiptIntake, 'apply'>;
+  readonly report: Report;
+}
+
+/**
+ * Reads the receipts at one broker for as long as the relay runs, also when the broker is away at the start. A receipt
+ * counts as read when it is applied.
+ */
+export class ReceiptReader {
+  readonly #input: ReceiptReaderInput;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(input: ReceiptReaderInput) {
+    this.#input = input;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Lets the receipts in hand be applied, and leaves. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const stopped = new Promise<'stopped'>((resolve) => {
+      signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+    });
+    while (!signal.aborted) {
+      const joining = this.#join();
+      try {
+        const joined = await Promise.race([joining, stopped]);
+        // A stop must not wait for a broker that does not answer; whoever joins too late leaves by itself.
+        if (joined === 'stopped') void joining.then((late) => late.stop()).catch(() => undefined);
+        else await stopped.then(() => joined.stop());
+      } catch (error) {
+        this.#input.report({ type: 'failed', what: 'receipts', error });
+        await delay(againMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  #join(): Promise<Subscribed> {
+    const { source, group, report } = this.#input;
+    return source.subscribe({
+      addresses: [receiptsAddress],
+      group,
+      concurrency: 1,
+      // Receipts of before the first join may be for messages that a relay without a reader has sent.
+      fromBeginning: true,
+      joinWithinMs,
+      handle: (batch) => this.#take(batch),
+      assigned: () => undefined,
+      disconnected: (error) => report({ type: 'failed', what: 'receipts', error }),
+    });
+  }
+
+  async #take(batch: IncomingBatch): Promise<number | undefined> {
+    const { intake, report } = this.#input;
+    for (const message of batch.messages) {
+      if (!batch.mayBegin()) return undefined;
+      try {
+        if (!(await intake.apply(message.body, batch.signal))) return againMs;
+      } catch (error) {
+        report({ type: 'failed', what: 'receipts', error });
+        return againMs;
+      }
+      batch.done(message);
+    }
+    return undefined;
+  }
+}

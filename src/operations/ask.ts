@@ -1,0 +1,60 @@
+import { OutboxError } from '../core/errors.ts';
+import type { Author } from '../store/operate/author.ts';
+
+/** Who asks for something to be done, and how. */
+export interface Ask {
+  /** Who does it: a person or a tool, 1 to 200 characters. Goes into the audit. */
+  readonly actor: string;
+  /** Why, up to 2,000 characters. Goes into the audit. */
+  readonly reason?: string;
+  /** True: nothing is written, and the answers say what would have happened. @defaultValue false */
+  readonly dryRun?: boolean;
+}
+
+/** Messages by their ids, or the one that a ref means: the waiting message of that ref, else the newest. */
+export type Target = { readonly ids: readonly string[] } | { readonly topic: string; readonly ref: string };
+
+/** Most messages that one call may name. */
+const targetLimit = 10_000;
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function authorOf({ actor, reason }: Ask): Author {
+  assertText('actor', actor, 200);
+  if (reason === undefined) return { actor };
+  assertText('reason', reason, 2_000);
+  return { actor, reason };
+}
+
+/** @throws OutboxError `OUTBOX_ID_INVALID` */
+export function assertId(id: string): string {
+  if (typeof id === 'string' && uuid.test(id)) return id.toLowerCase();
+  throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
+}
+
+/** Each id once. @throws OutboxError `OUTBOX_ID_INVALID`, or `OUTBOX_INVALID_OPTION` when there are none or too many */
+export function assertIds(ids: readonly string[]): readonly string[] {
+  const distinct = [...new Set(ids.map(assertId))];
+  if (distinct.length >= 1 && distinct.length <= targetLimit) return distinct;
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `${distinct.length} messages are named; an operation takes 1 to ${targetLimit}.`,
+    { details: { option: 'ids', count: distinct.length } },
+  );
+}
+
+/** Texts that the database can store. @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function assertText(option: string, value: unknown, longest: number): asserts value is string {
+  const fits =
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    value.length <= longest &&
+    !/\0|\p{Surrogate}/u.test(value);
+  if (fits) return;
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `The option "${option}" is not a text of 1 to ${longest} characters without NUL.`,
+    { details: { option } },
+  );
+}

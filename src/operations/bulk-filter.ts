@@ -1,0 +1,84 @@
+import { OutboxError } from '../core/errors.ts';
+import type { State } from '../core/transitions.ts';
+import type { BulkAction, BulkChange } from '../store/bulk.ts';
+import { actionableStates } from '../store/bulk-changes.ts';
+import type { BulkFilter } from '../store/queries/bulk-selection.ts';
+import type { MessageFilter } from '../store/queries/list.ts';
+import { type Ask, assertText, authorOf } from './ask.ts';
+import { checkFilter } from './list.ts';
+
+/** Who asks for a bulk operation, and how. */
+export interface BulkAsk extends Ask {
+  /** Why, up to 2,000 characters. Goes into the audit of every message. */
+  readonly reason: string;
+  /** Most messages a second, 1 to 10,000. @defaultValue 500 */
+  readonly ratePerSecond?: number;
+  /** How many messages a dry run has counted: with another number nothing is started. @defaultValue any */
+  readonly expect?: number;
+}
+
+/** A bulk ask with every value checked. */
+export interface CheckedAsk {
+  readonly author: { readonly actor: string; readonly reason: string };
+  readonly ratePerSecond: number;
+  readonly expect: number | undefined;
+  readonly dryRun: boolean;
+}
+
+/** A hundred years. What a topic allows is checked where the message is. */
+const longestMs = 36_525 * 24 * 60 * 60 * 1_000;
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function checkAsk(ask: BulkAsk): CheckedAsk {
+  assertText('reason', ask.reason, 2_000);
+  const { actor } = authorOf(ask);
+  const { ratePerSecond = 500, expect, dryRun = false } = ask;
+  if (!Number.isInteger(ratePerSecond) || ratePerSecond < 1 || ratePerSecond > 10_000)
+    throw invalid('ratePerSecond', 'is not an integer from 1 to 10,000');
+  if (expect !== undefined && (!Number.isInteger(expect) || expect < 0))
+    throw invalid('expect', 'is not a number of messages');
+  return { author: { actor, reason: ask.reason }, ratePerSecond, expect, dryRun };
+}
+
+/**
+ * A filter with the states that the action is for. Without states: all that it can do something to.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION` when it is empty, names an id, or states to which the action does nothing
+ */
+export function checkBulkFilter(filter: MessageFilter, action: BulkAction): BulkFilter {
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+  const { id, states, ...checked } = checkFilter(given);
+  if (id !== undefined) throw invalid('id', 'is no filter for many: name the ids themselves');
+  if (Object.keys(given).length === 0)
+    throw invalid('filter', 'is empty: say which messages are meant, by their states at least');
+  const possible = actionableStates[action];
+  const wrong = states?.find((state) => !possible.includes(state));
+  if (wrong !== undefined)
+    throw invalid('states', `has "${wrong}": ${action} can be asked for ${possible.join(', ')}`);
+  return { ...checked, states: states === undefined ? possible : distinct(states) };
+}
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function checkChange(change: BulkChange): BulkChange {
+  if (!Object.hasOwn(actionableStates, change.action))
+    throw invalid('action', `is none of ${Object.keys(actionableStates).join(', ')}`);
+  if (change.action !== 'reschedule') return { action: change.action };
+  const { due } = change;
+  if ('at' in due) {
+    if (Number.isNaN(Date.parse(due.at))) throw invalid('at', 'is not an ISO time');
+    return { action: 'reschedule', due: { at: due.at } };
+  }
+  const [name, ms] =
+    'afterMs' in due ? (['afterMs', due.afterMs] as const) : (['shiftMs', due.shiftMs] as const);
+  if (!Number.isFinite(ms) || Math.abs(ms) > longestMs || (name === 'afterMs' && ms < 0))
+    throw invalid(name, 'is not a time in milliseconds');
+  return { action: 'reschedule', due };
+}
+
+function distinct(states: readonly State[]): readonly State[] {
+  return [...new Set(states)];
+}
+
+function invalid(option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+}

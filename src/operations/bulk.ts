@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { OutboxError } from '../core/errors.ts';
+import {
+  type BulkChange,
+  type BulkRow,
+  type BulkState,
+  type BulkStep,
+  type BulkStepAnswer,
+  bulkSteps,
+  insertBulk,
+  readBulk,
+  readBulks,
+  takeBulkStep,
+} from '../store/bulk.ts';
+import { resumeLeftPauses } from '../store/bulk-pauses.ts';
+import type { Database } from '../store/database.ts';
+import { countSelection, fixTimes, type SelectionCount } from '../store/queries/bulk-count.ts';
+import type { BulkFilter } from '../store/queries/bulk-selection.ts';
+import type { MessageFilter } from '../store/queries/list.ts';
+import { type Ask, assertId, authorOf } from './ask.ts';
+import { type BulkAsk, checkAsk, checkBulkFilter, checkChange } from './bulk-filter.ts';
+
+/** What a dry run found, or what was started. */
+export interface BulkAnswer {
+  /** Null after a dry run: nothing was started. */
+  readonly id: string | null;
+  /** `done` when there is nothing to do. Null after a dry run. */
+  readonly state: BulkState | null;
+  /** Messages of the selection. */
+  readonly count: number;
+  /** False: there are at least so many. Beyond 100,000, and after ten seconds, nobody counts. */
+  readonly exact: boolean;
+  /** The first ten of them. */
+  readonly sample: SelectionCount['sample'];
+}
+
+/** How a bulk operation stands. */
+export interface BulkOperation extends BulkRow {
+  /** Messages answered so far, refused ones included. */
+  readonly answered: number;
+  /** Share of the messages counted at the start, 0 to 1; 1 only when it is done. Null: they were too many to count. */
+  readonly progress: number | null;
+  /** Milliseconds until its end at its rate, at least; null: it does not run, or nobody knows. */
+  readonly etaMs: number | null;
+}
+
+/**
+ * Starts a change of all messages that match a filter: a relay carries it out within its rate, page by page, and neither
+ * a crash of this process nor of relays stops it or repeats a message. Messages made after the start are not in it, nor
+ * such as no longer match when their page comes.
+ *
+ * A dry run counts and shows what would be changed, and writes nothing.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION` (an empty filter among others), `OUTBOX_BULK_UNEXPECTED`
+ */
+export async function startBulk(
+  database: Database,
+  filter: MessageFilter,
+  change: BulkChange,
+  ask: BulkAsk,
+): Promise<BulkAnswer> {
+  const { author, ratePerSecond, expect, dryRun } = checkAsk(ask);
+  const checked = checkChange(change);
+  const { selectedUntil, ...fixed } = await fix(database, checkBulkFilter(filter, checked.action), checked);
+  const { count, exact, sample } = await countSelection(database, { filter: fixed.filter, selectedUntil });
+  if (dryRun) return { id: null, state: null, count, exact, sample };
+  if (expect !== undefined && expect !== count) {
+    throw new OutboxError(
+      'OUTBOX_BULK_UNEXPECTED',
+      `${expect} messages are expected, and ${exact ? '' : 'at least '}${count} match. Nothing was started.`,
+      { details: { expect, count, exact } },
+    );
+  }
+  const total = { total: count, totalExact: exact };
+  const { id, state } = await insertBulk(database, {
+    id: randomUUID(),
+    ...fixed,
+    author,
+    ratePerSecond,
+    selectedUntil,
+    ...total,
+  });
+  return { id, state, count, exact, sample };
+}
+
+/** The bulk operations, newest first. @throws OutboxError `OUTBOX_INVALID_OPTION` for a limit that is not 1 to 200 */
+export async function listBulk(database: Database, limit = 50): Promise<readonly BulkOperation[]> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 200) {
+    throw new OutboxError('OUTBOX_INVALID_OPTION', 'The option "limit" is not an integer from 1 to 200.', {
+      details: { option: 'limit' },
+    });
+  }
+  return (await readBulks(database, limit)).map(withProgress);
+}
+
+/** One bulk operation. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID` */
+export async function showBulk(database: Database, id: string): Promise<BulkOperation> {
+  const row = await readBulk(database, assertId(id));
+  if (row === undefined) throw unknown(id);
+  return withProgress(row);
+}
+
+/** Stops a bulk operation after the page that is under way. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID`, `OUTBOX_INVALID_OPTION` */
+export function pauseBulk(database: Database, id: string, ask: Ask): Promise<BulkStepAnswer> {
+  return step(database, id, 'pause', ask);
+}
+
+/** Goes on with one that is paused, or has failed. @throws as {@link pauseBulk} */
+export function resumeBulk(database: Database, id: string, ask: Ask): Promise<BulkStepAnswer> {
+  return step(database, id, 'resume', ask);
+}
+
+/** Ends one for good after the page that is under way. What was changed stays so. @throws as {@link pauseBulk} */
+export function abortBulk(database: Database, id: string, ask: Ask): Promise<BulkStepAnswer> {
+  return step(database, id, 'abort', ask);
+}
+
+async function step(database: Database, id: string, to: BulkStep, ask: Ask): Promise<BulkStepAnswer> {
+  const author = authorOf(ask);
+  const known = assertId(id);
+  if (ask.dryRun === true) return rehearse(await showBulk(database, known), to);
+  const answer = await takeBulkStep(database, known, to, author);
+  if (answer === undefined) throw unknown(id);
+  if (to === 'abort') await resumeLeftPauses(database, known, author);
+  return answer;
+}
+
+function rehearse({ state }: BulkRow, to: BulkStep): BulkStepAnswer {
+  const rule = bulkSteps[to];
+  const changed = rule.from.includes(state);
+  return { changed, state: changed ? rule.to : state };
+}
+
+async function fix(
+  database: Database,
+  filter: BulkFilter,
+  change: BulkChange,
+): Promise<{ readonly filter: BulkFilter; readonly change: BulkChange; readonly selectedUntil: string }> {
+  const names = ['createdFrom', 'createdTo', 'dueFrom', 'dueTo'] as const;
+  const given = names.flatMap((name) => (filter[name] === undefined ? [] : [[name, filter[name]] as const]));
+  const at = change.action === 'reschedule' && 'at' in change.due ? [['at', change.due.at] as const] : [];
+  const { now, times } = await fixTimes(database, Object.fromEntries([...given, ...at]));
+  const { at: due, ...bounds } = times;
+  return {
+    filter: { ...filter, ...bounds },
+    change: due === undefined ? change : { action: 'reschedule', due: { at: due } },
+    selectedUntil: now,
+  };
+}
+
+function withProgress(row: BulkRow): BulkOperation {
+  const { state, total, totalExact, ratePerSecond } = row;
+  const answered = Object.values(row.counts).reduce((sum, count) => sum + count, 0);
+  const left = Math.max(0, total - answered);
+  // Messages that were locked or passed over may still come, so only the end is the whole.
+  const share = totalExact ? Math.min(0.999, answered / Math.max(1, total)) : null;
+  return {
+    ...row,
+    answered,
+    progress: state === 'done' ? 1 : share,
+    etaMs: state === 'running' && totalExact ? Math.ceil((left / ratePerSecond) * 1_000) : null,
+  };
+}
+
+function unknown(id: string): OutboxError {
+  return new OutboxError('OUTBOX_BULK_UNKNOWN', `There is no bulk operation ${id}.`, { details: { id } });
+}

@@ -1,0 +1,109 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Lane } from '../core/lane.ts';
+import { laneName } from '../core/lane.ts';
+import type { Database } from '../store/database.ts';
+import { sendNudge } from '../store/nudge.ts';
+import { cancelChange } from '../store/operate/cancel.ts';
+import {
+  changeMessages,
+  type MessageAnswer,
+  type MessageChange,
+  messagesPerTransaction,
+} from '../store/operate/change-messages.ts';
+import { discardChange } from '../store/operate/discard.ts';
+import { type NewDue, rescheduleChange, type Rescheduled } from '../store/operate/reschedule.ts';
+import { retryChange } from '../store/operate/retry.ts';
+import { type Ask, assertIds, assertText, authorOf, type Target } from './ask.ts';
+import { idOfRef } from '../store/queries/id-of-ref.ts';
+
+export type { MessageAnswer };
+
+/** How long messages that other transactions hold are tried again before they are answered as `busy`. */
+const patienceMs = 2_000;
+const tryAgainMs = 50;
+
+/** Cancels messages that wait, retry, or queue behind a retrying one of their key. */
+export function cancelMessages(
+  database: Database,
+  target: Target,
+  ask: Ask,
+): Promise<readonly MessageAnswer<'canceled'>[]> {
+  return changeTarget(database, target, cancelChange, ask);
+}
+
+/** Moves the due time of waiting messages. */
+export function rescheduleMessages(
+  database: Database,
+  target: Target,
+  due: NewDue,
+  ask: Ask,
+): Promise<readonly MessageAnswer<Rescheduled>[]> {
+  return changeTarget(database, target, rescheduleChange(due), ask);
+}
+
+/** Makes failed and retrying messages ready now. */
+export function retryMessages(
+  database: Database,
+  target: Target,
+  ask: Ask,
+): Promise<readonly MessageAnswer<'retried'>[]> {
+  return changeTarget(database, target, retryChange, ask);
+}
+
+/** Ends failed messages for good. */
+export function discardMessages(
+  database: Database,
+  target: Target,
+  ask: Ask,
+): Promise<readonly MessageAnswer<'discarded'>[]> {
+  return changeTarget(database, target, discardChange, ask);
+}
+
+/** The ids that a target means. A ref that means nothing has none. */
+export async function idsOf(database: Database, target: Target): Promise<readonly string[]> {
+  if ('ids' in target) return assertIds(target.ids);
+  assertText('topic', target.topic, 200);
+  assertText('ref', target.ref, 256);
+  const id = await idOfRef(database, target.topic, target.ref);
+  return id === undefined ? [] : [id];
+}
+
+/** Wakes the relays for lanes that may have work now. They find it without, a second later. */
+export async function wakeLanes(database: Database, lanes: readonly Lane[]): Promise<void> {
+  const distinct = [...new Map(lanes.map((lane) => [laneName(lane), lane])).values()];
+  if (distinct.length > 0) await sendNudge(database, distinct).catch(() => undefined);
+}
+
+async function changeTarget<Result extends string>(
+  database: Database,
+  target: Target,
+  change: MessageChange<Result>,
+  ask: Ask,
+): Promise<readonly MessageAnswer<Result>[]> {
+  const author = authorOf(ask);
+  const dryRun = ask.dryRun ?? false;
+  const ids = await idsOf(database, target);
+  const answers = new Map<string, MessageAnswer<Result>>();
+  const triedUntil = performance.now() + patienceMs;
+  for (let start = 0; start < ids.length; start += messagesPerTransaction) {
+    let left: readonly string[] = ids.slice(start, start + messagesPerTransaction);
+    while (left.length > 0) {
+      const last = performance.now() >= triedUntil;
+      const round = await changeMessages(database, left, change, author, { last, dryRun });
+      for (const answer of round.answers) answers.set(answer.id, answer);
+      left = round.busy;
+      if (left.length > 0) await delay(tryAgainMs);
+    }
+  }
+  if (!dryRun) await wakeLanes(database, lanesOf([...answers.values()]));
+  return ids.flatMap((id) => answers.get(id) ?? []);
+}
+
+/** The lanes of messages that something was done to. */
+export function lanesOf(answers: readonly MessageAnswer<string>[]): readonly Lane[] {
+  return answers.flatMap(({ topic, lane, result }) =>
+    topic === null || lane === null || ['too-late', 'unknown', 'busy'].includes(result)
+      ? []
+      : [{ topic, lane }],
+  );
+}

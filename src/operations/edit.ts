@@ -1,0 +1,167 @@
+import { OutboxError } from '../core/errors.ts';
+import { assertHeaders } from '../core/headers.ts';
+import type { Database } from '../store/database.ts';
+import { type EditableMessage, type EditAnswer, editMessage, readEditable } from '../store/operate/edit.ts';
+import { type Ask, assertId, authorOf } from './ask.ts';
+import { wakeLanes } from './change.ts';
+
+/** How a failed message is to be sent instead. What is not named stays. The key cannot be changed: it is the order. */
+export interface EditAsk extends Ask {
+  /** The new payload, written as JSON. */
+  readonly payload?: unknown;
+  /** The new payload as JSON text, stored exactly as it is. */
+  readonly payloadText?: string;
+  /** Headers to set, and with null to leave out. `ce_…`, `outbox-…`, `content-type`, `traceparent` and `tracestate` are locked. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+  /** `version` of the message as the editor saw it; another edit since is a conflict. @defaultValue any */
+  readonly expectedVersion?: string;
+}
+
+export interface Edited {
+  /** The copy, which is delivered. */
+  readonly id: string;
+  /** What it replaces. */
+  readonly supersedes: string;
+}
+
+/** Judges a payload by the schema of its topic. @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+export type CheckPayload = (topic: string, payload: unknown) => Promise<void>;
+
+const optionNames = new Set([
+  'actor',
+  'reason',
+  'dryRun',
+  'payload',
+  'payloadText',
+  'headers',
+  'expectedVersion',
+]);
+const locked = new Set(['traceparent', 'tracestate']);
+const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
+
+/**
+ * Replaces a failed message by a copy with a new id that takes its place in the order, and is delivered at once.
+ *
+ * @throws OutboxError `OUTBOX_CONFLICT` when it is not failed (any more), has another version, or is in other hands;
+ * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
+ * `OUTBOX_INVALID_OPTION`; nothing is changed then
+ */
+export async function editFailed(
+  database: Database,
+  id: string,
+  ask: EditAsk,
+  check: CheckPayload,
+): Promise<Edited> {
+  const author = authorOf(ask);
+  const original = assertId(id);
+  assertOptions(ask);
+  const found = await readEditable(database, original);
+  const edit = found === undefined ? {} : await contentOf(found, ask, check);
+  const answer = await editMessage(
+    database,
+    original,
+    { ...edit, ...(ask.expectedVersion !== undefined && { expectedVersion: ask.expectedVersion }) },
+    author,
+    ask.dryRun ?? false,
+  );
+  if (answer.kind !== 'edited') throw errorOf(original, answer);
+  if (ask.dryRun !== true) await wakeLanes(database, [answer]);
+  return { id: answer.id, supersedes: original };
+}
+
+function assertOptions(ask: EditAsk): void {
+  const unknown = Object.keys(ask).find((option) => !optionNames.has(option));
+  if (unknown !== undefined)
+    throw invalid(unknown, unknown === 'key' ? 'cannot be edited: it is the order' : 'is no option of edit');
+  if (ask.payload !== undefined && ask.payloadText !== undefined)
+    throw invalid('payloadText', 'is given beside "payload"');
+  if (ask.payload === undefined && ask.payloadText === undefined && ask.headers === undefined)
+    throw invalid('payload', 'is missing, and so are headers: an edit without a change is a retry');
+  if (ask.expectedVersion !== undefined && !version.test(ask.expectedVersion))
+    throw invalid('expectedVersion', 'is not the version that a message shows');
+}
+
+async function contentOf(
+  found: EditableMessage,
+  ask: EditAsk,
+  check: CheckPayload,
+): Promise<{ payload?: string; headers?: Readonly<Record<string, string>> | null }> {
+  const text = ask.payloadText ?? (ask.payload === undefined ? undefined : toJson(ask.payload));
+  if (text !== undefined) {
+    if (!/^application\/(?:.+\+)?json\b/.test(found.contentType))
+      throw new OutboxError(
+        'OUTBOX_PAYLOAD_INVALID',
+        `Only JSON can be edited; this is ${found.contentType}.`,
+      );
+    await check(found.topic, parse(text));
+  }
+  return {
+    ...(text !== undefined && { payload: text }),
+    ...(ask.headers !== undefined && { headers: mergeHeaders(found.headers ?? {}, ask.headers) }),
+  };
+}
+
+function toJson(payload: unknown): string {
+  let text: string | undefined;
+  let cause: unknown;
+  try {
+    text = JSON.stringify(payload);
+  } catch (error) {
+    cause = error;
+  }
+  if (text !== undefined) return text;
+  throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload cannot be written as JSON.', { cause });
+}
+
+function parse(text: string): unknown {
+  try {
+    if (/\p{Surrogate}/u.test(text)) throw new Error('it has half a character');
+    return JSON.parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload is not JSON: ${why}`, { cause });
+  }
+}
+
+function mergeHeaders(
+  before: Readonly<Record<string, string>>,
+  changes: Readonly<Record<string, string | null>>,
+): Readonly<Record<string, string>> | null {
+  const name = Object.keys(changes).find((each) => locked.has(each));
+  if (name !== undefined) {
+    throw new OutboxError(
+      'OUTBOX_HEADER_INVALID',
+      `The header "${name}" is locked: it tells where the message comes from.`,
+      {
+        details: { header: name },
+      },
+    );
+  }
+  // Reserved names are refused by the same rule, also where they are to be left out.
+  assertHeaders(Object.fromEntries(Object.keys(changes).map((each) => [each, changes[each] ?? ''])));
+  const merged = Object.entries({ ...before, ...changes }).filter(
+    (entry): entry is [string, string] => entry[1] !== null,
+  );
+  return merged.length === 0 ? null : Object.fromEntries(merged);
+}
+
+function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): OutboxError {
+  switch (answer.kind) {
+    case 'unknown':
+      return new OutboxError('OUTBOX_MESSAGE_UNKNOWN', `There is no message ${id}.`, { details: { id } });
+    case 'refused':
+      return new OutboxError(answer.code, answer.message, { details: { ...answer.details, id } });
+    case 'conflict': {
+      const { state, version: current } = answer;
+      return new OutboxError(
+        'OUTBOX_CONFLICT',
+        `The message ${id} was not edited: it is ${state}, of version ${current}; only a failed one of the expected version can be.`,
+        { details: { id, state, version: current } },
+      );
+    }
+  }
+}
+
+function invalid(option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+}

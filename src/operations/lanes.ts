@@ -1,0 +1,142 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../core/errors.ts';
+import type { Lane } from '../core/lane.ts';
+import type { Database } from '../store/database.ts';
+import { beginChange, readTopicCounts, type TopicChange, type TopicCounts } from '../store/lanes-change.ts';
+import { emptyHands } from '../store/lanes-empty.ts';
+import { replaceMessages } from '../store/lanes-replace.ts';
+import { endLanesChange, olderTransactions, switchLanes } from '../store/lanes-switch.ts';
+import { readLanes } from '../store/topics.ts';
+import { type Ask, authorOf } from './ask.ts';
+import { untilHandsAreEmpty } from './pause.ts';
+
+export interface ChangeOptions extends Omit<Ask, 'dryRun'> {
+  /** How long one call may wait, in milliseconds. @defaultValue 60,000 */
+  readonly withinMs?: number | undefined;
+  /** Ends the waiting; what is done so far stays. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * How far a change is. While it is not done the topic is not delivered, and the same call goes on where this one ended.
+ */
+export type ChangeAnswer =
+  | { readonly done: true; readonly moved: number }
+  | {
+      readonly done: false;
+      /** What could not be waited for: a sending relay, open transactions, locked rows, or consumers that lag. */
+      readonly waitingFor: 'deliveries' | 'transactions' | 'messages' | 'consumers';
+      /** Lanes, process ids of the server, or groups with their lag, for people. */
+      readonly who: readonly string[];
+    };
+
+const defaultWithinMs = 60_000;
+const askEveryMs = 100;
+const mostLanes = 1_024;
+
+/**
+ * Changes the number of lanes of a topic while its writers go on. The order of every key is kept.
+ *
+ * The topic is not delivered meanwhile: relays finish what they have in hand, the new number is written, every
+ * transaction of the database that began before that has to end, and every message that is not published moves to the
+ * lane of its key. Each step is stored; a call that was killed is completed by the next one. A call with another number
+ * replaces the one before, so the old number takes a change back.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`
+ */
+export async function changeLanes(
+  database: Database,
+  topic: string,
+  lanes: number,
+  options: ChangeOptions,
+): Promise<ChangeAnswer> {
+  if (!Number.isInteger(lanes) || lanes < 1 || lanes > mostLanes)
+    throw invalidCount('lanes', `an integer from 1 to ${mostLanes}`);
+  const before = await knownTopic(database, topic);
+  if (before.lanes === lanes && before.change === null) return { done: true, moved: 0 };
+  const change = await beginChange(database, { topic, kind: 'lanes', wanted: lanes }, authorOf(options));
+  const patience = patienceOf(options);
+  const busy = await emptyLanes(database, topic, patience);
+  if (busy.length > 0) return { done: false, waitingFor: 'deliveries', who: busy };
+  if (change.step === 'begun') await switchLanes(database, change, authorOf(options));
+  const open = await outlive(database, patience);
+  if (open.length > 0) return { done: false, waitingFor: 'transactions', who: open };
+  return moveAll(database, change, options, patience);
+}
+
+async function moveAll(
+  database: Database,
+  change: TopicChange,
+  options: ChangeOptions,
+  patience: Patience,
+): Promise<ChangeAnswer> {
+  let moved = 0;
+  do {
+    moved += await replaceMessages(database, change.topic, change.wanted);
+    if (await endLanesChange(database, change, authorOf(options))) return { done: true, moved };
+  } while (await patience.again());
+  return { done: false, waitingFor: 'messages', who: [] };
+}
+
+/** Waits until every transaction that runs now has ended, and answers those that have not. */
+async function outlive(database: Database, patience: Patience): Promise<readonly string[]> {
+  const older = await olderTransactions(database);
+  let open = older;
+  while (open.length > 0 && (await patience.again())) {
+    const running = new Set((await olderTransactions(database)).map(({ id }) => id));
+    open = older.filter(({ id }) => running.has(id));
+  }
+  return open.map(({ id, pid }) => (pid === null ? `prepared transaction ${id}` : `process ${pid}`));
+}
+
+/** Waits until nobody has messages of the topic in hand, and answers the lanes of which somebody still has. */
+export async function emptyLanes(
+  database: Database,
+  topic: string,
+  patience: Patience,
+): Promise<readonly string[]> {
+  const holding = await untilHandsAreEmpty(database, { topic }, patience.leftMs());
+  let busy: readonly Lane[] = holding.length > 0 ? holding : await readLanes(database, [topic]);
+  while (holding.length === 0) {
+    const answers = await Promise.all(
+      busy.map(async (lane) => ({ lane, empty: await emptyHands(database, lane) })),
+    );
+    busy = answers.filter(({ empty }) => !empty).map(({ lane }) => lane);
+    if (busy.length === 0 || !(await patience.again())) break;
+  }
+  return busy.map(({ lane }) => `lane ${lane}`);
+}
+
+/** How long a change may still wait. */
+export interface Patience {
+  leftMs(): number;
+  /** Waits a moment; `false` when there is no time left. */
+  again(): Promise<boolean>;
+}
+
+export function patienceOf({ withinMs = defaultWithinMs, signal }: ChangeOptions): Patience {
+  const deadline = performance.now() + withinMs;
+  const leftMs = (): number => (signal?.aborted ? 0 : Math.max(0, deadline - performance.now()));
+  return {
+    leftMs,
+    again: async () => {
+      if (leftMs() === 0) return false;
+      await delay(askEveryMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+      return true;
+    },
+  };
+}
+
+export async function knownTopic(database: Database, topic: string): Promise<TopicCounts> {
+  const counts = await readTopicCounts(database, topic);
+  if (counts !== undefined) return counts;
+  throw new OutboxError('OUTBOX_TOPIC_UNKNOWN', `No relay has announced the topic "${topic}".`, {
+    details: { topic },
+  });
+}
+
+export function invalidCount(option: string, wanted: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The number of ${option} is not ${wanted}.`, {
+    details: { option },
+  });
+}

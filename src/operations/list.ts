@@ -1,0 +1,96 @@
+import { OutboxError } from '../core/errors.ts';
+import { states } from '../core/transitions.ts';
+import type { Database } from '../store/database.ts';
+import {
+  type ListedMessage,
+  listMessages,
+  type MessageFilter,
+  type PagePosition,
+} from '../store/queries/list.ts';
+import { assertId, assertText } from './ask.ts';
+
+/** How much of a list, and from where. */
+export interface ListPageOptions {
+  /** 1 to 200. @defaultValue 50 */
+  readonly limit?: number;
+  /** `next` of the page before. @defaultValue the first page */
+  readonly after?: string;
+}
+
+export interface MessageList {
+  /** Newest first by position: the order in which they became deliverable. */
+  readonly messages: readonly ListedMessage[];
+  /**
+   * For the next page; null: this was the last. A page may be short, or empty, and have a next one: each reads a bounded
+   * number of rows.
+   */
+  readonly next: string | null;
+}
+
+export type { MessageFilter };
+
+const filterNames = new Set([
+  'id',
+  'topic',
+  'states',
+  'key',
+  'ref',
+  'error',
+  'createdFrom',
+  'createdTo',
+  'dueFrom',
+  'dueTo',
+]);
+const cursor = /^(\d{1,19})_([0-9a-f]{8}-[0-9a-f-]{27})$/;
+
+/**
+ * Lists live messages, newest first; by id, or by topic and ref, archived ones too. An empty filter lists all.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_ID_INVALID`
+ */
+export async function list(
+  database: Database,
+  filter: MessageFilter = {},
+  { limit = 50, after }: ListPageOptions = {},
+): Promise<MessageList> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 200)
+    throw invalid('limit', 'is not an integer from 1 to 200');
+  const page = await listMessages(
+    database,
+    checkFilter(filter),
+    limit,
+    after === undefined ? null : positionOf(after),
+  );
+  return {
+    messages: page.messages,
+    next: page.next === null ? null : `${page.next.position}_${page.next.id}`,
+  };
+}
+
+/** A filter with every value checked. @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_ID_INVALID` */
+export function checkFilter(filter: MessageFilter): MessageFilter {
+  const unknown = Object.keys(filter).find((name) => !filterNames.has(name));
+  if (unknown !== undefined) throw invalid(unknown, 'is no filter');
+  for (const name of ['topic', 'key', 'ref', 'error'] as const)
+    if (filter[name] !== undefined) assertText(name, filter[name], 1_000);
+  for (const name of ['createdFrom', 'createdTo', 'dueFrom', 'dueTo'] as const)
+    if (filter[name] !== undefined && !isTime(filter[name])) throw invalid(name, 'is not an ISO time');
+  const bad = filter.states?.find((state) => !states.includes(state));
+  if (bad !== undefined) throw invalid('states', `has "${bad}", which is none of ${states.join(', ')}`);
+  if (filter.states?.length === 0) throw invalid('states', 'is empty');
+  return { ...filter, ...(filter.id !== undefined && { id: assertId(filter.id) }) };
+}
+
+function isTime(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+function positionOf(after: string): PagePosition {
+  const [, position, id] = cursor.exec(after) ?? [];
+  if (position === undefined || id === undefined) throw invalid('after', 'is not the "next" of a page');
+  return { position, id };
+}
+
+function invalid(option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+}

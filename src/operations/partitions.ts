@@ -1,0 +1,89 @@
+import { OutboxError } from '../core/errors.ts';
+import type { Database } from '../store/database.ts';
+import { beginChange, type TopicCounts } from '../store/lanes-change.ts';
+import { pinNewPartitions } from '../store/repartition.ts';
+import { authorOf } from './ask.ts';
+import {
+  type ChangeAnswer,
+  type ChangeOptions,
+  emptyLanes,
+  invalidCount,
+  knownTopic,
+  type Patience,
+  patienceOf,
+} from './lanes.ts';
+
+/** What the broker knows of a topic's address. */
+export interface BrokerView {
+  /** How many partitions there are now. */
+  partitionCount(address: string): Promise<number>;
+  /** Messages of the address that the group has not come past yet. */
+  lag(group: string, address: string): Promise<number>;
+}
+
+export interface PartitionOptions extends ChangeOptions {
+  /** Consumer groups that must have come past everything before the change. @defaultValue none */
+  readonly groups?: readonly string[] | undefined;
+}
+
+/**
+ * Places keys by another number of partitions, which the broker must have already.
+ *
+ * The topic is not delivered meanwhile: relays finish what they have in hand, and the named groups come past everything
+ * that lies in the partitions of before. Only for those groups the order of a key is kept across the change: a key may
+ * move, and a group that lags may read its new partition before its old one.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`,
+ * `OUTBOX_SERVER_UNAVAILABLE` when the broker does not answer
+ */
+export async function changePartitions(
+  database: Database,
+  viewOf: (topic: TopicCounts) => BrokerView,
+  topic: string,
+  partitions: number,
+  options: PartitionOptions,
+): Promise<ChangeAnswer> {
+  const before = await knownTopic(database, topic);
+  const broker = viewOf(before);
+  const there = await broker.partitionCount(before.address);
+  if (!Number.isInteger(partitions) || partitions < 1 || partitions > there)
+    throw invalidCount('partitions', `an integer from 1 to ${there}, which is what the broker has`);
+  if (before.partitions === partitions && before.change === null) return { done: true, moved: 0 };
+  const change = await beginChange(
+    database,
+    { topic, kind: 'partitions', wanted: partitions },
+    authorOf(options),
+  );
+  const patience = patienceOf(options);
+  const busy = await emptyLanes(database, topic, patience);
+  if (busy.length > 0) return { done: false, waitingFor: 'deliveries', who: busy };
+  const lagging = await outwait(broker, before.address, options.groups ?? [], patience);
+  if (lagging.length > 0) return { done: false, waitingFor: 'consumers', who: lagging };
+  await pinNewPartitions(database, change, authorOf(options));
+  return { done: true, moved: 0 };
+}
+
+/** Waits until the groups have come past everything, and answers those that have not. */
+async function outwait(
+  broker: BrokerView,
+  address: string,
+  groups: readonly string[],
+  patience: Patience,
+): Promise<readonly string[]> {
+  for (;;) {
+    const lags = await Promise.allSettled(groups.map((group) => broker.lag(group, address)));
+    const behind = lags.flatMap((lag, index) => {
+      if (lag.status === 'rejected') return [`${groups[index]} (unknown)`];
+      return lag.value > 0 ? [`${groups[index]} (${lag.value})`] : [];
+    });
+    if (behind.length === 0) return [];
+    if (await patience.again()) continue;
+    // A coordinator that is just loading is asked again; one that never answers is told.
+    const failure = lags.find((lag) => lag.status === 'rejected');
+    if (failure === undefined) return behind;
+    throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `How far groups are on ${address} is unknown.`, {
+      cause: failure.reason,
+      details: { address, groups },
+    });
+  }
+}

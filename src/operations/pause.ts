@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../store/database.ts';
+import {
+  type HeldLane,
+  type PauseScope,
+  readHeldLanes,
+  readLanesOf,
+  setPaused,
+} from '../store/operate/pause.ts';
+import { type Ask, assertText, authorOf } from './ask.ts';
+import { wakeLanes } from './change.ts';
+
+export type { PauseScope };
+
+export interface PauseAsk extends Ask {
+  /** How long to wait for relays to let go of their lanes. @defaultValue 15,000 */
+  readonly withinMs?: number;
+}
+
+export interface PauseAnswer {
+  /** False: it was paused before. */
+  readonly changed: boolean;
+  /** True when no relay holds a lane of it any more, and none will take one. */
+  readonly complete: boolean;
+  /** Lanes that relays still hold: they finish what they are sending, and stop then. */
+  readonly holding: readonly HeldLane[];
+}
+
+export interface ResumeAnswer {
+  /** False: it was not paused. */
+  readonly changed: boolean;
+}
+
+const lookAgainMs = 25;
+
+/**
+ * Pauses a topic, or all topics of a transport, and waits until relays have let go of its lanes. Messages can be sent,
+ * canceled and come due meanwhile; none is delivered.
+ *
+ * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_INVALID_OPTION`
+ */
+export async function pause(database: Database, scope: PauseScope, ask: PauseAsk): Promise<PauseAnswer> {
+  assertScope(scope);
+  const dryRun = ask.dryRun ?? false;
+  const { changed } = await setPaused(database, scope, true, authorOf(ask), { dryRun });
+  const holding = dryRun
+    ? await readHeldLanes(database, scope)
+    : await untilHandsAreEmpty(database, scope, ask.withinMs ?? 15_000);
+  return { changed, complete: !dryRun && holding.length === 0, holding };
+}
+
+/**
+ * Takes the pause away, and wakes the relays. What pauses the topic besides (its transport, a change of its lanes) goes on.
+ *
+ * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_INVALID_OPTION`
+ */
+export async function resume(database: Database, scope: PauseScope, ask: Ask): Promise<ResumeAnswer> {
+  assertScope(scope);
+  const dryRun = ask.dryRun ?? false;
+  const { changed } = await setPaused(database, scope, false, authorOf(ask), { dryRun });
+  if (!dryRun) await wakeLanes(database, await readLanesOf(database, scope));
+  return { changed };
+}
+
+/**
+ * Waits until nobody holds a lane of a paused topic or transport by a live lease, and answers who still does when the
+ * time is over. Once the hands are empty they stay so: whoever takes a lane later sees the pause before it sends.
+ */
+export async function untilHandsAreEmpty(
+  database: Database,
+  scope: PauseScope,
+  withinMs: number,
+): Promise<readonly HeldLane[]> {
+  const until = performance.now() + withinMs;
+  let nudged = '';
+  for (;;) {
+    const holding = await readHeldLanes(database, scope);
+    if (holding.length === 0 || performance.now() >= until) return holding;
+    // Drains that linger look at once when they are woken; those that send need no reminder.
+    const names = JSON.stringify(holding.map(({ topic, lane }) => [topic, lane]));
+    if (names !== nudged) await wakeLanes(database, holding);
+    nudged = names;
+    await delay(lookAgainMs);
+  }
+}
+
+function assertScope(scope: PauseScope): void {
+  if ('topic' in scope) assertText('topic', scope.topic, 200);
+  else assertText('transport', scope.transport, 200);
+}

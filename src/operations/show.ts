@@ -1,0 +1,44 @@
+import type { Database } from '../store/database.ts';
+import {
+  readAttempts,
+  readAudit,
+  readMessage,
+  type ShownAttempt,
+  type ShownAudit,
+  type ShownMessage,
+} from '../store/queries/show.ts';
+import { readDelivery, type ShownDelivery } from '../store/queries/show-delivery.ts';
+import { readDeliveryFacts } from '../store/queries/why.ts';
+import { assertId } from './ask.ts';
+import { explain, type Why } from './why.ts';
+
+/** A message, what happened to it, and why it is not delivered. */
+export interface MessageDetails {
+  readonly message: ShownMessage;
+  readonly why: Why;
+  /** Where a broker has it, for messages that their lanes have passed; rows with their own partition and offset say it themselves. */
+  readonly delivery: ShownDelivery | null;
+  /** Failures, and every attempt of a message with a workflow of its own; the newest first. */
+  readonly attempts: readonly ShownAttempt[];
+  /** What operators did to it, and were refused; the newest first. */
+  readonly audit: readonly ShownAudit[];
+}
+
+/**
+ * Tells everything about one message, live or archived.
+ *
+ * @returns undefined when there is none of this id
+ * @throws OutboxError `OUTBOX_ID_INVALID`
+ */
+export async function showMessage(database: Database, id: string): Promise<MessageDetails | undefined> {
+  const wanted = assertId(id);
+  const [message, facts, delivery, attempts, audit] = await Promise.all([
+    readMessage(database, wanted),
+    readDeliveryFacts(database, wanted),
+    readDelivery(database, wanted),
+    readAttempts(database, wanted),
+    readAudit(database, wanted),
+  ]);
+  if (message === undefined || facts === undefined) return undefined;
+  return { message, why: explain(facts), delivery: delivery ?? null, attempts, audit };
+}

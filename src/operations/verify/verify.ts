@@ -1,0 +1,128 @@
+import type { LogReader } from '../../core/delivery-log.ts';
+import type { Database, Sql } from '../../store/database.ts';
+import { requireMigrated } from '../../store/migrate.ts';
+import { verifyDuplicates } from '../../store/queries/verify-duplicates.ts';
+import { verifyEarly } from '../../store/queries/verify-early.ts';
+import { type EffectsQuery, verifyEffects } from '../../store/queries/verify-effects.ts';
+import { verifyCanceled, verifyGhosts } from '../../store/queries/verify-ghosts.ts';
+import {
+  addRecords,
+  beginVerification,
+  endRecords,
+  type LoggedTopic,
+} from '../../store/queries/verify-log.ts';
+import { verifyLoss } from '../../store/queries/verify-loss.ts';
+import { verifyOrder } from '../../store/queries/verify-order.ts';
+import { verifyStates } from '../../store/queries/verify-states.ts';
+import { verifyStructure } from '../../store/queries/verify-structure.ts';
+import { readTopicPolicies } from '../../store/queries/topic-policies.ts';
+import { type InvariantResult, resultOf, type VerifyReport } from './report.ts';
+
+/** The log of one broker, and the topics that lie there. */
+export interface VerifiedLog {
+  readonly reader: LogReader;
+  readonly topics: readonly LoggedTopic[];
+}
+
+export interface VerifyOptions {
+  /** Judges messages created and records written since then. @defaultValue all that database and broker keep */
+  readonly since?: Date | undefined;
+  /** How long a message may be due before it counts as late, in milliseconds. @defaultValue 60,000 */
+  readonly graceMs?: number | undefined;
+  /** How far the clock in the log may differ from that of the database, in milliseconds. @defaultValue 5,000 */
+  readonly toleranceMs?: number | undefined;
+  /**
+   * The longest time for which a transaction that sends stays open, in milliseconds: sends further apart have an order
+   * for sure. @defaultValue 60,000
+   */
+  readonly longestTransactionMs?: number | undefined;
+  /** Share of duplicates, 0 to 1, beyond which they are a violation. @defaultValue none is */
+  readonly mostDuplicates?: number | undefined;
+  /** How to count effects. @defaultValue effects are not judged */
+  readonly effects?: EffectsQuery | undefined;
+}
+
+/** Records of before `since` that are read along, because the clocks of log and database differ. */
+const marginMs = 5 * 60_000;
+
+/**
+ * Compares what was committed with what the brokers hold, and tells which promises are broken.
+ *
+ * Reads only, but needs a database that takes writes, for temporary tables: the log is compared there, so memory stays
+ * bounded. One transaction stays open meanwhile; on a busy database bound it by `since`.
+ *
+ * What was published when it begins must be in the log; what is in the log must have a row when it ends. So it may run
+ * while messages are sent and delivered.
+ *
+ * @param inbox the database with the processed ids; often the same
+ * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_INVALID_OPTION`
+ */
+export async function verify(
+  database: Database,
+  logs: readonly VerifiedLog[],
+  options: VerifyOptions = {},
+  inbox: Database = database,
+): Promise<VerifyReport> {
+  await requireMigrated(database);
+  const { effects, since = null } = options;
+  const rows = await database.transaction((sql) => verifyRows(sql, logs, options));
+  const once = effects === undefined ? [] : [await verifyInbox(inbox, effects, since)];
+  const invariants = [...rows.invariants, ...once];
+  return { ...rows, ok: invariants.every(({ ok }) => ok), invariants };
+}
+
+async function verifyRows(
+  sql: Sql,
+  logs: readonly VerifiedLog[],
+  options: VerifyOptions,
+): Promise<Omit<VerifyReport, 'ok'>> {
+  const topics = logs.flatMap((log) => log.topics);
+  const known = (await readTopicPolicies(sql)).map(({ name }) => name);
+  const records = await layRecords(sql, logs, options.since ?? null);
+  const { graceMs = 60_000, toleranceMs = 5_000, longestTransactionMs = 60_000, mostDuplicates } = options;
+  const invariants: InvariantResult[] = [
+    resultOf('I1 no loss', await verifyLoss(sql, graceMs)),
+    resultOf('I2 no ghost', await verifyGhosts(sql)),
+    resultOf('I3 order per key', await verifyOrder(sql, longestTransactionMs)),
+    resultOf('I5 canceled is not published', await verifyCanceled(sql)),
+    resultOf('I6 never early', await verifyEarly(sql, toleranceMs)),
+    resultOf('I9 legal states', await verifyStates(sql)),
+    resultOf('I9 guards, indexes and lanes', await verifyStructure(sql)),
+    resultOf('I11 duplicates', await verifyDuplicates(sql, mostDuplicates ?? null)),
+  ];
+  const read = new Set(topics.map(({ topic }) => topic));
+  return { invariants, records, unreadTopics: known.filter((name) => !read.has(name)) };
+}
+
+/** Lays the logs beside the rows. The lanes are read first, because what they have passed must be in the logs. */
+async function layRecords(sql: Sql, logs: readonly VerifiedLog[], since: Date | null): Promise<number> {
+  const installation = await beginVerification(
+    sql,
+    logs.flatMap((log) => log.topics),
+    since,
+  );
+  const from = since === null ? null : new Date(since.getTime() - marginMs);
+  const ranges = [];
+  let count = 0;
+  for (const { reader, topics } of logs) {
+    const log = await reader.open([...new Set(topics.map(({ address }) => address))], from);
+    ranges.push(...log.ranges);
+    for await (const records of log.records()) {
+      await addRecords(sql, installation, records);
+      count += records.length;
+    }
+  }
+  await endRecords(sql, ranges);
+  return count;
+}
+
+async function verifyInbox(
+  inbox: Database,
+  effects: EffectsQuery,
+  since: Date | null,
+): Promise<InvariantResult> {
+  return inbox.transaction(async (sql) => {
+    await sql.query('set transaction read only');
+    return resultOf('I4 effect once', await verifyEffects(sql, effects, since));
+  });
+}

@@ -1,0 +1,150 @@
+import { countLimit, type DeliveryFacts } from '../store/queries/why.ts';
+
+/** Why a message is not delivered, or that it is. */
+export interface Why {
+  /** For programs. */
+  readonly code:
+    | 'archived'
+    | 'behind-key'
+    | 'canceled'
+    | 'confirmed'
+    | 'discarded'
+    | 'due-later'
+    | 'failed'
+    | 'lane-hold'
+    | 'lanes-changing'
+    | 'next'
+    | 'no-relay'
+    | 'overdue'
+    | 'published'
+    | 'queued'
+    | 'retrying'
+    | 'superseded'
+    | 'topic-paused'
+    | 'topic-unknown'
+    | 'transport-paused'
+    | 'unconfirmed';
+  /** For people, one sentence. */
+  readonly text: string;
+}
+
+/** Says why a message is where it is. What stops it first is named first: a pause before a hold, a hold before a queue. */
+export function explain(facts: DeliveryFacts): Why {
+  if (facts.archived && facts.state !== 'failed')
+    return { code: 'archived', text: `It ended as ${facts.state} and is in the history.` };
+  switch (facts.state) {
+    case 'waiting':
+      return waiting(facts);
+    case 'retrying':
+      return retrying(facts);
+    case 'held':
+    case 'ready':
+      return stopped(facts) ?? blocked(facts) ?? queued(facts);
+    case 'failed':
+      return {
+        code: 'failed',
+        text: `It failed: ${facts.lastError ?? 'without a reason'}. Retry, edit or discard it.`,
+      };
+    case 'published':
+      return facts.confirmBy === null
+        ? { code: 'published', text: 'It is published.' }
+        : {
+            code: 'unconfirmed',
+            text: `It is published; a receipt of its consumer is expected until ${facts.confirmBy.toISOString()}.`,
+          };
+    case 'confirmed':
+      return { code: 'confirmed', text: 'It is published, and its consumer has confirmed it.' };
+    case 'canceled':
+      return { code: 'canceled', text: 'It was canceled and will not be published.' };
+    case 'superseded':
+      return {
+        code: 'superseded',
+        text: `It was edited; ${facts.supersededBy ?? 'its copy'} goes in its place.`,
+      };
+    case 'discarded':
+      return { code: 'discarded', text: 'It failed, and an operator discarded it.' };
+  }
+}
+
+function waiting(facts: DeliveryFacts): Why {
+  const { dueInMs, dueAt } = facts;
+  if (dueInMs !== null && dueInMs > 0)
+    return { code: 'due-later', text: `It is due in ${length(dueInMs)}, at ${dueAt?.toISOString()}.` };
+  return {
+    code: 'overdue',
+    text: `It has been due for ${length(-(dueInMs ?? 0))}; no relay has released it.`,
+  };
+}
+
+function retrying({ dueInMs, dueAt, lastError }: DeliveryFacts): Why {
+  const why = lastError ?? 'without a reason';
+  return dueInMs !== null && dueInMs > 0
+    ? {
+        code: 'retrying',
+        text: `Its last try failed (${why}); the next is in ${length(dueInMs)}, at ${dueAt?.toISOString()}.`,
+      }
+    : {
+        code: 'overdue',
+        text: `Its last try failed (${why}); the next has been due for ${length(-(dueInMs ?? 0))}.`,
+      };
+}
+
+/** What keeps the whole lane from delivering. */
+function stopped(facts: DeliveryFacts): Why | undefined {
+  const { topic, transport, hold } = facts;
+  if (!facts.topicKnown)
+    return { code: 'topic-unknown', text: `No relay has announced the topic "${topic}".` };
+  if (facts.topicPaused) return { code: 'topic-paused', text: `The topic "${topic}" is paused.` };
+  if (facts.transportPaused)
+    return { code: 'transport-paused', text: `The transport "${transport}" is paused.` };
+  if (facts.changing)
+    return {
+      code: 'lanes-changing',
+      text: `The lanes or partitions of the topic "${topic}" are being changed.`,
+    };
+  if (hold !== null) {
+    const what =
+      hold.scope === 'settle'
+        ? 'The database refuses what its lane has to write'
+        : `Its ${hold.scope} cannot be reached`;
+    return { code: 'lane-hold', text: `${what} since ${hold.since}: ${hold.reason}.` };
+  }
+  return undefined;
+}
+
+function blocked({ blocker, key, state }: DeliveryFacts): Why | undefined {
+  if (blocker !== null) {
+    return {
+      code: 'behind-key',
+      text: `Message ${blocker.id} of the key "${key}" comes first, and is ${blocker.state}.`,
+    };
+  }
+  return state === 'held'
+    ? { code: 'behind-key', text: `Its key "${key}" is free again; its lane delivers it next.` }
+    : undefined;
+}
+
+function queued({ owned, wantedSince, before }: DeliveryFacts): Why {
+  if (!owned) {
+    const since = wantedSince === null ? '' : `, asked for since ${wantedSince}`;
+    return { code: 'no-relay', text: `No relay drains its lane at this moment${since}.` };
+  }
+  if (before === 0) return { code: 'next', text: 'Its lane is about to publish it.' };
+  if (before === 1) return { code: 'queued', text: '1 message of its lane goes first.' };
+  const count = before >= countLimit ? `${countLimit} or more` : String(before);
+  return { code: 'queued', text: `${count} messages of its lane go first.` };
+}
+
+/** Two units at most, never rounded to nothing. */
+function length(ms: number): string {
+  if (ms < 1_000) return `${Math.max(1, Math.round(ms))} ms`;
+  const seconds = Math.round(ms / 1_000);
+  const [days, hours, minutes] = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3_600) % 24,
+    Math.floor(seconds / 60) % 60,
+  ];
+  if (days > 0) return `${days} d ${hours} h`;
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}

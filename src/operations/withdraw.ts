@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Lane, laneName } from '../core/lane.ts';
+import type { Database } from '../store/database.ts';
+import { abandonLease, acquireLane, freeLease, markSuspect } from '../store/lease.ts';
+import { sendNudge } from '../store/nudge.ts';
+import type { Author } from '../store/operate/author.ts';
+import {
+  changeMessages,
+  type LockedMessage,
+  type MessageAnswer,
+  type MessageChange,
+  messagesPerTransaction,
+  type Round,
+} from '../store/operate/change-messages.ts';
+import { pauseIfRunning, resumeOwn } from '../store/operate/pause.ts';
+import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../store/operate/withdraw.ts';
+import { type Ask, authorOf, type Target } from './ask.ts';
+import { idsOf, lanesOf, wakeLanes } from './change.ts';
+
+export interface WithdrawAsk extends Ask {
+  /** How long to wait for relays to let go of the lanes concerned. @defaultValue 15,000 */
+  readonly withinMs?: number;
+}
+
+const tryAgainMs = 25;
+
+/**
+ * Cancels messages that are ready, as long as it is sure that they were not published; and those that `cancel` cancels.
+ *
+ * Takes each lane concerned as its owner. While a relay holds one, its topic is paused until the relay has let go, and
+ * resumed afterwards, unless somebody else paused it. When the process that does this dies, the topic may stay paused;
+ * the status shows that, and by whom.
+ *
+ * @returns `canceled`: it will never be published. `too-late`: it was, or may have been. `busy`: the relay did not let
+ * go in time, and nothing was done.
+ */
+export async function withdrawMessages(
+  database: Database,
+  target: Target,
+  ask: WithdrawAsk,
+): Promise<readonly MessageAnswer<'canceled'>[]> {
+  const author = authorOf(ask);
+  return withdrawIds(database, await idsOf(database, target), author, ask);
+}
+
+/** How {@link withdrawIds} does it. */
+export interface WithdrawOptions {
+  readonly dryRun?: boolean;
+  /** As in {@link WithdrawAsk}. */
+  readonly withinMs?: number;
+  /** Put around every change; decides which of the locked rows it may touch. @defaultValue all */
+  readonly narrow?: <Result extends string>(change: MessageChange<Result>) => MessageChange<Result>;
+}
+
+/** {@link withdrawMessages} of messages whose ids are known to be such. */
+export async function withdrawIds(
+  database: Database,
+  ids: readonly string[],
+  author: Author,
+  options: WithdrawOptions = {},
+): Promise<readonly MessageAnswer<'canceled'>[]> {
+  const work = new Withdrawal(database, author, options);
+  try {
+    for (let start = 0; start < ids.length; start += messagesPerTransaction)
+      await work.run(ids.slice(start, start + messagesPerTransaction));
+  } finally {
+    await work.end();
+  }
+  return ids.flatMap((id) => work.answers.get(id) ?? []);
+}
+
+class Withdrawal {
+  readonly answers = new Map<string, MessageAnswer<'canceled'>>();
+  readonly #database: Database;
+  readonly #author: Author;
+  readonly #dryRun: boolean;
+  readonly #narrow: NonNullable<WithdrawOptions['narrow']>;
+  readonly #until: number;
+  readonly #owner = randomUUID();
+  /** The audit entries of the pauses that are ours, by topic. */
+  readonly #pauses = new Map<string, string>();
+
+  constructor(database: Database, author: Author, options: WithdrawOptions) {
+    const { dryRun = false, withinMs = 15_000, narrow = (change) => change } = options;
+    this.#database = database;
+    this.#author = author;
+    this.#dryRun = dryRun;
+    this.#narrow = narrow;
+    this.#until = performance.now() + withinMs;
+  }
+
+  /** Round after round, because messages change their states and lanes while they are looked at. */
+  async run(ids: readonly string[]): Promise<void> {
+    let left = ids;
+    for (;;) {
+      const { busy, deferred } = await this.#round(left, withdrawWaiting, this.#overdue);
+      const undecided = [...busy];
+      for (const rows of byLane(deferred)) undecided.push(...(await this.#onLane(rows)));
+      left = undecided;
+      if (left.length === 0) return;
+      await delay(tryAgainMs);
+    }
+  }
+
+  /** Takes back what was done to topics, and wakes whoever has work again. */
+  async end(): Promise<void> {
+    for (const [topic, auditId] of this.#pauses)
+      await resumeOwn(this.#database, topic, auditId, this.#author);
+    // Without names, because any lane of a topic that was paused may have work.
+    if (this.#pauses.size > 0) await sendNudge(this.#database, []).catch(() => undefined);
+    else if (!this.#dryRun) await wakeLanes(this.#database, lanesOf([...this.answers.values()]));
+  }
+
+  /** Withdraws messages of one lane, and answers the ids that are still undecided. */
+  async #onLane([first, ...others]: LockedInLane): Promise<readonly string[]> {
+    const lane = { topic: first.topic, lane: first.lane };
+    const ids = [first, ...others].map(({ id }) => id);
+    if (!this.#dryRun && !(await this.#take(lane))) return ids;
+    const change = withdrawAsOwner(lane, this.#owner, this.#dryRun);
+    try {
+      const { busy, deferred } = await this.#round(ids, change, false);
+      return [...busy, ...deferred.map(({ id }) => id)];
+    } finally {
+      if (!this.#dryRun) await freeLease(this.#database, lane, this.#owner, false);
+    }
+  }
+
+  /** Becomes the owner of a lane. False: somebody else still is, and the time is over. */
+  async #take(lane: Lane): Promise<boolean> {
+    await makeLane(this.#database, lane);
+    for (;;) {
+      const acquired = await acquireLane(this.#database, lane, this.#owner);
+      if (acquired !== undefined && (!acquired.lapsed || (await this.#suspectAll(lane)))) return true;
+      if (this.#overdue) return false;
+      await this.#pause(lane);
+      await delay(tryAgainMs);
+    }
+  }
+
+  /** The owner before us died: what is visible now it may have published. False: fenced. */
+  async #suspectAll(lane: Lane): Promise<boolean> {
+    try {
+      return await markSuspect(this.#database, lane, this.#owner, await readSnapshot(this.#database));
+    } catch (error) {
+      // Without the mark the next owner must know that it does not follow a clean end.
+      await abandonLease(this.#database, lane, this.#owner);
+      throw error;
+    }
+  }
+
+  async #pause(lane: Lane): Promise<void> {
+    const auditId = await pauseIfRunning(this.#database, lane.topic, this.#author, { for: 'withdraw' });
+    if (auditId === undefined) return;
+    this.#pauses.set(lane.topic, auditId);
+    await wakeLanes(this.#database, [lane]);
+  }
+
+  get #overdue(): boolean {
+    return performance.now() >= this.#until;
+  }
+
+  async #round(
+    ids: readonly string[],
+    change: MessageChange<'canceled'>,
+    last: boolean,
+  ): Promise<Round<'canceled'>> {
+    const options = { last, dryRun: this.#dryRun };
+    const round = await changeMessages(this.#database, ids, this.#narrow(change), this.#author, options);
+    for (const answer of round.answers) this.answers.set(answer.id, answer);
+    return round;
+  }
+}
+
+type LockedInLane = readonly [LockedMessage, ...LockedMessage[]];
+
+function byLane(rows: readonly LockedMessage[]): readonly LockedInLane[] {
+  const groups = new Map<string, [LockedMessage, ...LockedMessage[]]>();
+  for (const row of rows) {
+    const group = groups.get(laneName(row));
+    if (group === undefined) groups.set(laneName(row), [row]);
+    else group.push(row);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,43 @@
+import type { RetentionRules } from '../core/retention.ts';
+import type { Database } from '../store/database.ts';
+import { type BulkRunner, createBulkRunner } from './bulk.ts';
+import { applyRetention, type RetentionOutcome } from '../store/retention.ts';
+import type { Withdraw, WorkflowCensus } from './ports.ts';
+import { reconcile, type Reconciliation } from './reconcile.ts';
+import type { Report } from './report.ts';
+
+/** What keeps an installation tidy, to be run now and then. Any number of relays may run it, also at once. */
+export interface Maintenance {
+  /** Moves finished messages to the history and drops what is past its time. */
+  archive(signal: AbortSignal, progress: () => void): Promise<RetentionOutcome>;
+  /** Compares rows with workflows, and repairs. */
+  reconcile(signal: AbortSignal, progress: () => void): Promise<Reconciliation>;
+  /** Carries out bulk operations. */
+  readonly bulk: BulkRunner;
+}
+
+export interface MaintenanceInput {
+  readonly database: Database;
+  readonly census: WorkflowCensus;
+  readonly retention: RetentionRules;
+  readonly withdraw: Withdraw;
+  readonly report: Report;
+}
+
+/** Gives the tasks what they work on, and reports what they did. */
+export function createMaintenance(input: MaintenanceInput): Maintenance {
+  const { database, census, retention, withdraw, report } = input;
+  return {
+    bulk: createBulkRunner({ database, withdraw, report }),
+    async archive(signal, progress) {
+      const outcome = await applyRetention({ database, rules: retention, signal, progress });
+      report({ type: 'archived', count: outcome.archived });
+      return outcome;
+    },
+    async reconcile(signal, progress) {
+      const result = await reconcile({ database, census, signal, progress });
+      report({ type: 'reconciled', restarted: result.restarted, ended: result.ended });
+      return result;
+    },
+  };
+}

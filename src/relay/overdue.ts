@@ -1,0 +1,112 @@
+import type { ConfirmRules } from '../core/topic.ts';
+import { giveUp, lockOverdue, overdueTopics, postpone, resend } from '../store/confirm-overdue.ts';
+import type { Database } from '../store/database.ts';
+import { coalesce } from './coalesce.ts';
+import type { CommittedOffsets } from './overdue-offsets.ts';
+import { judgeOverdue, type OverdueVerdict } from './overdue-verdict.ts';
+import type { Report } from './report.ts';
+
+/** Rows of one transaction, and transactions of one topic and round: the rest waits for the next round. */
+const batchSize = 500;
+const batchesPerRound = 10;
+
+/** A topic that asks for receipts. */
+export interface ConfirmingTopic {
+  readonly name: string;
+  readonly address: string;
+  readonly confirm: ConfirmRules;
+  readonly offsets: CommittedOffsets;
+}
+
+interface BatchResult {
+  readonly count: number;
+  readonly resent: number;
+  readonly givenUp: number;
+}
+
+/**
+ * Looks after messages whose receipt is overdue: sends them again when their group has passed them without a word, and
+ * gives them up when they were sent often enough. What the group has not reached waits.
+ *
+ * Level-triggered, and any number of relays may do it: a row belongs to whoever locks it first.
+ */
+export class Overdue {
+  readonly #database: Database;
+  readonly #topics: ReadonlyMap<string, ConfirmingTopic>;
+  readonly #report: Report;
+  readonly #stopping = new AbortController();
+
+  constructor(database: Database, topics: readonly ConfirmingTopic[], report: Report) {
+    this.#database = database;
+    this.#topics = new Map(topics.map((topic) => [topic.name, topic]));
+    this.#report = report;
+  }
+
+  /** One round over all topics; never rejects. */
+  readonly check = coalesce(async () => {
+    if (this.#stopping.signal.aborted || this.#topics.size === 0) return;
+    try {
+      const names = await overdueTopics(this.#database, [...this.#topics.keys()]);
+      await Promise.all(names.map((name) => this.#guarded(name)));
+    } catch (error) {
+      this.#report({ type: 'failed', what: 'overdue', error });
+    }
+  });
+
+  /** Begins nothing further, and waits for what is being written. An answer that a broker owes is not waited for. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.check();
+  }
+
+  /** What fails for one topic, its broker for instance, must not keep the others waiting. */
+  async #guarded(name: string): Promise<void> {
+    const topic = this.#topics.get(name);
+    if (topic === undefined) return;
+    try {
+      await this.#round(topic);
+    } catch (error) {
+      this.#report({ type: 'failed', what: 'overdue', error });
+    }
+  }
+
+  /** @returns `undefined` also when the relay stops before the broker has answered */
+  #passed({ offsets, confirm, address }: ConfirmingTopic): ReturnType<CommittedOffsets['passed']> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve, reject) => {
+      const stop = (): void => resolve(undefined);
+      signal.addEventListener('abort', stop, { once: true });
+      offsets
+        .passed(confirm.group, address)
+        .then(resolve, reject)
+        .finally(() => signal.removeEventListener('abort', stop));
+    });
+  }
+
+  async #round(topic: ConfirmingTopic): Promise<void> {
+    // Before the rows are locked: what the group passes in between counts in the next round.
+    const passed = await this.#passed(topic);
+    if (passed === undefined) return;
+    for (let batch = 0; batch < batchesPerRound && !this.#stopping.signal.aborted; batch += 1) {
+      const { count, resent, givenUp } = await this.#batch(topic, passed);
+      if (resent > 0) this.#report({ type: 'messages-resent', topic: topic.name, count: resent });
+      if (givenUp > 0) this.#report({ type: 'messages-unconfirmed', topic: topic.name, count: givenUp });
+      if (count < batchSize) return;
+    }
+  }
+
+  #batch({ name, confirm }: ConfirmingTopic, passed: ReadonlyMap<number, string>): Promise<BatchResult> {
+    return this.#database.transaction(async (sql) => {
+      const overdue = await lockOverdue(sql, name, batchSize);
+      const verdicts: Record<OverdueVerdict, string[]> = { postpone: [], resend: [], 'give-up': [] };
+      for (const message of overdue) {
+        verdicts[judgeOverdue(message, passed, confirm.maxSends)].push(message.id);
+      }
+      const givenUp = verdicts['give-up'];
+      if (verdicts.postpone.length > 0) await postpone(sql, verdicts.postpone);
+      const resent = verdicts.resend.length > 0 ? await resend(sql, verdicts.resend, givenUp) : 0;
+      if (givenUp.length > 0) await giveUp(sql, givenUp, confirm.group);
+      return { count: overdue.length, resent, givenUp: givenUp.length };
+    });
+  }
+}

@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { passCrashPoint } from '../core/crash-point.ts';
+import { readReceipt, receiptIdLimit } from '../core/receipt.ts';
+import { confirmMessages, type Confirmed, prolongParked } from '../store/confirm.ts';
+import type { Database } from '../store/database.ts';
+import type { Report } from './report.ts';
+
+/** A settle holds its rows for milliseconds. */
+const againAfterMs = 25;
+const triesAtOnce = 40;
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export interface ReceiptIntakeInput {
+  readonly database: Database;
+  /** UUID of the installation; receipts of others are passed over. */
+  readonly installation: string;
+  readonly report: Report;
+}
+
+/** Applies the receipts of consumers to the rows of this installation, whatever broker they came by. */
+export class ReceiptIntake {
+  readonly #input: ReceiptIntakeInput;
+
+  constructor(input: ReceiptIntakeInput) {
+    this.#input = input;
+  }
+
+  /**
+   * Applies one receipt, all of it or as much as is free. It may be applied again; what is no receipt, or of another
+   * installation, is passed over.
+   *
+   * @returns false when rows stayed locked for a second: the receipt is to be offered again
+   * @throws what the database says
+   */
+  async apply(body: Uint8Array | null, signal: AbortSignal): Promise<boolean> {
+    const { installation, report } = this.#input;
+    const receipt = readReceipt(new TextDecoder().decode(body ?? new Uint8Array()));
+    if (typeof receipt === 'string') {
+      report({ type: 'receipt-unreadable', reason: receipt });
+      return true;
+    }
+    if (receipt.installation !== undefined && receipt.installation !== installation) return true;
+    // Messages of other senders may have ids of any form.
+    const ids = receipt.ids.filter((id) => uuid.test(id));
+    if (receipt.state === 'processed') return this.#confirm(receipt.group, ids, signal);
+    await prolongParked(this.#input.database, receipt.group, ids);
+    return true;
+  }
+
+  async #confirm(group: string, ids: readonly string[], signal: AbortSignal): Promise<boolean> {
+    let left = ids.slice(0, receiptIdLimit);
+    for (let tries = 1; left.length > 0; tries += 1) {
+      const { confirmed, locked } = await confirmMessages(this.#input.database, group, left);
+      passCrashPoint('relay:confirmed');
+      this.#tell(confirmed);
+      left = [...locked];
+      if (left.length === 0) break;
+      if (tries >= triesAtOnce || signal.aborted) return false;
+      await delay(againAfterMs, undefined, { signal }).catch(() => undefined);
+    }
+    return true;
+  }
+
+  #tell(confirmed: readonly Confirmed[]): void {
+    for (const { topic, count } of confirmed) {
+      this.#input.report({ type: 'messages-confirmed', topic, count });
+    }
+  }
+}

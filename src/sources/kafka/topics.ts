@@ -1,0 +1,37 @@
+import { OutboxError } from '../../core/errors.ts';
+import { askBrokers } from './ask-brokers.ts';
+import type { KafkaConnection } from './membership.ts';
+
+/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when no broker tells whether the topic exists */
+export async function topicExists(connection: KafkaConnection, topic: string): Promise<boolean> {
+  const topics = await askBrokers(connection, (admin) => admin.listTopics()).catch((error: unknown) => {
+    throw unavailable(connection, error);
+  });
+  return topics.includes(topic);
+}
+
+/**
+ * Makes a topic with the replication that is the brokers' default. One that exists is left as it is.
+ *
+ * @returns whether it was made now
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` with the brokers' reason
+ */
+export async function createTopic(
+  connection: KafkaConnection,
+  topic: string,
+  partitions: number,
+): Promise<boolean> {
+  return askBrokers(connection, (admin) =>
+    admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: -1 }] }),
+  ).catch((error: unknown) => {
+    throw unavailable(connection, error);
+  });
+}
+
+function unavailable({ brokers }: KafkaConnection, cause: unknown): OutboxError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Kafka at ${brokers.join(', ')}: ${reason}`, {
+    cause,
+    details: { brokers: [...brokers] },
+  });
+}

@@ -1,0 +1,67 @@
+import type { State } from '../../core/transitions.ts';
+import type { LaneHold } from '../lease.ts';
+import type { Sql } from '../database.ts';
+
+/** What decides whether and when a message is delivered, all seen at one instant. */
+export interface DeliveryFacts {
+  readonly state: State;
+  readonly key: string | null;
+  readonly topic: string;
+  readonly archived: boolean;
+  readonly dueInMs: number | null;
+  readonly dueAt: Date | null;
+  readonly lastError: string | null;
+  readonly supersededBy: string | null;
+  readonly confirmBy: Date | null;
+  /** False: no relay has announced the topic. */
+  readonly topicKnown: boolean;
+  readonly transport: string | null;
+  readonly topicPaused: boolean;
+  readonly transportPaused: boolean;
+  /** The topic is paused by something else: a change of its lanes or partitions. */
+  readonly changing: boolean;
+  readonly hold: LaneHold | null;
+  /** True while a relay drains the lane. */
+  readonly owned: boolean;
+  /** ISO time since which the lane's workflow has been asked for in vain. */
+  readonly wantedSince: string | null;
+  /** The message of the same key that must be settled first. */
+  readonly blocker: { readonly id: string; readonly state: State } | null;
+  /** Ready messages of the lane that go first, counted up to {@link countLimit}; late commits are left out. */
+  readonly before: number;
+}
+
+/** Counting stops here. */
+export const countLimit = 10_000;
+
+/** The facts about a message; undefined: there is none of this id. */
+export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryFacts | undefined> {
+  const [row] = await sql.query<DeliveryFacts>(
+    `select a.state::text as state, a.key, a.topic, a.archived_at is not null as archived, a.due_at as "dueAt",
+       (extract(epoch from a.due_at - outbox.clock()) * 1000)::float8 as "dueInMs", a.last_error as "lastError",
+       (select c.id from outbox.message c where c.supersedes = a.id limit 1) as "supersededBy", a.confirm_by as "confirmBy",
+       t.name is not null as "topicKnown", t.transport, coalesce(t.paused, false) as "topicPaused",
+       coalesce(x.paused, false) as "transportPaused",
+       outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,
+       l.hold, coalesce(l.alive_until > clock_timestamp(), false) as owned,
+       to_char(l.wanted_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "wantedSince",
+       blocker.found as blocker, coalesce(before.count, 0) as before
+     from outbox.message_all a
+       left join outbox.topic t on t.name = a.topic
+       left join outbox.transport x on x.name = t.transport
+       left join outbox.lane l on l.topic = a.topic and l.n = a.lane
+       left join lateral (
+         select jsonb_build_object('id', b.id, 'state', b.state) as found from outbox.message b
+         where a.state in ('ready', 'held') and b.topic = a.topic and b.lane = a.lane and b.key = a.key and b.position < a.position
+           and b.state in ('retrying', 'held', 'failed') and (b.state <> 'failed' or t.exhausted = 'hold-key')
+         order by (b.state = 'held'), b.position limit 1) blocker on true
+       left join lateral (
+         select count(*)::integer from (
+           select from outbox.message r where a.state = 'ready' and r.topic = a.topic and r.lane = a.lane and r.state = 'ready'
+             and r.position > l.cursor and r.position < a.position
+           order by r.position limit ${countLimit}) r) before on true
+     where a.id = $1`,
+    [id],
+  );
+  return row;
+}

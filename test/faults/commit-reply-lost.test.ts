@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test, type TestContext } from 'vitest';
+import { OutboxError } from '../../src/core/errors.ts';
+import { cancel } from '../../src/outbox/change.ts';
+import { send } from '../../src/outbox/send.ts';
+import { openDatabase } from '../../src/store/pool.ts';
+import { faultRounds, faultTimeoutMs } from '../support/fault-scale.ts';
+import { openFaultStage } from '../support/fault-stage.ts';
+import { journalTransport } from '../support/journal.ts';
+import { judgeLedger, kept, Ledger, repeats } from '../support/ledger.ts';
+import { startLedgerLoad } from '../support/ledger-load.ts';
+import { openPrisma } from '../support/prisma.ts';
+import { proxiedDatabase } from '../support/proxied-database.ts';
+import { numbered, openStage } from '../support/stage.ts';
+import { byPg, byPrisma, type RunTransaction } from '../support/transaction-ways.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders');
+const rounds = faultRounds(10);
+
+/** A client whose commits are answered by a reset connection, until it is healed. */
+async function open(context: TestContext, way: string, url: string): Promise<RunTransaction> {
+  if (way === 'prisma') {
+    const prisma = openPrisma(url);
+    context.onTestFinished(() => prisma.$disconnect());
+    return byPrisma(prisma);
+  }
+  const database = openDatabase({ url });
+  context.onTestFinished(() => database.close());
+  return byPg(database);
+}
+
+test.for([
+  ['pg', 'commit'],
+  ['prisma', 'COMMIT'],
+] as const)(
+  'I2 I4 F08: a %s client that never hears of its commit sends again with the same id, and it is stored and delivered once',
+  { timeout: faultTimeoutMs(60_000) },
+  async ([way, statement], context) => {
+    const stage = await openStage(context, { topics: [orders] });
+    await stage.relay();
+    const { proxy, url } = await proxiedDatabase(context, stage.url, 1);
+    const run = await open(context, way, url);
+    const ledger = new Ledger();
+    for (let n = 1; n <= rounds; n += 1) {
+      const entry = ledger.note({ id: randomUUID(), key: 'k', n, afterMs: 0 });
+      const once = (): Promise<boolean> =>
+        run(async (tx) => (await send(tx, orders, { n }, { id: entry.id, key: 'k' })).duplicate);
+      proxy.inject({ kind: 'lose-reply', to: statement, times: 1 });
+
+      await expect(once()).rejects.not.toBeInstanceOf(OutboxError);
+      expect(proxy.fired('lose-reply')).toBe(n);
+      proxy.heal();
+      expect(await once()).toBe(true);
+      entry.answer = 'committed';
+    }
+    await until(async () => (await stage.arrived()) >= rounds);
+
+    const journal = await stage.journal();
+    expect(judgeLedger(ledger, journal)).toEqual(kept);
+    expect(repeats(journal)).toBe(0);
+    const rows = await stage.database.query('select from outbox.message');
+    expect(rows).toHaveLength(rounds);
+  },
+);
+
+test('I5 F08: a cancel whose commit was not heard of stands, and says so when it is asked again', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  await stage.relay();
+  const { proxy, url } = await proxiedDatabase(context, stage.url, 1);
+  const run = await open(context, 'pg', url);
+  const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }, { after: '2s' }));
+  const later = await stage.commit((tx) => send(tx, orders, { n: 2 }, { after: '2500ms' }));
+  proxy.inject({ kind: 'lose-reply', to: 'commit', times: 1 });
+
+  await expect(run((tx) => cancel(tx, orders, { id }))).rejects.toThrow(/./);
+  expect(proxy.fired('lose-reply')).toBe(1);
+  expect(await run((tx) => cancel(tx, orders, { id }))).toBe('canceled');
+  await until(async () => (await stage.stateOf(later.id)) === 'published');
+
+  expect((await stage.journal()).map((entry) => entry.id)).toEqual([later.id]);
+});
+
+/** A relay that reaches its database through a proxy only, under load, and has delivered some. */
+async function relayBehindProxy(context: TestContext, seed: number) {
+  const stage = await openStage(context, { topics: [orders] });
+  const { proxy, url } = await proxiedDatabase(context, stage.url, seed);
+  const faulty = openFaultStage(context, {
+    url: stage.url,
+    relayUrl: url,
+    topics: [orders],
+    transport: () => journalTransport(stage.url),
+  });
+  const relay = await faulty.relay();
+  const load = startLedgerLoad(stage, orders, { seed, perSecond: 300 });
+  await stage.untilArrived(50);
+  const finish = async (): Promise<void> => {
+    proxy.heal();
+    const ledger = await load.stop();
+    await faulty.untilDone();
+    const journal = await stage.journal();
+    expect(judgeLedger(ledger, journal)).toEqual(kept);
+    expect(repeats(journal)).toBe(0);
+  };
+  return { proxy, relay, finish };
+}
+
+test('I1 I3 I11 F08: a relay whose settles do not arrive, or are not answered, says them again, and sends nothing twice', {
+  timeout: faultTimeoutMs(90_000),
+}, async (context) => {
+  const { proxy, relay, finish } = await relayBehindProxy(context, 8);
+  for (const kind of ['lose-reply', 'lose-request'] as const) {
+    proxy.inject({ kind, to: 'insert into outbox.batch', chance: 0.2 });
+    await until(() => proxy.fired(kind) >= rounds);
+  }
+  const settlesFailed = (): number =>
+    relay.events.filter((event) => event.type === 'failed' && event.what === 'settle').length;
+  await until(() => settlesFailed() >= 2 * rounds);
+  await finish();
+});
+
+test('I1 I5 I13: a relay whose claims are not answered claims again, and neither loses its lane nor makes it suspect', {
+  timeout: faultTimeoutMs(90_000),
+}, async (context) => {
+  const { proxy, relay, finish } = await relayBehindProxy(context, 9);
+  proxy.inject({ kind: 'lose-reply', to: 'from outbox.claim(', chance: 0.2 });
+  await until(() => proxy.fired('lose-reply') >= rounds);
+  const claimsFailed = (): number =>
+    relay.events.filter((event) => event.type === 'failed' && event.what === 'claim').length;
+  await until(() => claimsFailed() >= rounds);
+  // Given up and acquired anew, everything that waits in the lane would count as maybe published.
+  expect(relay.events.filter((event) => event.type === 'lane-acquired' && event.lapsed)).toEqual([]);
+  await finish();
+});

@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type LocalKafka, type LocalNode, startKafka } from '../../src/local/index.ts';
+import { faultSeeds } from '../support/fault-scale.ts';
+import { kafkaFaultBench } from '../support/kafka-fault-bench.ts';
+import { createTopic, observer } from '../support/kafka-topic.ts';
+import { kept } from '../support/ledger.ts';
+import { until } from '../support/until.ts';
+
+const batch = 2_000;
+
+let kafka: LocalKafka;
+beforeAll(async () => {
+  kafka = await startKafka({ brokers: 3, env: { ...process.env, KAFKA_BROKERS: '' } });
+});
+afterAll(() => kafka.stop());
+
+function broker(id: number): LocalNode {
+  const found = kafka.nodes.find((node) => node.id === id);
+  if (found === undefined) throw new Error('This test breaks brokers, so they have to be its own.');
+  return found;
+}
+
+async function leaderOf(address: string): Promise<number> {
+  const admin = observer(broker(1).address).admin();
+  await admin.connect();
+  const { topics } = await admin.fetchTopicMetadata({ topics: [address] });
+  await admin.disconnect();
+  return topics[0]?.partitions[0]?.leader ?? -1;
+}
+
+test.for(faultSeeds(12))(
+  'I1 I3 I13 F12: of three brokers the leader may be killed, and with two gone messages wait and burn no attempt (seed %i)',
+  { timeout: 180_000 },
+  async (seed, context) => {
+    const client = observer(kafka.brokers.join(','));
+    // The first broker is the controller, and stays.
+    const address = await createTopic(client, {
+      replicaAssignment: [{ partition: 0, replicas: [2, 3, 1] }],
+      configEntries: [{ name: 'min.insync.replicas', value: '2' }],
+    });
+    const bench = await kafkaFaultBench(context, { kafka, seed, address });
+    const relay = await bench.stage.relay();
+    await bench.untilSettled(100);
+    expect(await leaderOf(address)).toBe(2);
+
+    await broker(2).stop('SIGKILL');
+    await bench.untilSettled(200, 60_000);
+    expect(await leaderOf(address)).not.toBe(2);
+
+    await broker(3).stop('SIGKILL');
+    const holds = () => relay.events.filter(({ type }) => type === 'hold-began').length;
+    const before = holds();
+    await until(() => holds() > before, 60_000);
+    const during = await bench.settled();
+    await delay(2_000);
+    expect(await bench.settled(), 'one replica of the two that are asked for is not enough').toBe(during);
+
+    await Promise.all([broker(2).start(), broker(3).start()]);
+    await bench.untilSettled(200, 30_000);
+    const { verdict, repeats, attempts } = await bench.finish();
+    expect(verdict).toEqual(kept);
+    expect(repeats).toBeLessThanOrEqual(2 * batch);
+    expect(attempts).toBe(0);
+  },
+);

@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test, type TestContext } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
+import { openFaultStage } from '../support/fault-stage.ts';
+import { createJournal, journalTransport, readJournal } from '../support/journal.ts';
+import { judgeLedger, kept, repeats } from '../support/ledger.ts';
+import { startLedgerLoad } from '../support/ledger-load.ts';
+import { ownPostgres } from '../support/own-postgres.ts';
+import { seededRandom } from '../support/random.ts';
+import { numbered } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders');
+const kills = faultRounds(2);
+
+async function killUnderLoad(context: TestContext, seed: number): Promise<void> {
+  const random = seededRandom(seed);
+  const server = await ownPostgres(context);
+  // The journal stands for the broker, on a server of its own, which lives on.
+  const broker = await createTestDatabase();
+  context.onTestFinished(() => broker.drop());
+  await createJournal(broker.database);
+  const stage = openFaultStage(context, {
+    url: server.url,
+    topics: [orders],
+    transport: () => journalTransport(broker.url),
+  });
+  const relay = await stage.relay();
+  const load = startLedgerLoad(stage, orders, { seed, perSecond: 400, delayed: 0.1 });
+  const { ledger } = load;
+  const arrived = async (): Promise<number> => (await readJournal(broker.database)).length;
+  for (let kill = 1; kill <= kills; kill += 1) {
+    const before = await arrived();
+    await until(async () => (await arrived()) > before + 100);
+    await delay(random.below(1_000));
+    const failed = ledger.count('unknown');
+    await server.kill();
+    // Impaired: calls fail, and the relay says why it cannot look.
+    await until(() => ledger.count('unknown') > failed + 4);
+    await until(() => relay.events.some(({ type }) => type === 'failed'));
+    await server.start();
+  }
+  const healedAt = performance.now();
+  const before = await arrived();
+  await until(async () => (await arrived()) > before + 100);
+  expect(performance.now() - healedAt).toBeLessThan(30_000);
+  await load.stop();
+  await stage.untilDone();
+
+  const log = await readJournal(broker.database);
+  expect(judgeLedger(ledger, log)).toEqual(kept);
+  // What was on its way at a kill, at most: one batch each.
+  expect(repeats(log)).toBeLessThanOrEqual(kills * 2_000);
+  expect(await stage.attempts()).toBe(0);
+  const stored = await stage.database.query<{ id: string }>('select id from outbox.message');
+  const ids = new Set(stored.map(({ id }) => id));
+  const lost = [...ledger.entries.values()].filter(
+    ({ id, answer }) => answer === 'committed' && !ids.has(id),
+  );
+  expect(lost).toEqual([]);
+}
+
+test.for(faultSeeds(1))(
+  'I1 I2 I3 I5 I9 F04: PostgreSQL killed twice under load has every acknowledged commit, and all of them go (seed %i)',
+  { timeout: faultTimeoutMs(120_000) },
+  (seed, context) => killUnderLoad(context, seed),
+);

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { faultRounds, faultTimeoutMs } from '../support/fault-scale.ts';
+import { longestGapMs } from '../support/journal-check.ts';
+import { judgeLedger, kept, repeats } from '../support/ledger.ts';
+import { startLedgerLoad } from '../support/ledger-load.ts';
+import { numbered, openStage } from '../support/stage.ts';
+import { untilDone } from '../support/until-done.ts';
+
+const orders = numbered('orders');
+const exitsWithinMs = 10_000;
+const restarts = faultRounds(5);
+
+test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load repeat nothing, and each ends within 10 s`, {
+  timeout: faultTimeoutMs(480_000),
+}, async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const relays = await Promise.all([stage.relayProcess(), stage.relayProcess()]);
+  const load = startLedgerLoad(stage, orders, { seed: 25, perSecond: 150, delayed: 0.1 });
+  await stage.untilArrived(50);
+  const exits: { readonly code: unknown; readonly ms: number }[] = [];
+  const publishers = new Set<string>();
+  for (let restart = 0; restart < restarts; restart += 1) {
+    // Its successor is up before it goes, as in a rollout.
+    relays.push(await stage.relayProcess());
+    // The one that delivers, so that every restart hands a lane over.
+    const last = await stage.lastPublisher();
+    publishers.add(last ?? '');
+    const [leaving] = relays.splice(
+      Math.max(
+        0,
+        relays.findIndex(({ publisher }) => publisher === last),
+      ),
+      1,
+    );
+    if (leaving === undefined) throw new Error('No relay is left to restart.');
+    const askedAt = performance.now();
+    leaving.signal('SIGTERM');
+    const [code] = (await leaving.exited) as [unknown];
+    exits.push({ code, ms: performance.now() - askedAt });
+    await stage.untilArrived(20);
+  }
+  const ledger = await load.stop();
+  await untilDone(stage.database);
+
+  const journal = await stage.journal();
+  expect(judgeLedger(ledger, journal)).toEqual(kept);
+  expect(repeats(journal)).toBe(0);
+  expect(exits.filter(({ code, ms }) => code !== 0 || ms > exitsWithinMs)).toEqual([]);
+  expect(publishers.size, 'every restart hit the relay that delivered').toBe(restarts);
+  expect(longestGapMs(journal)).toBeLessThan(exitsWithinMs);
+});

@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test, type TestContext } from 'vitest';
+import { startTemporal } from '../../src/local/index.ts';
+import { cancel, type CancelAnswer, reschedule } from '../../src/outbox/change.ts';
+import { sendBatch } from '../../src/outbox/send.ts';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
+import { seededRandom } from '../support/random.ts';
+import { numbered, openStage, type Stage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+import { untilDone } from '../support/until-done.ts';
+
+const reminders = numbered('reminders');
+const messages = 2_000;
+/** The first is due this long after the beginning, the last one so much later. */
+const firstDueMs = 4_000;
+const spreadMs = 24_000;
+const overdueOutWithinMs = 30_000;
+
+/** Due times at the end of everything, by id, in milliseconds since the epoch. */
+async function dueTimes(stage: Stage): Promise<ReadonlyMap<string, number>> {
+  const rows = await stage.database.query<{ id: string; dueMs: number }>(
+    'select id, extract(epoch from due_at)::float8 * 1000 as "dueMs" from outbox.message',
+  );
+  return new Map(rows.map(({ id, dueMs }) => [id, dueMs]));
+}
+
+async function killedDuringWaits(context: TestContext, seed: number): Promise<void> {
+  const random = seededRandom(seed);
+  const server = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  context.onTestFinished(() => server.stop());
+  const { node } = server;
+  if (node === undefined) throw new Error('This test kills the server, so it has to be one of its own.');
+  const stage = await openStage(context, { topics: [reminders], temporalAddress: server.address });
+  const relay = await stage.relay();
+  const beganAt = performance.now();
+  const stored = await stage.commit((tx) =>
+    sendBatch(
+      tx,
+      reminders,
+      Array.from({ length: messages }, (_, n) => ({
+        payload: { n },
+        key: `k${n % 64}`,
+        after: firstDueMs + random.below(spreadMs),
+      })),
+    ),
+  );
+  const answers = new Map<string, CancelAnswer>();
+  const moved = new Set<string>();
+  /** Some are canceled and some moved to a later time, whatever Temporal does. */
+  const change = async (): Promise<void> => {
+    for (let n = 0; n < 60; n += 1) {
+      const { id } = random.pick(stored) ?? { id: '' };
+      if (answers.has(id) || moved.has(id)) continue;
+      if (random.chance(0.7)) answers.set(id, await stage.commit((tx) => cancel(tx, reminders, { id })));
+      else if (
+        (await stage.commit((tx) => reschedule(tx, reminders, { id }, { after: 4_000 }))) === 'rescheduled'
+      )
+        moved.add(id);
+    }
+  };
+
+  const kills = faultRounds(2);
+  let healedAtMs = 0;
+  for (let kill = 1; kill <= kills; kill += 1) {
+    await change();
+    await delay(Math.max(0, beganAt + firstDueMs * kill - performance.now()) + random.below(3_000));
+    await node.stop('SIGKILL');
+    const before = await stage.arrived();
+    // What becomes due is released all the same, but a lane that has freed itself cannot be started.
+    await until(() => relay.events.some((event) => event.type === 'failed'));
+    await change();
+    await delay(2_000 + random.below(3_000));
+    await node.start();
+    healedAtMs = Date.now();
+    await until(async () => (await stage.arrived()) > before, overdueOutWithinMs);
+  }
+  await untilDone(stage.database);
+
+  const journal = await stage.journal();
+  const due = await dueTimes(stage);
+  const arrivedIds = new Set(journal.map(({ id }) => id));
+  const wasCanceled = ({ id }: { readonly id: string }): boolean => answers.get(id) === 'canceled';
+  expect(stored.filter((message) => !arrivedIds.has(message.id) && !wasCanceled(message))).toEqual([]);
+  expect(journal.filter(wasCanceled)).toEqual([]);
+  expect(journal.filter(({ id, atMs }) => atMs < (due.get(id) ?? Number.POSITIVE_INFINITY))).toEqual([]);
+  expect(journal).toHaveLength(arrivedIds.size);
+  const latest = Math.max(
+    ...journal.map(({ id, atMs }) => atMs - Math.max(due.get(id) ?? Number.NaN, healedAtMs)),
+  );
+  expect(latest).toBeLessThan(overdueOutWithinMs);
+  expect([...answers.values()].filter((answer) => answer === 'canceled').length).toBeGreaterThan(10);
+  expect(moved.size).toBeGreaterThan(5);
+}
+
+test.for(faultSeeds(19))(
+  'I1 I5 I6 I7 I8 F19: Temporal killed at random while 2,000 messages wait loses none, and hastens none (seed %i)',
+  { timeout: faultTimeoutMs(180_000) },
+  (seed, context) => killedDuringWaits(context, seed),
+);

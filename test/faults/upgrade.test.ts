@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { send } from '../../src/outbox/send.ts';
+import { flawless, judgeJournal } from '../support/journal-check.ts';
+import { startLoad } from '../support/load.ts';
+import { numbered, openStage, type Stage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders', { lanes: 2 });
+const reminders = numbered('reminders');
+
+/** The builds that have worked on a workflow, by its history. */
+async function buildsOf(stage: Stage, workflowId: string): Promise<ReadonlySet<string>> {
+  const { events } = await stage.temporal.workflow.getHandle(workflowId).fetchHistory();
+  return new Set(
+    (events ?? []).flatMap(
+      (event) => event.workflowTaskCompletedEventAttributes?.deploymentVersion?.buildId ?? [],
+    ),
+  );
+}
+
+test('I1 I3 I11: relays of two builds deliver side by side, and the new one ends what the old one has begun', async (context) => {
+  const stage = await openStage(context, { topics: [orders, reminders] });
+  const old = await stage.relayProcess({ buildId: 'build-1' });
+  const load = startLoad(stage, orders, { perSecond: 300 });
+  const begun = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '12s' }));
+  await until(async () => (await buildsOf(stage, begun.workflowId).catch(() => new Set())).has('build-1'));
+
+  await stage.relayProcess({ buildId: 'build-2' });
+  await stage.untilArrived(600);
+  old.signal('SIGTERM');
+  await old.exited;
+  await stage.untilArrived(600);
+
+  const committed = await load.stop();
+  await stage.untilDelivered(committed, 'orders');
+  await until(async () => (await stage.stateOf(begun.id)) === 'published');
+  expect(await buildsOf(stage, begun.workflowId)).toEqual(new Set(['build-1', 'build-2']));
+  const arrived = (await stage.journal()).filter(({ address }) => address === 'orders');
+  expect(judgeJournal(arrived, committed)).toEqual(flawless);
+});

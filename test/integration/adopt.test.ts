@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startPostgres } from '../../src/local/index.ts';
+import { adopt, type Adoption } from '../../src/operations/adopt.ts';
+import type { Database } from '../../src/store/database.ts';
+import { readInstallation } from '../../src/store/installation.ts';
+import { openDatabase } from '../../src/store/pool.ts';
+import { runCli } from '../support/cli.ts';
+import { dumpOutbox } from '../support/dump.ts';
+import { gate } from '../support/gate.ts';
+import { startKeyWriters } from '../support/key-writers.ts';
+import { LaneBench, laneBench } from '../support/lane-bench.ts';
+import { startTestRelay } from '../support/test-relay.ts';
+import { until } from '../support/until.ts';
+
+let elsewhere: Awaited<ReturnType<typeof startPostgres>>;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  elsewhere = await startPostgres({ env: { ...process.env, DATABASE_URL: '' }, durable: false });
+});
+
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+afterAll(async () => {
+  await elsewhere.stop();
+});
+
+const by = { actor: 'test' };
+
+/** An empty database on another cluster. */
+async function emptyElsewhere(): Promise<{ url: string; database: Database; drop(): Promise<void> }> {
+  const name = `moved_${randomUUID().replaceAll('-', '')}`;
+  const admin = openDatabase({ url: elsewhere.url, connections: 1 });
+  ends.push(() => admin.close());
+  await admin.query(`create database ${name}`);
+  const url = new URL(elsewhere.url);
+  url.pathname = `/${name}`;
+  const database = openDatabase({ url: url.href });
+  return { url: url.href, database, drop: () => database.close() };
+}
+
+async function originalBench(): Promise<LaneBench> {
+  const bench = await laneBench({ lanes: 2 });
+  ends.push(() => bench.drop());
+  return bench;
+}
+
+/** Restores a dump of the bench on the other cluster. */
+async function moved(bench: LaneBench, dump = dumpOutbox(bench.url)): Promise<LaneBench> {
+  const target = await emptyElsewhere();
+  await (await dump).restore(target.url);
+  const copy = new LaneBench(target, bench.rules);
+  ends.push(() => copy.drop());
+  return copy;
+}
+
+/** Uses up transaction ids, so that one cluster is far ahead of the other. */
+async function burn(database: Database, count: number): Promise<void> {
+  await database.query(
+    `do $$ begin for i in 1..${count} loop perform pg_current_xact_id(); commit; end loop; end $$`,
+  );
+}
+
+interface Snapshot {
+  readonly published: readonly string[];
+  readonly ready: readonly string[];
+}
+
+async function snapshotOf(database: Database): Promise<Snapshot> {
+  const rows = await database.query<{ id: string; state: string }>(
+    'select id, state::text from outbox.message_view order by id',
+  );
+  const idsOf = (state: string) => rows.filter((row) => row.state === state).map(({ id }) => id);
+  return { published: idsOf('published'), ready: idsOf('ready') };
+}
+
+test.each(['behind', 'ahead of'])(
+  'a database that was dumped under load delivers the rest once, in a cluster that is %s the old one',
+  async (where) => {
+    const bench = await originalBench();
+    // While the dump is made, batches are stored by the broker and not settled.
+    const dumped = gate();
+    let dumping = false;
+    let inHand = 0;
+    bench.broker.after = () => {
+      inHand += Number(dumping);
+      return dumping ? dumped.opened : delay(15);
+    };
+    const writers = startKeyWriters({
+      url: bench.url,
+      topic: bench.topic,
+      seed: 42,
+      writers: 4,
+      keysEach: 3,
+      openMs: 200,
+    });
+    const relay = await startTestRelay(bench);
+    await until(() => bench.broker.log.length > 60);
+    const bigBatch = Math.max(...bench.broker.batches.map(({ length }) => length));
+    if (where === 'behind') await burn(bench.database, 5_000);
+    dumping = true;
+    await until(() => inHand > 0);
+    const dumpedAt = Date.now();
+    const dump = await dumpOutbox(bench.url);
+    dumped.open();
+    dumping = false;
+    await writers.stop();
+    await relay.stop();
+
+    const copy = await moved(bench, Promise.resolve(dump));
+    if (where === 'ahead of') await burn(copy.database, 20_000);
+    const old = await snapshotOf(copy.database);
+    expect(old.published.length).toBeGreaterThan(0);
+    expect(old.ready.length).toBeGreaterThan(0);
+    await expect(readInstallation(copy.database)).rejects.toMatchObject({
+      code: 'OUTBOX_INSTALLATION_MOVED',
+    });
+
+    expect(await adopt(copy.database, by)).toMatchObject({
+      adopted: true,
+      installation: await readInstallation(bench.database),
+      settled: old.published.length,
+      ready: old.ready.length,
+    });
+    expect(await snapshotOf(copy.database)).toEqual(old);
+    const next = await startTestRelay(copy);
+    ends.push(() => next.stop());
+    await until(() => copy.broker.log.length >= old.ready.length);
+    await copy.send('later', { key: 'w0k0' });
+    await until(() => copy.broker.labels.includes('later'));
+
+    const sentAgain = copy.broker.log.map(({ id }) => id);
+    expect(sentAgain.toSorted()).toEqual([...old.ready, copy.idOf('later')].toSorted());
+    const before = new Set(
+      bench.broker.log.filter(({ storedAt }) => storedAt < dumpedAt).map(({ id }) => id),
+    );
+    const everywhere = new Set(bench.broker.log.map(({ id }) => id));
+    expect(old.published.filter((id) => !everywhere.has(id))).toEqual([]);
+    // Two lanes, each with one batch in hand at most when the dump was made.
+    expect(sentAgain.filter((id) => before.has(id)).length).toBeLessThanOrEqual(2 * bigBatch);
+    for (const [key, labels] of writers.committed) {
+      const mine = copy.broker.labels.filter((label) => label.startsWith(`${key}:`));
+      expect(mine).toEqual(labels.filter((label) => mine.includes(label)));
+    }
+  },
+);
+
+test('a message that waits gets its workflow again, and one that retries or is held goes on', async () => {
+  const bench = await originalBench();
+  const { broker, topic, database } = bench;
+  broker.judge = () => 'reject';
+  await bench.send('retrying', { key: 'k' });
+  for (const lane of [0, 1]) await bench.drain({ lane: { topic, lane } });
+  await bench.send('held', { key: 'k' });
+  for (const lane of [0, 1]) await bench.drain({ lane: { topic, lane } });
+  await bench.send('waiting', { key: 'k', afterMs: 3_600_000 });
+  await database.query('update outbox.message set workflow_due_at = due_at');
+  await burn(database, 1_000);
+  const copy = await moved(bench);
+  for (const label of ['retrying', 'held', 'waiting']) copy.know(label, bench.idOf(label));
+
+  expect(await adopt(copy.database, by)).toMatchObject({ settled: 0, ready: 0, waiting: 2 });
+  expect(await copy.states('retrying', 'held', 'waiting')).toEqual(['retrying', 'held', 'waiting']);
+  const relay = await startTestRelay(copy);
+  ends.push(() => relay.stop());
+  await until(() => relay.workflows.messageStarts.length === 2);
+  await copy.database.query(`update outbox.message set due_at = outbox.clock() where state <> 'held'`);
+  await until(() => copy.broker.labels.length === 3);
+  expect(copy.broker.labels.filter((label) => label !== 'waiting')).toEqual(['retrying', 'held']);
+});
+
+test('what a relay had in hand when the dump was made counts as maybe published', async () => {
+  const bench = await originalBench();
+  await bench.send('in hand', { key: 'k' });
+  await bench.database.query(`update outbox.lane set owner = gen_random_uuid(), alive_until = now()`);
+  const copy = await moved(bench);
+  copy.know('in hand', bench.idOf('in hand'));
+  await adopt(copy.database, by);
+  expect(await copy.row('in hand')).toMatchObject({ state: 'ready', maybePublished: true });
+});
+
+test('a copy beside a living original gets an id and workflow ids of its own', async () => {
+  const bench = await originalBench();
+  await bench.send('waiting', { key: 'k', afterMs: 3_600_000 });
+  await bench.send('ready', { key: 'k' });
+  const original = await readInstallation(bench.database);
+  const copy = await moved(bench);
+
+  const { code, stdout } = await runCli(['migrate', '--adopt', '--new-installation', '--json'], {
+    DATABASE_URL: copy.url,
+  });
+  expect(code).toBe(0);
+  const { adoption } = JSON.parse(stdout) as { readonly adoption: Adoption };
+  expect(adoption).toMatchObject({ adopted: true, ready: 1, waiting: 1 });
+  const { installation } = adoption;
+  expect(installation).not.toBe(original);
+  expect(await readInstallation(copy.database)).toBe(installation);
+  const rows = await copy.database.query<{ workflow: string }>(
+    `select workflow_id as workflow from outbox.message order by position`,
+  );
+  expect(rows.map(({ workflow }) => workflow)).toEqual([
+    `${installation}/message/${bench.idOf('waiting')}`,
+    expect.stringMatching(`^${installation}/lane/orders/[01]$`),
+  ]);
+});
+
+test('where nothing has moved nothing is written, and another id is refused while a relay delivers', async () => {
+  const bench = await originalBench();
+  const installation = await readInstallation(bench.database);
+  expect(await adopt(bench.database, by)).toEqual({
+    adopted: false,
+    installation,
+    settled: 0,
+    ready: 0,
+    waiting: 0,
+  });
+  expect(await bench.database.query('select 1 from outbox.audit')).toEqual([]);
+  await bench.database.query(
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 s' where n = 0`,
+  );
+  await expect(adopt(bench.database, { ...by, newInstallation: true })).rejects.toMatchObject({
+    code: 'OUTBOX_STILL_DELIVERING',
+  });
+  expect(await readInstallation(bench.database)).toBe(installation);
+});

@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkflowFailedError } from '@temporalio/client';
+import { CancelledFailure } from '@temporalio/common';
+import { expect, test } from 'vitest';
+import {
+  bulkWorkflow,
+  expectAuditedOnce,
+  operationsAt,
+  statesAt,
+  storeFailed,
+} from '../support/bulk-stage.ts';
+import { ada } from '../support/operator.ts';
+import { numbered, openStage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders');
+const failed = { topic: 'orders', states: ['failed'] } as const;
+const steps = 'select actor, action, result from outbox.audit where message_id is null order by id';
+
+test('2,500 failed messages are retried at a rate, with a pause in between, each once', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const operator = operationsAt(stage, context);
+  const ids = await storeFailed(stage, 'orders', 2_500);
+  await stage.relay();
+
+  const startedAt = performance.now();
+  const answer = await operator.bulk.start(
+    failed,
+    { action: 'retry' },
+    { ...ada, ratePerSecond: 500, expect: 2_500 },
+  );
+  const id = answer.id ?? '';
+  const answered = async (): Promise<number> => (await operator.bulk.show(id)).answered;
+  await until(async () => (await answered()) >= 500);
+  const running = await operator.bulk.show(id);
+  expect(running.progress).toBeGreaterThan(0);
+  expect(running.progress).toBeLessThan(1);
+  expect(running.etaMs).toBeGreaterThan(0);
+
+  expect(await operator.bulk.pause(id, ada)).toEqual({ changed: true, state: 'paused' });
+  // The page that was under way is finished now: the row was locked by it.
+  const paused = await answered();
+  expect(paused).toBeLessThan(2_500);
+  await delay(2_500);
+  expect(await answered()).toBe(paused);
+  expect(await operator.bulk.resume(id, ada)).toEqual({ changed: true, state: 'running' });
+  await until(async () => (await operator.bulk.show(id)).state !== 'running');
+
+  expect(await operator.bulk.show(id)).toMatchObject({
+    state: 'done',
+    counts: { retried: 2_500 },
+    progress: 1,
+    pending: 0,
+  });
+  expect(await bulkWorkflow(stage, id).result()).toEqual({ state: 'done', counts: { retried: 2_500 } });
+  // Five pages at one a second, of which one may be caught up.
+  expect(performance.now() - startedAt).toBeGreaterThan(2_900);
+  await expectAuditedOnce(stage, id, ids);
+  await until(async () => (await statesAt(stage)).published === 2_500);
+  expect(new Set((await stage.journal()).map((entry) => entry.id)).size).toBe(2_500);
+});
+
+test('an operation that is aborted ends, and leaves the rest alone', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const operator = operationsAt(stage, context);
+  await storeFailed(stage, 'orders', 500);
+  await stage.relay();
+  const { id: started } = await operator.bulk.start(
+    failed,
+    { action: 'discard' },
+    { ...ada, ratePerSecond: 50 },
+  );
+  const id = started ?? '';
+  await until(async () => (await operator.bulk.show(id)).answered > 0);
+
+  expect(await operator.bulk.abort(id, ada)).toEqual({ changed: true, state: 'aborted' });
+  const { counts } = await operator.bulk.show(id);
+
+  expect(await bulkWorkflow(stage, id).result()).toEqual({ state: 'aborted', counts });
+  expect(await statesAt(stage)).toEqual({
+    discarded: counts.discarded,
+    failed: 500 - (counts.discarded ?? 0),
+  });
+  expect(await operator.bulk.resume(id, ada)).toEqual({ changed: false, state: 'aborted' });
+});
+
+test('Cancel in the Temporal UI aborts the operation, and the audit says so', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const operator = operationsAt(stage, context);
+  await storeFailed(stage, 'orders', 500);
+  await stage.relay();
+  const { id: started } = await operator.bulk.start(
+    failed,
+    { action: 'discard' },
+    { ...ada, ratePerSecond: 20 },
+  );
+  const id = started ?? '';
+  await until(async () => (await operator.bulk.show(id)).answered > 0);
+
+  await bulkWorkflow(stage, id).cancel();
+
+  const failure: unknown = await bulkWorkflow(stage, id)
+    .result()
+    .catch((error: unknown) => error);
+  expect(failure instanceof WorkflowFailedError && failure.cause).toBeInstanceOf(CancelledFailure);
+  expect(await operator.bulk.show(id)).toMatchObject({ state: 'aborted' });
+  expect(await stage.database.query(steps)).toEqual([
+    { actor: 'ada', action: 'bulk-start', result: 'done' },
+    { actor: 'temporal-ui', action: 'bulk-abort', result: 'done' },
+  ]);
+});
+
+test('an operation whose workflow was terminated is started again, and repeats nothing', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const operator = operationsAt(stage, context);
+  const ids = await storeFailed(stage, 'orders', 300);
+  await stage.relay();
+  const { id: started } = await operator.bulk.start(
+    failed,
+    { action: 'discard' },
+    { ...ada, ratePerSecond: 100 },
+  );
+  const id = started ?? '';
+  await until(async () => (await operator.bulk.show(id)).answered > 0);
+  await bulkWorkflow(stage, id).terminate('a test');
+  // A minute without a page.
+  await stage.database.query(
+    `update outbox.bulk_operation set told_at = told_at - interval '61 seconds', updated_at = updated_at - interval '61 seconds'`,
+  );
+
+  await until(async () => (await operator.bulk.show(id)).state !== 'running');
+
+  expect(await operator.bulk.show(id)).toMatchObject({ state: 'done', counts: { discarded: 300 } });
+  await expectAuditedOnce(stage, id, ids);
+});

@@ -1,0 +1,172 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type CliEnd, runCli } from '../support/cli.ts';
+import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import { auditOf, failAll } from '../support/operator.ts';
+
+let bench: LaneBench;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'outbox-cli-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+beforeEach(async () => {
+  bench = await laneBench();
+});
+afterEach(() => bench.drop());
+
+/** One command against the bench's database, by a user of the system named grace. */
+function cli(...args: readonly string[]): Promise<CliEnd> {
+  return runCli(args, { DATABASE_URL: bench.url, USER: 'grace' });
+}
+
+async function json(...args: readonly string[]): Promise<unknown> {
+  return JSON.parse((await cli(...args, '--json')).stdout);
+}
+
+test('list and show tell what there is and why it waits, within 100 columns and without a payload', async () => {
+  await failAll(bench, ['secret']);
+  await bench.send('waiting', { key: `key\u001b[31m${'k'.repeat(60)}`, ref: 'order-42', afterMs: 3_600_000 });
+
+  const [list, show, failed] = await Promise.all([
+    cli('list'),
+    cli('show', bench.idOf('waiting')),
+    cli('show', bench.idOf('secret')),
+  ]);
+
+  expect(list).toMatchObject({ code: 0, stderr: '' });
+  expect(list.stdout).toMatch(
+    new RegExp(`${bench.idOf('secret')} +orders +failed.*\n +refused by the script`),
+  );
+  expect(Math.max(...list.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+  expect(show.stdout).toMatch(/state {7}waiting: It is due in 59 min \d+ s/);
+  const all = `${list.stdout}${show.stdout}${failed.stdout}`;
+  expect(all, 'control characters are shown, not done').not.toContain('\u001b');
+  expect(all).not.toContain('secret');
+  expect((await cli('show', bench.idOf('secret'), '--payload')).stdout).toContain('"secret"');
+});
+
+test('with JSON, standard output is one object that programs can read', async () => {
+  await failAll(bench, ['A', 'B']);
+
+  expect(await json('list', '--state', 'failed', '--topic', 'orders', '--limit', '1')).toMatchObject({
+    ok: true,
+    messages: [{ id: bench.idOf('B'), state: 'failed', lastError: 'refused by the script' }],
+    next: expect.any(String),
+  });
+  expect(await json('show', bench.idOf('A'))).toMatchObject({
+    ok: true,
+    message: { id: bench.idOf('A'), payloadBytes: 3 },
+    why: { code: 'failed' },
+    attempts: [{ outcome: 'permanent' }],
+  });
+});
+
+test('without a terminal a change needs --yes, and is done in the name of the system user', async () => {
+  await failAll(bench, ['A']);
+  const id = bench.idOf('A');
+
+  expect(await cli('retry', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+  expect(await bench.states('A')).toEqual(['failed']);
+  expect(await cli('retry', id, '--yes', '--reason', 'it was the network')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(new RegExp(`${id} +orders +retried +ready`)),
+  });
+  expect(await auditOf(bench)).toMatchObject([
+    { actor: 'grace', action: 'retry', result: 'retried', reason: 'it was the network' },
+  ]);
+});
+
+test('exit codes tell all, some and none apart', async () => {
+  await failAll(bench, ['A', 'B']);
+  await bench.send('C');
+  await bench.drain();
+
+  const discard = async (...args: readonly string[]) => (await cli('discard', '--yes', ...args)).code;
+  expect(await discard(bench.idOf('A'), bench.idOf('C'))).toBe(4);
+  expect(
+    await Promise.all([discard(bench.idOf('C')), discard(bench.idOf('B')), discard('no-id'), discard()]),
+    'there is no operation on everything',
+  ).toEqual([1, 0, 2, 2]);
+});
+
+test('cancel and reschedule take a ref, and a dry run changes nothing', async () => {
+  const ref = ['--topic', 'orders', '--ref', 'order-42'];
+  await bench.send('A', { ref: 'order-42', afterMs: 60_000 });
+
+  expect(await json('cancel', ...ref, '--dry-run')).toMatchObject({
+    ok: true,
+    dryRun: true,
+    messages: [{ result: 'canceled' }],
+  });
+  expect(await json('reschedule', ...ref, '--after', '2h', '--yes')).toMatchObject({
+    messages: [{ result: 'rescheduled' }],
+  });
+  const shown = await json('show', bench.idOf('A'));
+  expect(shown).toMatchObject({
+    why: { text: expect.stringMatching(/^It is due in (?:2 h 0 min|1 h 59 min)/) },
+  });
+  expect(await json('cancel', ...ref, '--yes')).toMatchObject({ messages: [{ result: 'canceled' }] });
+  const bad = [
+    cli('reschedule', ...ref, '--yes'),
+    cli('cancel', '--topic', 'orders', '--ref', 'none', '--yes'),
+  ];
+  expect((await Promise.all(bad)).map(({ code }) => code)).toEqual([2, 1]);
+});
+
+test('edit reads the payload from a file and the schema from the configuration', async () => {
+  await failAll(bench, ['A']);
+  const id = bench.idOf('A');
+  const sources = path.resolve(import.meta.dirname, '../../src');
+  await writeFile(
+    path.join(folder, 'outbox.config.ts'),
+    `import { z } from '${path.resolve(sources, '../node_modules/zod')}';
+     import { defineConfig, topic } from '${sources}/index.ts';
+     import { print } from '${sources}/transports.ts';
+     export default defineConfig({ database: { url: 'postgresql://unused/' }, temporal: {},
+       topics: [topic('orders', z.object({ n: z.number() }))], transports: { scripted: print() } });`,
+  );
+  await writeFile(path.join(folder, 'bad.json'), '{ "n": "one" }');
+  await writeFile(path.join(folder, 'good.json'), '{ "n": 1 }\n');
+  const config = ['--config', path.join(folder, 'outbox.config.ts'), '--yes'];
+
+  const refused = await cli('edit', id, '--payload-file', path.join(folder, 'bad.json'), ...config);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('OUTBOX_PAYLOAD_INVALID') });
+  const edited = await json(
+    'edit',
+    id,
+    '--payload-file',
+    path.join(folder, 'good.json'),
+    '--header',
+    'why=bug',
+    ...config,
+  );
+  expect(edited).toMatchObject({ ok: true, supersedes: id });
+  await bench.drain();
+  expect(bench.broker.log).toMatchObject([{ payload: '{ "n": 1 }', headers: { why: 'bug' } }]);
+});
+
+test('pause, withdraw and resume work together', async () => {
+  await bench.send('A');
+  await bench.send('B');
+
+  expect(await cli('pause', 'orders', '--yes')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('no relay'),
+  });
+  await bench.drain();
+  expect(await json('show', bench.idOf('A'))).toMatchObject({ why: { code: 'topic-paused' } });
+  expect(await json('withdraw', bench.idOf('A'), '--yes')).toMatchObject({
+    messages: [{ result: 'canceled' }],
+  });
+  expect(await cli('resume', 'orders', '--yes')).toMatchObject({ code: 0 });
+  await bench.drain();
+  expect(bench.broker.labels).toEqual(['B']);
+  const bad = [cli('pause', '--yes'), cli('pause', 'ordres', '--yes')];
+  expect(await Promise.all(bad)).toMatchObject([
+    { code: 2 },
+    { code: 1, stderr: expect.stringContaining('Next:') },
+  ]);
+});

@@ -1,0 +1,153 @@
+import { inject, expect, onTestFinished, test, vi } from 'vitest';
+import { startRelay } from '../../src/config/start-relay.ts';
+import { receiptsAddress } from '../../src/core/receipt.ts';
+import { memoryTransport } from '../../src/transports/memory/memory-transport.ts';
+import { runConfirmRelay } from '../support/confirm-relay-process.ts';
+import { confirmStage, type ReceiptFate } from '../support/confirm-stage.ts';
+import { readTopic } from '../support/kafka-reader.ts';
+import { observer } from '../support/kafka-topic.ts';
+import { until } from '../support/until.ts';
+
+// Each test starts relays and joins groups of the broker, some of them twice.
+vi.setConfig({ testTimeout: 120_000 });
+
+const context = { onTestFinished };
+
+test('what a consumer has processed becomes confirmed, and its receipts name group, installation and ids', async () => {
+  const stage = await confirmStage(context, { within: '1h' });
+  await stage.relay();
+  await stage.send(1, 2, 3);
+  await until(async () => (await stage.states()).every((state) => state === 'published'));
+  expect(await stage.effects()).toEqual([]);
+
+  await stage.consume();
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'));
+  expect(await stage.effects()).toEqual([1, 2, 3]);
+  const receipts = (await readTopic(observer(inject('kafkaBrokers')), receiptsAddress)).filter(
+    ({ key }) => key === stage.group,
+  );
+  expect(receipts.map(({ payload }) => JSON.parse(payload) as unknown)).toEqual([
+    {
+      version: 1,
+      group: stage.group,
+      installation: stage.installation,
+      state: 'processed',
+      ids: await stage.ids(),
+    },
+  ]);
+});
+
+test('messages that are consumed at once are confirmed, whichever comes first, receipt or settle', async () => {
+  const stage = await confirmStage(context, { within: '1h' });
+  await stage.relay();
+  await stage.consume();
+
+  for (let n = 1; n <= 20; n += 1) await stage.send(n);
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'));
+  expect((await stage.stubs()).map(({ offset }) => Number(offset))).toEqual(
+    Array.from({ length: 20 }, (_, n) => n),
+  );
+  expect(stage.told('messages-resent')).toBe(0);
+});
+
+test('a lost receipt costs a repeat: it is dropped by the inbox, its receipt confirms, the effect is there once', async () => {
+  const stage = await confirmStage(context);
+  let receipts: ReceiptFate = 'refused';
+  await stage.relay();
+  const first = await stage.consume({ receipts: () => receipts });
+  await stage.send(1);
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'receipts-unsent'));
+  await first.stop();
+  receipts = 'kept';
+
+  const second = await stage.consume();
+
+  await until(async () => (await stage.states())[0] === 'confirmed');
+  expect(second.counts()).toMatchObject({ handled: 0, duplicates: 1 });
+  expect(await stage.effects()).toEqual([1]);
+  expect(await stage.stubs()).toMatchObject([{ sends: 2, offset: '1' }]);
+});
+
+test('a receipt that cannot be sent stops no message, and goes later', async () => {
+  const stage = await confirmStage(context, { within: '1h' });
+  let receipts: ReceiptFate = 'refused';
+  await stage.relay();
+  await stage.consume({ receipts: () => receipts });
+  await stage.send(1);
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'receipts-unsent'));
+  await stage.send(2, 3);
+  await until(async () => (await stage.effects()).length === 3);
+  expect(await stage.states()).toEqual(['published', 'published', 'published']);
+
+  receipts = 'kept';
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'));
+  expect(await stage.records()).toBe(3);
+});
+
+test('a relay that was away reads the receipts of that time before it sends anything again', async () => {
+  const stage = await confirmStage(context);
+  const before = await stage.relay();
+  await stage.send(1, 2, 3);
+  await until(async () => (await stage.states()).every((state) => state === 'published'));
+  await before.stop();
+  const consumer = await stage.consume();
+  await until(() => consumer.counts().handled === 3);
+  await consumer.stop();
+  await stage.expire();
+
+  await stage.relay();
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'));
+  expect(stage.told('messages-resent')).toBe(0);
+  expect(await stage.records()).toBe(3);
+});
+
+test('a relay killed between receipts loses none of them', async () => {
+  const stage = await confirmStage(context, { within: '1h' });
+  const before = await stage.relay();
+  await stage.send(1, 2, 3, 4, 5);
+  await until(async () => (await stage.states()).every((state) => state === 'published'));
+  await before.stop();
+  await stage.publishReceipts(await stage.ids(), ['no receipt']);
+
+  const signal = await runConfirmRelay({
+    url: stage.config.database.url,
+    temporalAddress: inject('temporalAddress'),
+    brokers: inject('kafkaBrokers'),
+    address: stage.topic.rules.address,
+    group: stage.group,
+    crash: { point: 'relay:confirmed', pass: 3 },
+  });
+  expect(signal).toBe('SIGKILL');
+  expect((await stage.states()).filter((state) => state === 'confirmed')).toHaveLength(3);
+  await stage.relay();
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'), 60_000);
+  expect(stage.told('messages-resent')).toBe(0);
+});
+
+test('another group that consumes the topic confirms nothing', async () => {
+  const stage = await confirmStage(context, { within: '1h' });
+  await stage.relay();
+  const other = await stage.consume({ group: `audit-${stage.group}` });
+  await stage.send(1);
+  await until(() => other.counts().handled === 1);
+  await other.stop();
+
+  const receipts = await readTopic(observer(inject('kafkaBrokers')), receiptsAddress);
+
+  expect(receipts.filter(({ key }) => key === `audit-${stage.group}`)).toEqual([]);
+  expect(await stage.states()).toEqual(['published']);
+});
+
+test('a topic that asks for receipts over a transport that cannot bring them back refuses the start', async () => {
+  const stage = await confirmStage(context);
+
+  const relay = startRelay({ ...stage.config, transports: { memory: memoryTransport() } });
+
+  await expect(relay.ready).rejects.toMatchObject({ code: 'OUTBOX_SOURCE_UNKNOWN' });
+  expect(await stage.database.query('select transport from outbox.topic')).toEqual([{ transport: 'kafka' }]);
+});

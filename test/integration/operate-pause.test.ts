@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { gate } from '../support/gate.ts';
+import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import { ada, auditOf, type Operator, operatorAt } from '../support/operator.ts';
+import { startTestRelay } from '../support/test-relay.ts';
+import { until } from '../support/until.ts';
+
+let bench: LaneBench;
+let operator: Operator;
+beforeEach(async () => {
+  bench = await laneBench();
+  operator = operatorAt(bench);
+});
+afterEach(async () => {
+  await operator.close();
+  await bench.drop();
+});
+
+const topic = { topic: 'orders' };
+
+test('a pause is complete once the relay has let go, and nothing is delivered until the resume', async () => {
+  const relay = await startTestRelay(bench, { timings: { lingerMs: 5_000 } });
+  await bench.send('before');
+  await until(() => bench.broker.labels.length === 1);
+  expect((await bench.laneRow()).live, 'the drain lingers').toBe(true);
+
+  expect(await operator.pause(topic, ada)).toEqual({ changed: true, complete: true, holding: [] });
+  await bench.send('after');
+  expect(await operator.pause(topic, ada)).toMatchObject({ changed: false, complete: true });
+  expect((await operator.show(bench.idOf('after')))?.why).toMatchObject({ code: 'topic-paused' });
+  expect(bench.broker.labels).toEqual(['before']);
+
+  expect(await operator.resume(topic, ada)).toEqual({ changed: true });
+  await until(() => bench.broker.labels.length === 2);
+  await relay.stop();
+  expect((await auditOf(bench)).map(({ action, id, topic: of, result }) => [action, id, of, result])).toEqual(
+    [
+      ['pause', null, 'orders', 'done'],
+      ['pause', null, 'orders', 'unchanged'],
+      ['resume', null, 'orders', 'done'],
+    ],
+  );
+});
+
+test('a pause never claims to be complete while a relay is sending, and names its lane', async () => {
+  const sending = gate();
+  bench.broker.before = () => sending.opened;
+  await bench.send('A');
+  const draining = bench.drain();
+  await until(() => bench.broker.batches.length === 1);
+
+  const answer = await operator.pause(topic, { ...ada, withinMs: 150 });
+  expect(answer).toMatchObject({ changed: true, complete: false, holding: [{ topic: 'orders', lane: 0 }] });
+  expect(Date.parse(answer.holding[0]?.aliveUntil ?? '')).toBeGreaterThan(0);
+
+  sending.open();
+  expect(await operator.pause(topic, ada)).toMatchObject({ changed: false, complete: true });
+  expect(await draining).toBe('quiet');
+  expect(await bench.states('A')).toEqual(['published']);
+});
+
+test('a lane whose owner died counts as let go when its lease is over', async () => {
+  await bench.database.query(
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '300 ms'`,
+  );
+
+  const startedAt = performance.now();
+  expect(await operator.pause(topic, ada)).toMatchObject({ complete: true });
+  expect(performance.now() - startedAt).toBeGreaterThan(200);
+});
+
+test('a transport is paused with all its topics, and only a resume of the transport lets them go', async () => {
+  await bench.send('A');
+
+  expect(await operator.pause({ transport: 'scripted' }, ada)).toMatchObject({
+    changed: true,
+    complete: true,
+  });
+  await operator.resume(topic, ada);
+  await bench.drain();
+  expect(bench.broker.labels).toEqual([]);
+  expect((await operator.show(bench.idOf('A')))?.why).toMatchObject({ code: 'transport-paused' });
+
+  await operator.resume({ transport: 'scripted' }, ada);
+  await bench.drain();
+  expect(bench.broker.labels).toEqual(['A']);
+});
+
+test('what nobody has announced cannot be paused', async () => {
+  await expect(operator.pause({ topic: 'ordres' }, ada)).rejects.toMatchObject({
+    code: 'OUTBOX_TOPIC_UNKNOWN',
+  });
+  await expect(operator.pause({ transport: 'kafak' }, ada)).rejects.toMatchObject({
+    code: 'OUTBOX_TRANSPORT_UNKNOWN',
+  });
+  expect(await auditOf(bench)).toEqual([]);
+});
+
+test('a dry run of a pause tells who holds lanes, and pauses nothing', async () => {
+  await bench.database.query(
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '1 hour'`,
+  );
+
+  expect(await operator.pause(topic, { ...ada, dryRun: true })).toMatchObject({
+    changed: true,
+    complete: false,
+    holding: [{ lane: 0 }],
+  });
+  expect(await operator.resume(topic, ada)).toEqual({ changed: false });
+});

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import { ada, auditOf, failAll, type Operator, operatorAt } from '../support/operator.ts';
+import { labelOf } from '../support/scripted-broker.ts';
+
+let bench: LaneBench;
+let operator: Operator;
+beforeEach(async () => {
+  bench = await laneBench();
+  operator = operatorAt(bench);
+});
+afterEach(async () => {
+  await operator.close();
+  await bench.drop();
+});
+
+/** One message for each operation, by the label that names it, in a state that allows it. */
+async function prepareAll(): Promise<void> {
+  bench.broker.judge = (message) => (labelOf(message) === 'withdraw retrying' ? 'reject' : 'store');
+  await failAll(bench, ['retry', 'edit', 'discard']);
+  await bench.send('withdraw retrying');
+  await bench.drain();
+  await bench.send('published');
+  await bench.drain();
+  for (const label of ['cancel', 'reschedule']) await bench.send(label, { afterMs: 60_000 });
+  await bench.send('withdraw ready');
+}
+
+const operationsByName: Readonly<Record<string, (dryRun?: boolean) => Promise<unknown>>> = {
+  cancel: (dryRun = false) => operator.cancel(operator.of('cancel'), { ...ada, dryRun }),
+  reschedule: (dryRun = false) =>
+    operator.reschedule(operator.of('reschedule'), { ...ada, dryRun, after: '2m' }),
+  retry: (dryRun = false) => operator.retry(operator.of('retry'), { ...ada, dryRun }),
+  edit: (dryRun = false) => operator.edit(bench.idOf('edit'), { ...ada, dryRun, payload: 1 }),
+  discard: (dryRun = false) => operator.discard(operator.of('discard'), { ...ada, dryRun }),
+  'withdraw retrying': (dryRun = false) =>
+    operator.withdraw(operator.of('withdraw retrying'), { ...ada, dryRun }),
+  'withdraw ready': (dryRun = false) => operator.withdraw(operator.of('withdraw ready'), { ...ada, dryRun }),
+  pause: (dryRun = false) => operator.pause({ topic: 'orders' }, { ...ada, dryRun }),
+  resume: (dryRun = false) => operator.resume({ topic: 'orders' }, { ...ada, dryRun }),
+};
+
+/** Everything an operator can change, as text. */
+async function world(): Promise<string> {
+  const rows = await bench.database.query(
+    `select (select jsonb_agg(to_jsonb(m) - 'xid' order by m.id) from outbox.message m) as messages,
+       (select jsonb_agg(t order by t.name) from outbox.topic t) as topics,
+       (select jsonb_agg(x order by x.name) from outbox.transport x) as transports`,
+  );
+  return JSON.stringify(rows);
+}
+
+test('I14 every operation leaves exactly one entry per message, with actor, reason and result', async () => {
+  await prepareAll();
+  for (const [name, operate] of Object.entries(operationsByName)) {
+    const before = (await auditOf(bench)).length;
+    await operate();
+    const entries = (await auditOf(bench)).slice(before);
+    expect(entries, name).toHaveLength(1);
+    expect(entries[0]).toMatchObject({ ...ada, topic: 'orders', action: name.split(' ')[0] });
+  }
+});
+
+test('I14 refusals of single messages are entered as well', async () => {
+  await prepareAll();
+  const nobody = '00000000-0000-4000-8000-000000000000';
+  const target = { ids: [bench.idOf('published'), nobody] };
+  await operator.cancel(target, ada);
+  await operator.reschedule(target, { ...ada, after: 0 });
+  await operator.retry(target, ada);
+  await operator.discard(target, ada);
+  await operator.withdraw(target, ada);
+  for (const id of target.ids) await operator.edit(id, { ...ada, payload: 1 }).catch(() => undefined);
+
+  const entries = (await auditOf(bench)).map(({ action, result }) => `${action} ${result}`);
+  expect(entries.toSorted()).toEqual([
+    'cancel too-late',
+    'cancel unknown',
+    'discard too-late',
+    'discard unknown',
+    'edit conflict',
+    'edit unknown',
+    'reschedule too-late',
+    'reschedule unknown',
+    'retry too-late',
+    'retry unknown',
+    'withdraw too-late',
+    'withdraw unknown',
+  ]);
+});
+
+test.each(Object.keys(operationsByName))(
+  'I14 %s does not happen when it cannot be entered into the audit',
+  async (name) => {
+    await prepareAll();
+    if (name === 'resume') await operator.pause({ topic: 'orders' }, ada);
+    await bench.database.query(
+      `alter table outbox.audit add constraint refuse check (action is null) not valid`,
+    );
+    const before = await world();
+
+    await expect(operationsByName[name]?.()).rejects.toMatchObject({ code: '23514' });
+
+    expect(await world()).toBe(before);
+  },
+);
+
+test('a dry run of every operation changes nothing and enters nothing', async () => {
+  await prepareAll();
+  const before = await world();
+  for (const operate of Object.values(operationsByName)) await operate(true);
+
+  expect(await world()).toBe(before);
+  expect(await auditOf(bench)).toEqual([]);
+});
+
+test.each([
+  ['an empty actor', { actor: ' ' }],
+  ['an endless actor', { actor: 'x'.repeat(201) }],
+  ['a reason with NUL', { actor: 'ada', reason: 'a\u0000b' }],
+])('%s is refused before anything is done', async (_, ask) => {
+  await prepareAll();
+  const before = await world();
+
+  await expect(operator.retry(operator.of('retry'), ask)).rejects.toMatchObject({
+    code: 'OUTBOX_INVALID_OPTION',
+  });
+  expect(await world()).toBe(before);
+});

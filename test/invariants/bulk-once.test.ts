@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import { createBulkRunner } from '../../src/relay/bulk.ts';
+import { expectAuditedOnce, operationsAt, statesAt, storeMany } from '../support/bulk-stage.ts';
+import { ada } from '../support/operator.ts';
+import { numbered, openStage, type Stage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+const orders = numbered('orders');
+const hourMs = 60 * 60_000;
+
+/** Due times by message, in microseconds. */
+async function dueTimes(stage: Stage): Promise<ReadonlyMap<string, bigint>> {
+  const rows = await stage.database.query<{ id: string; due: string }>(
+    'select id, (extract(epoch from due_at) * 1000000)::bigint::text as due from outbox.message',
+  );
+  return new Map(rows.map(({ id, due }) => [id, BigInt(due)]));
+}
+
+test('I14 F01 a shift of 900 due times goes on when relays are killed, and moves each exactly once', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const operator = operationsAt(stage, context);
+  const ids = await storeMany(stage, 'orders', 900, 30 * 24 * hourMs);
+  const before = await dueTimes(stage);
+  const { id: started } = await operator.bulk.start(
+    { states: ['waiting'] },
+    { action: 'reschedule', shift: '1 hour' },
+    { ...ada, ratePerSecond: 150 },
+  );
+  const id = started ?? '';
+  const answered = async (): Promise<number> => (await operator.bulk.show(id)).answered;
+
+  // One dies after the commit of its second page, whose workflow knows nothing of it.
+  const first = await stage.relayProcess({ crash: { point: 'relay:bulk-page', pass: 2, signal: 'SIGKILL' } });
+  await first.exited;
+  expect(await answered()).toBe(300);
+  // One dies wherever it is.
+  const second = await stage.relayProcess();
+  await until(async () => (await answered()) >= 600, 120_000);
+  second.signal('SIGKILL');
+  await second.exited;
+  expect((await operator.bulk.show(id)).state).toBe('running');
+  await stage.relay();
+  await until(async () => (await operator.bulk.show(id)).state !== 'running', 200_000);
+
+  expect(await operator.bulk.show(id)).toMatchObject({
+    state: 'done',
+    counts: { rescheduled: 900 },
+    answered: 900,
+  });
+  const moved = [...(await dueTimes(stage))].map(([message, due]) => due - (before.get(message) ?? 0n));
+  expect(new Set(moved)).toEqual(new Set([BigInt(hourMs) * 1_000n]));
+  await expectAuditedOnce(stage, id, ids);
+}, 300_000);
+
+test('I14 F01 a withdrawal whose relay dies before it is counted answers each message once, and leaves no pause', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const operator = operationsAt(stage, context);
+  const ids = await storeMany(stage, 'orders', 200, hourMs);
+  const { id: started } = await operator.bulk.start(
+    { topic: 'orders' },
+    { action: 'withdraw' },
+    { ...ada, ratePerSecond: 100 },
+  );
+  const id = started ?? '';
+
+  const first = await stage.relayProcess({
+    crash: { point: 'relay:bulk-withdrawn', pass: 1, signal: 'SIGKILL' },
+  });
+  await first.exited;
+  expect(await operator.bulk.show(id)).toMatchObject({ answered: 0, pending: 100, state: 'running' });
+  expect(await statesAt(stage)).toEqual({ canceled: 100, waiting: 100 });
+  await stage.relay();
+  await until(async () => (await operator.bulk.show(id)).state !== 'running', 200_000);
+
+  expect(await operator.bulk.show(id)).toMatchObject({
+    state: 'done',
+    counts: { canceled: 200 },
+    pending: 0,
+  });
+  expect(await statesAt(stage)).toEqual({ canceled: 200 });
+  await expectAuditedOnce(stage, id, ids);
+  expect(await stage.database.query('select name from outbox.topic where paused')).toEqual([]);
+}, 300_000);
+
+test('I14 two runners of one operation take turns, and the database refuses a second entry for a message', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const operator = operationsAt(stage, context);
+  const ids = await storeMany(stage, 'orders', 2_500, hourMs);
+  const { id: started } = await operator.bulk.start(
+    { topic: 'orders' },
+    { action: 'reschedule', shift: '1 hour' },
+    { ...ada, ratePerSecond: 10_000 },
+  );
+  const id = started ?? '';
+  const { database } = stage;
+  const work = async (): Promise<number> => {
+    const runner = createBulkRunner({ database, withdraw: async () => undefined, report: () => undefined });
+    for (let pages = 1; ; pages += 1)
+      if ((await runner.runPage(id, () => undefined)).kind === 'ended') return pages;
+  };
+
+  const pages = await Promise.all([work(), work()]);
+
+  expect(Math.min(...pages), 'both had a turn').toBeGreaterThan(1);
+  expect(await operator.bulk.show(id)).toMatchObject({ state: 'done', counts: { rescheduled: 2_500 } });
+  await expectAuditedOnce(stage, id, ids);
+  const entry = `insert into outbox.audit (actor, action, message_id, result, bulk_id) values ('ada', 'cancel', $1, 'canceled', $2)`;
+  await expect(database.query(entry, [ids[0], id])).rejects.toMatchObject({ code: '23505' });
+}, 120_000);

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { OutboxError } from '../../src/core/errors.ts';
+import { laneBench } from '../support/lane-bench.ts';
+import { ada, auditOf, failAll, operatorAt } from '../support/operator.ts';
+
+const messages = 60;
+
+test('I10 of several operators who edit, retry and discard the same failed messages at once, exactly one wins each', async () => {
+  const bench = await laneBench();
+  const operators = [operatorAt(bench), operatorAt(bench), operatorAt(bench)];
+  const [first, second, third] = operators;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('three operators');
+  try {
+    const labels = Array.from({ length: messages }, (_, n) => `m${n}`);
+    await failAll(bench, labels);
+    const ids = labels.map((label) => bench.idOf(label));
+    const edit = async (id: string, by: typeof first): Promise<string> =>
+      by.edit(id, { ...ada, payload: `edited ${id}` }).then(
+        (edited) => edited.id,
+        (error: unknown) => {
+          if (error instanceof OutboxError && error.code === 'OUTBOX_CONFLICT') return 'conflict';
+          throw error;
+        },
+      );
+    const outcomes = await Promise.all(
+      ids.map(async (id, n) => {
+        const rival = n % 2 === 0 ? second.retry({ ids: [id] }, ada) : second.discard({ ids: [id] }, ada);
+        const [one, other, answers] = await Promise.all([edit(id, first), edit(id, third), rival]);
+        return { id, copies: [one, other].filter((copy) => copy !== 'conflict'), rival: answers[0]?.result };
+      }),
+    );
+
+    for (const { copies, rival } of outcomes)
+      expect(copies.length + (rival === 'too-late' ? 0 : 1), 'winners of one message').toBe(1);
+    const edited = outcomes.filter(({ copies }) => copies.length === 1);
+    const others = outcomes.filter(({ copies }) => copies.length === 0);
+    // Both kinds of winners must have occurred, or this proves nothing.
+    expect(edited.length).toBeGreaterThan(0);
+    expect(others.length).toBeGreaterThan(0);
+    await bench.drain();
+    const sent = bench.broker.log.map(({ id }) => id);
+    const retried = others.filter(({ rival }) => rival === 'retried').map(({ id }) => id);
+    expect(sent.toSorted(), 'copies and retried ones, once; originals never').toEqual(
+      [...edited.flatMap(({ copies }) => copies), ...retried].toSorted(),
+    );
+    for (const { id, copies } of edited) {
+      const details = await first.show(id);
+      expect(details?.message).toMatchObject({ state: 'superseded', supersededBy: copies[0] });
+    }
+    const audit = await auditOf(bench);
+    expect(audit.length, 'three askers, three entries').toBe(3 * messages);
+  } finally {
+    for (const operator of operators) await operator.close();
+    await bench.drop();
+  }
+});

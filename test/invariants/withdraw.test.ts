@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { storeMessages } from '../../src/store/write.ts';
+import { laneBench } from '../support/lane-bench.ts';
+import { ada, auditOf, operatorAt } from '../support/operator.ts';
+
+const messages = 500;
+/** Small batches and a slow broker: the lane is nearly always in hand when an operator wants it. */
+const batch = { messages: 8 };
+const brokerMs = 15;
+
+test('I5 of 500 messages withdrawn just before or while they are sent, each is canceled and never sent, or too late and sent', async () => {
+  const bench = await laneBench();
+  const operator = operatorAt(bench);
+  bench.broker.before = () => delay(brokerMs);
+  const stored = await storeMessages(
+    bench.database,
+    bench.topic,
+    Array.from({ length: messages }, (_, n) => ({ payload: JSON.stringify(n), key: `k${n % 20}` })),
+  );
+  const ids = stored.map(({ id }) => id);
+  const answers = new Map<string, string>();
+  const asked = new Set<string>();
+
+  /** The messages that the relay has in hand, or takes next; what it has left behind comes last. */
+  const nextOnes = (): readonly string[] => {
+    const front = ids.indexOf(bench.broker.batches.at(-1)?.[0] ?? '');
+    const ahead = ids.slice(Math.max(0, front)).filter((id) => !asked.has(id));
+    const chosen = (ahead.length > 0 ? ahead : ids.filter((id) => !asked.has(id))).slice(2, 6);
+    return chosen.length > 0 ? chosen : ids.filter((id) => !asked.has(id)).slice(0, 4);
+  };
+  const operate = async (): Promise<void> => {
+    for (let next = nextOnes(); next.length > 0; next = nextOnes()) {
+      for (const id of next) asked.add(id);
+      for (const { id, result } of await operator.withdraw({ ids: next }, ada)) answers.set(id, result);
+    }
+  };
+  const operated = new AbortController();
+  const relay = async (): Promise<void> => {
+    // A relay that is paused asks again; what is left is delivered at the end.
+    while (!operated.signal.aborted) {
+      await bench.drain({ batch });
+      await delay(5);
+    }
+    await bench.drain();
+  };
+  try {
+    const relays = Promise.all([relay(), relay()]);
+    await Promise.all([operate(), operate(), operate()]).finally(() => operated.abort());
+    await relays;
+
+    const published = new Set(bench.broker.log.map(({ id }) => id));
+    const idsOf = (result: string): readonly string[] => ids.filter((id) => answers.get(id) === result);
+    expect(idsOf('canceled').length + idsOf('too-late').length).toBe(messages);
+    expect(idsOf('canceled').filter((id) => published.has(id))).toEqual([]);
+    expect(idsOf('too-late').filter((id) => !published.has(id))).toEqual([]);
+    expect(bench.broker.log.length, 'no repeats').toBe(published.size);
+    // Both sides of the race must have happened, and operators must have had to stop the relay, or this proves nothing.
+    expect(idsOf('canceled').length).toBeGreaterThan(20);
+    expect(idsOf('too-late').length).toBeGreaterThan(20);
+    const audit = await auditOf(bench);
+    expect(audit.filter(({ action }) => action === 'withdraw')).toHaveLength(messages);
+    expect(audit.filter(({ action }) => action === 'pause').length).toBeGreaterThan(10);
+    const [topic] = (await operator.status()).topics;
+    expect(topic?.paused, 'nobody is left paused').toBe(false);
+  } finally {
+    operated.abort();
+    await operator.close();
+    await bench.drop();
+  }
+});

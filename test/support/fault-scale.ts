@@ -1,0 +1,23 @@
+/**
+ * How much the fault tests do. Without these variables they are as quick as every run needs them:
+ *
+ * - `FAULT_SEEDS=7,8,9`: the seeds of every seeded test, in place of its own.
+ * - `FAULT_ROUNDS=5`: five times as many kills, restarts or lost replies.
+ */
+const seedsGiven = process.env['FAULT_SEEDS'] ?? '';
+const factor = Number(process.env['FAULT_ROUNDS'] ?? 1);
+
+/** The seeds of a test: one run for each. */
+export function faultSeeds(...usual: readonly number[]): readonly number[] {
+  return seedsGiven === '' ? usual : seedsGiven.split(',').map(Number);
+}
+
+/** How often a test does its fault. */
+export function faultRounds(usual: number): number {
+  return Math.max(1, Math.round(usual * factor));
+}
+
+/** The timeout of a test whose length follows {@link faultRounds}, in milliseconds. */
+export function faultTimeoutMs(usualMs: number): number {
+  return usualMs * Math.max(1, factor);
+}

@@ -1,0 +1,106 @@
+import { connect } from 'node:net';
+import { inject, type TestContext } from 'vitest';
+import type { LocalKafka } from '../../src/local/index.ts';
+import { kafkaSettings } from '../../src/transports/kafka/kafka-options.ts';
+import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
+import { createTestDatabase } from './database.ts';
+import type { FaultProxy } from './fault-proxy.ts';
+import { type FaultStage, openFaultStage } from './fault-stage.ts';
+import { InboxStage } from './inbox-stage.ts';
+import { readTopic } from './kafka-reader.ts';
+import { judgeLedger, type LedgerVerdict, type Logged, repeats } from './ledger.ts';
+import { type LedgerLoad, startLedgerLoad } from './ledger-load.ts';
+import { until } from './until.ts';
+
+export interface KafkaFaultOptions {
+  readonly kafka: LocalKafka;
+  readonly seed: number;
+  /** Between the relay and the only broker. Everybody else reaches the broker itself. */
+  readonly proxy?: FaultProxy;
+  /** A topic that exists. @defaultValue a new one of three partitions */
+  readonly address?: string;
+  /** @defaultValue 1,000 */
+  readonly requestTimeoutMs?: number;
+}
+
+/** A Kafka to break, with an inbox behind it, an outbox before it, and a load that begins at once. */
+export interface KafkaFaultBench {
+  readonly stage: FaultStage;
+  readonly inbox: InboxStage;
+  readonly load: LedgerLoad;
+  /** Everything in the topic, in its order. */
+  log(): Promise<readonly Logged[]>;
+  /** Messages that were acknowledged and settled so far. */
+  settled(): Promise<number>;
+  /** Waits until so many more are. */
+  untilSettled(more: number, withinMs?: number): Promise<void>;
+  /** Ends the load, waits for the end of every message, and answers what the log holds. */
+  finish(): Promise<Finished>;
+}
+
+/** How it ended. */
+export interface Finished {
+  readonly log: readonly Logged[];
+  readonly verdict: LedgerVerdict;
+  /** Records beyond the first of each message. */
+  readonly repeats: number;
+  /** Attempts that messages were charged with, all together: an outage burns none. */
+  readonly attempts: number;
+}
+
+const partitions = 3;
+
+/** Sets it up; everything but the broker ends with the test. */
+export async function kafkaFaultBench(
+  context: TestContext,
+  { kafka, seed, proxy, address, requestTimeoutMs = 1_000 }: KafkaFaultOptions,
+): Promise<KafkaFaultBench> {
+  const brokers = kafka.brokers.join(',');
+  const inbox =
+    address === undefined
+      ? await InboxStage.create(partitions, brokers)
+      : new InboxStage(await createTestDatabase(), brokers, address);
+  context.onTestFinished(() => inbox.end());
+  const settings = kafkaSettings({ brokers, requestTimeout: requestTimeoutMs });
+  const stage = openFaultStage(context, {
+    url: inbox.url,
+    topics: [inbox.topic],
+    temporalAddress: inject('temporalAddress'),
+    // As if the broker advertised the proxy: whatever address a client takes from metadata, it meets the proxy.
+    transport: () =>
+      kafkaOver(
+        settings,
+        proxy && (({ onConnect }) => connect({ host: '127.0.0.1', port: proxy.port }, onConnect)),
+      ),
+  });
+  const load = startLedgerLoad(stage, inbox.topic, { seed, perSecond: 200 });
+  const log = (): Promise<readonly Logged[]> => readTopic(inbox.kafka, inbox.topic.rules.address);
+  const settled = async (): Promise<number> => {
+    const [row] = await stage.database.query<{ sum: number }>(
+      'select coalesce(sum(count), 0)::integer as sum from outbox.batch',
+    );
+    return row?.sum ?? Number.NaN;
+  };
+  return {
+    stage,
+    inbox,
+    load,
+    log,
+    settled,
+    async untilSettled(more, withinMs) {
+      const before = await settled();
+      await until(async () => (await settled()) >= before + more, withinMs);
+    },
+    async finish() {
+      const ledger = await load.stop();
+      await stage.untilDone();
+      const records = await log();
+      return {
+        log: records,
+        verdict: judgeLedger(ledger, records),
+        repeats: repeats(records),
+        attempts: await stage.attempts(),
+      };
+    },
+  };
+}

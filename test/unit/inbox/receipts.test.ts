@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Receipt, receiptIdLimit } from '../../../src/core/receipt.ts';
+import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
+import { Receipts } from '../../../src/inbox/receipts.ts';
+
+let sent: Receipt[];
+let events: ConsumerEvent[];
+let broken: boolean;
+let receipts: Receipts;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  sent = [];
+  events = [];
+  broken = false;
+  receipts = new Receipts({
+    group: 'shop',
+    sender: {
+      send: async (some) => {
+        if (broken) throw new Error('the broker is away');
+        sent.push(...some);
+      },
+      close: async () => undefined,
+    },
+    report: (event) => events.push(event),
+  });
+});
+afterEach(() => vi.useRealTimers());
+
+const add = (...ids: readonly string[]): void => {
+  for (const id of ids) receipts.add({ id, installation: 'i' });
+};
+
+test('one batch is one receipt per installation', async () => {
+  add('a', 'b');
+  receipts.add({ id: 'c', installation: undefined });
+
+  await receipts.flush();
+  await receipts.flush();
+
+  expect(sent).toEqual([
+    { group: 'shop', installation: 'i', state: 'processed', ids: ['a', 'b'] },
+    { group: 'shop', installation: undefined, state: 'processed', ids: ['c'] },
+  ]);
+});
+
+test('many ids go in several receipts, none larger than a reader takes', async () => {
+  add(...Array.from({ length: receiptIdLimit + 1 }, (_, n) => `id-${n}`));
+
+  await receipts.flush();
+
+  expect(sent.map(({ ids }) => ids.length)).toEqual([receiptIdLimit, 1]);
+});
+
+test('a receipt that cannot be sent fails nobody, is told, and goes with a later one', async () => {
+  broken = true;
+  add('a');
+  await receipts.flush();
+  expect(events).toMatchObject([{ type: 'receipts-unsent', waiting: 1, dropped: 0, retryInMs: 1_000 }]);
+
+  broken = false;
+  add('b');
+  await receipts.flush();
+  expect(sent).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  await receipts.flush();
+
+  expect(sent).toMatchObject([{ ids: ['a', 'b'] }]);
+});
+
+test('what waits is sent by a timer when no further batch comes, with pauses that grow to half a minute', async () => {
+  broken = true;
+  add('a');
+  await receipts.flush();
+  await vi.advanceTimersByTimeAsync(100_000);
+  const pauses = events.flatMap((event) => (event.type === 'receipts-unsent' ? [event.retryInMs] : []));
+  expect(pauses.slice(0, 7)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+
+  broken = false;
+  await vi.advanceTimersByTimeAsync(31_000);
+
+  expect(sent).toMatchObject([{ ids: ['a'] }]);
+  expect(receipts.waiting).toBe(0);
+});
+
+test('memory is bounded: beyond 10,000 the oldest are dropped, and told', async () => {
+  broken = true;
+  add(...Array.from({ length: 10_005 }, (_, n) => `id-${n}`));
+
+  await receipts.flush();
+
+  expect(receipts.waiting).toBe(10_000);
+  expect(events).toMatchObject([{ waiting: 10_000, dropped: 5 }]);
+});
+
+test('memory is bounded also while nothing is tried', async () => {
+  broken = true;
+  add('first');
+  await receipts.flush();
+
+  add(...Array.from({ length: 25_000 }, (_, n) => `id-${n}`));
+
+  expect(receipts.waiting).toBeLessThanOrEqual(10_000);
+});
+
+test('a close tries a last time, also in a pause', async () => {
+  broken = true;
+  add('a');
+  await receipts.flush();
+  broken = false;
+
+  await receipts.close();
+
+  expect(sent).toMatchObject([{ ids: ['a'] }]);
+});

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { checkAsk, checkBulkFilter, checkChange } from '../../../src/operations/bulk-filter.ts';
+import type { BulkAction, BulkChange } from '../../../src/store/bulk.ts';
+import { actionableStates } from '../../../src/store/bulk-changes.ts';
+import { transitions } from '../../../src/core/transitions.ts';
+import type { MessageFilter } from '../../../src/store/queries/list.ts';
+
+const ada = { actor: 'ada', reason: 'a test' };
+/** What is expected of the error about an option. */
+const refused = (option: string) => ({ code: 'OUTBOX_INVALID_OPTION', details: { option } });
+
+/** What a call throws. */
+function thrown(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return 'nothing';
+}
+
+test('an empty filter is refused, and so is one whose values are all undefined', () => {
+  const ofUndefined: object = { topic: undefined, states: undefined };
+  for (const filter of [{}, ofUndefined])
+    expect(thrown(() => checkBulkFilter(filter, 'retry'))).toMatchObject(refused('filter'));
+});
+
+test('without states a filter means all that the action can do something to', () => {
+  expect(checkBulkFilter({ topic: 'orders' }, 'retry')).toEqual({
+    topic: 'orders',
+    states: ['retrying', 'failed'],
+  });
+  expect(checkBulkFilter({ key: 'K' }, 'withdraw').states).toContain('ready');
+});
+
+test.each([
+  ['retry', 'published'],
+  ['discard', 'retrying'],
+  ['cancel', 'ready'],
+  ['reschedule', 'failed'],
+  ['withdraw', 'published'],
+] as const)('%s is refused for messages that are %s', (action, state) => {
+  expect(thrown(() => checkBulkFilter({ states: [state] }, action))).toMatchObject(refused('states'));
+});
+
+test('a filter by id, an unknown filter and a time that is none are refused', () => {
+  const id = '00000000-0000-4000-8000-000000000000';
+  expect(thrown(() => checkBulkFilter({ id }, 'retry'))).toMatchObject(refused('id'));
+  expect(thrown(() => checkBulkFilter({ createdTo: 'yesterday' }, 'retry'))).toMatchObject(
+    refused('createdTo'),
+  );
+  expect(thrown(() => checkBulkFilter({ nonsense: 'x' } as MessageFilter, 'retry'))).toMatchObject(
+    refused('nonsense'),
+  );
+});
+
+test('a reason and a sensible rate are needed', () => {
+  expect(checkAsk(ada)).toEqual({ author: ada, ratePerSecond: 500, expect: undefined, dryRun: false });
+  expect(thrown(() => checkAsk({ actor: 'ada', reason: ' ' }))).toMatchObject(refused('reason'));
+  for (const ratePerSecond of [0, 1.5, 10_001, Number.NaN])
+    expect(thrown(() => checkAsk({ ...ada, ratePerSecond }))).toMatchObject(refused('ratePerSecond'));
+  expect(thrown(() => checkAsk({ ...ada, expect: -1 }))).toMatchObject(refused('expect'));
+});
+
+test('a due time must be one', () => {
+  const due: BulkChange = { action: 'reschedule', due: { shiftMs: -60_000 } };
+  expect(checkChange(due)).toEqual(due);
+  expect(thrown(() => checkChange({ action: 'reschedule', due: { afterMs: -1 } }))).toMatchObject(
+    refused('afterMs'),
+  );
+  expect(thrown(() => checkChange({ action: 'reschedule', due: { shiftMs: Number.NaN } }))).toMatchObject(
+    refused('shiftMs'),
+  );
+  expect(thrown(() => checkChange({ action: 'reschedule', due: { at: 'soon' } }))).toMatchObject(
+    refused('at'),
+  );
+});
+
+test('an action takes exactly the states from which it leads somewhere', () => {
+  const leads: Readonly<Record<Exclude<BulkAction, 'reschedule'>, string>> = {
+    cancel: 'cancel',
+    discard: 'discard by an operator',
+    retry: 'an operator',
+    withdraw: 'cancel',
+  };
+  for (const action of ['cancel', 'discard', 'retry', 'withdraw'] as const) {
+    const from = transitions.filter(({ by }) => by.includes(leads[action]) && !by.includes('gives up'));
+    const to = { cancel: 'canceled', discard: 'discarded', retry: 'ready', withdraw: 'canceled' }[action];
+    const states = new Set(from.filter((each) => each.to === to).map((each) => each.from));
+    if (action === 'withdraw') states.add('ready');
+    expect(new Set(actionableStates[action]), action).toEqual(states);
+  }
+});

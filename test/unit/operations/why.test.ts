@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { explain, type Why } from '../../../src/operations/why.ts';
+import type { DeliveryFacts } from '../../../src/store/queries/why.ts';
+
+/** A ready message of a lane that is being drained. */
+const ready: DeliveryFacts = {
+  state: 'ready',
+  key: 'K',
+  topic: 'orders',
+  archived: false,
+  dueInMs: null,
+  dueAt: null,
+  lastError: null,
+  supersededBy: null,
+  confirmBy: null,
+  topicKnown: true,
+  transport: 'kafka',
+  topicPaused: false,
+  transportPaused: false,
+  changing: false,
+  hold: null,
+  owned: true,
+  wantedSince: null,
+  blocker: null,
+  before: 0,
+};
+const hold = { scope: 'transport', reason: 'connection refused', since: '2026-11-20T10:00:00.000Z' } as const;
+const blocker = { id: 'm-1', state: 'retrying' } as const;
+const dueAt = new Date('2026-11-22T10:00:00.000Z');
+
+test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
+  ['next', {}, /about to publish/],
+  ['queued', { before: 1 }, /^1 message of its lane goes first\.$/],
+  ['queued', { before: 10_000 }, /^10000 or more messages/],
+  ['no-relay', { owned: false }, /^No relay drains its lane at this moment\.$/],
+  ['no-relay', { owned: false, wantedSince: '2026-11-20T10:00:00.000Z' }, /asked for since 2026-11-20T10/],
+  ['behind-key', { blocker, before: 5 }, /^Message m-1 of the key "K" comes first, and is retrying\.$/],
+  ['behind-key', { state: 'held', blocker }, /m-1/],
+  ['behind-key', { state: 'held' }, /free again/],
+  [
+    'lane-hold',
+    { hold, blocker },
+    /^Its transport cannot be reached since 2026-11-20T10.*: connection refused\.$/,
+  ],
+  ['lane-hold', { hold: { ...hold, scope: 'settle' } }, /^The database refuses/],
+  ['lanes-changing', { changing: true, hold }, /being changed/],
+  ['transport-paused', { transportPaused: true, hold }, /^The transport "kafka" is paused\.$/],
+  ['topic-paused', { topicPaused: true, transportPaused: true }, /^The topic "orders" is paused\.$/],
+  ['topic-unknown', { topicKnown: false }, /^No relay has announced the topic "orders"\.$/],
+  [
+    'due-later',
+    { state: 'waiting', dueInMs: 11_700_000, dueAt },
+    /^It is due in 3 h 15 min, at 2026-11-22T10/,
+  ],
+  ['overdue', { state: 'waiting', dueInMs: -90_400, dueAt }, /^It has been due for 1 min 30 s; no relay/],
+  [
+    'retrying',
+    { state: 'retrying', dueInMs: 400, dueAt, lastError: 'no' },
+    /failed \(no\); the next is in 400 ms/,
+  ],
+  ['overdue', { state: 'retrying', dueInMs: -5_000, dueAt }, /the next has been due for 5 s/],
+  ['failed', { state: 'failed', lastError: 'no' }, /^It failed: no\. Retry, edit or discard it\.$/],
+  ['published', { state: 'published' }, /^It is published\.$/],
+  ['unconfirmed', { state: 'published', confirmBy: dueAt }, /receipt .* until 2026-11-22T10/],
+  ['confirmed', { state: 'confirmed' }, /confirmed/],
+  ['canceled', { state: 'canceled' }, /will not be published/],
+  ['superseded', { state: 'superseded', supersededBy: 'm-2' }, /m-2 goes in its place/],
+  ['discarded', { state: 'discarded' }, /discarded/],
+  ['archived', { state: 'published', archived: true }, /ended as published and is in the history/],
+])('%s is said of %o', (code, facts, text) => {
+  const why = explain({ ...ready, ...facts });
+
+  expect(why.code).toBe(code);
+  expect(why.text).toMatch(text);
+});
