@@ -26,8 +26,9 @@ const count = (relay: StageRelay, type: 'hold-began' | 'hold-ended'): number =>
   relay.events.filter((event) => event.type === type).length;
 
 /** What one fault may cost at most, beside time: the batch that was on its way, once more. */
-function expectKept({ verdict, repeats, attempts }: Finished, faults: number): void {
+function expectKept({ verdict, repeats, attempts, broken }: Finished, faults: number): void {
   expect(verdict).toEqual(kept);
+  expect(broken).toEqual([]);
   expect(repeats).toBeLessThanOrEqual(faults * batch);
   expect(attempts).toBe(0);
 }

@@ -10,6 +10,7 @@ import { ownPostgres } from '../support/own-postgres.ts';
 import { seededRandom } from '../support/random.ts';
 import { numbered } from '../support/stage.ts';
 import { until } from '../support/until.ts';
+import { brokenPromises } from '../support/kept-promises.ts';
 
 const orders = numbered('orders');
 const kills = faultRounds(2);
@@ -58,6 +59,7 @@ async function killUnderLoad(context: TestContext, seed: number): Promise<void> 
   const lost = [...ledger.entries.values()].filter(
     ({ id, answer }) => answer === 'committed' && !ids.has(id),
   );
+  expect(await brokenPromises(stage.database, broker.database)).toEqual([]);
   expect(lost).toEqual([]);
 }
 

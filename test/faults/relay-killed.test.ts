@@ -11,6 +11,7 @@ import { seededRandom } from '../support/random.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 import { untilDone } from '../support/until-done.ts';
+import { brokenPromises } from '../support/kept-promises.ts';
 
 const orders = numbered('orders');
 
@@ -98,6 +99,7 @@ async function killedByTheClock(context: TestContext, seed: number): Promise<voi
   await untilDone(stage.database);
 
   const journal = await stage.journal();
+  expect(await brokenPromises(stage.database)).toEqual([]);
   expect(judgeLedger(ledger, journal)).toEqual(kept);
   expect(unexcusedDuplicates(journal, killed)).toEqual([]);
   expect(repeats(journal)).toBeLessThan(kills * 2_000);

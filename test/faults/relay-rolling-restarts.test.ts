@@ -5,6 +5,7 @@ import { judgeLedger, kept, repeats } from '../support/ledger.ts';
 import { startLedgerLoad } from '../support/ledger-load.ts';
 import { numbered, openStage } from '../support/stage.ts';
 import { untilDone } from '../support/until-done.ts';
+import { brokenPromises } from '../support/kept-promises.ts';
 
 const orders = numbered('orders');
 const exitsWithinMs = 10_000;
@@ -43,6 +44,7 @@ test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load r
   await untilDone(stage.database);
 
   const journal = await stage.journal();
+  expect(await brokenPromises(stage.database)).toEqual([]);
   expect(judgeLedger(ledger, journal)).toEqual(kept);
   expect(repeats(journal)).toBe(0);
   expect(exits.filter(({ code, ms }) => code !== 0 || ms > exitsWithinMs)).toEqual([]);

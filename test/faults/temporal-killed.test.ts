@@ -8,6 +8,7 @@ import { seededRandom } from '../support/random.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 import { untilDone } from '../support/until-done.ts';
+import { brokenPromises } from '../support/kept-promises.ts';
 
 const reminders = numbered('reminders');
 const messages = 2_000;
@@ -88,6 +89,7 @@ async function killedDuringWaits(context: TestContext, seed: number): Promise<vo
     ...journal.map(({ id, atMs }) => atMs - Math.max(due.get(id) ?? Number.NaN, healedAtMs)),
   );
   expect(latest).toBeLessThan(overdueOutWithinMs);
+  expect(await brokenPromises(stage.database)).toEqual([]);
   expect([...answers.values()].filter((answer) => answer === 'canceled').length).toBeGreaterThan(10);
   expect(moved.size).toBeGreaterThan(5);
 }

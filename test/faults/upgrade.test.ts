@@ -4,6 +4,7 @@ import { flawless, judgeJournal } from '../support/journal-check.ts';
 import { startLoad } from '../support/load.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
+import { brokenPromises } from '../support/kept-promises.ts';
 
 const orders = numbered('orders', { lanes: 2 });
 const reminders = numbered('reminders');
@@ -36,5 +37,6 @@ test('I1 I3 I11: relays of two builds deliver side by side, and the new one ends
   await until(async () => (await stage.stateOf(begun.id)) === 'published');
   expect(await buildsOf(stage, begun.workflowId)).toEqual(new Set(['build-1', 'build-2']));
   const arrived = (await stage.journal()).filter(({ address }) => address === 'orders');
+  expect(await brokenPromises(stage.database)).toEqual([]);
   expect(judgeJournal(arrived, committed)).toEqual(flawless);
 });

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
+import { operations } from '../../src/config/operations.ts';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { topic } from '../../src/core/topic.ts';
 import { startPostgres, startTemporal } from '../../src/local/index.ts';
@@ -17,7 +19,7 @@ import { until } from '../support/until.ts';
 
 // Writes the histories that `replay.test.ts` replays, from real runs on servers of its own:
 // node --import jiti/register test/replay/record-histories.ts
-// Histories of older versions stay: workflows that began with them may still sleep.
+// Histories that are there stay: workflows that began with them may still sleep. To have one anew, delete its file.
 
 const postgres = await startPostgres({ env: process.env, durable: false });
 const temporal = await startTemporal({ env: process.env });
@@ -45,7 +47,7 @@ const relay = startRelay({
       async close() {},
     },
   },
-  relay: { linger: 300 },
+  relay: { linger: 300, reconcile: '1s', archive: '1s', scheduleCheck: 200 },
 });
 await relay.ready;
 
@@ -95,11 +97,37 @@ const retriedRun = `${retried.workflowId.split('/')[0]}/message/${retried.id}`;
 await ended(retriedRun);
 await record('message-retried', retriedRun);
 
+for (const type of ['reconcile', 'archive']) await record(type, await completed(type));
+
+await waiting('1h');
+const operated = operations({ database: { url: postgres.url } });
+const bulk = await operated.bulk.start(
+  { topic: 'reminders', states: ['waiting'] },
+  { action: 'cancel' },
+  { actor: 'recorder', reason: 'to be recorded' },
+);
+await operated.close();
+if (bulk.id === null) throw new Error('The bulk operation was not started.');
+const bulkRun = `${retried.workflowId.split('/')[0]}/bulk/${bulk.id}`;
+await until(async () => (await completed('bulkOperation')) === bulkRun);
+await record('bulk-done', bulkRun);
+
 await relay.stop();
 await client.connection.close();
 await database.close();
 await temporal.stop();
 await postgres.stop();
+
+/** A workflow of the type that has ended well. */
+async function completed(type: string): Promise<string> {
+  let found: string | undefined;
+  await until(async () => {
+    const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Completed'`;
+    for await (const { workflowId } of client.workflow.list({ query })) found = workflowId;
+    return found !== undefined;
+  });
+  return found ?? '';
+}
 
 function waiting(after: '1s' | '2s' | '4s' | '1h') {
   return commit((tx) => send(tx, reminders, {}, { after }));
@@ -134,6 +162,7 @@ async function laneOf(id: string): Promise<string | undefined> {
 
 async function record(name: string, workflowId: string, run?: string): Promise<void> {
   const folder = fileURLToPath(new URL('histories/', import.meta.url));
+  if (existsSync(`${folder}${name}.json`)) return;
   await mkdir(folder, { recursive: true });
   const { stdout } = await promisify(execFile)(temporal.cliPath ?? 'temporal', [
     'workflow',

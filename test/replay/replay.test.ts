@@ -30,6 +30,8 @@ async function replay(workflowsPath: string): Promise<Readonly<Record<string, st
 
 /** A workflow sleeps for up to 400 days, so each of its ways is replayed for as long as its type exists. */
 const ways = [
+  'archive',
+  'bulk-done',
   'lane-emptied',
   'message-canceled',
   'message-canceled-in-ui',
@@ -38,6 +40,7 @@ const ways = [
   'message-published',
   'message-rescheduled',
   'message-retried',
+  'reconcile',
 ];
 
 test('workflows that were recorded earlier go on with the workflows of today', async () => {

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { inject, type TestContext } from 'vitest';
+import { operations } from '../../src/config/operations.ts';
 import type { LocalKafka } from '../../src/local/index.ts';
 import { kafkaSettings } from '../../src/transports/kafka/kafka-options.ts';
 import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
@@ -46,6 +47,8 @@ export interface Finished {
   readonly repeats: number;
   /** Attempts that messages were charged with, all together: an outage burns none. */
   readonly attempts: number;
+  /** What `temporal-outbox verify` finds broken. */
+  readonly broken: readonly string[];
 }
 
 const partitions = 3;
@@ -81,6 +84,16 @@ export async function kafkaFaultBench(
     );
     return row?.sum ?? Number.NaN;
   };
+  async function broken(): Promise<readonly string[]> {
+    const operated = operations(inbox.config);
+    try {
+      const { invariants } = await operated.verify();
+      return invariants.filter(({ ok }) => !ok).map((result) => JSON.stringify(result));
+    } finally {
+      await operated.close();
+    }
+  }
+
   return {
     stage,
     inbox,
@@ -100,6 +113,7 @@ export async function kafkaFaultBench(
         verdict: judgeLedger(ledger, records),
         repeats: repeats(records),
         attempts: await stage.attempts(),
+        broken: await broken(),
       };
     },
   };
