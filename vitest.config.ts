@@ -50,7 +50,7 @@ export default defineConfig({
         },
       },
       {
-        // One at a time (see package.json): they stop and start servers of their own and measure times.
+        // Apart from the others, because they stop servers of their own, load the machine and take minutes.
         extends: true,
         test: { name: 'faults', include: ['test/faults/**/*.test.ts'], globalSetup },
       },

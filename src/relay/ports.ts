@@ -44,7 +44,7 @@ export interface RunningMessages {
  */
 export interface WorkflowCensus {
   countRunning(): Promise<number>;
-  /** Running workflows, about a thousand at a time; `page` is what the page before named as next, empty for the first. */
+  /** Workflows that have been running for some seconds, about a thousand at a time; `page` is what the page before named as next, empty for the first. */
   listRunning(page: string): Promise<RunningMessages>;
   /** Which of these messages have a running workflow, by the index. */
   findRunning(ids: readonly string[]): Promise<ReadonlySet<string>>;

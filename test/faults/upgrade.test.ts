@@ -14,7 +14,7 @@ async function buildsOf(stage: Stage, workflowId: string): Promise<ReadonlySet<s
   const { events } = await stage.temporal.workflow.getHandle(workflowId).fetchHistory();
   return new Set(
     (events ?? []).flatMap(
-      (event) => event.workflowTaskCompletedEventAttributes?.deploymentVersion?.buildId ?? [],
+      (event) => event.workflowTaskCompletedEventAttributes?.workerVersion?.buildId ?? [],
     ),
   );
 }
