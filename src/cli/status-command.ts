@@ -1,19 +1,24 @@
 import ms from 'ms';
-import { type LaneStatus, status, type TopicPolicyRow } from '../operations/status.ts';
+import { type LaneStatus, type Reconciliation, status, type TopicPolicyRow } from '../operations/status.ts';
 import { exitCodes, type Output, table } from './output.ts';
 
 const heading = ['TOPIC', 'LANE', 'OLDEST DUE', 'READY', 'HELD', 'RETRYING', 'WAITING', 'FAILED', 'STATE'];
 
 /** Shows how every lane stands, the one with the oldest due message first. */
 export async function statusCommand(url: string, output: Output): Promise<number> {
-  const { oldestDueMs, lanes, topics, settings } = await status(url);
+  const { oldestDueMs, lanes, topics, settings, reconciliation } = await status(url);
   output.line(oldestDueMs === null ? 'Nothing is due.' : `Oldest due message: ${age(oldestDueMs)}`);
   output.line(table(heading, lanes.map(row)));
+  if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);
   if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
   const last = settings.map(({ name, value }) => [name, value]);
   if (last.length > 0) output.line(`\n${table(['SETTING OF THE LAST RELAY', 'VALUE'], last)}`);
-  output.value({ ok: true, oldestDueMs, lanes, topics, settings });
+  output.value({ ok: true, oldestDueMs, lanes, topics, settings, reconciliation });
   return exitCodes.ok;
+}
+
+function lastComparison({ at, rows, workflows, restarted, ended }: Reconciliation): string {
+  return `Rows and workflows, compared ${at}: ${rows} waiting messages, ${workflows} workflows; ${restarted} started again, ${ended} ended.`;
 }
 
 const limitsHeading = ['TOPIC', 'TRANSPORT', 'RETRY', 'HORIZON', 'DELAY', 'PAYLOAD', 'CONFIRMED BY'];

@@ -1,6 +1,7 @@
 import type { Database } from '../store/database.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase } from '../store/pool.ts';
+import { type Reconciliation, readReconciliation } from '../store/queries/reconciliation.ts';
 import { readTopicPolicies, type TopicPolicyRow } from '../store/queries/topic-policies.ts';
 import { readSettings, type Setting } from '../store/settings.ts';
 import { type LaneStatus, readStatus } from '../store/queries/status.ts';
@@ -15,9 +16,11 @@ export interface Status {
   readonly topics: readonly TopicPolicyRow[];
   /** Limits and durations with which a relay was last started; empty before the first. */
   readonly settings: readonly Setting[];
+  /** The last comparison of rows with workflows; null before the first. */
+  readonly reconciliation: Reconciliation | null;
 }
 
-export type { LaneStatus, Setting, TopicPolicyRow };
+export type { LaneStatus, Reconciliation, Setting, TopicPolicyRow };
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
 export async function status(databaseUrl: string): Promise<Status> {
@@ -39,5 +42,6 @@ export async function statusOf(database: Database): Promise<Status> {
     lanes,
     topics: await readTopicPolicies(database),
     settings: await readSettings(database),
+    reconciliation: (await readReconciliation(database)) ?? null,
   };
 }
