@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { transaction, type TransactionRunner } from '../../../src/outbox/transact.ts';
 import { until } from '../../support/until.ts';
 
-/** A client whose transactions end at once: far more commits in 5 ms than a server allows. */
+/** A client whose transactions end at once: far more commits in 2 ms than a server allows. */
 function client(answer: () => Promise<never[]>): {
   readonly runner: TransactionRunner<string>;
   readonly nudges: () => number;
