@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { storeMessages } from '../../src/store/write.ts';
 import { laneBench } from '../support/lane-bench.ts';
 import { ada, auditOf, operatorAt } from '../support/operator.ts';
+import { until } from '../support/until.ts';
 
 const messages = 500;
 /** Small batches and a slow broker: the lane is nearly always in hand when an operator wants it. */
@@ -29,10 +30,16 @@ test('I5 of 500 messages withdrawn just before or while they are sent, each is c
     const chosen = (ahead.length > 0 ? ahead : ids.filter((id) => !asked.has(id))).slice(2, 6);
     return chosen.length > 0 ? chosen : ids.filter((id) => !asked.has(id)).slice(0, 4);
   };
+  /** Waits for the relay's next batch; there may be none. */
+  const untilHanded = (count: number): Promise<void> =>
+    until(() => bench.broker.batches.length >= count, 250).catch(() => undefined);
   const operate = async (): Promise<void> => {
     for (let next = nextOnes(); next.length > 0; next = nextOnes()) {
       for (const id of next) asked.add(id);
+      const handed = bench.broker.batches.length;
       for (const { id, result } of await operator.withdraw({ ids: next }, ada)) answers.set(id, result);
+      // On a busy machine operators would else withdraw everything before the relay has its next turn.
+      await untilHanded(handed + 1);
     }
   };
   const operated = new AbortController();
