@@ -4,6 +4,7 @@ import { startTogether } from '../src/local/index.ts';
 import { applyMigrations } from '../src/operations/schema.ts';
 import { openDatabase } from '../src/store/pool.ts';
 import { kafka } from '../src/transports/kafka/kafka-transport.ts';
+import { type ConsumeFigures, type ConsumeSizes, measureConsume } from './consume.ts';
 import { drainByArticleLoop, drainByBareLoop, drainByRelay } from './drain.ts';
 import { commitToBroker, dueTogether, noting, type Percentiles, type RelayOf } from './lateness.ts';
 import type { Stage } from './workload.ts';
@@ -14,10 +15,25 @@ interface Sizes {
   readonly looped: number;
   readonly seconds: number;
   readonly due: number;
+  readonly consume: ConsumeSizes;
 }
 
-const quick: Sizes = { rounds: 3, drained: 100_000, looped: 2_000, seconds: 8, due: 10_000 };
-const full: Sizes = { rounds: 5, drained: 300_000, looped: 5_000, seconds: 30, due: 10_000 };
+const quick: Sizes = {
+  rounds: 3,
+  drained: 100_000,
+  looped: 2_000,
+  seconds: 8,
+  due: 10_000,
+  consume: { rounds: 3, batched: 100_000, single: 8_000, replayed: 100_000, remembered: 200_000 },
+};
+const full: Sizes = {
+  rounds: 5,
+  drained: 300_000,
+  looped: 5_000,
+  seconds: 30,
+  due: 10_000,
+  consume: { rounds: 5, batched: 300_000, single: 30_000, replayed: 100_000, remembered: 1_000_000 },
+};
 
 interface Figures {
   /** Messages per second from the outbox to Kafka: medians. */
@@ -27,6 +43,7 @@ interface Figures {
   readonly dueTogetherMs: Percentiles;
   /** Updates of rows on the good way: what was drained and sent at once. */
   readonly rowUpdates: number;
+  readonly consume: ConsumeFigures;
 }
 
 /** Progress goes to standard error, so that the last line of standard output is the result. */
@@ -64,6 +81,7 @@ async function measure(stage: Stage, sizes: Sizes): Promise<Figures> {
     tell(`commit to Kafka, polled: p50 ${latencyPolledMs.p50} ms, p99 ${latencyPolledMs.p99} ms`);
     const rowUpdates = await countRowUpdates(stage);
     const dueTogetherMs = await dueTogether(stage, relayOf, transport, sizes.due);
+    const consume = await measureConsume(stage, sizes.consume, tell);
     tell(`${sizes.due} due at one instant: p50 ${dueTogetherMs.p50} ms, p99 ${dueTogetherMs.p99} ms late`);
     return {
       drain: { ours: median(ours), bare: median(bare), loop },
@@ -71,6 +89,7 @@ async function measure(stage: Stage, sizes: Sizes): Promise<Figures> {
       latencyPolledMs,
       dueTogetherMs,
       rowUpdates,
+      consume,
     };
   } finally {
     await transport.close();
@@ -90,8 +109,10 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-function show({ drain, latencyMs, latencyPolledMs, dueTogetherMs, rowUpdates }: Figures): string {
+function show({ drain, latencyMs, latencyPolledMs, dueTogetherMs, rowUpdates, consume }: Figures): string {
   const line = (what: string, value: string): string => `${what.padEnd(44)}${value}`;
+  const rates = (ours: number, bare: number): string =>
+    `${ours} messages/s (bare kafkajs ${bare}, ours: ${(ours / bare).toFixed(2)} of it)`;
   const times = ({ p50, p99 }: Percentiles): string => `p50 ${p50} ms, p99 ${p99} ms`;
   return [
     line('Outbox to Kafka, temporal-outbox', `${drain.ours} messages/s`),
@@ -107,6 +128,16 @@ function show({ drain, latencyMs, latencyPolledMs, dueTogetherMs, rowUpdates }: 
     line('  by polling alone', times(latencyPolledMs)),
     line('10,000 due at one instant, late by', times(dueTogetherMs)),
     line('Rows updated on the good way', String(rowUpdates)),
+    line('Kafka to database, in batches', rates(consume.batch, consume.bareBatch)),
+    line('Kafka to database, a transaction each', rates(consume.single, consume.bareSingle)),
+    line(
+      'Processed before, in batches and singly',
+      `${consume.replay} and ${consume.replaySingle} messages/s`,
+    ),
+    line(
+      `Memory over ${consume.memory.messages} messages`,
+      `${consume.memory.earlyMb} MB, later at most ${consume.memory.latestMb} MB`,
+    ),
   ].join('\n');
 }
 

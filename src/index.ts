@@ -13,6 +13,7 @@ export {
   type TopicOptions,
   type TopicRules,
 } from './core/topic.ts';
+export type { Upcast, VersionOptions, VersionRules } from './core/topic-version.ts';
 export type { State } from './core/transitions.ts';
 export { cancel, type CancelAnswer, reschedule, type RescheduleAnswer } from './outbox/change.ts';
 export type { Due, SendOptions } from './outbox/prepare.ts';

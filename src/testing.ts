@@ -1,5 +1,20 @@
 export type { CrashPoint } from './core/crash-point.ts';
 export type { State } from './core/transitions.ts';
+export type { MemoryMessage } from './sources/memory/memory-log.ts';
+export {
+  type MemorySource,
+  memorySource,
+  type MemorySourceOptions,
+} from './sources/memory/memory-source.ts';
+export type {
+  IncomingBatch,
+  IncomingMessage,
+  Lag,
+  Partition,
+  Source,
+  Subscribed,
+  Subscription,
+} from './sources/source.ts';
 export {
   type ContractCase,
   type ContractFaults,
@@ -8,6 +23,14 @@ export {
 } from './testing/contract-subject.ts';
 export { crashAt, type CrashOptions } from './testing/crash-at.ts';
 export { type Sent, sentIn } from './testing/sent-in.ts';
+export { sourceContract } from './testing/source-contract.ts';
+export {
+  type SentMessage,
+  type SkippedCase,
+  type SourceAbility,
+  type SourceContract,
+  type SourceSubject,
+} from './testing/source-subject.ts';
 export { transportContract } from './testing/transport-contract.ts';
 export {
   type MemoryOptions,

@@ -1,23 +1,45 @@
 /**
- * Writes what is made of the table of transitions (src/core/transitions.ts): the page docs/states.md, and with
- * `--sql` the guard of the database, as the text of a migration, on standard output.
+ * Writes what is made of the tables of transitions (src/core/transitions.ts, src/core/parked-states.ts): the page
+ * docs/states.md, and with `--sql` the guard of the database, as the text of a migration, on standard output.
  */
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-/** The page: a diagram, and who brings each change about. */
-export function statesPage(states, transitions) {
-  const ends = states.filter((state) => transitions.every(({ from }) => from !== state));
+/** The page: for messages of the outbox, and for those that a consumer keeps. */
+export function statesPage(tables) {
+  return `${outboxPart(tables)}\n${keptPart(tables)}`;
+}
+
+/** A diagram, and who brings each change about. */
+export function outboxPart({ states, transitions }) {
   return `# States of a message
 
-Made of \`src/core/transitions.ts\` by \`npm run states\`; do not edit. The database refuses every other change
-(trigger \`message_transition\`). A message begins as \`ready\`, or as \`waiting\` when it is due later. \`ready\` reads as
-\`published\` once its lane's cursor has passed it.
+Made of \`src/core/transitions.ts\` and \`src/core/parked-states.ts\` by \`npm run states\`; do not edit. The database
+refuses every other change (trigger \`message_transition\`). A message begins as \`ready\`, or as \`waiting\` when it is due
+later. \`ready\` reads as \`published\` once its lane's cursor has passed it.
 
-\`\`\`mermaid
+${picture({ begins: ['ready', 'waiting'], states, transitions })}`;
+}
+
+/** The same for messages that a consumer keeps. */
+export function keptPart({ keptStates, keptTransitions }) {
+  return `## A message that a consumer keeps
+
+The database refuses every other change (trigger \`parked_transition\`). A message begins as \`parked\`, or as \`failed\`
+when no try can help. A parked one whose try succeeds is deleted with the effects of the try: from then on it is one of
+the processed ids. Superseded and discarded ones are deleted after the window of processed ids.
+
+${picture({ begins: ['parked', 'failed'], states: keptStates, transitions: keptTransitions, done: ['parked'] })}`;
+}
+
+/** @param done states that are not final, in which a message may end nevertheless */
+function picture({ begins, done = [], states, transitions }) {
+  const ends = states.filter(
+    (state) => done.includes(state) || transitions.every(({ from }) => from !== state),
+  );
+  return `\`\`\`mermaid
 stateDiagram-v2
-  [*] --> ready
-  [*] --> waiting
+${begins.map((state) => `  [*] --> ${state}`).join('\n')}
 ${transitions.map(({ from, to }) => `  ${from} --> ${to}`).join('\n')}
 ${ends.map((state) => `  ${state} --> [*]`).join('\n')}
 \`\`\`
@@ -45,5 +67,8 @@ execute function outbox.refuse_transition();
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { states, transitions } = await import('../dist/src/core/transitions.js');
   if (process.argv.includes('--sql')) process.stdout.write(transitionGuard(states, transitions));
-  else writeFileSync('docs/states.md', statesPage(states, transitions));
+  else {
+    const { keptStates, keptTransitions } = await import('../dist/src/core/parked-states.js');
+    writeFileSync('docs/states.md', statesPage({ states, transitions, keptStates, keptTransitions }));
+  }
 }

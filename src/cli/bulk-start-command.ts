@@ -73,11 +73,11 @@ export async function bulkStartCommand(
   });
 }
 
-type Consent = { readonly refused: number } | { readonly expect: number | undefined };
+export type Consent = { readonly refused: number } | { readonly expect: number | undefined };
 
 /** More than a hundred messages are consented to by their number: on the command line, or typed. */
-async function consentTo(
-  { count }: BulkAnswer,
+export async function consentTo(
+  { count }: Pick<BulkAnswer, 'count'>,
   expected: number | undefined,
   { yes }: OperatorOptions,
   output: Output,
@@ -132,7 +132,8 @@ function describe({ action }: BulkTask, { count, exact, sample }: BulkAnswer): s
   return `${many}; ${action} is asked for.${count > sample.length ? ' The first:' : ''}\n${table(heading, rows)}`;
 }
 
-function countOf(text: string | undefined): number | undefined | 'invalid' {
+/** A number of messages as an option says it. */
+export function countOf(text: string | undefined): number | undefined | 'invalid' {
   if (text === undefined) return undefined;
   return /^\d{1,9}$/.test(text) ? Number(text) : 'invalid';
 }

@@ -52,10 +52,11 @@ export async function editCommand(
   return exitCodes.ok;
 }
 
-function headersOf({
+/** The headers that options set or, with null, leave out; undefined when one is not written as name=value. */
+export function headersOf({
   header = [],
   removeHeader = [],
-}: EditOptions): Record<string, string | null> | undefined {
+}: Pick<EditOptions, 'header' | 'removeHeader'>): Record<string, string | null> | undefined {
   const set = header.map((text) => /^([^=]+)=(.*)$/s.exec(text));
   if (set.includes(null)) return undefined;
   return Object.fromEntries([
@@ -65,7 +66,7 @@ function headersOf({
 }
 
 /** Payloads are judged by the schemas of the configuration, where there is one. */
-async function topicsOf(options: EditOptions, output: Output): Promise<readonly Topic[]> {
+export async function topicsOf(options: EditOptions, output: Output): Promise<readonly Topic[]> {
   const file = configOf(options);
   if (existsSync(file)) return (await loadConfig(file)).topics;
   if (options.payloadFile !== undefined)

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { registerBulkCommands } from './bulk-commands.ts';
 import { registerDeliveryCommands } from './delivery-commands.ts';
 import { registerDevelopmentCommands } from './development-commands.ts';
+import { registerInboxCommands } from './inbox-commands.ts';
 import { registerMessageCommands } from './message-commands.ts';
 import { createOutput, exitCodes, explain } from './output.ts';
 import type { RegisterCommands } from './register.ts';
@@ -15,6 +16,7 @@ const groups: readonly RegisterCommands[] = [
   registerDeliveryCommands,
   registerMessageCommands,
   registerBulkCommands,
+  registerInboxCommands,
   registerUpkeepCommands,
   registerDevelopmentCommands,
 ];

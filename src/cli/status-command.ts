@@ -1,24 +1,64 @@
 import ms from 'ms';
-import { type LaneStatus, type Reconciliation, status, type TopicPolicyRow } from '../operations/status.ts';
+import {
+  type GroupStatus,
+  type LaneStatus,
+  type Reconciliation,
+  status,
+  type TopicPolicyRow,
+} from '../operations/status.ts';
 import { exitCodes, type Output, table } from './output.ts';
+import { clip } from './printable.ts';
 
 const heading = ['TOPIC', 'LANE', 'OLDEST DUE', 'READY', 'HELD', 'RETRYING', 'WAITING', 'FAILED', 'STATE'];
 
 /** Shows how every lane stands, the one with the oldest due message first. */
 export async function statusCommand(url: string, output: Output): Promise<number> {
-  const { oldestDueMs, lanes, topics, settings, reconciliation } = await status(url);
+  const { oldestDueMs, lanes, topics, settings, reconciliation, groups } = await status(url);
   output.line(oldestDueMs === null ? 'Nothing is due.' : `Oldest due message: ${age(oldestDueMs)}`);
   output.line(table(heading, lanes.map(row)));
   if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);
+  if (groups.length > 0) output.line(`\n${table(groupsHeading, groups.map(groupRow))}`);
   if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
   const last = settings.map(({ name, value }) => [name, value]);
   if (last.length > 0) output.line(`\n${table(['SETTING OF THE LAST RELAY', 'VALUE'], last)}`);
-  output.value({ ok: true, oldestDueMs, lanes, topics, settings, reconciliation });
+  output.value({ ok: true, oldestDueMs, lanes, topics, settings, reconciliation, groups });
   return exitCodes.ok;
 }
 
 function lastComparison({ at, rows, workflows, restarted, ended }: Reconciliation): string {
   return `Rows and workflows, compared ${at}: ${rows} waiting messages, ${workflows} workflows; ${restarted} started again, ${ended} ended.`;
+}
+
+const groupsHeading = [
+  'CONSUMER GROUP',
+  'PARKED',
+  'SINCE',
+  'KEYS',
+  'HELD',
+  'FAILED',
+  'SINCE',
+  'WINDOW',
+  'SEEN',
+];
+
+function groupRow(group: GroupStatus): string[] {
+  const since = (lengthMs: number | null): string => (lengthMs === null ? '-' : age(lengthMs));
+  return [
+    clip(group.group, 24),
+    String(group.parked),
+    since(group.oldestParkedMs),
+    String(group.parkedKeys),
+    String(group.heldKeys),
+    String(group.failed),
+    since(group.oldestFailedMs),
+    windowOf(group),
+    since(group.seenMs),
+  ];
+}
+
+function windowOf({ seenMs, windowMs }: GroupStatus): string {
+  if (seenMs === null) return '-';
+  return windowMs === null ? 'for ever' : ms(windowMs);
 }
 
 const limitsHeading = ['TOPIC', 'TRANSPORT', 'RETRY', 'HORIZON', 'DELAY', 'PAYLOAD', 'CONFIRMED BY'];

@@ -2,12 +2,14 @@ import { Consumer } from '../inbox/consumer.ts';
 import type { ConsumerSettings } from '../inbox/consumer-options.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Transaction } from '../store/transaction.ts';
+import { startHandlers } from '../temporal/handler-engine.ts';
 import { type Config, defineConfig } from './config.ts';
 import { sourcesOf } from './consumer-sources.ts';
+import { deadLetterSendersOf } from './dead-letter-sender.ts';
 import { receiptSendersOf } from './receipt-sender.ts';
 
 export interface ConsumerOptions extends ConsumerSettings {
-  /** The same as the relay's: its transports tell where messages arrive. */
+  /** The same as the relay's: its transports tell where messages arrive, and `temporal` where parked ones are tried. */
   readonly config: Config;
 }
 
@@ -15,7 +17,7 @@ export interface ConsumerOptions extends ConsumerSettings {
  * Makes a consumer that handles each message with effect once, in transactions of the given client.
  *
  * The client must be connected to a database that has the tables of the outbox; it may be another database than the
- * sender's.
+ * sender's. Temporal is needed once a message is parked, not before.
  *
  * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_CONFIG_INVALID`
  * @example
@@ -28,12 +30,22 @@ export function consumer<Tx extends Transaction>(
   options: ConsumerOptions,
 ): Consumer<Tx> {
   const { config, ...settings } = options;
-  const { topics, transports } = defineConfig(config);
+  const { temporal, topics, transports } = defineConfig(config);
+  const { address = 'localhost:7233', namespace = 'default' } = temporal;
+  const hidden = new Set(topics.filter(({ rules }) => !rules.visible).map(({ name }) => name));
   return new Consumer({
     client,
     settings,
     topics,
     sourceOf: sourcesOf({ transports }),
     receiptSenderOf: receiptSendersOf({ transports }),
+    deadLetterSenderOf: deadLetterSendersOf({ transports }),
+    hostKeys: ({ failed, ...input }) =>
+      startHandlers({
+        ...input,
+        temporal: { address, namespace },
+        visible: (topic) => !hidden.has(topic),
+        report: failed,
+      }),
   });
 }

@@ -13,6 +13,7 @@ import type { VerifyReport } from '../operations/verify/report.ts';
 import { verify, type VerifyOptions } from '../operations/verify/verify.ts';
 import { type WithdrawAsk, withdrawMessages } from '../operations/withdraw.ts';
 import { OutboxError } from '../core/errors.ts';
+import { currentForm } from '../outbox/current-form.ts';
 import { type Due, dueOf, prepare } from '../outbox/prepare.ts';
 import type { Database } from '../store/database.ts';
 import { requireMigrated } from '../store/migrate.ts';
@@ -25,6 +26,7 @@ import type { EffectsQuery } from '../store/queries/verify-effects.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import type { Config } from './config.ts';
+import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
 
 /** What operations need of a configuration. A whole one is fine. */
 export interface OperationsConfig {
@@ -76,6 +78,8 @@ export interface Operations {
   withdraw(target: Target, ask: WithdrawAsk): Promise<readonly MessageAnswer<'canceled'>[]>;
   /** Changes of all messages that match a filter, carried out by relays at a limited rate. */
   readonly bulk: BulkOperations;
+  /** The same for messages that consumers keep in this database. */
+  readonly inbox: InboxOperations;
   /** Stops the delivery of a topic, or of all topics of a transport, and tells whether relays have let go. */
   pause(scope: PauseScope, ask: PauseAsk): Promise<PauseAnswer>;
   /** Takes the pause away. */
@@ -123,6 +127,7 @@ export function operations(config: OperationsConfig): Operations {
     discard: (target, ask) => on((at) => discardMessages(at, target, ask)),
     withdraw: (target, ask) => on((at) => withdrawMessages(at, target, ask)),
     bulk: bulkOperations(on, longestDelayMs),
+    inbox: inboxOperations(on, checkPayload),
     pause: (scope, ask) => on((at) => pause(at, scope, ask)),
     resume: (scope, ask) => on((at) => resume(at, scope, ask)),
     verify: (ask) => on((at) => verifyWith(at, config, ask)),
@@ -133,9 +138,13 @@ export function operations(config: OperationsConfig): Operations {
     close: () => database.close(),
   };
 
-  async function checkPayload(name: string, payload: unknown): Promise<void> {
+  async function checkPayload(
+    name: string,
+    payload: unknown,
+    headers: Readonly<Record<string, string>> | null,
+  ): Promise<void> {
     const topic = topics.get(name);
-    if (topic !== undefined) await prepare(topic, payload, {});
+    if (topic !== undefined) await prepare(topic, currentForm(topic, payload, headers), {});
   }
 }
 

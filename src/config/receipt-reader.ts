@@ -68,24 +68,24 @@ export class ReceiptReader {
       // Receipts of before the first join may be for messages that a relay without a reader has sent.
       fromBeginning: true,
       joinWithinMs,
+      batchSize: 1,
       handle: (batch) => this.#take(batch),
       assigned: () => undefined,
       disconnected: (error) => report({ type: 'failed', what: 'receipts', error }),
     });
   }
 
-  async #take(batch: IncomingBatch): Promise<number | undefined> {
+  async #take(batch: IncomingBatch): Promise<void> {
     const { intake, report } = this.#input;
     for (const message of batch.messages) {
-      if (!batch.mayBegin()) return undefined;
+      if (!batch.mayBegin()) return;
       try {
-        if (!(await intake.apply(message.body, batch.signal))) return againMs;
+        if (!(await intake.apply(message.body, batch.signal))) return batch.reject(message, againMs);
       } catch (error) {
         report({ type: 'failed', what: 'receipts', error });
-        return againMs;
+        return batch.reject(message, againMs);
       }
-      batch.done(message);
+      batch.acknowledge(message);
     }
-    return undefined;
   }
 }

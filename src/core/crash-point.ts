@@ -9,6 +9,15 @@
  * - `relay:bulk-withdrawn`: the messages of such a page are withdrawn, and not counted.
  * - `inbox:handled`: the handler is done, its transaction is not committed.
  * - `inbox:committed`: the effects are committed, the broker does not know it.
+ * - `inbox:key-started`: the workflows of parked keys are started, their rows do not know it.
+ * - `inbox:parking`: the tries of a message have failed, nothing is written yet.
+ * - `inbox:park-written`: it is written with its parked key, the transaction is not committed.
+ * - `inbox:parked`: it is committed, the broker does not know it, and the key has no workflow.
+ * - `inbox:try-begun`: a try of a parked message counts, its handler has not run.
+ * - `inbox:try-handled`: the handler is done, its transaction is not committed.
+ * - `inbox:try-committed`: the effects are committed, the workflow does not know it.
+ * - `inbox:try-failed`: the effects are rolled back, the failure is not written.
+ * - `inbox:given-up`: the message is failed, the workflow does not know it.
  */
 export const crashPoints = [
   'relay:claimed',
@@ -19,6 +28,15 @@ export const crashPoints = [
   'relay:bulk-withdrawn',
   'inbox:handled',
   'inbox:committed',
+  'inbox:key-started',
+  'inbox:parking',
+  'inbox:park-written',
+  'inbox:parked',
+  'inbox:try-begun',
+  'inbox:try-handled',
+  'inbox:try-committed',
+  'inbox:try-failed',
+  'inbox:given-up',
 ] as const;
 
 export type CrashPoint = (typeof crashPoints)[number];

@@ -26,9 +26,21 @@ export const errorRules = {
     retryable: false,
     next: 'Look at the message again: somebody else has changed it, or is about to.',
   },
+  OUTBOX_DEAD_LETTER_REFUSED: {
+    retryable: true,
+    next: 'Make the address of dead letters, or have it take what the error names. The messages themselves are kept.',
+  },
   OUTBOX_DELAY_OUT_OF_RANGE: {
     retryable: false,
     next: 'Choose a time between now and the longest delay of the topic.',
+  },
+  OUTBOX_HANDLER_MISSING: {
+    retryable: true,
+    next: 'Run a consumer of the group that handles the topic.',
+  },
+  OUTBOX_HANDLER_STUCK: {
+    retryable: true,
+    next: 'Give everything that the handler waits for a time limit; raise transactionTimeout where it needs longer.',
   },
   OUTBOX_HEADER_INVALID: {
     retryable: false,
@@ -51,7 +63,7 @@ export const errorRules = {
   },
   OUTBOX_MESSAGE_UNREADABLE: {
     retryable: false,
-    next: 'Check who else writes to this topic, and its headers.',
+    next: 'Correct who writes it, or deploy a consumer that can read it; then let the message be tried again.',
   },
   OUTBOX_MIGRATION_CHANGED: {
     retryable: false,
@@ -102,6 +114,10 @@ export const errorRules = {
     next: 'Check the name, or start a relay that knows the topic.',
   },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
+  OUTBOX_WINDOW_TOO_SHORT: {
+    retryable: false,
+    next: "Give the consumer a longer window, or 'forever', or have the broker keep the messages for a shorter time.",
+  },
 } as const satisfies Record<string, ErrorRule>;
 
 /** The stable name of an error of the library. */

@@ -20,8 +20,9 @@ export interface Retention {
   /** Attempts of messages, kept for as long as the message is live; 1 hour or more. @defaultValue 90 days */
   readonly attempts?: Duration;
   /**
-   * Processed ids of consumers of this database, kept for as long as the message is live; 1 day or more. A message
-   * that arrives again later than this has its effect again. @defaultValue 30 days
+   * The shortest time for which ids that were processed in this database are kept, 1 day or more: that of `once`, which
+   * names none. A consumer that asks for a longer window gets it, and ids of live messages stay for as long as they are
+   * live. What arrives again after that has its effect again. @defaultValue 30 days
    */
   readonly processed?: Duration | false;
 }

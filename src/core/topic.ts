@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type Duration, durationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
+import { resolveVersion, type VersionOptions, type VersionRules } from './topic-version.ts';
 
 /** Bounds of one message; each is refused with a typed error before anything is written. */
 export interface TopicLimits {
@@ -30,7 +31,7 @@ export interface Confirm {
 }
 
 /** The contract of a topic. */
-export interface TopicOptions {
+export interface TopicOptions extends VersionOptions {
   /** Name of a transport of the configuration. @defaultValue the only one there is, else `kafka` */
   readonly transport?: string;
   /** Where the transport sends it: Kafka topic, exchange, URL. @defaultValue the topic's name */
@@ -67,7 +68,7 @@ export interface ConfirmRules {
 }
 
 /** A topic with its options resolved. Durations are milliseconds. */
-export interface TopicRules {
+export interface TopicRules extends VersionRules {
   readonly transport: string | undefined;
   readonly address: string;
   readonly retryMs: readonly number[];
@@ -85,7 +86,8 @@ export interface TopicRules {
  * A named contract between a sender and its consumers.
  *
  * `Input` is what `send` takes, `Output` what a handler of the consumer receives: the schema runs over the JSON on
- * both sides, so defaults and transformations happen once, at the consumer.
+ * both sides, so defaults and transformations happen once, at the consumer. It describes the current version of the
+ * payload; the consumer makes older ones current by the topic's upcasters first.
  */
 export interface Topic<Input = unknown, Output = Input> {
   readonly name: string;
@@ -107,6 +109,8 @@ const defaults = {
 const optionNames = new Set([
   'transport',
   'address',
+  'version',
+  'upcast',
   'retry',
   'exhausted',
   'lanes',
@@ -148,6 +152,7 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
   return {
     transport: options.transport,
     address: options.address ?? name,
+    ...resolveVersion(options, (option, why) => invalid(name, option, why)),
     retryMs: retryOf(options.retry ?? defaults.retry).map((delay, index) =>
       positive(name, `retry[${index}]`, delay),
     ),

@@ -21,9 +21,21 @@ export type ConsumerEvent =
   | ({ readonly type: 'duplicate' } & Identified)
   /** Of a topic that shares the address and has no handler here; it was passed over. */
   | ({ readonly type: 'ignored' } & Identified)
-  /** A try was rolled back; the next one follows in place. */
+  /** It was kept, because its tries failed (then with the last error), or because its key is parked. */
+  | ({ readonly type: 'parked'; readonly error: unknown } & Identified)
+  /** It can not be handled, whatever is tried: kept for a person. */
+  | ({ readonly type: 'refused' } & Identified)
+  /** A parked message was given up after its last try, and is kept for a person. */
+  | { readonly type: 'given-up'; readonly id: string; readonly reason: string; readonly error: unknown }
+  /** Workflows of parked keys could not be started, or ran into trouble; their messages wait. */
+  | { readonly type: 'workflows-failing'; readonly error: unknown }
+  /** The processed ids could not be tended; it is tried again. */
+  | { readonly type: 'window-failing'; readonly error: unknown; readonly retryInMs: number }
+  /** Copies of failed messages could not be sent to the address of dead letters; it is tried again. */
+  | { readonly type: 'dead-letters-failing'; readonly error: unknown; readonly retryInMs: number }
+  /** A try was rolled back; another follows, or the message is parked. */
   | ({ readonly type: 'failed'; readonly attempt: number; readonly error: unknown } & Position)
-  /** Quick retries are used up: the partition stays at this message, others go on. Told again at every pause. */
+  /** The message can neither be handled nor kept: its partition waits, others go on. Told again at every pause. */
   | ({
       readonly type: 'partition-paused';
       readonly attempt: number;

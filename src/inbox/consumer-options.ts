@@ -1,7 +1,10 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import type { TryRules } from '../store/inbox/tries.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { assertName } from './once.ts';
+import type { SeenFilter } from './seen-filter.ts';
+import { resolveWindow, type Window } from './window.ts';
 
 /** How a consumer works. */
 export interface ConsumerSettings {
@@ -11,22 +14,54 @@ export interface ConsumerSettings {
    */
   readonly group: string;
   /**
-   * Pauses before a failed message is tried again in place, at most 10 s each. Meanwhile its partition waits, and
-   * others may. After the last one the partition rests for 1 s, doubling to 30 s, between single tries, and the others
-   * go on. @defaultValue `[100, 500, 2000]` ms
+   * Handles up to `size` messages, 1 to 10,000, in one transaction, as many as have been fetched. When it fails, each of
+   * them gets its own. @defaultValue none: a transaction per message
    */
-  readonly quickRetries?: readonly Duration[];
+  readonly batch?: { readonly size: number };
   /**
    * Partitions that are handled side by side, 1 to 256. Each uses one connection of the database while it is.
    * @defaultValue 4
    */
   readonly concurrency?: number;
   /**
+   * Messages of different keys of one partition that are handled side by side, 1 to 256, each with a connection of its
+   * own; a key keeps its order. Without effect on batches. @defaultValue 1
+   */
+  readonly keyConcurrency?: number;
+  /**
+   * Pauses before a failed message is tried again in place, at most 10 s each. After the last one it is parked: kept in
+   * the database, and tried again later, while messages of other keys go on. @defaultValue `[100, 500]` ms
+   */
+  readonly quickRetries?: readonly Duration[];
+  /** Delays before a parked message is tried again; when they are used up it is failed. @defaultValue 10, 30, 60, 120, 300 s */
+  readonly retry?: readonly Duration[];
+  /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
+  readonly exhausted?: 'release-key' | 'hold-key';
+  /**
+   * How often a message may be in hand while its consumer dies before it is parked, 1 to 100. Deaths by other causes
+   * count, too. @defaultValue 3
+   */
+  readonly maxKills?: number;
+  /** Parked keys that this consumer works on side by side, 1 to 256. @defaultValue 10 */
+  readonly parkedConcurrency?: number;
+  /**
+   * Sends a copy of every failed message to `<address>.dead`, or to what the function answers for its address. The
+   * message itself stays in the database. @defaultValue false
+   */
+  readonly deadLetters?: boolean | ((address: string) => string);
+  /**
+   * How long processed ids are kept, at least 1 hour: a message that is delivered again after that time is handled again.
+   * The start is refused when the broker may deliver one so late. @defaultValue 30 days
+   */
+  readonly window?: Window;
+  /** Answers for most duplicates without the database. It is closed with the consumer. @defaultValue none */
+  readonly filter?: SeenFilter;
+  /**
    * Where a group that was never seen begins: `true` with the oldest message that the broker holds, `false` with what
    * arrives after the first join. @defaultValue true, so that no message is missed
    */
   readonly fromBeginning?: boolean;
-  /** How long one message's transaction may take, passed on to `$transaction`. @defaultValue Prisma's own: 5 s */
+  /** How long one transaction may take, passed on to `$transaction`. @defaultValue Prisma's own: 5 s */
   readonly transactionTimeout?: Duration;
   /** How long `start()` tries to reach the broker. @defaultValue 60 s */
   readonly startWithin?: Duration;
@@ -37,40 +72,113 @@ export interface ConsumerSettings {
 /** Settings with every default filled in. */
 export interface ConsumerRules {
   readonly group: string;
-  readonly quickRetriesMs: readonly number[];
+  readonly batchSize: number | undefined;
   readonly concurrency: number;
+  readonly keyConcurrency: number;
+  readonly quickRetriesMs: readonly number[];
+  readonly tries: TryRules;
+  readonly maxKills: number;
+  readonly parkedConcurrency: number;
+  /** Where copies of failed messages go; `undefined`: nowhere. */
+  readonly deadAddressOf: ((address: string) => string) | undefined;
+  /** `Infinity`: for ever. */
+  readonly windowMs: number;
   readonly fromBeginning: boolean;
   readonly transactionTimeoutMs: number | undefined;
   readonly startWithinMs: number;
 }
 
 const longestQuickRetryMs = 10_000;
-const mostConcurrency = 256;
-const defaults = { quickRetries: [100, 500, 2_000], concurrency: 4, startWithin: '60s' } as const;
+const longestRetryMs = 36_500 * 24 * 60 * 60 * 1_000;
+const mostRetries = 100;
+const defaults = {
+  quickRetries: [100, 500],
+  retry: ['10s', '30s', '60s', '120s', '300s'],
+  concurrency: 4,
+  keyConcurrency: 1,
+  maxKills: 3,
+  parkedConcurrency: 10,
+  startWithin: '60s',
+} as const;
+
+const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
+  'group',
+  'batch',
+  'concurrency',
+  'keyConcurrency',
+  'quickRetries',
+  'retry',
+  'exhausted',
+  'maxKills',
+  'parkedConcurrency',
+  'deadLetters',
+  'window',
+  'filter',
+  'fromBeginning',
+  'transactionTimeout',
+  'startWithin',
+  'report',
+]);
 
 /** @throws OutboxError `OUTBOX_INVALID_OPTION` naming the option */
 export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules {
+  const unknown = Object.keys(settings).find((option) => !optionNames.has(option));
+  if (unknown !== undefined) throw invalid(unknown, 'an option that there is');
   assertName('group', settings.group);
-  const concurrency = settings.concurrency ?? defaults.concurrency;
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > mostConcurrency) {
-    throw invalid('concurrency', `an integer from 1 to ${mostConcurrency}`);
-  }
-  const quickRetriesMs = (settings.quickRetries ?? defaults.quickRetries).map((pause, index) => {
-    const pauseMs = durationMs(pause);
-    if (pauseMs !== undefined && pauseMs >= 0 && pauseMs <= longestQuickRetryMs) return pauseMs;
-    throw invalid(`quickRetries[${index}]`, 'a duration from 0 to 10 s');
-  });
+  const { batch, deadLetters = false, exhausted = 'release-key', transactionTimeout } = settings;
+  if (exhausted !== 'release-key' && exhausted !== 'hold-key')
+    throw invalid('exhausted', "'release-key' or 'hold-key'");
+  if (typeof deadLetters !== 'boolean' && typeof deadLetters !== 'function')
+    throw invalid('deadLetters', 'a boolean or a function of the address');
   return {
     group: settings.group,
-    quickRetriesMs,
-    concurrency,
+    batchSize: batch === undefined ? undefined : integer('batch.size', batch.size, 10_000),
+    concurrency: integer('concurrency', settings.concurrency ?? defaults.concurrency, 256),
+    keyConcurrency: integer('keyConcurrency', settings.keyConcurrency ?? defaults.keyConcurrency, 256),
+    quickRetriesMs: delays(
+      'quickRetries',
+      settings.quickRetries ?? defaults.quickRetries,
+      longestQuickRetryMs,
+    ),
+    tries: {
+      retryMs: delays('retry', settings.retry ?? defaults.retry, longestRetryMs),
+      holdKey: exhausted === 'hold-key',
+    },
+    maxKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
+    parkedConcurrency: integer(
+      'parkedConcurrency',
+      settings.parkedConcurrency ?? defaults.parkedConcurrency,
+      256,
+    ),
+    deadAddressOf: deadAddressOf(deadLetters),
+    windowMs: resolveWindow(settings.window),
     fromBeginning: settings.fromBeginning ?? true,
     transactionTimeoutMs:
-      settings.transactionTimeout === undefined
-        ? undefined
-        : positive('transactionTimeout', settings.transactionTimeout),
+      transactionTimeout === undefined ? undefined : positive('transactionTimeout', transactionTimeout),
     startWithinMs: positive('startWithin', settings.startWithin ?? defaults.startWithin),
   };
+}
+
+function deadAddressOf(given: boolean | ((address: string) => string)): ConsumerRules['deadAddressOf'] {
+  if (typeof given === 'function') return given;
+  return given ? (address) => `${address}.dead` : undefined;
+}
+
+function integer(option: string, value: number, most: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw invalid(option, `an integer from 1 to ${most}`);
+}
+
+function delays(option: string, given: readonly Duration[], mostMs: number): readonly number[] {
+  if (given.length > mostRetries) throw invalid(option, `a list of at most ${mostRetries} durations`);
+  return given.map((delay, index) => {
+    const valueMs = durationMs(delay);
+    if (valueMs !== undefined && valueMs >= 0 && valueMs <= mostMs) return valueMs;
+    throw invalid(
+      `${option}[${index}]`,
+      `a duration from 0 to ${mostMs === longestQuickRetryMs ? '10 s' : '36,500 days'}`,
+    );
+  });
 }
 
 function positive(option: string, duration: Duration): number {

@@ -41,6 +41,8 @@ export class FailingPartitions {
 
   /** @returns whether the partition had been standing on this message */
   settled(position: Position): boolean {
+    // Asked for every message, and nearly always there is none.
+    if (this.#byPartition.size === 0) return false;
     return this.#at(position) !== undefined && this.#byPartition.delete(nameOf(position));
   }
 

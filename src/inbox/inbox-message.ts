@@ -1,6 +1,6 @@
 /** A message as a handler receives it. */
 export interface InboxMessage<Payload> {
-  /** The id under which it was sent; it is handled once per group and id. */
+  /** The id under which it was sent, or `<topic>:<id>` where the handler says what tells it; handled once per group and id. */
   readonly id: string;
   /** Name of the topic. */
   readonly topic: string;
@@ -27,3 +27,11 @@ export interface InboxMessage<Payload> {
  * To fail, throw: the transaction is rolled back and the message is tried again.
  */
 export type Handler<Tx, Payload> = (tx: Tx, message: InboxMessage<Payload>) => unknown;
+
+/**
+ * Applies many messages of one topic, in the order in which they came. What it writes through `tx` commits together with
+ * their ids, or not at all.
+ *
+ * To fail, throw: the transaction is rolled back.
+ */
+export type BatchHandler<Tx, Payload> = (tx: Tx, messages: readonly InboxMessage<Payload>[]) => unknown;

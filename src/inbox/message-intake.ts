@@ -1,63 +1,55 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { passCrashPoint } from '../core/crash-point.ts';
 import { installationOf } from '../core/receipt.ts';
-import type { IncomingBatch, IncomingMessage, Partition } from '../sources/source.ts';
-import { markProcessed } from '../store/inbox/processed.ts';
-import { sqlOf, type Transaction } from '../store/transaction.ts';
-import type { ConsumerReport } from './consumer-event.ts';
+import type { IncomingBatch, Partition } from '../sources/source.ts';
+import type { Transaction } from '../store/transaction.ts';
+import type { Applier, Outcome } from './applier.ts';
+import { type Arrived, identify } from './arrived.ts';
+import type { Tally } from './consumer-counts.ts';
+import type { ConsumerEvent, ConsumerReport } from './consumer-event.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
+import { inKeyOrder } from './key-order.ts';
+import type { KnownMessages } from './known-messages.ts';
+import type { PoisonMarks } from './poison-marks.ts';
 import type { Receipts } from './receipts.ts';
-import { nextTry } from './retry-pace.ts';
-import type { ReadyMessage } from './route.ts';
+import { nextPauseMs } from './retry-pace.ts';
 import type { Routes } from './routes.ts';
-import type { TransactionClient } from './transaction-client.ts';
-
-/** How many messages ended how, since the start of this consumer. */
-export interface ConsumerCounts {
-  /** Committed with their effects. */
-  readonly handled: number;
-  /** Dropped, because their effects were committed before. */
-  readonly duplicates: number;
-  /** Passed over, being of a topic without a handler here. */
-  readonly ignored: number;
-  /** Tries that were rolled back. */
-  readonly failures: number;
-}
+import { OneByOne, positionOf, type Settled } from './settle-one.ts';
 
 export interface MessageIntakeOptions<Tx extends Transaction> {
-  readonly client: TransactionClient<Tx>;
   readonly group: string;
   readonly routes: Routes<Tx>;
+  readonly applier: Applier<Tx>;
+  readonly known: KnownMessages<Tx>;
+  readonly marks: PoisonMarks<Tx>;
+  readonly tally: Tally;
   readonly quickRetriesMs: readonly number[];
-  readonly transactionTimeoutMs: number | undefined;
+  /** Messages of one transaction; `undefined`: each has its own. */
+  readonly batchSize: number | undefined;
+  /** Keys of one partition that are handled side by side. */
+  readonly keyConcurrency: number;
   readonly report: ConsumerReport;
   /** Told of the messages whose topic asks this group for receipts; `undefined` where none does. */
   readonly receipts: Receipts | undefined;
+  /** Called when a message was parked. */
+  readonly onParked: () => void;
+  /** Called when a message was failed. */
+  readonly onFailed: () => void;
 }
 
-/** What became of one message. */
-type Settled =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'given-up' }
-  | { readonly kind: 'pause'; readonly pauseMs: number };
-
 /**
- * Takes batches of one source and applies them message by message, each in one transaction with its id.
+ * Takes batches of one source and applies their messages, each with effect once.
  *
- * A partition moves past a message only when its id is committed. So the order holds even while two processes believe
- * that a partition is theirs: the later one waits in the database for the earlier.
+ * A message is acknowledged only when its id is committed, with its effects or with itself. So nothing is lost and the
+ * order holds even while two processes believe that a partition is theirs: the later one waits in the database for the
+ * earlier.
  */
 export class MessageIntake<Tx extends Transaction> {
   readonly #options: MessageIntakeOptions<Tx>;
   readonly #failing = new FailingPartitions();
-  readonly #counts = { handled: 0, duplicates: 0, ignored: 0, failures: 0 };
+  readonly #oneByOne: OneByOne<Tx>;
 
   constructor(options: MessageIntakeOptions<Tx>) {
     this.#options = options;
-  }
-
-  counts(): ConsumerCounts {
-    return { ...this.#counts };
+    this.#oneByOne = new OneByOne({ ...options, failing: this.#failing });
   }
 
   failing(): readonly FailingPartition[] {
@@ -66,98 +58,194 @@ export class MessageIntake<Tx extends Transaction> {
 
   assigned(partitions: readonly Partition[]): void {
     this.#failing.keepOnly(partitions);
+    this.#options.marks.keepOnly(partitions);
     this.#options.report({ type: 'assigned', partitions });
   }
 
-  /** @returns how long the partition must rest, or `undefined` */
-  async handle(batch: IncomingBatch): Promise<number | undefined> {
+  /** Handles what it can, and acknowledges or rejects it. Never rejects itself. */
+  async handle(batch: IncomingBatch): Promise<void> {
+    const { tally } = this.#options;
+    tally.inFlight += batch.messages.length;
     try {
-      return await this.#handleAll(batch);
+      const arrived = await this.#dropKnown(batch, this.#identified(batch));
+      if (arrived.length > 0 && batch.mayBegin() && !(await this.#begin(batch, arrived)))
+        await this.#options.marks.leave(batch);
+    } catch (error) {
+      this.#undone(batch, error);
     } finally {
+      tally.inFlight -= batch.messages.length;
       // Before the source commits the offsets: who sees that the group has passed a message finds its receipt.
       await this.#options.receipts?.flush();
     }
   }
 
-  /** Sends the receipts that still wait. To be called when no batch comes any more. */
+  /** To be called when no batch comes any more. */
   async close(): Promise<void> {
-    await this.#options.receipts?.close();
+    await this.#options.marks.clear().catch(() => undefined);
   }
 
-  async #handleAll(batch: IncomingBatch): Promise<number | undefined> {
-    for (const message of batch.messages) {
-      if (!batch.mayBegin()) return undefined;
-      const settled = await this.#settle(message, batch.signal);
-      if (settled.kind === 'pause') return settled.pauseMs;
-      if (settled.kind === 'given-up') return undefined;
-      batch.done(message);
-    }
-    return undefined;
-  }
-
-  /** Tries a message until it is done, the partition is lost, or the quick retries are used up. */
-  async #settle(message: IncomingMessage, signal: AbortSignal): Promise<Settled> {
-    const { address, partition, offset } = message;
-    const position = { address, partition, offset };
-    for (;;) {
-      const attempt = this.#failing.attempts(position) + 1;
-      try {
-        await this.#try(message, attempt);
-        if (this.#failing.settled(position)) this.#options.report({ type: 'partition-resumed', ...position });
-        return { kind: 'done' };
-      } catch (error) {
-        this.#counts.failures += 1;
-        this.#failing.failed(position, message.headers['ce_type'], error);
-        const { kind, inMs } = nextTry(this.#options.quickRetriesMs, attempt);
-        if (kind === 'after-pause') {
-          this.#options.report({ type: 'partition-paused', ...position, attempt, error, retryInMs: inMs });
-          return { kind: 'pause', pauseMs: inMs };
-        }
-        this.#options.report({ type: 'failed', ...position, attempt, error });
-        await delay(inMs, undefined, { signal }).catch(() => undefined);
-        if (signal.aborted) return { kind: 'given-up' };
+  #identified(batch: IncomingBatch): readonly Arrived<Tx>[] {
+    const { report, routes, tally } = this.#options;
+    const arrived: Arrived<Tx>[] = [];
+    for (const incoming of batch.messages) {
+      const one = identify(incoming, routes);
+      if ('id' in one) {
+        arrived.push(one);
+        continue;
       }
+      tally.ignored += 1;
+      const { address, partition, offset } = incoming;
+      report({
+        type: 'ignored',
+        id: incoming.headers['ce_id'] ?? '',
+        topic: one.ignored,
+        address,
+        partition,
+        offset,
+      });
+      batch.acknowledge(incoming);
     }
+    return arrived;
   }
 
-  async #try(incoming: IncomingMessage, attempt: number): Promise<void> {
-    const { address, partition, offset } = incoming;
-    const route = this.#options.routes.find(incoming);
-    if (typeof route === 'string') {
-      this.#counts.ignored += 1;
-      const id = incoming.headers['ce_id'] ?? '';
-      this.#options.report({ type: 'ignored', id, topic: route, address, partition, offset });
-      return;
-    }
-    const message = await route.read(incoming, attempt);
-    const applied = await this.#apply(message);
-    const { group, receipts } = this.#options;
-    if (route.topic.rules.confirm?.group === group) {
-      receipts?.add({ id: message.id, installation: installationOf(incoming.headers['ce_source']) });
-    }
-    const identified = { id: message.id, topic: route.topic.name, address, partition, offset };
-    if (applied) {
-      this.#counts.handled += 1;
-      this.#options.report({ type: 'handled', ...identified, attempt });
-    } else {
-      this.#counts.duplicates += 1;
-      this.#options.report({ type: 'duplicate', ...identified });
-    }
+  async #dropKnown(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<readonly Arrived<Tx>[]> {
+    const { processed, kept } = await this.#options.known.find(arrived.map(({ id }) => id));
+    if (processed.size + kept.size === 0) return arrived;
+    return arrived.filter((message) => {
+      if (!processed.has(message.id) && !kept.has(message.id)) return true;
+      this.#tell(message, kept.has(message.id) ? 'kept' : 'duplicate', 1, undefined);
+      batch.acknowledge(message.incoming);
+      return false;
+    });
   }
 
-  /** @returns false for a duplicate */
-  async #apply({ id, topic, handle }: ReadyMessage<Tx>): Promise<boolean> {
-    const { client, group, transactionTimeoutMs } = this.#options;
-    const applied = await client.$transaction(
-      async (tx) => {
-        if (!(await markProcessed(sqlOf(tx), group, id, topic))) return false;
-        await handle(tx);
-        passCrashPoint('inbox:handled');
-        return true;
+  /** @returns false when a part of them is left to a later offer */
+  async #begin(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+    const { batchSize, marks } = this.#options;
+    const ids = arrived.map(({ id }) => id);
+    if (!(await marks.begin(batch, ids))) return this.#searchKiller(batch, arrived);
+    if (batchSize === undefined) return this.#singles(batch, arrived);
+    return this.#chunks(batch, arrived, batchSize);
+  }
+
+  async #chunks(batch: IncomingBatch, arrived: readonly Arrived<Tx>[], size: number): Promise<boolean> {
+    for (let from = 0; from < arrived.length; from += size) {
+      if (!batch.mayBegin()) return false;
+      const chunk = arrived.slice(from, from + size);
+      const outcomes = await this.#options.applier.apply(chunk, 1).catch(() => undefined);
+      if (outcomes === undefined) {
+        if (!(await this.#singles(batch, chunk))) return false;
+        continue;
+      }
+      for (const [n, message] of chunk.entries()) {
+        this.#tell(message, outcomes[n] ?? 'duplicate', 1, undefined);
+        batch.acknowledge(message.incoming);
+      }
+      await this.#noted(chunk.filter((_, n) => outcomes[n] === 'handled'));
+    }
+    return true;
+  }
+
+  async #singles(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+    let stopped = false;
+    await inKeyOrder(
+      arrived,
+      this.#options.keyConcurrency,
+      ({ topic, key }) => (key === null ? null : `${topic}\0${key}`),
+      async (message) => {
+        if (!stopped && batch.mayBegin()) {
+          const settle = (): Promise<Settled> => this.#oneByOne.settle(message, batch.signal);
+          if (await this.#settled(batch, message, settle)) return true;
+        }
+        stopped = true;
+        return false;
       },
-      transactionTimeoutMs === undefined ? undefined : { timeout: transactionTimeoutMs },
     );
-    if (applied) passCrashPoint('inbox:committed');
-    return applied;
+    return !stopped;
   }
+
+  /** One after the other, each with a mark, until whoever has ended a consumer is behind us, or parked. */
+  async #searchKiller(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+    const { marks } = this.#options;
+    for (const message of arrived) {
+      if (!batch.mayBegin()) return false;
+      const harmless = await marks.beginOne(batch, message.id);
+      const settle = (): Promise<Settled> =>
+        harmless
+          ? this.#oneByOne.settle(message, batch.signal)
+          : this.#oneByOne.park(
+              message,
+              'killed',
+              new Error('Its consumer has died of it, again and again.'),
+            );
+      if (!(await this.#settled(batch, message, settle))) return false;
+      // What is left is offered again, by then without a suspicion.
+      if (!marks.endOne(batch, message.id)) return false;
+    }
+    return true;
+  }
+
+  /** @returns false when nothing further may begin */
+  async #settled(
+    batch: IncomingBatch,
+    message: Arrived<Tx>,
+    settle: () => Promise<Settled>,
+  ): Promise<boolean> {
+    const settled = await settle();
+    if (settled.kind === 'rejected') batch.reject(message.incoming, settled.afterMs);
+    if (settled.kind !== 'done') return false;
+    this.#tell(message, settled.outcome, 1, settled.error);
+    if (settled.outcome === 'handled') await this.#noted([message]);
+    batch.acknowledge(message.incoming);
+    return true;
+  }
+
+  async #noted(handled: readonly Arrived<Tx>[]): Promise<void> {
+    await this.#options.known.note(handled.map(({ id }) => id));
+  }
+
+  /** The database cannot be asked: the partition rests, others may go on. */
+  #undone(batch: IncomingBatch, error: unknown): void {
+    const [first] = batch.messages;
+    if (first === undefined) return;
+    const { address, partition, offset } = first;
+    const position = { address, partition, offset };
+    const retryInMs = nextPauseMs(this.#failing.attempts(position));
+    this.#failing.failed(position, first.headers['ce_type'], error);
+    const attempt = this.#failing.attempts(position);
+    this.#options.report({ type: 'partition-paused', ...position, attempt, error, retryInMs });
+    batch.reject(first, retryInMs);
+  }
+
+  /** Counts, tells, and answers the sender. */
+  #tell(message: Arrived<Tx>, outcome: Outcome, attempt: number, error: unknown): void {
+    const { group, known, onFailed, onParked, receipts, report, tally } = this.#options;
+    const { id, topic, way } = message;
+    tally[counterOf(outcome)] += 1;
+    const position = positionOf(message);
+    if (this.#failing.settled(position)) report({ type: 'partition-resumed', ...position });
+    if (outcome === 'duplicate' || outcome === 'kept') known.expectMore();
+    if (outcome === 'queued') onParked();
+    if (outcome === 'refused') onFailed();
+    if (way.kind === 'route' && receipts !== undefined && way.route.topic.rules.confirm?.group === group) {
+      const state = outcome === 'handled' || outcome === 'duplicate' ? 'processed' : 'parked';
+      receipts.add({ id, installation: installationOf(message.incoming.headers['ce_source']), state });
+    }
+    report(eventOf({ id, topic, ...position }, outcome, attempt, error));
+  }
+}
+
+function counterOf(outcome: Outcome): 'processed' | 'duplicates' | 'parked' | 'failed' {
+  if (outcome === 'handled') return 'processed';
+  if (outcome === 'queued') return 'parked';
+  return outcome === 'refused' ? 'failed' : 'duplicates';
+}
+
+type Identified = Omit<Extract<ConsumerEvent, { type: 'duplicate' }>, 'type'>;
+
+function eventOf(message: Identified, outcome: Outcome, attempt: number, error: unknown): ConsumerEvent {
+  if (outcome === 'handled') return { type: 'handled', ...message, attempt };
+  if (outcome === 'queued') return { type: 'parked', ...message, error };
+  if (outcome === 'refused') return { type: 'refused', ...message };
+  return { type: 'duplicate', ...message };
 }

@@ -33,12 +33,13 @@ export async function once<Result>(
   const sql = sqlOf(tx);
   assertName('group', group);
   assertName('messageId', messageId);
-  if (!(await markProcessed(sql, group, messageId, null))) return { duplicate: true };
+  const fresh = await markProcessed(sql, group, [messageId], [null]);
+  if (fresh.size === 0) return { duplicate: true };
   try {
     return { duplicate: false, result: await work() };
   } catch (error) {
     // A caller may catch the error and commit. After an error of the database this fails, and so does any commit.
-    await forgetProcessed(sql, group, messageId).catch(() => undefined);
+    await forgetProcessed(sql, group, [messageId]).catch(() => undefined);
     throw error;
   }
 }

@@ -1,30 +1,56 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
+import {
+  oldestVersion,
+  UpcastFailure,
+  upcastPayload,
+  versionHeader,
+  versionOf,
+} from '../core/topic-version.ts';
 import type { IncomingMessage } from '../sources/source.ts';
 import type { InboxMessage } from './inbox-message.ts';
-import { isName } from './once.ts';
+import { parseBody } from './parse-body.ts';
 import { unreadable } from './unreadable.ts';
+import { withoutValues } from './without-values.ts';
 
-/** @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE` when there is none that could be kept */
-function idOf(message: IncomingMessage): string {
-  const id = message.headers['ce_id'];
-  if (id === undefined) throw unreadable(message, 'it has no header ce_id');
-  if (!isName(id)) throw unreadable(message, 'its header ce_id is not an id of 1 to 512 bytes');
-  return id;
-}
+const mostIssues = 10;
 
 /**
- * A message as its handler receives it, its payload being what the schema of the topic makes of the body.
+ * A message as its handler receives it: its payload is made current by the topic's upcasters, and then is what the
+ * schema makes of it. At once, unless the schema answers a promise.
  *
- * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`; and whatever the schema itself throws
+ * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unreadable`, `unknown-version` or `invalid`; what the promise
+ * of a schema rejects with is passed on, because a schema that asks others may succeed later
  */
-export async function readMessage<Input, Output>(
+export function readMessage<Input, Output>(
   topic: Topic<Input, Output>,
   message: IncomingMessage,
+  id: string,
   attempt: number,
-): Promise<InboxMessage<Output>> {
+): InboxMessage<Output> | Promise<InboxMessage<Output>> {
+  const payload = currentPayload(topic, message);
+  const result = judged(topic, message, payload);
+  if (result instanceof Promise) {
+    return result.then(
+      (late) => readWith(topic, message, id, attempt, valueOf(topic, message, payload, late)),
+      (error: unknown) => {
+        // Too deep for the schema's recursion: that stays so.
+        throw error instanceof RangeError ? thrown(topic, message, payload, error) : error;
+      },
+    );
+  }
+  return readWith(topic, message, id, attempt, valueOf(topic, message, payload, result));
+}
+
+function readWith<Output>(
+  topic: Topic,
+  message: IncomingMessage,
+  id: string,
+  attempt: number,
+  payload: Output,
+): InboxMessage<Output> {
   const { address, headers, key, offset, partition } = message;
-  const id = idOf(message);
-  const payload = await payloadOf(topic, message);
   return {
     id,
     topic: topic.name,
@@ -39,33 +65,87 @@ export async function readMessage<Input, Output>(
   };
 }
 
-async function payloadOf<Input, Output>(
-  topic: Topic<Input, Output>,
-  message: IncomingMessage,
-): Promise<Output> {
-  const result = await topic.schema['~standard'].validate(jsonOf(message));
-  if (result.issues === undefined) return result.value;
-  const issues = result.issues.map(({ message: problem, path }) => ({
-    path: (path ?? []).map((step) => String(typeof step === 'object' ? step.key : step)).join('.'),
-    problem,
-  }));
-  const listed = issues
-    .map(({ path, problem }) => `${path === '' ? '(whole)' : path}: ${problem}`)
-    .join('; ');
-  throw unreadable(message, `its payload does not fit the topic "${topic.name}" (${listed})`);
+/** The parsed body in the form of the current version. */
+function currentPayload<Input, Output>(topic: Topic<Input, Output>, message: IncomingMessage): unknown {
+  const { name, rules } = topic;
+  const version = versionOf(message.headers);
+  if (version === rules.version) return parseBody(message);
+  if (version === undefined)
+    throw unreadable(message, 'unknown-version', `its header ${versionHeader} is no version`);
+  const oldest = oldestVersion(rules);
+  if (version < oldest || version > rules.version) {
+    const known = oldest === rules.version ? `${oldest}` : `${oldest} to ${rules.version}`;
+    throw unreadable(
+      message,
+      'unknown-version',
+      `it is of version ${version}, and of the topic "${name}" only ${known} can be read here`,
+    );
+  }
+  return upcast(topic, message, version);
 }
 
-function jsonOf(message: IncomingMessage): unknown {
-  if (message.body === null) throw unreadable(message, 'it has no body');
+function upcast<Input, Output>(
+  { name, rules }: Topic<Input, Output>,
+  message: IncomingMessage,
+  version: number,
+): unknown {
+  const payload = parseBody(message);
   try {
-    // A decoder that replaces what it cannot read would let a broken text through.
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(message.body));
+    return upcastPayload(rules, version, payload);
   } catch (error) {
-    throw unreadable(message, 'its body is not JSON in UTF-8', error);
+    if (!(error instanceof UpcastFailure)) throw error;
+    const [why] = withoutValues([error.message], [payload, error.payload]);
+    throw unreadable(
+      message,
+      'invalid',
+      `the upcaster of version ${error.from} of the topic "${name}" failed (${why})`,
+      error.cause,
+    );
   }
 }
 
+function judged<Input, Output>(
+  topic: Topic<Input, Output>,
+  message: IncomingMessage,
+  payload: unknown,
+): ReturnType<StandardSchemaV1<Input, Output>['~standard']['validate']> {
+  try {
+    return topic.schema['~standard'].validate(payload);
+  } catch (error) {
+    throw thrown(topic, message, payload, error);
+  }
+}
+
+function valueOf<Input, Output>(
+  { name }: Topic<Input, Output>,
+  message: IncomingMessage,
+  payload: unknown,
+  result: StandardSchemaV1.Result<Output>,
+): Output {
+  if (result.issues === undefined) return result.value;
+  const issues = result.issues.slice(0, mostIssues);
+  const problems = withoutValues(
+    issues.map((issue) => issue.message),
+    payload,
+  );
+  const listed = issues.map(({ path }, n) => `${pathOf(path)}: ${problems[n]}`).join('; ');
+  throw unreadable(message, 'invalid', `its payload does not fit the topic "${name}" (${listed})`);
+}
+
+/** A schema that throws cannot be asked again with another answer. */
+function thrown(topic: Topic, message: IncomingMessage, payload: unknown, error: unknown): OutboxError {
+  const [why] = withoutValues([error instanceof Error ? error.message : String(error)], payload);
+  return unreadable(message, 'invalid', `the schema of the topic "${topic.name}" failed (${why})`, error);
+}
+
+function pathOf(path: StandardSchemaV1.Issue['path'] = []): string {
+  const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
+  return steps.length === 0 ? '(whole)' : steps.join('.');
+}
+
 function sentAt({ headers, timestamp }: IncomingMessage): Date {
-  const time = new Date(headers['ce_time'] ?? Number.NaN);
+  const text = headers['ce_time'];
+  if (text === undefined) return timestamp;
+  const time = new Date(text);
   return Number.isNaN(time.getTime()) ? timestamp : time;
 }

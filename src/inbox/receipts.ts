@@ -9,9 +9,10 @@ export interface ReceiptSender {
   close(): Promise<void>;
 }
 
-/** A message that was committed, now or before. */
+/** A message that was committed, now or before: its effects, or the message itself. */
 export interface Handled {
   readonly id: string;
+  readonly state: Receipt['state'];
   /** UUID of the installation that sent it, when its source tells. */
   readonly installation: string | undefined;
 }
@@ -34,6 +35,7 @@ const againMs = { first: 1_000, most: 30_000 } as const;
 export class Receipts {
   readonly #input: ReceiptsInput;
   #waiting: Handled[] = [];
+  #sending: Promise<void> | undefined;
   #againMs: number = againMs.first;
   #notBefore = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -59,7 +61,15 @@ export class Receipts {
 
   /** Sends what waits. Never rejects; after a failure it does nothing for a while, so that messages are not held up. */
   async flush(): Promise<void> {
+    // What another one is sending may be ours: nobody is told that it went before it did.
+    while (this.#sending !== undefined) await this.#sending;
     if (this.#waiting.length === 0 || this.#pausing) return;
+    this.#sending = this.#send();
+    await this.#sending;
+    this.#sending = undefined;
+  }
+
+  async #send(): Promise<void> {
     const mine = this.#waiting;
     this.#waiting = [];
     try {
@@ -109,19 +119,20 @@ export class Receipts {
   }
 }
 
-/** One receipt per installation, or several where the ids are too many for one. */
+/** One receipt per installation and state, or several where the ids are too many for one. */
 function receiptsOf(group: string, handled: readonly Handled[]): readonly Receipt[] {
-  const byInstallation = new Map<string | undefined, string[]>();
-  for (const { id, installation } of handled) {
-    const ids = byInstallation.get(installation);
-    if (ids === undefined) byInstallation.set(installation, [id]);
-    else ids.push(id);
+  const alike = new Map<string, Omit<Receipt, 'group'> & { readonly ids: string[] }>();
+  for (const { id, installation, state } of handled) {
+    const name = `${state} ${installation}`;
+    const found = alike.get(name);
+    if (found === undefined) alike.set(name, { installation, state, ids: [id] });
+    else found.ids.push(id);
   }
-  return [...byInstallation].flatMap(([installation, ids]) =>
+  return [...alike.values()].flatMap(({ installation, state, ids }) =>
     Array.from({ length: Math.ceil(ids.length / receiptIdLimit) }, (_, n) => ({
       group,
       installation,
-      state: 'processed' as const,
+      state,
       ids: ids.slice(n * receiptIdLimit, (n + 1) * receiptIdLimit),
     })),
   );

@@ -1,32 +1,120 @@
 import type { Topic } from '../core/topic.ts';
 import type { IncomingMessage } from '../sources/source.ts';
-import type { Handler } from './inbox-message.ts';
+import type { BatchHandler, Handler, InboxMessage } from './inbox-message.ts';
+import { type IdReader, idReader, type MessageIdRule } from './message-id.ts';
 import { readMessage } from './read-message.ts';
+
+/** How the messages of one topic are read. */
+export interface RouteOptions {
+  /** What tells the id of a message that no outbox has sent. @defaultValue the header `ce_id` */
+  readonly id?: MessageIdRule;
+}
 
 /** A message that was read and has its handler, so that only a transaction is missing. */
 export interface ReadyMessage<Tx> {
   readonly id: string;
   readonly topic: string;
-  readonly handle: (tx: Tx) => unknown;
+  /** Has the handler apply it, alone. */
+  handle(tx: Tx): unknown;
+}
+
+interface Reader<Tx> {
+  readonly topic: Topic;
+  /** The id alone, so that a duplicate is known before its body is read. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE` */
+  idOf(message: IncomingMessage): string;
+  /** At once, unless the schema answers a promise. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, or rejects with it */
+  read(message: IncomingMessage, attempt: number): ReadyMessage<Tx> | Promise<ReadyMessage<Tx>>;
+}
+
+/** A topic and who handles its messages one by one. */
+export interface SingleRoute<Tx> extends Reader<Tx> {
+  readonly batch: false;
+}
+
+/** A topic and who handles its messages many at a time. */
+export interface BatchRoute<Tx> extends Reader<Tx> {
+  readonly batch: true;
+  /**
+   * Has the handler apply all of them, in this order.
+   *
+   * @param ready what {@link Reader.read} of this very route answered
+   */
+  handleAll(tx: Tx, ready: readonly ReadyMessage<Tx>[]): unknown;
 }
 
 /** A topic and who handles it. */
-export interface Route<Tx> {
-  readonly topic: Topic;
-  /** @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE` */
-  readonly read: (message: IncomingMessage, attempt: number) => Promise<ReadyMessage<Tx>>;
-}
+export type Route<Tx> = SingleRoute<Tx> | BatchRoute<Tx>;
 
 /** Ties a handler to its topic; only here are the two known to have the same payload. */
 export function routeOf<Tx, Input, Output>(
   topic: Topic<Input, Output>,
   handler: Handler<Tx, Output>,
-): Route<Tx> {
+  options: RouteOptions = {},
+): SingleRoute<Tx> {
+  const Ready = readyFor<Tx, Output>(handler);
+  return { batch: false, ...readerOf(topic, options, (message) => new Ready(message)) };
+}
+
+/** Ties a handler of many messages to its topic. */
+export function routeOfBatch<Tx, Input, Output>(
+  topic: Topic<Input, Output>,
+  handler: BatchHandler<Tx, Output>,
+  options: RouteOptions = {},
+): BatchRoute<Tx> {
+  const Ready = readyFor<Tx, Output>((tx, message) => handler(tx, [message]));
+  return {
+    batch: true,
+    ...readerOf(topic, options, (message) => new Ready(message)),
+    handleAll: (tx, ready) =>
+      handler(
+        tx,
+        ready.map((one) => Ready.messageOf(one)),
+      ),
+  };
+}
+
+/** What makes the messages of one route: they share their methods, because a closure for each would cost more. */
+interface ReadyClass<Tx, Output> {
+  new (message: InboxMessage<Output>): ReadyMessage<Tx>;
+  messageOf(ready: ReadyMessage<Tx>): InboxMessage<Output>;
+}
+
+function readyFor<Tx, Output>(handler: Handler<Tx, Output>): ReadyClass<Tx, Output> {
+  return class Ready implements ReadyMessage<Tx> {
+    readonly id: string;
+    readonly topic: string;
+    readonly #message: InboxMessage<Output>;
+
+    constructor(message: InboxMessage<Output>) {
+      this.id = message.id;
+      this.topic = message.topic;
+      this.#message = message;
+    }
+
+    /** The class is made anew for every route, and so its private field: who has it has this route's payload. */
+    static messageOf(ready: ReadyMessage<Tx>): InboxMessage<Output> {
+      if (#message in ready) return ready.#message;
+      throw new TypeError(`The message ${ready.id} was read by another route.`);
+    }
+
+    handle(tx: Tx): unknown {
+      return handler(tx, this.#message);
+    }
+  };
+}
+
+function readerOf<Tx, Input, Output>(
+  topic: Topic<Input, Output>,
+  { id }: RouteOptions,
+  ready: (message: InboxMessage<Output>) => ReadyMessage<Tx>,
+): Reader<Tx> {
+  const idOf: IdReader = idReader(topic.name, id);
   return {
     topic,
-    read: async (incoming, attempt) => {
-      const message = await readMessage(topic, incoming, attempt);
-      return { id: message.id, topic: topic.name, handle: (tx) => handler(tx, message) };
+    idOf,
+    read: (incoming, attempt) => {
+      const message = readMessage(topic, incoming, idOf(incoming), attempt);
+      return message instanceof Promise ? message.then(ready) : ready(message);
     },
   };
 }

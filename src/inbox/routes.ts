@@ -5,34 +5,46 @@ import { unreadable } from './unreadable.ts';
 
 /** Finds the handler of a message. */
 export class Routes<Tx> {
-  readonly #byName: ReadonlyMap<string, Route<Tx>>;
-  /** Every topic that the configuration knows, handled here or not. */
-  readonly #known: ReadonlySet<string>;
+  /** A topic of the configuration that has no handler here leads to its name. */
+  readonly #byName: ReadonlyMap<string, Route<Tx> | string>;
+  readonly #byAddress: ReadonlyMap<string, readonly (Route<Tx> | string)[]>;
 
   constructor(routes: readonly Route<Tx>[], known: readonly Topic[]) {
-    this.#byName = new Map(routes.map((route) => [route.topic.name, route]));
-    this.#known = new Set([...this.#byName.keys(), ...known.map(({ name }) => name)]);
+    const handled = new Map(routes.map((route) => [route.topic.name, route]));
+    const topics = new Map(
+      [...known, ...routes.map(({ topic }) => topic)].map((topic) => [topic.name, topic]),
+    );
+    // Another broker may use the same address for something else.
+    const transports = new Set(routes.map(({ topic }) => topic.rules.transport));
+    const byName = new Map<string, Route<Tx> | string>();
+    const byAddress = new Map<string, (Route<Tx> | string)[]>();
+    for (const { name, rules } of topics.values()) {
+      const target = handled.get(name) ?? name;
+      byName.set(name, target);
+      if (!transports.has(rules.transport)) continue;
+      byAddress.set(rules.address, [...(byAddress.get(rules.address) ?? []), target]);
+    }
+    this.#byName = byName;
+    this.#byAddress = byAddress;
   }
 
   /**
    * The route of a message: by the topic that it names, else by the only topic of its address.
    *
    * @returns the topic's name alone when that topic has no handler here
-   * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE` when nothing tells its topic, or nobody knows it. It is not passed
-   * over: it may be of a topic that a newer sender knows, and what is passed over never comes back.
+   * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unknown-topic`, when nothing tells its topic, or nobody knows
+   * it. It is not passed over: it may be of a topic that a newer sender knows, and what is passed over never comes back.
    */
   find(message: IncomingMessage): Route<Tx> | string {
     const name = message.headers['ce_type'];
     if (name !== undefined) {
-      const route = this.#byName.get(name);
-      if (route !== undefined) return route;
-      if (this.#known.has(name)) return name;
-      throw unreadable(message, `its topic "${name}" is not in the configuration`);
+      const named = this.#byName.get(name);
+      if (named !== undefined) return named;
+      throw unreadable(message, 'unknown-topic', `its topic "${name}" is not in the configuration`);
     }
-    const [only, ...others] = [...this.#byName.values()].filter(
-      ({ topic }) => topic.rules.address === message.address,
-    );
+    const [only, ...others] = this.#byAddress.get(message.address) ?? [];
     if (only !== undefined && others.length === 0) return only;
-    throw unreadable(message, 'it has no header ce_type, and several topics use its address');
+    const why = only === undefined ? 'no topic uses its address' : 'several topics use its address';
+    throw unreadable(message, 'unknown-topic', `it has no header ce_type, and ${why}`);
   }
 }

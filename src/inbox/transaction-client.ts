@@ -4,6 +4,10 @@ import type { Transaction } from '../store/transaction.ts';
 export interface TransactionClient<Tx extends Transaction> {
   $transaction<Result>(
     work: (tx: Tx) => Promise<Result>,
-    options?: { readonly maxWait?: number; readonly timeout?: number },
+    options?: {
+      readonly maxWait?: number;
+      readonly timeout?: number;
+      readonly isolationLevel?: 'ReadCommitted';
+    },
   ): Promise<Result>;
 }

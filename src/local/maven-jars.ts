@@ -20,11 +20,16 @@ export interface MavenPackage {
   /** For people: `Kafka`. */
   readonly label: string;
   readonly artifacts: readonly Coordinates[];
+  /** Path of the one file inside the jars that is wanted; it is unpacked, and the jars are not kept. */
+  readonly only?: string;
   /** Files to add beside the folder `jars`, before the package counts as installed. */
   readonly finish?: (folder: string) => Promise<void>;
 }
 
-/** The folder of a package; its jars and all they need are in `jars`, fetched by Maven where they are missing. */
+/**
+ * The folder of a package; its jars and all they need, or the one file wanted of them, are in `jars`, fetched by Maven
+ * where they are missing.
+ */
 export async function mavenPackage(context: LocalContext, wanted: MavenPackage): Promise<Offer<string>> {
   const installed = join(context.cache, 'installed', wanted.name);
   if (existsSync(installed)) return { found: installed };
@@ -34,22 +39,31 @@ export async function mavenPackage(context: LocalContext, wanted: MavenPackage):
   const folder = await installOnce(context, wanted.name, async (partial) => {
     const pom = join(partial, 'pom.xml');
     await writeFile(pom, pomOf(wanted));
-    await copyJars(context, mvn, wanted.label, partial);
+    await fetchJars(context, mvn, wanted, partial);
     await rm(pom);
     await wanted.finish?.(partial);
   });
   return { found: folder };
 }
 
-async function copyJars(context: LocalContext, mvn: string, label: string, folder: string): Promise<void> {
-  const goal = `org.apache.maven.plugins:maven-dependency-plugin:${pinned.mavenDependencyPlugin}:copy-dependencies`;
+async function fetchJars(
+  context: LocalContext,
+  mvn: string,
+  { label, only }: MavenPackage,
+  folder: string,
+): Promise<void> {
+  const plugin = `org.apache.maven.plugins:maven-dependency-plugin:${pinned.mavenDependencyPlugin}`;
   const jars = join(folder, 'jars');
+  const goal =
+    only === undefined
+      ? [`${plugin}:copy-dependencies`]
+      : [`${plugin}:unpack-dependencies`, `-Dmdep.unpack.includes=${only}`];
   // Two Mavens must not write to one local repository at once.
   const lock = { tell: context.tell, label: 'Maven', signal: context.signal };
   await makeOpenFolder(jars);
   await withLockFile(join(context.cache, 'maven.lock'), lock, () =>
     progressStep(context.tell, `${label}: fetching jars with Maven`, (onLine) =>
-      runCommand(mvn, ['--batch-mode', '--quiet', goal, `-DoutputDirectory=${jars}`], {
+      runCommand(mvn, ['--batch-mode', '--quiet', ...goal, `-DoutputDirectory=${jars}`], {
         env: context.env,
         cwd: folder,
         signal: context.signal,

@@ -8,6 +8,8 @@ export const pinned = {
   /** The logging bridge that Kafka's published jars leave out; without it a broker writes no log at all. */
   kafkaLogging: '2.24.3',
   testServer: '1.30.1',
+  /** The jar of Redis programs, whose versions differ by platform: 6.2, the oldest that is supported. */
+  redisPackage: '1.4.3',
   mavenDependencyPlugin: '3.8.1',
 } as const;
 
@@ -15,6 +17,7 @@ export const dockerImages = {
   postgres: 'postgres:18-alpine',
   temporal: `temporalio/temporal:${pinned.temporalCli}`,
   kafka: `apache/kafka:${pinned.kafka}`,
+  redis: 'redis:8-alpine',
 } as const;
 
 /** Versions of programs on PATH that are used. */
@@ -23,6 +26,8 @@ export const supported = {
   /** The version of the server inside the `temporal` program: builds from source do not tell the program's own. */
   temporalServer: { from: [1, 25], before: [2] },
   kafka: { from: [3, 7], before: [5] },
+  /** The first that asks a set about many members at once. */
+  redis: { from: [6, 2], before: [9] },
   java: { from: [17], before: [Number.POSITIVE_INFINITY] },
   /** The first Go that fetches the toolchain a module asks for. */
   go: { from: [1, 21], before: [2] },

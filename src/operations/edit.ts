@@ -5,7 +5,10 @@ import { type EditableMessage, type EditAnswer, editMessage, readEditable } from
 import { type Ask, assertId, authorOf } from './ask.ts';
 import { wakeLanes } from './change.ts';
 
-/** How a failed message is to be sent instead. What is not named stays. The key cannot be changed: it is the order. */
+/**
+ * How a failed message is to be sent instead. What is not named stays. The key cannot be changed: it is the order. Nor can
+ * the version of the payload: a new payload is one of the same version.
+ */
 export interface EditAsk extends Ask {
   /** The new payload, written as JSON. */
   readonly payload?: unknown;
@@ -24,8 +27,12 @@ export interface Edited {
   readonly supersedes: string;
 }
 
-/** Judges a payload by the schema of its topic. @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
-export type CheckPayload = (topic: string, payload: unknown) => Promise<void>;
+/** Judges a payload by the schema of its topic; the headers tell its version. @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+export type CheckPayload = (
+  topic: string,
+  payload: unknown,
+  headers: EditableMessage['headers'],
+) => Promise<void>;
 
 const optionNames = new Set([
   'actor',
@@ -54,7 +61,7 @@ export async function editFailed(
 ): Promise<Edited> {
   const author = authorOf(ask);
   const original = assertId(id);
-  assertOptions(ask);
+  assertEditOptions(ask);
   const found = await readEditable(database, original);
   const edit = found === undefined ? {} : await contentOf(found, ask, check);
   const answer = await editMessage(
@@ -69,7 +76,8 @@ export async function editFailed(
   return { id: answer.id, supersedes: original };
 }
 
-function assertOptions(ask: EditAsk): void {
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function assertEditOptions(ask: EditAsk): void {
   const unknown = Object.keys(ask).find((option) => !optionNames.has(option));
   if (unknown !== undefined)
     throw invalid(unknown, unknown === 'key' ? 'cannot be edited: it is the order' : 'is no option of edit');
@@ -93,7 +101,7 @@ async function contentOf(
         'OUTBOX_PAYLOAD_INVALID',
         `Only JSON can be edited; this is ${found.contentType}.`,
       );
-    await check(found.topic, parse(text));
+    await check(found.topic, parsePayload(text), found.headers);
   }
   return {
     ...(text !== undefined && { payload: text }),
@@ -101,7 +109,8 @@ async function contentOf(
   };
 }
 
-function toJson(payload: unknown): string {
+/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+export function toJson(payload: unknown): string {
   let text: string | undefined;
   let cause: unknown;
   try {
@@ -113,7 +122,8 @@ function toJson(payload: unknown): string {
   throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload cannot be written as JSON.', { cause });
 }
 
-function parse(text: string): unknown {
+/** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+export function parsePayload(text: string): unknown {
   try {
     if (/\p{Surrogate}/u.test(text)) throw new Error('it has half a character');
     return JSON.parse(text);
@@ -123,7 +133,12 @@ function parse(text: string): unknown {
   }
 }
 
-function mergeHeaders(
+/**
+ * Headers after an edit; null: none is left.
+ *
+ * @throws OutboxError `OUTBOX_HEADER_INVALID` for locked, reserved and malformed ones
+ */
+export function mergeHeaders(
   before: Readonly<Record<string, string>>,
   changes: Readonly<Record<string, string | null>>,
 ): Readonly<Record<string, string>> | null {

@@ -1,6 +1,7 @@
 import type { Database } from '../store/database.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase } from '../store/pool.ts';
+import { type GroupStatus, readGroups } from '../store/queries/inbox-status.ts';
 import { type Reconciliation, readReconciliation } from '../store/queries/reconciliation.ts';
 import { readTopicPolicies, type TopicPolicyRow } from '../store/queries/topic-policies.ts';
 import { readSettings, type Setting } from '../store/settings.ts';
@@ -18,9 +19,11 @@ export interface Status {
   readonly settings: readonly Setting[];
   /** The last comparison of rows with workflows; null before the first. */
   readonly reconciliation: Reconciliation | null;
+  /** Consumer groups whose inbox is in this database, and what they keep. */
+  readonly groups: readonly GroupStatus[];
 }
 
-export type { LaneStatus, Reconciliation, Setting, TopicPolicyRow };
+export type { GroupStatus, LaneStatus, Reconciliation, Setting, TopicPolicyRow };
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
 export async function status(databaseUrl: string): Promise<Status> {
@@ -43,5 +46,6 @@ export async function statusOf(database: Database): Promise<Status> {
     topics: await readTopicPolicies(database),
     settings: await readSettings(database),
     reconciliation: (await readReconciliation(database)) ?? null,
+    groups: await readGroups(database),
   };
 }

@@ -136,7 +136,7 @@ function queued({ owned, wantedSince, before }: DeliveryFacts): Why {
 }
 
 /** Two units at most, never rounded to nothing. */
-function length(ms: number): string {
+export function length(ms: number): string {
   if (ms < 1_000) return `${Math.max(1, Math.round(ms))} ms`;
   const seconds = Math.round(ms / 1_000);
   const [days, hours, minutes] = [

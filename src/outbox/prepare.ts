@@ -3,6 +3,7 @@ import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
 import type { Topic } from '../core/topic.ts';
+import { versionHeader } from '../core/topic-version.ts';
 import type { NewMessage } from '../store/write.ts';
 
 /** When a message is due: at once, after a time, or at an instant. An instant in the past means at once. */
@@ -48,9 +49,18 @@ export async function prepare<Input>(
     ...(key !== undefined && { key }),
     ...(ref !== undefined && { ref }),
     ...(id !== undefined && { id: id.toLowerCase() }),
-    ...(headers !== undefined && { headers }),
+    ...headersOf(topic.rules.version, headers),
     ...dueOf(options, topic.rules.delayLimitMs),
   };
+}
+
+/** The version goes into the row, so that a relay that knows a newer one does not change what the message says. */
+function headersOf(
+  version: number,
+  headers: Readonly<Record<string, string>> | undefined,
+): Pick<NewMessage, 'headers'> {
+  if (version !== 1) return { headers: { ...headers, [versionHeader]: String(version) } };
+  return headers === undefined ? {} : { headers };
 }
 
 /** The text to store. The schema judges what the consumer will parse, not what the caller holds: a `Date` arrives as text. */

@@ -18,18 +18,26 @@ export interface IncomingMessage extends Partition {
   readonly timestamp: Date;
 }
 
-/** Messages of one partition, in order, without a gap to what was done before. */
+/** Messages of one partition in their order, without a gap to what was acknowledged before. */
 export interface IncomingBatch extends Partition {
   readonly messages: readonly IncomingMessage[];
   /** Fires when waiting has become pointless: the partition goes to another consumer, or this one stops. */
   readonly signal: AbortSignal;
   /**
-   * False when no further message of this batch may be begun. What is not done is offered again, here or to the next
-   * owner of the partition.
+   * False when no further message of this batch may be begun. What is not acknowledged is offered again, here or to the
+   * next owner of the partition.
    */
   mayBegin(): boolean;
-  /** Says that this message, and with it all before it in the partition, needs no second delivery. */
-  done(message: IncomingMessage): void;
+  /**
+   * Says that this message needs no second delivery. In any order: a source that can only tell how far it came tells it
+   * when nothing before is open.
+   */
+  acknowledge(message: IncomingMessage): void;
+  /**
+   * Gives this message back, to be offered again after `afterMs` at the earliest; where order is kept, all behind it
+   * wait too, also those of this batch that were acknowledged already. Other partitions go on.
+   */
+  reject(message: IncomingMessage, afterMs: number): void;
 }
 
 /** What a consumer wants from a source, and how it takes it. */
@@ -43,20 +51,26 @@ export interface Subscription {
   readonly fromBeginning: boolean;
   /** How long the first join may take. */
   readonly joinWithinMs: number;
-  /**
-   * Takes messages of one partition; never called twice at once for the same one. It does not reject.
-   *
-   * @returns how long the rest of the partition must wait, while others go on; `undefined`: not at all
-   */
-  handle(batch: IncomingBatch): Promise<number | undefined>;
+  /** How many messages the consumer likes to take at once; a source may offer fewer, or more. */
+  readonly batchSize: number;
+  /** Takes messages of one partition; never called twice at once for the same one. It does not reject. */
+  handle(batch: IncomingBatch): Promise<void>;
   /** Tells which partitions are this consumer's from now on, at every change. */
   assigned(partitions: readonly Partition[]): void;
   /** Tells that the connection was lost and when the next one is tried. */
   disconnected(error: unknown, retryInMs: number): void;
 }
 
+/** How far a group is behind in one partition. */
+export interface Lag extends Partition {
+  /** Messages that are not acknowledged, those in hand included. */
+  readonly messages: number;
+}
+
 /** A running subscription. */
 export interface Subscribed {
+  /** How far the group is behind, in every partition of its addresses; rejects when the broker cannot be asked. */
+  lag(): Promise<readonly Lag[]>;
   /** Lets the messages in hand end, records what is done, and leaves the group. */
   stop(): Promise<void>;
 }
@@ -64,12 +78,19 @@ export interface Subscribed {
 /**
  * How messages arrive, at least once.
  *
- * Rules: what was not told as done is delivered again; what was told as done may be, after a crash. Per partition the
+ * Rules: what was not acknowledged is delivered again; what was acknowledged may be, after a crash. Per partition the
  * order is kept. A lost connection is made again for ever, until {@link Subscribed.stop}.
  */
 export interface Source {
   /** For people, for example `kafka`. */
   readonly name: string;
+  /**
+   * For how long after its arrival a message of these addresses may be delivered again, in milliseconds: the longest time
+   * for which the broker keeps one. `Infinity` where it keeps them for ever, 0 where an acknowledged message is gone.
+   *
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
+   */
+  redeliveryHorizonMs(addresses: readonly string[]): Promise<number>;
   /**
    * Joins the group and begins to deliver.
    *

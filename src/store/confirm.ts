@@ -63,13 +63,14 @@ export async function confirmMessages(
 
 /**
  * Gives the messages that a consumer has parked their time once more: it will try them again, and say so. They stay
- * published. Rows that another transaction holds are left out; that costs at most a repeat that the inbox drops.
+ * published, and their sends so far no longer count against them, for each had its answer. Rows that another
+ * transaction holds are left out; that costs at most a repeat that the inbox drops.
  *
  * @param ids UUIDs, at most 1,000
  */
 export async function prolongParked(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
   await sql.query(
-    `update outbox.message m set updated_at = outbox.clock(),
+    `update outbox.message m set updated_at = outbox.clock(), sends = 0,
        confirm_by = outbox.clock() + t.confirm_within_ms[least(greatest(m.sends, 1), cardinality(t.confirm_within_ms))] * interval '1 ms'
      from outbox.topic t
      where m.id in (select id from outbox.message where id = any($2::uuid[]) and state::text = 'published'

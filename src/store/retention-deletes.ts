@@ -71,27 +71,3 @@ export async function deleteAttempts(sql: Sql, { after, ageMs, limit }: DeletePa
   );
   return row ?? nothing;
 }
-
-/** Deletes processed ids; an id whose message may still arrive again, because it is live, stays, and so do parked ones. */
-export async function deleteProcessed(sql: Sql, { after, ageMs, limit }: DeletePage): Promise<DeletedPage> {
-  const [row] = await sql.query<DeletedPage>(
-    `with page as materialized (
-       select p.ctid as place, p.processed_at, p.message_id, p.state from outbox.processed p
-       where p.processed_at <= outbox.clock() - $1 * interval '1 ms'
-         and ($2::text is null or p.processed_at > $2::timestamptz)
-       order by p.processed_at limit $3
-     ), free as (
-       select place from page p where p.state = 'processed' and (
-         select m.id from outbox.message m
-         where m.id = case when p.message_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then p.message_id::uuid end
-         limit 1) is null
-     ), picked as materialized (
-       select p.ctid as place from outbox.processed p
-       where p.ctid = any(array(select place from free)) and p.state = 'processed' for update skip locked
-     ), gone as (delete from outbox.processed p where p.ctid = any(array(select place from picked)) returning 1)
-     select (select count(*)::integer from gone) as deleted,
-       case when (select count(*) from page) = $3 then (select max(processed_at)::text from page) end as next`,
-    [ageMs, after, limit],
-  );
-  return row ?? nothing;
-}

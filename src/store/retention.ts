@@ -10,19 +10,16 @@ import {
 } from './archive.ts';
 import type { Database } from './database.ts';
 import { dropExpired, makePartitions } from './history.ts';
-import {
-  deleteAttempts,
-  deleteBatches,
-  type DeletedPage,
-  deleteProcessed,
-  readNotedLanes,
-} from './retention-deletes.ts';
+import { type KeptWindow, keepWindow, noteWindow, wholeDatabase } from './inbox/window.ts';
+import { deleteAttempts, deleteBatches, type DeletedPage, readNotedLanes } from './retention-deletes.ts';
 
 /** What one round of the retention did. */
 export interface RetentionOutcome {
   /** Messages moved to the history. */
   readonly archived: number;
-  readonly deleted: { readonly batches: number; readonly attempts: number; readonly processed: number };
+  readonly deleted: { readonly batches: number; readonly attempts: number };
+  /** Of the processed ids of consumers of this database. */
+  readonly processed: KeptWindow;
   /** Months of history that were dropped, and those that were in use and are left to the next round. */
   readonly dropped: number;
   readonly inUse: number;
@@ -60,10 +57,12 @@ export async function applyRetention(input: RetentionInput): Promise<RetentionOu
   const { database, rules } = input;
   const round = new Round(input);
   await makePartitions(database);
+  // First, because it is short, and because a round that runs out of its time must not keep handlers' ids for ever.
+  const processed = await keepProcessed(round);
   const archived = (await archiveLanes(round)) + (await archiveStates(round));
   const deleted = await deleteOld(round);
   const { dropped, inUse } = await dropExpired(database, rules.historyMs);
-  return { archived, deleted, dropped, inUse, complete: !round.over };
+  return { archived, deleted, processed, dropped, inUse, complete: !round.over };
 }
 
 /** Time and size of the pages of one round. */
@@ -80,7 +79,11 @@ class Round {
 
   /** True when there is no time for another page. */
   get over(): boolean {
-    return this.input.signal.aborted || performance.now() > this.#untilMs;
+    return this.input.signal.aborted || this.leftMs <= 0;
+  }
+
+  get leftMs(): number {
+    return this.#untilMs - performance.now();
   }
 
   /** Runs one page, and rests. */
@@ -149,12 +152,20 @@ async function deleteOld(round: Round): Promise<RetentionOutcome['deleted']> {
   const attempts = await deletePages(round, (after) =>
     deleteAttempts(database, { after, ageMs: rules.attemptsMs, limit }),
   );
-  const { processedMs } = rules;
-  const processed =
-    processedMs === null
-      ? 0
-      : await deletePages(round, (after) => deleteProcessed(database, { after, ageMs: processedMs, limit }));
-  return { batches, attempts, processed };
+  return { batches, attempts };
+}
+
+/** What consumers do, too: they need no relay at their database, and the relay no consumer. They keep to this window. */
+async function keepProcessed({ input, leftMs }: Round): Promise<KeptWindow> {
+  const { database, rules, signal, progress } = input;
+  const windowMs = rules.processedMs ?? Number.POSITIVE_INFINITY;
+  await noteWindow(database, { group: wholeDatabase, windowMs });
+  return keepWindow(database, {
+    windowMs,
+    signal,
+    progress,
+    withinMs: leftMs / 4,
+  });
 }
 
 async function deletePages(

@@ -11,3 +11,11 @@ export function messageTaskQueue(installation: string): string {
 export function maintenanceTaskQueue(installation: string): string {
   return `${installation}/maintenance`;
 }
+
+/**
+ * Parked keys of one consumer group. Its name may be any text of 512 bytes, with slashes as well; Temporal takes 1,000
+ * characters, and an installation's other queues have names of one part.
+ */
+export function handleTaskQueue(installation: string, group: string): string {
+  return `${installation}/handle/${group}`;
+}

@@ -135,6 +135,20 @@ test('a record that is no receipt is passed over, and told', async () => {
   expect(bench.events).toMatchObject([{ type: 'receipt-unreadable' }, { type: 'receipt-unreadable' }]);
 });
 
+test('a message that its consumer keeps parked is never given up, however often it is asked', async () => {
+  await bench.publish('K', 'A');
+  for (let round = 1; round <= 5; round += 1) {
+    await bench.receipt(['A'], { state: 'parked' });
+    await bench.expire('A');
+    bench.passed = '100';
+    await bench.overdue();
+    expect(await bench.lanes.states('A'), `round ${round}`).toEqual(['ready']);
+    await bench.lanes.drain();
+  }
+  await bench.receipt(['A']);
+  expect(await bench.row('A')).toMatchObject({ state: 'confirmed' });
+});
+
 test('a parked receipt gives the message its time once more, and confirms nothing', async () => {
   await bench.publish('K', 'A');
   await bench.publish('L', 'B');
@@ -142,7 +156,7 @@ test('a parked receipt gives the message its time once more, and confirms nothin
 
   await bench.receipt(['A'], { state: 'parked' });
 
-  expect(await bench.row('A')).toMatchObject({ state: 'published', withinS: 10, sends: 1 });
+  expect(await bench.row('A')).toMatchObject({ state: 'published', withinS: 10, sends: 0 });
   bench.passed = '2';
   await bench.overdue();
   expect(await bench.lanes.states('A', 'B')).toEqual(['published', 'ready']);

@@ -30,7 +30,7 @@ test('a consumer killed between the commit and the offset leaves each effect onc
   expect(await stage.committedOffsets()).toEqual([-1]);
 
   const next = await stage.consume('next');
-  await until(() => next.counts().handled === 6);
+  await until(() => next.counts().processed === 6);
 
   expect(next.counts()).toMatchObject({ duplicates: 4 });
   expect(await stage.effects()).toEqual(range(1, 10));
@@ -43,7 +43,7 @@ test('a consumer killed before the commit leaves no effect of that message, and 
   expect(await stage.effects()).toEqual(range(1, 3));
 
   const next = await stage.consume('next');
-  await until(() => next.counts().handled === 7);
+  await until(() => next.counts().processed === 7);
 
   expect(await stage.effects()).toEqual(range(1, 10));
 });

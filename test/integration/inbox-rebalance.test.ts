@@ -56,11 +56,11 @@ test('a consumer that stops lets the message in hand end, and the next one goes 
   release();
   await stopped;
 
-  expect(first.counts()).toMatchObject({ handled: 1 });
+  expect(first.counts()).toMatchObject({ processed: 1 });
   expect(await stage.committedOffsets()).toEqual([1]);
 
   const second = await stage.consume('second');
-  await until(() => second.counts().handled === 2);
+  await until(() => second.counts().processed === 2);
   expect(second.counts().duplicates).toBe(0);
   expect(await stage.effects()).toEqual([1, 2, 3]);
 });

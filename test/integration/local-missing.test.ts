@@ -4,7 +4,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startKafka, startPostgres, startTemporal, timeSkippingServer } from '../../src/local/index.ts';
+import {
+  startKafka,
+  startPostgres,
+  startRedis,
+  startTemporal,
+  timeSkippingServer,
+} from '../../src/local/index.ts';
 import { installOnce } from '../../src/local/install-once.ts';
 import { makeDataFolder } from '../../src/local/data-folder.ts';
 import { freePort } from '../../src/local/free-port.ts';
@@ -36,6 +42,7 @@ test.each([
     'Java 17 or later is needed',
   ],
   ['Kafka without Maven', startKafka, { java: 'echo openjdk version \\"17.0.1\\"' }, 'mvn is not on PATH'],
+  ['Redis without Maven', startRedis, {}, 'mvn is not on PATH'],
   ['the time-skipping server without Java', timeSkippingServer, {}, 'Java 17 or later is needed'],
 ])('%s is an error that says what to install', async (_name, start, programs, reason) => {
   const { env } = bareMachine(programs);
@@ -54,12 +61,31 @@ test('without CI=true the error also tells about PATH and Docker', async () => {
   );
 });
 
+test('a Redis on PATH that is too old is not taken, and the error tells its version', async () => {
+  const { env } = bareMachine({ 'redis-server': 'echo Redis server v=5.0.14 sha=0' });
+
+  await expect(startRedis({ env: { ...env, CI: undefined } })).rejects.toThrow(
+    /path: Redis server v=5\.0\.14 sha=0 on PATH is not redis-server 6\.2 or later, below 9\./,
+  );
+});
+
+test.each(['nowhere', 'http://127.0.0.1:6379', 'redis://'])('%j is no address of a Redis', async (url) => {
+  await expect(startRedis({ env: { REDIS_URL: url } })).rejects.toMatchObject({
+    code: 'OUTBOX_CONFIG_INVALID',
+    details: { variable: 'REDIS_URL' },
+  });
+});
+
 test('an address that nobody listens at is an error, not a reason to start another server', async () => {
   const port = await freePort();
 
   await expect(startTemporal({ env: { TEMPORAL_ADDRESS: `127.0.0.1:${port}` } })).rejects.toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
     details: { variable: 'TEMPORAL_ADDRESS', port },
+  });
+  await expect(startRedis({ env: { REDIS_URL: `redis://127.0.0.1:${port}/3` } })).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    details: { variable: 'REDIS_URL', port },
   });
 });
 
@@ -71,6 +97,11 @@ test('an address that somebody listens at is taken as it is', async () => {
   const url = `postgresql://ada@127.0.0.1:${port}/shop`;
 
   expect(await startPostgres({ env: { DATABASE_URL: url } })).toMatchObject({ url, source: 'address' });
+  const redisUrl = `redis://:secret@127.0.0.1:${port}/3`;
+  expect(await startRedis({ env: { REDIS_URL: redisUrl } })).toMatchObject({
+    url: redisUrl,
+    source: 'address',
+  });
   const kafka = await startKafka({ env: { KAFKA_BROKERS: `127.0.0.1:${port},127.0.0.1:${port}` } });
   expect(kafka).toMatchObject({ brokers: [`127.0.0.1:${port}`, `127.0.0.1:${port}`], nodes: [] });
 });

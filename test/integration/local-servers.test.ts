@@ -1,3 +1,4 @@
+import { createClient } from '@redis/client';
 import { Connection } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Kafka, logLevel } from 'kafkajs';
@@ -7,6 +8,7 @@ import {
   searchAttributes,
   startKafka,
   startPostgres,
+  startRedis,
   startTemporal,
   timeSkippingServer,
 } from '../../src/local/index.ts';
@@ -108,6 +110,26 @@ test('of two brokers one is killed with -9 and started again on its port, with i
   expect(leftIn(cache)).toEqual([]);
 });
 
+test('Redis from the registry keeps every write over kill -9 and a start, and leaves nothing', async () => {
+  const { cache, env } = await ownCache();
+  const server = await startRedis({ env });
+  onTestFinished(() => server.stop());
+  expect(server.source).toBe('registry');
+  const written = await onRedis(server.url, async (redis) => {
+    await Promise.all(Array.from({ length: 1_000 }, (_, n) => redis.set(`key-${n}`, 'kept')));
+    return redis.dbSize();
+  });
+
+  await server.node?.stop('SIGKILL');
+  await expect(onRedis(server.url, (redis) => redis.ping())).rejects.toThrow(/ECONNREFUSED/);
+  await server.node?.start();
+
+  expect(await onRedis(server.url, (redis) => redis.dbSize())).toBe(written);
+  await server.stop();
+  await server.stop();
+  expect(leftIn(cache)).toEqual([]);
+});
+
 test('the time-skipping server skips time', async () => {
   const { env } = await ownCache();
   const path = await timeSkippingServer({ env });
@@ -130,5 +152,19 @@ async function query(connectionString: string, text: string): Promise<readonly u
     return (await client.query<object>(text)).rows;
   } finally {
     await client.end();
+  }
+}
+
+async function onRedis<T>(
+  url: string,
+  work: (redis: ReturnType<typeof createClient>) => Promise<T>,
+): Promise<T> {
+  const redis = createClient({ url, socket: { reconnectStrategy: false } });
+  redis.on('error', () => {});
+  await redis.connect();
+  try {
+    return await work(redis as ReturnType<typeof createClient>);
+  } finally {
+    redis.destroy();
   }
 }

@@ -18,8 +18,13 @@ beforeAll(async () => {
   migrated = await createTestDatabase();
   await migrated.database.query(await readFile(path.join(packageRoot(), 'prisma', 'shop.sql'), 'utf8'));
   modelled = await createEmptyDatabase();
-  // The sequence is made by hand, because Prisma knows those of its own columns only.
-  await modelled.database.query('create schema outbox; create sequence outbox.message_position');
+  // Made by hand, because Prisma knows the sequences of its own columns only, and no functions.
+  await modelled.database.query(
+    `create schema outbox; create sequence outbox.message_position;
+     create function outbox.current_epoch() returns bigint language sql as 'select 1::bigint';
+     create function outbox.uuid_v7() returns uuid language sql as 'select gen_random_uuid()';
+     create function outbox.clock() returns timestamptz language sql as 'select now()'`,
+  );
   // Prisma leaves out the name of the schema "public".
   await modelled.database.query(`set search_path = public; ${await prismaSchemaSql(modelled.url)}`);
   prisma = openPrisma(migrated.url);
@@ -58,16 +63,16 @@ async function columns(database: Database, kind: 'r' | 'v'): Promise<readonly Co
        format_type(a.atttypid, nullif(a.atttypmod, 6)) as type,
        -- Prisma leaves lists without NOT NULL.
        not a.attnotnull and a.attndims = 0 as nullable,
-       case when a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) like 'nextval(%_id_seq''::regclass)' then 'counted'
+       case when a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) ~ '^nextval[(].*_(id|position)_seq''::regclass' then 'counted'
          else replace(pg_get_expr(d.adbin, d.adrelid), 'CURRENT_TIMESTAMP', 'now()') end as default
      from pg_attribute a
        join pg_class c on c.oid = a.attrelid
        join pg_namespace n on n.oid = c.relnamespace
        left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
      where n.nspname in ('outbox', 'public') and a.attnum > 0 and not a.attisdropped
-       and (c.relkind = 'r' and c.relname not in ('message_view', 'message_all')) = $1
+       and (c.relkind in ('r', 'p') and c.relname not in ('message_view', 'message_all')) = $1
        and (c.relkind = 'v' or c.relname in ('message_view', 'message_all')) <> $1
-       and c.relkind in ('r', 'v')
+       and c.relkind in ('r', 'p', 'v') and not c.relispartition and c.relname <> 'message_history'
      order by 1`,
     [kind === 'r'],
   );
@@ -78,7 +83,9 @@ async function primaryKeys(database: Database): Promise<readonly unknown[]> {
     database,
     `select format('%s.%s', n.nspname, c.relname) as table, pg_get_constraintdef(p.oid) as key
      from pg_constraint p join pg_class c on c.oid = p.conrelid join pg_namespace n on n.oid = c.relnamespace
-     where p.contype = 'p' and n.nspname in ('outbox', 'public') and c.relname not in ('message_view', 'message_all') order by 1`,
+     where p.contype = 'p' and n.nspname in ('outbox', 'public') and c.relname not in ('message_view', 'message_all')
+       and not c.relispartition
+     order by 1`,
   );
 }
 
@@ -120,7 +127,13 @@ test('every model of the outbox reads its table', async () => {
        values (gen_random_uuid(), 'model', 0, 1, 2, 2, now(), '{"0":{"first":"5","count":2}}');
      insert into outbox.attempt (message_id, at, outcome, error) values (gen_random_uuid(), now(), 'rejected', 'no');
      insert into outbox.audit (actor, action, result) values ('ada', 'cancel', 'canceled');
-     insert into outbox.processed (consumer_group, message_id) values ('group', 'm-1')`,
+     select outbox.mark_processed('group', '{m-1}', '{model}');
+     insert into outbox.consumer_group (consumer_group, window_ms, seen_at) values ('group', null, now());
+     insert into outbox.parked_key (consumer_group, topic, key, workflow_id, next_at) values ('group', 'model', 'k', 'w', now());
+     insert into outbox.parked (consumer_group, message_id, key_id, topic, key, address, partition, "offset", wire, body, sent_at)
+       select 'group', 'm-2', id, 'model', 'k', 'model', 0, '7', '{}', 'body', now() from outbox.parked_key;
+     insert into outbox.mark (consumer_group, address, partition, owner, size, last_id)
+       values ('group', 'model', 0, gen_random_uuid(), 1, 'm-3')`,
   );
   expect(await prisma.outboxTopic.findMany()).toMatchObject([{ name: 'model', retryMs: [10_000n, 30_000n] }]);
   expect(await prisma.outboxLane.findMany()).toMatchObject([
@@ -129,7 +142,26 @@ test('every model of the outbox reads its table', async () => {
   expect(await prisma.outboxBatch.findMany()).toMatchObject([{ count: 2, lastPosition: 2n }]);
   expect(await prisma.outboxAttempt.findMany()).toMatchObject([{ outcome: 'rejected', error: 'no' }]);
   expect(await prisma.outboxAudit.findMany()).toMatchObject([{ actor: 'ada', result: 'canceled' }]);
-  expect(await prisma.outboxProcessed.findMany()).toMatchObject([{ messageId: 'm-1', state: 'processed' }]);
+  expect(await prisma.outboxProcessed.findMany()).toMatchObject([
+    { messageId: 'm-1', topic: 'model', epoch: 1n },
+  ]);
+  expect(await prisma.outboxProcessedEpoch.findMany()).toMatchObject([{ epoch: 1n, endedAt: null }]);
+  expect(await prisma.outboxConsumerGroup.findMany()).toMatchObject([
+    { consumerGroup: 'group', windowMs: null },
+  ]);
+  expect(await prisma.outboxParkedKey.findMany()).toMatchObject([
+    { key: 'k', workflowId: 'w', toldAt: null },
+  ]);
+  expect(await prisma.outboxParked.findMany()).toMatchObject([
+    {
+      messageId: 'm-2',
+      state: 'parked',
+      offset: '7',
+      attempts: 0,
+      body: new Uint8Array(Buffer.from('body')),
+    },
+  ]);
+  expect(await prisma.outboxMark.findMany()).toMatchObject([{ lastId: 'm-3', kills: 0 }]);
   expect(await prisma.outboxInstallation.count()).toBe(1);
   expect(await prisma.outboxMigration.count()).toBeGreaterThan(0);
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { keepWindow } from '../../src/store/inbox/window.ts';
 import { type ArchiveBench, archiveBench } from '../support/archive-bench.ts';
 import { until } from '../support/until.ts';
 
@@ -141,21 +142,28 @@ test('attempts of archived messages go after their time, those of live messages 
   expect(rows[0]?.id).toBe(bench.idOf('failed'));
 });
 
-test('processed ids go after their time unless their message is live or they are parked; or never', async () => {
+test('processed ids go after their time unless their message is live; or never', async () => {
   const { bench } = at;
   const live = await bench.send('live');
-  await bench.database.query(
-    `insert into outbox.processed (consumer_group, message_id, state) values
-       ('g', $1, 'processed'), ('g', $2, 'processed'), ('g', $3, 'parked'), ('g', 'of another producer', 'processed')`,
-    [live, randomUUID(), randomUUID()],
-  );
+  const mark = (): Promise<readonly unknown[]> =>
+    bench.database.query(
+      `select from outbox.mark_processed('g', array[$1, 'of another producer'], '{orders,orders}')`,
+      [live],
+    );
+  expect(await mark()).toHaveLength(2);
+  await at.age('8 days');
+  expect(await at.archive()).toMatchObject({ processed: { rolled: true, dropped: 0, complete: true } });
   await at.age('29 days');
-  expect(await at.archive()).toMatchObject({ deleted: { processed: 0 } });
+  expect(await at.archive()).toMatchObject({ processed: { rolled: false, dropped: 0 } });
   await at.age('2 days');
-  expect(await at.archive({ processedMs: null })).toMatchObject({ deleted: { processed: 0 } });
+  expect(await at.archive({ processedMs: null })).toMatchObject({ processed: { dropped: 0 } });
+  expect(await mark()).toHaveLength(0);
+  // A consumer's keeper knows of it.
+  const signal = new AbortController().signal;
+  expect(await keepWindow(bench.database, { windowMs: day, signal })).toMatchObject({ dropped: 0 });
 
-  expect(await at.archive()).toMatchObject({ deleted: { processed: 2 } });
-  expect(await count('processed')).toBe(2);
+  expect(await at.archive()).toMatchObject({ processed: { dropped: 1, carried: 1, complete: true } });
+  expect(await mark()).toHaveLength(1);
 });
 
 test('a lane drains and senders send while a business transaction is open and a round runs', async () => {

@@ -14,17 +14,16 @@ test('I4: two effects, an effect without a processed id and a processed id witho
   const effects = { query, group: 'shop' };
   await world.bench.database.query('create table effect (id text)');
   for (const id of ['once', 'twice', 'none'])
-    await world.bench.database.query(
-      `insert into outbox.processed (consumer_group, message_id) values ('shop', $1)`,
-      [id],
-    );
+    await world.bench.database.query(`select outbox.mark_processed('shop', array[$1], null)`, [id]);
   await world.bench.database.query(`insert into effect values ('once'), ('twice')`);
   await world.bench.database.query(`delete from outbox.processed where message_id = 'none'`);
   expect((await world.check({ effects })).ok).toBe(true);
 
   await world.bench.database.query(`insert into effect values ('twice'), ('unprocessed')`);
+  await world.bench.database.query(`select outbox.mark_processed('shop', '{none,kept}', null)`);
   await world.bench.database.query(
-    `insert into outbox.processed (consumer_group, message_id) values ('shop', 'none')`,
+    `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
+     values ('shop', 'kept', 'failed', 'orders', 'orders', 0, '0', '{}', now())`,
   );
   const { first } = await world.broken('I4 effect once', { effects });
   expect(first.map(({ what, id }) => [id, what])).toEqual([

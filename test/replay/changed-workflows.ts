@@ -1,16 +1,19 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
 import type { BulkActivities } from '../../activities/bulk-activities.ts';
+import type { InboxActivities } from '../../activities/inbox-activities.ts';
 import type { LaneActivities } from '../../activities/lane-activities.ts';
 import type { ArchiveActivities, ReconcileActivities } from '../../activities/maintenance-activities.ts';
 import type { MessageActivities } from '../../activities/message-activities.ts';
 import type { Lane } from '../../src/core/lane.ts';
 import type { DeliverMessageInput } from '../../workflows/deliver-message.ts';
+import type { HandleMessageInput } from '../../workflows/handle-message.ts';
 
 // What must never happen to a workflow that may be asleep: the same names with other steps.
 
 const { reconcileWorkflows } = proxyActivities<ReconcileActivities>({ startToCloseTimeout: '5 minutes' });
 const { archiveFinished } = proxyActivities<ArchiveActivities>({ startToCloseTimeout: '10 minutes' });
 const { runBulkPage } = proxyActivities<BulkActivities>({ startToCloseTimeout: '2 minutes' });
+const { handleParked } = proxyActivities<InboxActivities>({ startToCloseTimeout: '10 minutes' });
 const { drainLane } = proxyActivities<LaneActivities>({ startToCloseTimeout: '90 seconds' });
 const { releaseMessage } = proxyActivities<MessageActivities>({ startToCloseTimeout: '10 seconds' });
 
@@ -42,4 +45,10 @@ export async function archive(): Promise<void> {
 export async function bulkOperation(id: string): Promise<void> {
   await sleep('1 second');
   await runBulkPage(id);
+}
+
+/** Tries before it sleeps. */
+export async function handleMessage({ keyId, dueInMs }: HandleMessageInput): Promise<void> {
+  await handleParked(keyId);
+  await sleep(dueInMs);
 }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,12 +9,14 @@ import { z } from 'zod';
 import { operations } from '../../src/config/operations.ts';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { topic } from '../../src/core/topic.ts';
+import type { DrainKeyAnswer } from '../../src/inbox/ports.ts';
 import { startPostgres, startTemporal } from '../../src/local/index.ts';
 import { cancel, reschedule } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { openDatabase } from '../../src/store/pool.ts';
+import { startHandlers } from '../../src/temporal/handler-engine.ts';
 import type { Outcome } from '../../src/transports/transport.ts';
 import { until } from '../support/until.ts';
 
@@ -112,6 +115,21 @@ const bulkRun = `${retried.workflowId.split('/')[0]}/bulk/${bulk.id}`;
 await until(async () => (await completed('bulkOperation')) === bulkRun);
 await record('bulk-done', bulkRun);
 
+// As a consumer's drain answers for a parked key; rows are not needed for that.
+const drainAnswers: DrainKeyAnswer[] = [];
+const handlers = startHandlers({
+  temporal: { address: temporal.address, namespace: 'default' },
+  installation: retried.workflowId.split('/')[0] ?? '',
+  group: 'recorder',
+  drains: { drain: () => Promise.resolve(drainAnswers.shift() ?? { kind: 'drained' }) },
+  visible: () => true,
+  report: () => undefined,
+});
+await record('key-drained', await handled(1_000, []));
+await record('key-retried', await handled(1_000, [{ kind: 'waiting', inMs: 2_000 }]));
+await record('key-held', await handled(0, [{ kind: 'held' }]));
+await handlers.stop();
+
 await relay.stop();
 await client.connection.close();
 await database.close();
@@ -131,6 +149,17 @@ async function completed(type: string): Promise<string> {
 
 function waiting(after: '1s' | '2s' | '4s' | '1h') {
   return commit((tx) => send(tx, reminders, {}, { after }));
+}
+
+/** The workflow of a parked key whose drains answer these, and then that it is drained, once it has ended. */
+async function handled(dueInMs: number, answers: readonly DrainKeyAnswer[]): Promise<string> {
+  const keyId = randomUUID();
+  const workflowId = `recorder/handle/${keyId}`;
+  drainAnswers.push(...answers);
+  const key = { keyId, workflowId, topic: 'reminders', key: null, dueInMs, replace: false };
+  await handlers.workflows.start(key);
+  await ended(workflowId);
+  return workflowId;
 }
 
 /** Waits until the workflow sleeps. */

@@ -32,6 +32,9 @@ async function replay(workflowsPath: string): Promise<Readonly<Record<string, st
 const ways = [
   'archive',
   'bulk-done',
+  'key-drained',
+  'key-held',
+  'key-retried',
   'lane-emptied',
   'message-canceled',
   'message-canceled-in-ui',

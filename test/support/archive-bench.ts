@@ -51,6 +51,8 @@ async function age(database: Database, interval: string): Promise<void> {
     ['batch', ['published_at']],
     ['attempt', ['at']],
     ['processed', ['processed_at']],
+    ['processed_epoch', ['begun_at', 'ended_at']],
+    ['consumer_group', ['seen_at']],
   ] as const) {
     const moved = columns.map((column) => `${column} = ${column} - $1::interval`).join(', ');
     await database.query(`update outbox.${table} set ${moved}`, [interval]);

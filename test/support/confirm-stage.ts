@@ -10,6 +10,7 @@ import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { send } from '../../src/index.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
+import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import type { Database } from '../../src/store/database.ts';
 import { readInstallation } from '../../src/store/installation.ts';
@@ -36,7 +37,9 @@ export interface Stub {
 /** What a test does to receipts on their way to the broker. */
 export type ReceiptFate = 'kept' | 'refused' | 'vanished';
 
-export interface ConsumeOptions {
+export interface ConsumeOptions extends Pick<ConsumerSettings, 'quickRetries' | 'retry'> {
+  /** The client of its inbox. @defaultValue one of the database that sends */
+  readonly prisma?: PrismaClient;
   /** @defaultValue the group that the topic asks */
   readonly group?: string;
   /** Runs in the handler, before its effect. */
@@ -87,9 +90,12 @@ export class ConfirmStage {
     group = this.group,
     before,
     receipts = () => 'kept',
+    prisma = this.#prisma,
+    ...settings
   }: ConsumeOptions = {}): Promise<RunningConsumer> {
     const transports = { kafka: withReceipts(kafka({ brokers: inject('kafkaBrokers') }), receipts) };
-    const running = await consumer(this.#prisma, {
+    const running = await consumer(prisma, {
+      ...settings,
       config: { ...this.config, transports },
       group,
       report: (event) => this.consumerEvents.push(event),

@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
  */
 export async function runDoomed(
   main: URL,
-  settings: { readonly crash: Crash },
+  settings: { readonly crash?: Crash },
 ): Promise<NodeJS.Signals | null> {
   const child = spawn(
     process.execPath,

@@ -77,7 +77,8 @@ async function byRows(url: string): Promise<Dump> {
 async function readTables(sql: Sql): Promise<readonly DumpedTable[]> {
   const names = await sql.query<{ name: string }>(
     `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = 'outbox' and c.relkind = 'r' and not c.relispartition and c.relname <> 'migration' order by 1`,
+     where n.nspname = 'outbox' and (c.relkind = 'r' or c.relname = 'processed') and not c.relispartition
+       and c.relname <> 'migration' order by 1`,
   );
   const tables: DumpedTable[] = [];
   for (const { name } of names) {

@@ -6,3 +6,14 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   });
   return { opened, open };
 }
+
+/** A gate that opens at the end of the test at the latest, so that one that fails leaves no transaction open. */
+export function heldGate({
+  onTestFinished,
+}: {
+  readonly onTestFinished: (work: () => void) => void;
+}): ReturnType<typeof gate> {
+  const made = gate();
+  onTestFinished(() => made.open());
+  return made;
+}

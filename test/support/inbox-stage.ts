@@ -26,6 +26,8 @@ export interface Numbered {
 export interface NumberedRecord {
   readonly n: number;
   readonly partition?: number;
+  /** @defaultValue one per partition */
+  readonly key?: string | null;
   readonly id?: string;
   readonly headers?: { readonly [name: string]: string };
   readonly body?: string | null;
@@ -34,6 +36,16 @@ export interface NumberedRecord {
 export interface ConsumeOptions extends Partial<ConsumerSettings> {
   /** Runs after the effect was written, in its transaction. */
   readonly afterEffect?: (message: InboxMessage<Numbered>) => void | Promise<void>;
+}
+
+/** A row of `outbox.parked`. */
+export interface KeptRow {
+  readonly id: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly attempts: number;
+  readonly key: string | null;
+  readonly n: number | null;
 }
 
 /** A consumer and what it told. */
@@ -75,18 +87,20 @@ export class InboxStage {
   }
 
   get config(): Config {
-    return configOf(this.url, this.brokers, this.topic);
+    return configOf(this.url, this.brokers, this.topic, inject('temporalAddress'));
   }
 
   async publish(records: readonly NumberedRecord[]): Promise<void> {
     const producer = this.kafka.producer({ allowAutoTopicCreation: false });
     await producer.connect();
-    const messages = records.map(({ n, partition = 0, id = randomUUID(), headers, body }) => ({
-      partition,
-      key: `key-${partition}`,
-      value: body === undefined ? JSON.stringify({ n }) : body,
-      headers: headers ?? { ce_id: id, ce_type: this.topic.name, ce_time: '2026-01-02T03:04:05.000Z' },
-    }));
+    const messages = records.map(
+      ({ n, partition = 0, key = `key-${partition}`, id = randomUUID(), headers, body }) => ({
+        partition,
+        key,
+        value: body === undefined ? JSON.stringify({ n }) : body,
+        headers: headers ?? { ce_id: id, ce_type: this.topic.name, ce_time: '2026-01-02T03:04:05.000Z' },
+      }),
+    );
     await producer.send({ topic: this.topic.rules.address, messages });
     await producer.disconnect();
   }
@@ -122,6 +136,22 @@ export class InboxStage {
   async effectsBy(name: string): Promise<number> {
     const rows = await this.#made.database.query('select 1 from effect where consumer = $1', [name]);
     return rows.length;
+  }
+
+  /** Messages that the group keeps, with their states, in the order in which they came. */
+  kept(): Promise<readonly KeptRow[]> {
+    return this.#made.database.query<KeptRow>(
+      `select message_id as id, state, reason, attempts, key, (convert_from(body, 'UTF8')::json ->> 'n')::int as n
+       from outbox.parked where consumer_group = $1 order by position`,
+      [this.group],
+    );
+  }
+
+  parkedKeys(): Promise<readonly { readonly id: string; readonly workflowId: string }[]> {
+    return this.#made.database.query(
+      'select id, workflow_id as "workflowId" from outbox.parked_key where consumer_group = $1',
+      [this.group],
+    );
   }
 
   async processedIds(): Promise<number> {
@@ -161,8 +191,14 @@ export function numbered(address: string): Topic<Numbered> {
   return topic(address, z.object({ n: z.number() }));
 }
 
-export function configOf(url: string, brokers: string, only: Topic<Numbered>): Config {
-  return { database: { url }, temporal: {}, topics: [only], transports: { kafka: kafka({ brokers }) } };
+/** @param temporal address of the server that runs the workflows of parked keys; left out where none is parked */
+export function configOf(url: string, brokers: string, only: Topic<Numbered>, temporal?: string): Config {
+  return {
+    database: { url },
+    temporal: temporal === undefined ? {} : { address: temporal },
+    topics: [only],
+    transports: { kafka: kafka({ brokers }) },
+  };
 }
 
 export async function writeEffect(

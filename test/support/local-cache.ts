@@ -16,7 +16,7 @@ export async function ownCache(): Promise<{ readonly cache: string; readonly env
   const installed = join(cacheFolder(process.env, user), 'installed');
   await mkdir(installed, { recursive: true });
   symlinkSync(installed, join(cache, 'installed'));
-  const { DATABASE_URL: _1, TEMPORAL_ADDRESS: _2, KAFKA_BROKERS: _3, ...env } = process.env;
+  const { DATABASE_URL: _1, TEMPORAL_ADDRESS: _2, KAFKA_BROKERS: _3, REDIS_URL: _4, ...env } = process.env;
   return { cache, env: { ...env, CI: 'true', TEMPORAL_OUTBOX_CACHE: cache } };
 }
 

@@ -1,5 +1,11 @@
 import { stderr } from 'node:process';
-import { type LocalServers, startTogether, timeSkippingServer } from '../../src/local/index.ts';
+import {
+  type LocalRedis,
+  type LocalServers,
+  startRedis,
+  startTogether,
+  timeSkippingServer,
+} from '../../src/local/index.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -9,17 +15,24 @@ declare module 'vitest' {
     temporalAddress: string;
     /** `host:port` of each broker, separated by commas. Topics must be made before use. */
     kafkaBrokers: string;
+    /** `redis://host:port` of a Redis that is empty at first: test files use keys of their own. */
+    redisUrl: string;
   }
 }
 
 /** What the set-up needs of vitest's project. */
 interface Project {
-  provide(key: 'databaseUrl' | 'temporalAddress' | 'kafkaBrokers', value: string): void;
+  provide(key: 'databaseUrl' | 'temporalAddress' | 'kafkaBrokers' | 'redisUrl', value: string): void;
+}
+
+/** What the library needs, and what only parts of it use. */
+interface TestServers extends LocalServers {
+  readonly redis: LocalRedis;
 }
 
 /** The one set of servers of a test run, and how many projects use it. */
 interface Shared {
-  servers?: Promise<LocalServers>;
+  servers?: Promise<TestServers>;
   users: number;
 }
 
@@ -28,13 +41,24 @@ const registry = globalThis as typeof globalThis & { [key: symbol]: Shared | und
 const sharedKey = Symbol.for('temporal-outbox.test-servers');
 
 /** The time-skipping server is only fetched: tests start their own, and none of them should wait for a download. */
-async function startAll(): Promise<LocalServers> {
-  await timeSkippingServer({ env: process.env, progress });
-  return startTogether({ env: process.env, progress, durable: false });
+async function startAll(): Promise<TestServers> {
+  const options = { env: process.env, progress, durable: false };
+  await timeSkippingServer(options);
+  const redis = await startRedis(options);
+  try {
+    const servers = await startTogether(options);
+    const stop = async () => {
+      await Promise.all([servers.stop(), redis.stop()]);
+    };
+    return { ...servers, redis, stop };
+  } catch (error) {
+    await redis.stop();
+    throw error;
+  }
 }
 
 /**
- * A vitest `globalSetup`: PostgreSQL, Temporal and one Kafka broker, started once per test run.
+ * A vitest `globalSetup`: PostgreSQL, Temporal, one Kafka broker and Redis, started once per test run.
  *
  * Name it only in projects that need servers; a run of others starts none.
  */
@@ -46,6 +70,7 @@ export async function setup(project: Project): Promise<() => Promise<void>> {
   project.provide('databaseUrl', servers.postgres.url);
   project.provide('temporalAddress', servers.temporal.address);
   project.provide('kafkaBrokers', servers.kafka.brokers.join(','));
+  project.provide('redisUrl', servers.redis.url);
   return async () => {
     shared.users -= 1;
     if (shared.users > 0) return;

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { type Consumer, consumer, type ConsumerOptions, once } from '../../src/consumer.ts';
 import { topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
+import type { IncomingMessage } from '../../src/sources/source.ts';
 import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
 
 declare const prisma: PrismaClient;
@@ -16,11 +18,11 @@ const orderTimeout = topic(
 interface Overloaded {
   $transaction<P extends Promise<unknown>[]>(
     arg: [...P],
-    options?: { isolationLevel?: 'Serializable' },
+    options?: { isolationLevel?: 'ReadCommitted' | 'Serializable' },
   ): Promise<P>;
   $transaction<R>(
     fn: (client: Omit<Client, '$connect' | '$transaction'>) => Promise<R>,
-    options?: { maxWait?: number; timeout?: number; isolationLevel?: 'Serializable' },
+    options?: { maxWait?: number; timeout?: number; isolationLevel?: 'ReadCommitted' | 'Serializable' },
   ): Promise<R>;
 }
 interface Client extends Overloaded, Pick<Transaction, '$queryRawUnsafe'> {
@@ -62,6 +64,59 @@ test('handlers of several topics follow each other', () => {
   consumer(prisma, options)
     .on(orderTimeout, () => undefined)
     .on(other, (_tx, { payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>());
+});
+
+test('a handler of many gets an array of the output of the schema', () => {
+  consumer(prisma, options).onBatch(orderTimeout, (tx, messages) => {
+    expectTypeOf(messages).toEqualTypeOf<readonly InboxMessage<{ orderId: string; at: Date }>[]>();
+    return tx.order.updateMany({
+      where: { id: { in: messages.map(({ payload }) => payload.orderId) } },
+      data: { status: 'CANCELED' },
+    });
+  });
+});
+
+test('an id is told by the key, a header or a function of the message, and by nothing else', () => {
+  const one = consumer(prisma, options);
+  one.on(orderTimeout, () => undefined, { id: 'key' });
+  one.on(orderTimeout, () => undefined, { id: { header: 'x-request-id' } });
+  one.onBatch(orderTimeout, () => undefined, {
+    id: (message) => {
+      expectTypeOf(message).toEqualTypeOf<IncomingMessage>();
+      return message.offset;
+    },
+  });
+  // @ts-expect-error no such source of an id
+  one.on(orderTimeout, () => undefined, { id: 'offset' });
+  // @ts-expect-error an id is a text
+  one.on(orderTimeout, () => undefined, { id: (message) => message.partition });
+  // @ts-expect-error an id must not be waited for: duplicates are dropped by it before anything else
+  one.on(orderTimeout, () => undefined, { id: async (message) => message.offset });
+});
+
+test('an upcaster knows nothing of what it gets, and the schema judges what it makes', () => {
+  topic('versioned', z.object({ n: z.number() }), {
+    version: 3,
+    upcast: {
+      1: (old) => {
+        expectTypeOf(old).toBeUnknown();
+        return { m: old };
+      },
+      2: () => 'not what the schema wants',
+    },
+  });
+  // @ts-expect-error it must be looked at before it is used
+  topic('versioned', z.object({ n: z.number() }), { version: 2, upcast: { 1: (old) => ({ n: old.m }) } });
+});
+
+test('the payload of a topic with older versions is that of the current one', () => {
+  const versioned = topic('versioned', z.object({ n: z.number().default(0) }), {
+    version: 2,
+    upcast: { 1: () => ({}) },
+  });
+  consumer(prisma, options).on(versioned, (_tx, { payload }) =>
+    expectTypeOf(payload).toEqualTypeOf<{ n: number }>(),
+  );
 });
 
 test('once gives back what the work answers, and only when it was done', async () => {

@@ -27,6 +27,11 @@ const packages = {
     message:
       'kafkajs stays in src/transports/kafka and src/sources/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
   },
+  redis: {
+    regex: '^@redis/',
+    message:
+      'The client of Redis stays in folders named redis, so that only those who use Redis must install it.',
+  },
   temporal: {
     regex: '^@temporalio/',
     message:

@@ -59,6 +59,16 @@ export const layers = [
       'src/inbox may import src/store, src/core and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
   },
   {
+    folder: 'src/filters',
+    depth: 2,
+    imports: ['core/'],
+    types: ['inbox/seen-filter.ts'],
+    uses: ['io'],
+    homes: { redis: 'redis' },
+    reason:
+      'src/filters may import src/core and the types of src/inbox/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
+  },
+  {
     folder: 'src/operations',
     depth: 2,
     imports: ['core/', 'store/'],
@@ -122,10 +132,10 @@ export const layers = [
   },
   {
     folder: 'src/testing',
-    imports: ['core/', 'store/', 'outbox/', 'transports/'],
+    imports: ['core/', 'store/', 'outbox/', 'transports/', 'sources/'],
     uses: ['io'],
     reason:
-      'src/testing may import src/core, src/store, src/outbox and src/transports: the tests of users need no relay.',
+      'src/testing may import src/core, src/store, src/outbox, src/transports and src/sources: the tests of users need no relay.',
   },
   {
     folder: 'activities',

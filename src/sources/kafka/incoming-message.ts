@@ -9,14 +9,16 @@ export function incomingMessage(address: string, partition: number, record: Kafk
     offset: record.offset,
     key: record.key === null ? null : record.key.toString(),
     body: record.value,
-    headers: headersOf(record.headers ?? {}),
+    headers: headersOf(record.headers),
     timestamp: new Date(Number(record.timestamp)),
   };
 }
 
-function headersOf(headers: IHeaders): Record<string, string> {
+function headersOf(headers: IHeaders | undefined): Record<string, string> {
   const texts: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
+  if (headers === undefined) return texts;
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
     const last = Array.isArray(value) ? value.at(-1) : value;
     if (last !== undefined) texts[name] = last.toString();
   }

@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type Consumer, Kafka, type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
-import type { Subscription } from '../source.ts';
+import type { Partition, Subscription } from '../source.ts';
+import type { Beginnings } from './beginnings.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
 
 /** How to reach Kafka. */
@@ -22,8 +23,13 @@ const sessionTimeoutMs = 10_000;
 const rebalanceTimeoutMs = 60_000;
 /** Also how long a resumed partition and a stop may wait for a fetch that is under way. */
 const fetchWaitMs = 250;
-/** Small, because a slow handler lets the rest of a fetch be fetched again. One larger message still arrives. */
-const fetchBytesPerPartition = 256 * 1024;
+/**
+ * Smaller for a consumer that takes its messages singly, because a slow handler lets the rest of a fetch be fetched again;
+ * but not much smaller than what a producer sends at once: of batches that are larger than this only one arrives per
+ * fetch, and partitions would be handled one after the other.
+ */
+const fetchBytesPerPartition = { few: 512 * 1024, many: 1024 * 1024 } as const;
+const manyMessages = 500;
 
 /**
  * One stay in a consumer group, from connecting to leaving or crashing. It never comes back; the source makes another.
@@ -37,34 +43,45 @@ export class Membership {
   readonly #subscription: Subscription;
   readonly #stopping = new AbortController();
   readonly #resumes = new Set<NodeJS.Timeout>();
+  readonly #beginnings: Beginnings | undefined;
+  /** Resolves when it is settled where the partitions that are assigned now begin. */
+  #begun: Promise<void> = Promise.resolve();
 
-  constructor(connection: KafkaConnection, subscription: Subscription) {
+  /** @param beginnings for a group that wants only what arrives from now on */
+  constructor(connection: KafkaConnection, subscription: Subscription, beginnings: Beginnings | undefined) {
     this.#subscription = subscription;
-    this.#consumer = consumerOf(connection, subscription.group);
+    this.#beginnings = beginnings;
+    this.#consumer = consumerOf(connection, subscription);
+    let crash: (error: unknown) => void = () => undefined;
     this.crashed = new Promise((resolve) => {
-      this.#consumer.on('consumer.crash', ({ payload }) => {
+      crash = (error) => {
         this.#end();
-        resolve(payload.error);
-      });
+        resolve(error);
+      };
     });
+    this.#consumer.on('consumer.crash', ({ payload }) => crash(payload.error));
     this.#consumer.on('consumer.group_join', ({ payload }) => {
-      const assignment: Readonly<Record<string, readonly number[]>> = payload.memberAssignment;
-      subscription.assigned(
-        Object.entries(assignment).flatMap(([address, partitions]) =>
-          partitions.map((partition) => ({ address, partition })),
-        ),
-      );
+      const assigned = partitionsOf(payload.memberAssignment);
+      const begun = this.#begin(assigned);
+      this.#begun = begun;
+      // Of an assignment that has passed meanwhile it no longer matters.
+      begun.catch((error: unknown) => {
+        if (this.#begun === begun) crash(error);
+      });
+      subscription.assigned(assigned);
     });
   }
 
   /** Resolves once partitions are assigned and messages flow. Throws when the group could not be joined. */
   async join(): Promise<void> {
     const { addresses, concurrency, fromBeginning } = this.#subscription;
+    await this.#beginnings?.look();
     await this.#consumer.connect();
     await this.#consumer.subscribe({ topics: [...addresses], fromBeginning });
     const context = {
       subscription: this.#subscription,
       stopping: this.#stopping.signal,
+      begun: () => this.#begun,
       resumeAfter: (pauseMs: number, resume: () => void) => this.#resumeAfter(pauseMs, resume),
     };
     const running = this.#consumer.run({
@@ -75,7 +92,7 @@ export class Membership {
     });
     // `run` resolves also when the join failed; the crash is told before.
     const failure = await Promise.race([
-      running.then(() => undefined),
+      running.then(() => this.#begun).then(() => undefined),
       this.crashed.then((error) => ({ error })),
     ]);
     if (failure !== undefined) throw failure.error;
@@ -85,6 +102,13 @@ export class Membership {
   async leave(): Promise<void> {
     this.#end();
     await this.#consumer.disconnect().catch(() => undefined);
+  }
+
+  async #begin(assigned: readonly Partition[]): Promise<void> {
+    const places = (await this.#beginnings?.of(assigned)) ?? [];
+    if (places.length === 0) return;
+    await this.#consumer.commitOffsets([...places]);
+    for (const place of places) this.#consumer.seek(place);
   }
 
   #end(): void {
@@ -103,7 +127,13 @@ export class Membership {
   }
 }
 
-function consumerOf(connection: KafkaConnection, groupId: string): Consumer {
+function partitionsOf(assignment: Readonly<Record<string, readonly number[]>>): readonly Partition[] {
+  return Object.entries(assignment).flatMap(([address, partitions]) =>
+    partitions.map((partition) => ({ address, partition })),
+  );
+}
+
+function consumerOf(connection: KafkaConnection, { group, batchSize }: Subscription): Consumer {
   const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = connection;
   const retry = { initialRetryTime: 100, maxRetryTime: 2_000, retries: 5 };
   const config: KafkaConfig = {
@@ -118,10 +148,10 @@ function consumerOf(connection: KafkaConnection, groupId: string): Consumer {
   if (sasl !== undefined) config.sasl = sasl;
   if (logger !== undefined) config.logCreator = logger;
   return new Kafka(config).consumer({
-    groupId,
+    groupId: group,
     allowAutoTopicCreation: false,
     heartbeatInterval: heartbeatIntervalMs,
-    maxBytesPerPartition: fetchBytesPerPartition,
+    maxBytesPerPartition: fetchBytesPerPartition[batchSize < manyMessages ? 'few' : 'many'],
     maxWaitTimeInMs: fetchWaitMs,
     metadataMaxAge: 30_000,
     rebalanceTimeout: rebalanceTimeoutMs,

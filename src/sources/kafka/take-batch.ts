@@ -1,6 +1,7 @@
 import type { EachBatchPayload } from 'kafkajs';
-import type { Subscription } from '../source.ts';
+import type { IncomingMessage, Subscription } from '../source.ts';
 import { incomingMessage } from './incoming-message.ts';
+import { OpenMessages } from '../open-messages.ts';
 
 /**
  * kafkajs fetches from a broker again only when all partitions of the last answer have been handled. So each gets a
@@ -17,6 +18,8 @@ export interface BatchContext {
   readonly subscription: Subscription;
   /** Fires when the consumer stops. */
   readonly stopping: AbortSignal;
+  /** Resolves when it is settled where each partition begins; what was fetched before may be from elsewhere. */
+  begun(): Promise<void>;
   /** Resumes a partition after the pause, unless the membership has ended by then. */
   resumeAfter(pauseMs: number, resume: () => void): void;
 }
@@ -28,8 +31,15 @@ export interface BatchContext {
  * batches of all other partitions have ended too.
  */
 export async function takeBatch(payload: EachBatchPayload, context: BatchContext): Promise<void> {
-  const { batch } = payload;
-  const { topic: address, partition } = batch;
+  // What stops it from being settled ends the membership.
+  if (
+    !(await context.begun().then(
+      () => true,
+      () => false,
+    )) ||
+    payload.isStale()
+  )
+    return;
   const giveUp = new AbortController();
   const stop = (): void => giveUp.abort();
   context.stopping.addEventListener('abort', stop);
@@ -42,25 +52,8 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
       giveUp.abort();
     });
   }, heartbeatLookMs);
-  const endsAtMs = performance.now() + shareMs;
   try {
-    const pauseMs = await context.subscription.handle({
-      address,
-      partition,
-      messages: batch.messages.map((record) => incomingMessage(address, partition, record)),
-      signal: giveUp.signal,
-      mayBegin: () =>
-        !giveUp.signal.aborted && payload.isRunning() && !payload.isStale() && performance.now() < endsAtMs,
-      done: (message) => {
-        try {
-          payload.resolveOffset(message.offset);
-        } catch {
-          // Another broker's fetch joined anew meanwhile, and the partition is no longer ours.
-          giveUp.abort();
-        }
-      },
-    });
-    if (pauseMs !== undefined) context.resumeAfter(pauseMs, payload.pause());
+    await handOver(payload, context, giveUp.signal);
   } finally {
     clearInterval(heart);
     context.stopping.removeEventListener('abort', stop);
@@ -69,4 +62,42 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
   await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
   // An `undefined` error is an error, too: hence the box.
   if (trouble !== undefined) throw trouble.error;
+}
+
+async function handOver(
+  payload: EachBatchPayload,
+  context: BatchContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { topic: address, partition, messages: records } = payload.batch;
+  const messages = records.map((record) => incomingMessage(address, partition, record));
+  const open = new OpenMessages(messages);
+  const endsAtMs = performance.now() + shareMs;
+  let restMs: number | undefined;
+  await context.subscription.handle({
+    address,
+    partition,
+    messages,
+    signal,
+    mayBegin: () =>
+      restMs === undefined && !signal.aborted && payload.isRunning() && performance.now() < endsAtMs,
+    acknowledge: (message) => open.acknowledge(message),
+    reject(message, afterMs) {
+      open.reject(message);
+      restMs = Math.max(restMs ?? 0, afterMs);
+    },
+  });
+  // Only now: nothing of this batch is told to the broker before `handle` has done what belongs to its end. kafkajs
+  // fetches again from here, so what is open needs no more to be offered again.
+  resolve(payload, open.lastDone());
+  if (restMs !== undefined) context.resumeAfter(restMs, payload.pause());
+}
+
+function resolve(payload: EachBatchPayload, last: IncomingMessage | undefined): void {
+  if (last === undefined) return;
+  try {
+    payload.resolveOffset(last.offset);
+  } catch {
+    // Another broker's fetch joined anew meanwhile, and the partition is no longer ours.
+  }
 }

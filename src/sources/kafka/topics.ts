@@ -1,6 +1,6 @@
-import { OutboxError } from '../../core/errors.ts';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './membership.ts';
+import { unavailable } from './unavailable.ts';
 
 /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when no broker tells whether the topic exists */
 export async function topicExists(connection: KafkaConnection, topic: string): Promise<boolean> {
@@ -25,13 +25,5 @@ export async function createTopic(
     admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: -1 }] }),
   ).catch((error: unknown) => {
     throw unavailable(connection, error);
-  });
-}
-
-function unavailable({ brokers }: KafkaConnection, cause: unknown): OutboxError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Kafka at ${brokers.join(', ')}: ${reason}`, {
-    cause,
-    details: { brokers: [...brokers] },
   });
 }

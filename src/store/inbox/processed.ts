@@ -1,30 +1,49 @@
 import type { Sql } from '../database.ts';
 
 /**
- * Claims a message for a consumer group inside the transaction of its effects.
+ * Notes messages for a consumer group inside the transaction of their effects.
  *
- * A concurrent transaction with the same message waits here until this one ends.
+ * A concurrent transaction with one of the ids waits here until this one ends. An id that is given twice is new once.
+ * In a REPEATABLE READ or SERIALIZABLE transaction it may fail with SQLSTATE 40001, and the transaction is to be run
+ * again; in READ COMMITTED it never does.
  *
- * @returns `false` when the message was processed before: its effects are committed.
+ * @param topics of each id, in the order of `ids`
+ * @returns those that are new; the effects of the others are committed, or were noted before in this transaction
  */
 export async function markProcessed(
   sql: Sql,
   group: string,
-  messageId: string,
-  topic: string | null,
-): Promise<boolean> {
-  const rows = await sql.query(
-    `insert into outbox.processed (consumer_group, message_id, topic) values ($1, $2, $3)
-     on conflict do nothing returning 1`,
-    [group, messageId, topic],
+  ids: readonly string[],
+  topics: readonly (string | null)[],
+): Promise<ReadonlySet<string>> {
+  const rows = await sql.query<{ id: string }>(
+    'select id from outbox.mark_processed($1::text, $2::text[], $3::text[]) m (id)',
+    [group, [...ids], [...topics]],
   );
-  return rows.length > 0;
+  return new Set(rows.map(({ id }) => id));
 }
 
-/** Takes the claim back inside the same transaction, so that nothing of it is left if that one commits after all. */
-export async function forgetProcessed(sql: Sql, group: string, messageId: string): Promise<void> {
-  await sql.query('delete from outbox.processed where consumer_group = $1 and message_id = $2', [
+/** Those of the ids that are noted already, by committed transactions or by this one. Waits for nobody. */
+export async function readProcessed(
+  sql: Sql,
+  group: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  // One value instead of a row each: in a replay these are thousands.
+  const [row] = await sql.query<{ ids: readonly string[] }>(
+    'select array(select outbox.read_processed($1::text, $2::text[])) as ids',
+    [group, [...ids]],
+  );
+  return new Set(row?.ids);
+}
+
+/**
+ * Takes back what {@link markProcessed} answered in the same transaction, so that nothing of it is left if that one
+ * commits after all.
+ */
+export async function forgetProcessed(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
+  await sql.query('delete from outbox.processed where consumer_group = $1 and message_id = any($2::text[])', [
     group,
-    messageId,
+    [...ids],
   ]);
 }

@@ -15,10 +15,13 @@ export interface EffectsQuery {
 
 const joined = ({ query }: EffectsQuery): string => `
   from (select e.id::text as id, e.effects::bigint as effects from (${query}) e) e
-  full join (select * from outbox.processed where consumer_group = $1) p on p.message_id = e.id`;
+  full join (
+    select message_id, max(topic) as topic, max(processed_at) as processed_at from outbox.processed
+    where consumer_group = $1 group by message_id) p on p.message_id = e.id`;
 
 /**
- * I4, effect once: no message has two effects, none has one without its processed id, and none is processed without.
+ * I4, effect once: no message has two effects, none has one without its processed id, and none is processed without,
+ * unless its consumer keeps it (parked, failed).
  *
  * Let the query leave out what is older than the processed ids that are kept. `processed` messages younger than
  * `since` are looked at.
@@ -34,7 +37,8 @@ export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date
          select case
              when e.effects > 1 then format('It had its effect %s times.', e.effects)
              when p.message_id is null and e.effects > 0 then 'It had its effect without a processed id.'
-             when coalesce(e.effects, 0) = 0 and p.state = 'processed' and p.processed_at >= coalesce($2::timestamptz, '-infinity')
+             when coalesce(e.effects, 0) = 0 and p.processed_at >= coalesce($2::timestamptz, '-infinity')
+               and not exists (select from outbox.parked k where k.consumer_group = $1 and k.message_id = p.message_id)
                then 'It is processed and had no effect.'
            end as what, p.topic, coalesce(e.id, p.message_id) as id, null as key ${joined(effects)}) x
        where what is not null`,

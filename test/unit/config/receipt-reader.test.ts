@@ -8,26 +8,33 @@ import { until } from '../../support/until.ts';
 class HandedSource implements Source {
   readonly name = 'handed';
   readonly done: string[] = [];
+  readonly rejected: { readonly offset: string; readonly afterMs: number }[] = [];
   subscription: Subscription | undefined;
   stopped = false;
+
+  redeliveryHorizonMs(): Promise<number> {
+    return Promise.resolve(0);
+  }
 
   async subscribe(subscription: Subscription) {
     this.subscription = subscription;
     return {
+      lag: async () => [],
       stop: async () => {
         this.stopped = true;
       },
     };
   }
 
-  offer(...bodies: readonly string[]): Promise<number | undefined> | undefined {
+  offer(...bodies: readonly string[]): Promise<void> | undefined {
     const place = { address: 'outbox.receipts', partition: 0 };
     return this.subscription?.handle({
       ...place,
       messages: bodies.map((body, offset) => message(place, body, String(offset))),
       signal: new AbortController().signal,
       mayBegin: () => true,
-      done: ({ offset }) => void this.done.push(offset),
+      acknowledge: ({ offset }) => void this.done.push(offset),
+      reject: ({ offset }, afterMs) => void this.rejected.push({ offset, afterMs }),
     });
   }
 }
@@ -71,8 +78,9 @@ async function reading() {
 test('a receipt counts as read when it is applied', async () => {
   const { source, reader } = await reading();
 
-  expect(await source.offer('applied', 'applied')).toBeUndefined();
+  await source.offer('applied', 'applied');
 
+  expect(source.rejected).toEqual([]);
   expect(source.done).toEqual(['0', '1']);
   await reader.stop();
   expect(source.stopped).toBe(true);
@@ -81,18 +89,20 @@ test('a receipt counts as read when it is applied', async () => {
 test('a receipt whose rows are locked is not read: it, and what follows, is offered again after a pause', async () => {
   const { source, reader } = await reading();
 
-  expect(await source.offer('applied', 'locked', 'applied')).toBe(1_000);
+  await source.offer('applied', 'locked', 'applied');
 
   expect(source.done).toEqual(['0']);
+  expect(source.rejected).toEqual([{ offset: '1', afterMs: 1_000 }]);
   await reader.stop();
 });
 
 test('a receipt that the database could not take is not read, and the failure is told', async () => {
   const { source, events, reader } = await reading();
 
-  expect(await source.offer('broken', 'applied')).toBe(1_000);
+  await source.offer('broken', 'applied');
 
   expect(source.done).toEqual([]);
+  expect(source.rejected).toEqual([{ offset: '0', afterMs: 1_000 }]);
   expect(events).toMatchObject([{ type: 'failed', what: 'receipts' }]);
   await reader.stop();
 });

@@ -23,7 +23,12 @@ const raised = [
 ].join('\n');
 
 /** The calls that may succeed later without a change by the caller: what is only away for the moment. */
-const retryable: ReadonlySet<string> = new Set(['OUTBOX_SERVER_UNAVAILABLE']);
+const retryable: ReadonlySet<string> = new Set([
+  'OUTBOX_DEAD_LETTER_REFUSED',
+  'OUTBOX_HANDLER_MISSING',
+  'OUTBOX_HANDLER_STUCK',
+  'OUTBOX_SERVER_UNAVAILABLE',
+]);
 
 describe.each(codes)('%s', (code) => {
   const error = new OutboxError(code, 'It happened.', { details: { topic: 'orders' } });

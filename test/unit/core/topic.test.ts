@@ -11,6 +11,8 @@ test('a topic without options has the defaults', () => {
     rules: {
       transport: undefined,
       address: 'order.placed_v1-a',
+      version: 1,
+      upcast: new Map(),
       retryMs: [10_000, 30_000, 60_000, 120_000, 300_000],
       exhausted: 'release-key',
       lanes: 1,
@@ -38,6 +40,8 @@ test('options replace the defaults, with durations as milliseconds', () => {
   expect(topic('t', schema, options).rules).toEqual({
     transport: 'http',
     address: 'https://example.test/hook',
+    version: 1,
+    upcast: new Map(),
     retryMs: [500, 1_500],
     exhausted: 'hold-key',
     lanes: 1_024,

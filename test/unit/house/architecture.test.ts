@@ -1,11 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { keptStates, keptTransitions } from '../../../src/core/parked-states.ts';
 import { states, transitions } from '../../../src/core/transitions.ts';
-import { statesPage } from '../../../tools/states-page.mjs';
+import { keptPart, outboxPart, statesPage } from '../../../tools/states-page.mjs';
+
+const page = readFileSync(new URL('../../../docs/states.md', import.meta.url), 'utf8');
+const rowsOf = (text: string): number => text.match(/^\| [a-z]+ \| [a-z]+ \| /gm)?.length ?? 0;
 
 test('docs/states.md shows exactly the legal transitions', () => {
-  const page = readFileSync(new URL('../../../docs/states.md', import.meta.url), 'utf8');
+  const part = outboxPart({ states, transitions });
 
-  expect(page).toBe(statesPage(states, transitions));
-  expect(page.match(/^\| [a-z]+ \| [a-z]+ \| /gm)).toHaveLength(transitions.length + 1);
+  expect(page).toContain(part);
+  expect(rowsOf(part)).toBe(transitions.length + 1);
+});
+
+test('docs/states.md shows exactly the legal transitions of messages that a consumer keeps, and nothing else', () => {
+  const part = keptPart({ keptStates, keptTransitions });
+
+  expect(page).toContain(part);
+  expect(rowsOf(part)).toBe(keptTransitions.length + 1);
+  expect(page).toBe(statesPage({ states, transitions, keptStates, keptTransitions }));
 });

@@ -84,6 +84,15 @@ const cases: readonly Case[] = [
   ),
   ...allow('src/operations', value('../store/release.ts'), value('../core/errors.ts')),
 
+  refuse('src/filters/redis', value('../../inbox/once.ts'), 'src/filters may import src/core and the types'),
+  refuse('src/inbox', value('@redis/client'), 'The client of Redis stays in folders named redis'),
+  ...allow(
+    'src/filters/redis',
+    value('@redis/client'),
+    type('../../inbox/seen-filter.ts'),
+    value('../../core/errors.ts'),
+  ),
+
   refuse('src/temporal', value('../store/claim.ts'), 'src/temporal may import activities'),
   refuse('src/temporal', value('../config/config.ts'), 'src/temporal may import activities'),
   refuse('src/temporal', value('../../workflows/deliver-lane.ts'), 'types of src/config and workflows'),

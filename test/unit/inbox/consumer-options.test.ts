@@ -4,8 +4,15 @@ import { resolveConsumerRules } from '../../../src/inbox/consumer-options.ts';
 test('what is left out has its default', () => {
   expect(resolveConsumerRules({ group: 'orders' })).toEqual({
     group: 'orders',
-    quickRetriesMs: [100, 500, 2_000],
+    batchSize: undefined,
     concurrency: 4,
+    keyConcurrency: 1,
+    quickRetriesMs: [100, 500],
+    tries: { retryMs: [10_000, 30_000, 60_000, 120_000, 300_000], holdKey: false },
+    maxKills: 3,
+    parkedConcurrency: 10,
+    deadAddressOf: undefined,
+    windowMs: 30 * 24 * 3_600_000,
     fromBeginning: true,
     transactionTimeoutMs: undefined,
     startWithinMs: 60_000,
@@ -21,11 +28,33 @@ test.for([
   ['concurrency', { concurrency: 0 }],
   ['concurrency', { concurrency: 1.5 }],
   ['concurrency', { concurrency: 257 }],
+  ['keyConcurrency', { keyConcurrency: 0 }],
   ['quickRetries[1]', { quickRetries: [1, '11s'] }],
+  ['retry[0]', { retry: ['36501 days'] }],
+  ['retry', { retry: Array.from({ length: 101 }, () => 1) }],
+  ['batch.size', { batch: { size: 10_001 } }],
+  ['maxKills', { maxKills: 0 }],
+  ['parkedConcurrency', { parkedConcurrency: 257 }],
+  ['window', { window: '59 minutes' }],
   ['transactionTimeout', { transactionTimeout: 0 }],
   ['startWithin', { startWithin: -1 }],
 ] as const)('a wrong %s is refused by name', ([option, settings]) => {
   expect(() => resolveConsumerRules({ group: 'orders', ...settings })).toThrow(
     expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option } }),
+  );
+});
+
+test('copies of failed messages go to the address with .dead, or to what a function answers', () => {
+  const addressOf = (deadLetters: boolean | ((address: string) => string)) =>
+    resolveConsumerRules({ group: 'orders', deadLetters }).deadAddressOf?.('orders');
+  expect(addressOf(true)).toBe('orders.dead');
+  expect(addressOf((address) => `graveyard.${address}`)).toBe('graveyard.orders');
+  expect(addressOf(false)).toBeUndefined();
+});
+
+test('an option that there is not is refused by name', () => {
+  const misspelt = { group: 'orders', quickRetry: [1] };
+  expect(() => resolveConsumerRules(misspelt)).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option: 'quickRetry' } }),
   );
 });

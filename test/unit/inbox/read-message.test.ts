@@ -1,26 +1,46 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { topic } from '../../../src/core/topic.ts';
+import { type Topic, topic } from '../../../src/core/topic.ts';
 import { readMessage } from '../../../src/inbox/read-message.ts';
+import { refusalReasonOf } from '../../../src/inbox/unreadable.ts';
 import { incoming } from './incoming.ts';
+import { refusalOf } from './refusal.ts';
 
 const orders = topic('orders', z.object({ n: z.number(), when: z.string().default('now') }));
+type Incoming = Parameters<typeof incoming>[0];
 
-async function refusal(message: Parameters<typeof incoming>[0]): Promise<unknown> {
-  return readMessage(orders, incoming(message), 1).catch((error: unknown) => error);
-}
+const read = async <Output>(of: Topic<unknown, Output>, message: Incoming) =>
+  readMessage(of, incoming(message), 'id-1', 1);
+const refused = (of: Topic, message: Incoming) => refusalOf(() => read(of, message));
 
 test('the handler gets what the schema makes of the body, not the body', async () => {
-  expect((await readMessage(orders, incoming({ json: { n: 1, more: true } }), 1)).payload).toEqual({
-    n: 1,
-    when: 'now',
+  expect((await read(orders, { json: { n: 1, more: true } })).payload).toEqual({ n: 1, when: 'now' });
+});
+
+test('a message is read at once where the schema needs no waiting', () => {
+  expect(readMessage(orders, incoming(), 'id-1', 1)).not.toBeInstanceOf(Promise);
+});
+
+test('a message says where it came from, and which try this is', async () => {
+  const headers = { ce_id: 'a', ce_type: 'orders', tenant: 'blue' };
+  expect(await readMessage(orders, incoming({ headers, key: 'k' }), 'a', 3)).toEqual({
+    id: 'a',
+    topic: 'orders',
+    key: 'k',
+    payload: { n: 1, when: 'now' },
+    headers,
+    attempt: 3,
+    sentAt: new Date(0),
+    address: 'orders',
+    partition: 0,
+    offset: '10',
   });
 });
 
 test('the time of sending is that of the sender, else that of the broker', async () => {
   const sent = async (ce_time: string | undefined) => {
     const headers = { ce_id: 'a', ...(ce_time !== undefined && { ce_time }) };
-    return (await readMessage(orders, incoming({ headers }), 1)).sentAt;
+    return (await read(orders, { headers })).sentAt;
   };
 
   expect(await sent('2026-01-02T03:04:05Z')).toEqual(new Date('2026-01-02T03:04:05Z'));
@@ -29,22 +49,124 @@ test('the time of sending is that of the sender, else that of the broker', async
 });
 
 test.for([
-  ['without an id', { headers: {} }, 'it has no header ce_id'],
-  ['with an empty id', { headers: { ce_id: '' } }, 'not an id'],
-  ['with an id that no index takes', { headers: { ce_id: 'x'.repeat(513) } }, 'not an id'],
-  ['without a body', { body: null }, 'it has no body'],
-  ['with half a body', { body: Uint8Array.of(0x7b) }, 'not JSON'],
-  ['with bytes that are no UTF-8', { body: Uint8Array.of(0x22, 0xff, 0x22) }, 'not JSON in UTF-8'],
-  ['with another shape', { json: { n: 'one' } }, 'n: '],
-] as const)('a message %s is unreadable and says where it is', async ([, message, why]) => {
-  expect(await refusal(message)).toMatchObject({
+  ['without a body', { body: null }, 'unreadable', 'it has no body'],
+  ['with an empty body', { body: new Uint8Array() }, 'unreadable', 'not JSON'],
+  ['with half a body', { body: Uint8Array.of(0x7b) }, 'unreadable', 'not JSON'],
+  ['with bytes that are no UTF-8', { body: Uint8Array.of(0x22, 0xff, 0x22) }, 'unreadable', 'not UTF-8'],
+  ['with another shape', { json: { n: 'one' } }, 'invalid', 'n: Invalid input'],
+] as const)('a message %s is refused, and says where it is', async ([, message, reason, why]) => {
+  expect(await refused(orders, message)).toMatchObject({
     code: 'OUTBOX_MESSAGE_UNREADABLE',
     message: expect.stringMatching(new RegExp(`orders/0, offset 10.*${why}`)),
-    details: { address: 'orders', partition: 0, offset: '10' },
+    details: { address: 'orders', partition: 0, offset: '10', reason },
   });
 });
 
-test('the error of an unreadable message does not quote its body', async () => {
-  const error = await refusal({ body: new TextEncoder().encode('{"n":"secret"}') });
-  expect(String(error)).not.toContain('secret');
+test('an asynchronous schema is awaited, and its refusal is one like any other', async () => {
+  const slow = topic(
+    'slow',
+    z.string().refine(async (text) => text === 'yes', 'must be yes'),
+  );
+
+  expect((await read(slow, { json: 'yes' })).payload).toBe('yes');
+  const refusal = await refused(slow, { json: 'no' });
+  expect(refusalReasonOf(refusal)).toBe('invalid');
+  expect(String(refusal)).toContain('(whole): must be yes');
 });
+
+test('ten problems of a payload are named, and not the eleventh', async () => {
+  const many = topic('many', z.array(z.string()));
+  const { message } = await refused(many, { json: Array.from({ length: 20 }, () => true) });
+
+  expect(message).toContain('9: Invalid');
+  expect(message).not.toContain('10: Invalid');
+});
+
+const versioned = topic('orders', z.object({ name: z.string(), total: z.number() }), {
+  version: 4,
+  upcast: {
+    2: (old) => ({ ...z.object({ title: z.string() }).parse(old), total: 0 }),
+    3: (old) => {
+      const { title, ...rest } = z.looseObject({ title: z.string() }).parse(old);
+      return { ...rest, name: title };
+    },
+  },
+});
+const ofVersion = (version: string, json: unknown): Incoming => ({
+  headers: { 'outbox-version': version },
+  json,
+});
+
+test('payloads of older versions are made current before the schema sees them', async () => {
+  const payloadOf = async (version: string, json: unknown) =>
+    (await read(versioned, ofVersion(version, json))).payload;
+
+  expect(await payloadOf('4', { name: 'a', total: 1 })).toEqual({ name: 'a', total: 1 });
+  expect(await payloadOf('3', { title: 'a', total: 2 })).toEqual({ name: 'a', total: 2 });
+  expect(await payloadOf('2', { title: 'a' })).toEqual({ name: 'a', total: 0 });
+});
+
+test.for([
+  ['one from which no upcaster leads on', ofVersion('1', {}), 'version 1, and .* only 2 to 4'],
+  ['the first, when nothing is said', { headers: {}, json: {} }, 'version 1, and'],
+  ['a newer one', ofVersion('5', {}), 'version 5, and'],
+  ['no number', ofVersion('four', {}), 'outbox-version is no version'],
+] as const)('a message whose version is %s is refused', async ([, message, why]) => {
+  expect(await refused(versioned, message)).toMatchObject({
+    message: expect.stringMatching(new RegExp(why)),
+    details: { reason: 'unknown-version' },
+  });
+});
+
+test('a version is refused before the body is looked at', async () => {
+  const refusal = await refused(versioned, { headers: { 'outbox-version': '9' }, body: null });
+  expect(refusalReasonOf(refusal)).toBe('unknown-version');
+});
+
+test('what an upcaster throws makes its message invalid', async () => {
+  const strict = topic('strict', z.unknown(), {
+    version: 2,
+    upcast: {
+      1: () => {
+        throw new Error('it was never released');
+      },
+    },
+  });
+
+  expect(await refused(strict, {})).toMatchObject({
+    message: expect.stringContaining('the upcaster of version 1 of the topic "strict" failed (it was never'),
+    details: { reason: 'invalid' },
+  });
+});
+
+test('a schema that throws makes its message invalid', async () => {
+  const broken = topic(
+    'broken',
+    schemaOf(() => asserted('it has a bug')),
+  );
+
+  expect(await refused(broken, {})).toMatchObject({
+    message: expect.stringContaining('the schema of the topic "broken" failed (it has a bug)'),
+    details: { reason: 'invalid' },
+  });
+});
+
+test('a schema whose promise rejects is no refusal: whom it asked may answer later', async () => {
+  const asking = topic(
+    'asking',
+    schemaOf(() => Promise.reject(new Error('no connection'))),
+  );
+
+  const refusal: unknown = await read(asking, {}).catch((error: unknown) => error);
+
+  expect(refusal).toEqual(new Error('no connection'));
+  expect(refusalReasonOf(refusal)).toBeUndefined();
+});
+
+function schemaOf(validate: () => never | Promise<never>): Topic['schema'] {
+  return { '~standard': { version: 1, vendor: 'test', validate } };
+}
+
+function asserted(why: string): never {
+  throw new Error(why);
+}

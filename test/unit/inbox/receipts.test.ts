@@ -28,12 +28,13 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 const add = (...ids: readonly string[]): void => {
-  for (const id of ids) receipts.add({ id, installation: 'i' });
+  for (const id of ids) receipts.add({ id, installation: 'i', state: 'processed' });
 };
 
-test('one batch is one receipt per installation', async () => {
+test('one batch is one receipt per installation and state', async () => {
   add('a', 'b');
-  receipts.add({ id: 'c', installation: undefined });
+  receipts.add({ id: 'c', installation: undefined, state: 'processed' });
+  receipts.add({ id: 'd', installation: 'i', state: 'parked' });
 
   await receipts.flush();
   await receipts.flush();
@@ -41,6 +42,7 @@ test('one batch is one receipt per installation', async () => {
   expect(sent).toEqual([
     { group: 'shop', installation: 'i', state: 'processed', ids: ['a', 'b'] },
     { group: 'shop', installation: undefined, state: 'processed', ids: ['c'] },
+    { group: 'shop', installation: 'i', state: 'parked', ids: ['d'] },
   ]);
 });
 

@@ -3,13 +3,16 @@ import { z } from 'zod';
 import { topic } from '../../../src/core/topic.ts';
 import { routeOf } from '../../../src/inbox/route.ts';
 import { Routes } from '../../../src/inbox/routes.ts';
+import { refusalReasonOf } from '../../../src/inbox/unreadable.ts';
 import { incoming } from './incoming.ts';
+import { refusalOf } from './refusal.ts';
 
 const schema = z.unknown();
 const placed = topic('placed', schema, { address: 'orders' });
 const paid = topic('paid', schema, { address: 'orders' });
 const mailed = topic('mailed', schema);
 const route = (one: typeof placed) => routeOf<unknown, unknown, unknown>(one, () => undefined);
+const mailedElsewhere = topic('mailed-elsewhere', schema, { address: 'mailed', transport: 'other' });
 const found = (routes: Routes<unknown>, headers: Record<string, string>, address = 'orders') => {
   const answer = routes.find(incoming({ headers, address }));
   return typeof answer === 'string' ? `passed over: ${answer}` : answer.topic.name;
@@ -33,6 +36,29 @@ test('a message that names no topic is unreadable where several share the addres
   const routes = new Routes([route(placed), route(paid)], []);
 
   expect(() => found(routes, {})).toThrow('several topics use its address');
+});
+
+test('a topic without a handler here shares the address, too', () => {
+  const routes = new Routes([route(placed)], [placed, paid]);
+
+  expect(() => found(routes, {})).toThrow('several topics use its address');
+});
+
+test('the same address of another transport is another address', () => {
+  const routes = new Routes([route(mailed)], [mailed, mailedElsewhere]);
+
+  expect(found(routes, {}, 'mailed')).toBe('mailed');
+});
+
+test('a message that names no topic is unreadable at an address that no topic uses', () => {
+  expect(() => found(new Routes([route(placed)], []), {}, 'mailed')).toThrow('no topic uses its address');
+});
+
+test('a message without a known topic is refused for that reason', async () => {
+  const routes = new Routes([route(placed), route(paid)], []);
+
+  for (const headers of [{}, { ce_type: 'newer' }])
+    expect(refusalReasonOf(await refusalOf(() => found(routes, headers)))).toBe('unknown-topic');
 });
 
 test('a topic of the configuration without a handler here is passed over', () => {

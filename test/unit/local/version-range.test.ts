@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { kafkaVersion } from '../../../src/local/kafka-runtime.ts';
 import { supported } from '../../../src/local/pinned-versions.ts';
+import { redisVersion } from '../../../src/local/redis-program.ts';
 import { serverVersion } from '../../../src/local/temporal-binary.ts';
 import { compareVersions, describeRange, inRange, parseVersion } from '../../../src/local/version-range.ts';
 
@@ -29,6 +30,16 @@ test.each([
   ['temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)', true],
 ])('whether %s is supported is %s: the server inside decides', (output, expected) => {
   expect(inRange(serverVersion(output) ?? [], supported.temporalServer)).toBe(expected);
+});
+
+test.each([
+  ['Redis server v=6.0.16 sha=00000000:0 malloc=jemalloc-5.2.1 bits=64 build=6d95e1af3a2c082a', false],
+  ['Redis server v=6.2.11 sha=00000000:0 malloc=jemalloc-5.1.0 bits=64 build=f5b1f28871c566b4', true],
+  ['Redis server v=8.2.1 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=1234567890abcdef', true],
+  ['Redis server v=9.0.0 sha=00000000:0 malloc=libc bits=64 build=1', false],
+  ['redis-server: command 7 not understood', false],
+])('whether %s is supported is %s', (output, expected) => {
+  expect(inRange(redisVersion(output) ?? [], supported.redis)).toBe(expected);
 });
 
 test.each([

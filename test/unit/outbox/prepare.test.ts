@@ -25,6 +25,24 @@ test('options are passed on, the id in lower case, an instant as ISO time and a 
   });
 });
 
+test('the version of a topic is a header of its messages, except the first version', async () => {
+  const second = topic('second', z.unknown(), { version: 2 });
+
+  expect((await prepare(anything, 1, { headers: { a: 'b' } })).headers).toEqual({ a: 'b' });
+  expect((await prepare(second, 1, {})).headers).toEqual({ 'outbox-version': '2' });
+  expect((await prepare(second, 1, { headers: { a: 'b' } })).headers).toEqual({
+    a: 'b',
+    'outbox-version': '2',
+  });
+});
+
+test('a sender cannot name a version of its own', async () => {
+  await expect(prepare(anything, 1, { headers: { 'outbox-version': '2' } })).rejects.toMatchObject({
+    code: 'OUTBOX_HEADER_INVALID',
+    details: { header: 'outbox-version' },
+  });
+});
+
 test('the schema judges what the consumer will parse: a Date arrives as text, and defaults are left to the consumer', async () => {
   const dated = topic('dated', z.object({ at: z.iso.datetime(), n: z.number().default(3) }));
   const payload = { at: new Date(0) } as never;

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
+import type { PrismaClient } from '../src/demo/generated/client.ts';
+import { type Arrivals, kafkaOf, type Payload, partitions } from './consume-load.ts';
+import type { Stage } from './workload.ts';
+
+interface Parsed {
+  readonly id: string;
+  readonly payload: Payload;
+}
+
+/** Writes the ids and the effects of messages in one transaction. */
+type Write = (
+  prisma: PrismaClient,
+  group: string,
+  topic: string,
+  messages: readonly Parsed[],
+) => Promise<void>;
+
+const writeOne: Write = async (prisma, group, topic, messages) => {
+  for (const { id, payload } of messages)
+    await prisma.$transaction(async (tx) => {
+      const added =
+        await tx.$executeRaw`insert into bare_processed (consumer_group, message_id, topic) values (${group}, ${id}, ${topic}) on conflict do nothing`;
+      if (added === 1)
+        await tx.$executeRaw`insert into effect (id, n, length) values (${id}, ${payload.n}, ${payload.text.length})`;
+    });
+};
+
+const writeAll: Write = async (prisma, group, topic, messages) => {
+  await prisma.$transaction(async (tx) => {
+    const added = await tx.$queryRawUnsafe<{ id: string }[]>(
+      `insert into bare_processed (consumer_group, message_id, topic) select $1, u.id, $2 from unnest($3::text[]) u (id)
+       on conflict do nothing returning message_id as id`,
+      group,
+      topic,
+      messages.map(({ id }) => id),
+    );
+    const fresh = new Set(added.map(({ id }) => id));
+    const those = messages.filter(({ id }) => fresh.has(id));
+    await tx.$executeRawUnsafe(
+      'insert into effect (id, n, length) select * from unnest($1::text[], $2::integer[], $3::integer[])',
+      those.map(({ id }) => id),
+      those.map(({ payload }) => payload.n),
+      those.map(({ payload }) => payload.text.length),
+    );
+  });
+};
+
+/** Messages per second of a plain kafkajs loop that writes the same, one by one or all that was fetched at once. */
+export async function consumeBare(
+  stage: Stage,
+  prisma: PrismaClient,
+  { topic, count }: Arrivals,
+  { batch }: { readonly batch: number | undefined },
+): Promise<number> {
+  const groupId = randomUUID();
+  const consumer = kafkaOf(stage).consumer({
+    groupId,
+    maxWaitTimeInMs: 250,
+    maxBytesPerPartition: batch === undefined ? 256 * 1024 : 1024 * 1024,
+    allowAutoTopicCreation: false,
+  });
+  let done = 0;
+  let startedAt = 0;
+  let finish: () => void = () => undefined;
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const take = async (payload: EachBatchPayload): Promise<void> => {
+    const { messages } = payload.batch;
+    const size = batch ?? 1;
+    for (let from = 0; from < messages.length; from += size) {
+      const some = messages.slice(from, from + size);
+      await (batch === undefined ? writeOne : writeAll)(prisma, groupId, topic.name, some.map(parsed));
+      payload.resolveOffset(some.at(-1)?.offset ?? '0');
+      await payload.heartbeat();
+      done += some.length;
+    }
+    await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
+    if (done >= count) finish();
+  };
+  consumer.on('consumer.group_join', () => {
+    startedAt ||= performance.now();
+  });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [topic.name], fromBeginning: true });
+  await consumer.run({
+    autoCommit: false,
+    eachBatchAutoResolve: false,
+    partitionsConsumedConcurrently: partitions,
+    eachBatch: take,
+  });
+  await finished;
+  const perSecond = Math.round((1_000 * count) / (performance.now() - startedAt));
+  await consumer.disconnect();
+  return perSecond;
+}
+
+function parsed({ headers, value }: KafkaMessage): Parsed {
+  return { id: String(headers?.['ce_id']), payload: JSON.parse(String(value)) as Payload };
+}

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { Kafka, logLevel, type Producer } from 'kafkajs';
+import { z } from 'zod';
+import { type Topic, topic } from '../src/core/topic.ts';
+import { PrismaClient } from '../src/demo/generated/client.ts';
+import type { Stage } from './workload.ts';
+
+export interface Payload {
+  readonly n: number;
+  readonly text: string;
+}
+
+export type PayloadTopic = Topic<Payload>;
+
+export const partitions = 4;
+const keys = 1_000;
+const perSend = 2_000;
+/** With the number about 250 bytes once serialised. */
+const text = 'x'.repeat(226);
+
+export interface Arrivals {
+  readonly topic: PayloadTopic;
+  readonly count: number;
+}
+
+/** Puts messages on a new Kafka topic as a relay does. */
+export async function fillTopic(stage: Stage, count: number): Promise<Arrivals> {
+  const made = topic(`consume-${randomUUID().slice(0, 8)}`, z.object({ n: z.number(), text: z.string() }), {
+    transport: 'kafka',
+  });
+  const kafka = kafkaOf(stage);
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: [{ topic: made.name, numPartitions: partitions }],
+  });
+  await admin.disconnect();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  for (let sent = 0; sent < count; sent += perSend)
+    await send(producer, made.name, sent, Math.min(perSend, count - sent));
+  await producer.disconnect();
+  return { topic: made, count };
+}
+
+async function send(producer: Producer, name: string, from: number, count: number): Promise<void> {
+  const source = `/outbox/${randomUUID()}`;
+  const messages = Array.from({ length: count }, (_, index) => {
+    const n = from + index;
+    const key = `key-${n % keys}`;
+    return {
+      key,
+      partition: n % partitions,
+      value: JSON.stringify({ n, text }),
+      headers: {
+        ce_specversion: '1.0',
+        ce_id: uuidV7(),
+        ce_source: source,
+        ce_type: name,
+        ce_time: '2026-01-02T03:04:05.678Z',
+        'content-type': 'application/json',
+      },
+    };
+  });
+  await producer.send({ topic: name, messages });
+}
+
+/** Makes a group's next member begin with the oldest message. Nobody may be in the group. */
+export async function rewind(stage: Stage, group: string, name: string): Promise<void> {
+  const admin = kafkaOf(stage).admin();
+  await admin.connect();
+  await admin.resetOffsets({ groupId: group, topic: name, earliest: true });
+  await admin.disconnect();
+}
+
+export function kafkaOf({ brokers }: Stage): Kafka {
+  return new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
+}
+
+export function prismaOf({ databaseUrl }: Stage): PrismaClient {
+  return new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl, max: 10 }) });
+}
+
+/** What every handler writes: a row per message. */
+export async function makeEffectTable({ database }: Stage): Promise<void> {
+  await database.query('drop table if exists effect, bare_processed');
+  await database.query('create table effect (id text not null, n integer not null, length integer not null)');
+  await database.query(
+    `create table bare_processed (consumer_group text collate "C", message_id text collate "C", topic text collate "C",
+       processed_at timestamptz not null default now(), primary key (consumer_group, message_id))`,
+  );
+}
+
+/** An id as the outbox makes them: younger ones are greater. */
+function uuidV7(): string {
+  const time = Date.now().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}

@@ -1,0 +1,115 @@
+import type { KeptAction } from '../config/inbox-operations.ts';
+import type { KeptAnswer } from '../operations/inbox/change.ts';
+import type { KeptManyAnswer } from '../operations/inbox/change-many.ts';
+import { consentTo, countOf } from './bulk-start-command.ts';
+import { keptTable } from './inbox-list-command.ts';
+import { hasKeptFilter, type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
+import {
+  askOf,
+  type OperatorOptions,
+  refusedConsent,
+  usageError,
+  withOperations,
+} from './operator-options.ts';
+import { exitCodes, type Output, table } from './output.ts';
+import { clip } from './printable.ts';
+
+export interface InboxChangeOptions extends OperatorOptions, KeptFilterOptions {
+  readonly rate?: string;
+  readonly expect?: string;
+}
+
+type Answers = readonly KeptAnswer<'retried' | 'discarded'>[];
+
+const verbs = { retry: 'Retry', discard: 'Discard' } as const satisfies Record<KeptAction, string>;
+
+/** Retries or discards messages of one group: those that are named, or all that a filter matches. */
+export async function inboxChangeCommand(
+  action: KeptAction,
+  options: InboxChangeOptions,
+  ids: readonly string[],
+  output: Output,
+): Promise<number> {
+  const { expect, group, rate } = options;
+  if (group === undefined) return usageError('Name the consumer group by --group.', output);
+  const many = hasKeptFilter(options);
+  if (many === ids.length > 0)
+    return usageError(
+      many
+        ? 'Name messages by their ids or by a filter, not by both.'
+        : 'Name messages by their ids, or many by a filter such as --state failed.',
+      output,
+    );
+  if (many) return changeMany(action, options, output);
+  if (rate !== undefined || expect !== undefined)
+    return usageError('--rate and --expect go with a filter.', output);
+  const question = `${verbs[action]} ${ids.length} ${ids.length === 1 ? 'message' : 'messages'} of the group "${group}"?`;
+  const refused = await refusedConsent(options, question, output);
+  if (refused !== undefined) return refused;
+  const answers = await withOperations<Answers>(options, ({ inbox }) =>
+    inbox[action]({ group, ids }, askOf(options)),
+  );
+  return tellNamed(answers, options.dryRun ?? false, output);
+}
+
+function tellNamed(answers: Answers, dryRun: boolean, output: Output): number {
+  const done = answers.filter(({ result }) => result === 'retried' || result === 'discarded').length;
+  if (dryRun) output.line('Nothing was changed. This would happen:');
+  output.line(answersTable(answers));
+  output.value({ ok: done === answers.length, dryRun, messages: answers });
+  return exitCodeOf(done, answers.length);
+}
+
+async function changeMany(action: KeptAction, options: InboxChangeOptions, output: Output): Promise<number> {
+  const { dryRun = false, reason = dryRun ? 'dry run' : undefined } = options;
+  if (reason === undefined) return usageError('A change of many messages needs its --reason.', output);
+  const [rate, expected] = [countOf(options.rate), countOf(options.expect)];
+  if (rate === 'invalid' || expected === 'invalid')
+    return usageError('--rate and --expect take a number of messages.', output);
+  const filter = keptFilterOf(options);
+  const ask = { ...askOf(options), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
+  return withOperations(options, async (at) => {
+    const found = await at.inbox.many(filter, action, { ...ask, dryRun: true });
+    output.line(describe(action, found));
+    if (dryRun) {
+      output.value({ ok: true, ...found });
+      return exitCodes.ok;
+    }
+    const consent = await consentTo(found, expected, options, output);
+    if ('refused' in consent) return consent.refused;
+    const answer = await at.inbox.many(filter, action, {
+      ...ask,
+      ...(consent.expect !== undefined && { expect: consent.expect }),
+    });
+    return tellMany(action, answer, output);
+  });
+}
+
+function describe(action: KeptAction, { count, exact, sample }: KeptManyAnswer): string {
+  if (count === 0) return 'No message matches.';
+  const many = `${exact ? '' : 'At least '}${count} ${count === 1 ? 'message matches' : 'messages match'}`;
+  const first = count > sample.length ? ' The latest:' : '';
+  return `${many}; ${action} is asked for.${first}\n${keptTable(sample, false)}`;
+}
+
+function tellMany(action: KeptAction, answer: KeptManyAnswer, output: Output): number {
+  const { done, ...others } = answer.counts;
+  const left = Object.entries(others).filter(([, count]) => count > 0);
+  const tail = left.map(([result, count]) => `, ${count} ${result}`).join('');
+  output.line(`\n${done} ${action === 'retry' ? 'retried' : 'discarded'}${tail}.`);
+  if (answer.refused.length > 0) output.line(answersTable(answer.refused));
+  output.value({ ok: left.length === 0, ...answer });
+  return left.length === 0 ? exitCodes.ok : exitCodeOf(done, done + 1);
+}
+
+function answersTable(answers: Answers): string {
+  return table(
+    ['ID', 'KEY', 'RESULT', 'STATE'],
+    answers.map(({ id, key, result, state }) => [clip(id, 40), clip(key ?? '-', 12), result, state ?? '-']),
+  );
+}
+
+function exitCodeOf(done: number, all: number): number {
+  if (done === 0) return exitCodes.failed;
+  return done === all ? exitCodes.ok : exitCodes.partial;
+}

@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { type InboxChangeOptions, inboxChangeCommand } from './inbox-change-command.ts';
+import { inboxEditCommand, type InboxEditOptions } from './inbox-edit-command.ts';
+import { inboxListCommand, type InboxListOptions } from './inbox-list-command.ts';
+import { withKeptFilter } from './inbox-options.ts';
+import { inboxShowCommand, type InboxShowOptions } from './inbox-show-command.ts';
+import { addOperatorCommand } from './operator-options.ts';
+import { addCommand, run, withDatabase } from './register.ts';
+
+/** Commands about messages that consumers keep: parked ones, and failed ones. */
+export function registerInboxCommands(root: Command): void {
+  const inbox = root.command('inbox').description('messages that consumers keep: parked and failed ones');
+  withKeptFilter(withGroup(withDatabase(addCommand(inbox, 'list', 'list kept messages, the latest first'))))
+    .option('--limit <count>', 'how many, 1 to 200', '50')
+    .option('--after <next>', 'go on where the list before ended')
+    .action(run<InboxListOptions>(inboxListCommand));
+  withGroup(withDatabase(addCommand(inbox, 'show <id>', 'show one message, and why it is kept')))
+    .option('--payload', 'show the body')
+    .action(run<InboxShowOptions>((options, output, [id]) => inboxShowCommand(id, options, output)));
+  addChange(inbox, 'retry [ids...]', 'try failed messages again, and parked ones now').action(
+    run<InboxChangeOptions>((options, output, ids) => inboxChangeCommand('retry', options, ids, output)),
+  );
+  withGroup(
+    addOperatorCommand(
+      inbox,
+      'edit <id>',
+      'replace a failed message, or the first of a parked key, by a copy',
+    ),
+  )
+    .option('--payload-file <file>', 'the new body, JSON')
+    .option('--header <name=value...>', 'set headers')
+    .option('--remove-header <name...>', 'leave headers out')
+    .option('--expected-version <version>', 'refuse when the message has another version (see show)')
+    .action(run<InboxEditOptions>((options, output, [id]) => inboxEditCommand(id, options, output)));
+  addChange(inbox, 'discard [ids...]', 'end failed and parked messages for good').action(
+    run<InboxChangeOptions>((options, output, ids) => inboxChangeCommand('discard', options, ids, output)),
+  );
+}
+
+function withGroup(command: Command): Command {
+  return command.option('--group <name>', 'of this consumer group');
+}
+
+/** A change of messages that ids name, or of all that a filter matches. */
+function addChange(inbox: Command, usage: string, description: string): Command {
+  return withKeptFilter(withGroup(addOperatorCommand(inbox, usage, description)))
+    .option('--rate <count>', 'most messages a second, with a filter (default: 500)')
+    .option('--expect <count>', 'do it only when so many messages match');
+}

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { type EditOptions, headersOf, topicsOf } from './edit-command.ts';
+import { askOf, refusedConsent, usageError, withOperations } from './operator-options.ts';
+import { exitCodes, type Output } from './output.ts';
+import { printable } from './printable.ts';
+
+export interface InboxEditOptions extends EditOptions {
+  readonly group?: string;
+}
+
+/** Replaces a message that a consumer keeps by a corrected copy. */
+export async function inboxEditCommand(
+  id: string | undefined,
+  options: InboxEditOptions,
+  output: Output,
+): Promise<number> {
+  const { expectedVersion, group, payloadFile } = options;
+  if (id === undefined || group === undefined)
+    return usageError('Name the message by its id, and its consumer group by --group.', output);
+  const headers = headersOf(options);
+  if (headers === undefined) return usageError('A header is written as name=value.', output);
+  const refused = await refusedConsent(options, `Replace the message ${printable(id)} by a copy?`, output);
+  if (refused !== undefined) return refused;
+  const payloadText = payloadFile === undefined ? undefined : await readFile(payloadFile, 'utf8');
+  const topics = await topicsOf(options, output);
+  const edited = await withOperations(
+    options,
+    (at) =>
+      at.inbox.edit(
+        { group, id },
+        {
+          ...askOf(options),
+          ...(payloadText !== undefined && { payloadText: payloadText.trimEnd() }),
+          ...(Object.keys(headers).length > 0 && { headers }),
+          ...(expectedVersion !== undefined && { expectedVersion }),
+        },
+      ),
+    topics,
+  );
+  const dryRun = options.dryRun ?? false;
+  const shown = printable(id);
+  output.line(
+    dryRun ? `Nothing was changed. ${shown} could be replaced.` : `${edited.id} goes in place of ${shown}.`,
+  );
+  output.value({ ok: true, dryRun, ...edited });
+  return exitCodes.ok;
+}

@@ -1,0 +1,47 @@
+import type { KeptList } from '../operations/inbox/list.ts';
+import { type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
+import { withOperations } from './operator-options.ts';
+import { exitCodes, type Output, table } from './output.ts';
+import { clip } from './printable.ts';
+import type { CommonOptions } from './register.ts';
+
+export interface InboxListOptions extends CommonOptions, KeptFilterOptions {
+  readonly limit?: string;
+  readonly after?: string;
+}
+
+type Listed = KeptList['messages'][number];
+
+/** Lists messages that consumers keep, the latest first. */
+export async function inboxListCommand(options: InboxListOptions, output: Output): Promise<number> {
+  const { limit, after } = options;
+  const { messages, next } = await withOperations(options, (at) =>
+    at.inbox.list(keptFilterOf(options), {
+      ...(limit !== undefined && { limit: Number(limit) }),
+      ...(after !== undefined && { after }),
+    }),
+  );
+  output.line(messages.length === 0 ? 'No messages.' : keptTable(messages, options.group === undefined));
+  if (next !== null) output.line(`\nThere may be more: --after ${next}`);
+  output.value({ ok: true, messages, next });
+  return exitCodes.ok;
+}
+
+const columns = 80;
+
+/** Fits 80 columns; below a message stand its group, where several are listed, and its last error. */
+export function keptTable(messages: readonly Listed[], withGroup: boolean): string {
+  const rows = messages.map(({ id, state, key, reason, attempts }) => [
+    clip(id, 36),
+    clip(state, 10),
+    clip(key ?? '-', 9),
+    clip(reason ?? '-', 9),
+    String(attempts),
+  ]);
+  const [head = '', ...lines] = table(['ID', 'STATE', 'KEY', 'REASON', 'TRIES'], rows).split('\n');
+  const below = ({ group, topic, lastError }: Listed): readonly string[] => [
+    ...(withGroup ? [`  group ${clip(group, 28)}, topic ${clip(topic, 28)}`] : []),
+    ...(lastError === null ? [] : [`  ${clip(lastError, columns - 2)}`]),
+  ];
+  return [head, ...messages.flatMap((message, n) => [lines[n] ?? '', ...below(message)])].join('\n');
+}

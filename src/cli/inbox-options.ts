@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import type { Duration } from '../core/duration.ts';
+import { OutboxError } from '../core/errors.ts';
+import { type KeptState, keptStates } from '../core/parked-states.ts';
+import type { KeptFilter } from '../operations/inbox/kept-target.ts';
+
+/** Options that say which messages of consumers. All that is given must hold. */
+export interface KeptFilterOptions {
+  readonly group?: string;
+  readonly topic?: string;
+  readonly state?: string;
+  readonly key?: string;
+  readonly failedWith?: string;
+  readonly olderThan?: string;
+}
+
+/** Adds the options of a filter. */
+export function withKeptFilter(command: Command): Command {
+  return command
+    .option('--topic <name>', 'of this topic')
+    .option('--state <states>', `in these states, separated by commas: ${keptStates.join(', ')}`)
+    .option('--key <key>', 'with this key')
+    .option('--failed-with <reason>', 'kept for this reason: error, killed, invalid, unreadable, no-id, …')
+    .option('--older-than <duration>', 'arrived at least so long ago, such as 2h');
+}
+
+/** The filter that the options say, the group included; empty when they say none. */
+export function keptFilterOf(options: KeptFilterOptions): KeptFilter {
+  const { group, topic, state, key, failedWith, olderThan } = options;
+  return {
+    ...(group !== undefined && { group }),
+    ...(topic !== undefined && { topic }),
+    ...(state !== undefined && { states: state.split(',').map((name) => stateOf(name.trim())) }),
+    ...(key !== undefined && { key }),
+    ...(failedWith !== undefined && { reason: failedWith }),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is no duration is refused with the filter
+    ...(olderThan !== undefined && { olderThan: olderThan as Duration }),
+  };
+}
+
+/** True when options name messages by more than their group. */
+export function hasKeptFilter(options: KeptFilterOptions): boolean {
+  return Object.keys(keptFilterOf(options)).some((name) => name !== 'group');
+}
+
+function stateOf(name: string): KeptState {
+  const state = keptStates.find((each) => each === name);
+  if (state !== undefined) return state;
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `"${name}" is none of the states ${keptStates.join(', ')}.`,
+    {
+      details: { option: 'state' },
+    },
+  );
+}

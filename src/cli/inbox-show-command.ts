@@ -1,0 +1,98 @@
+import type { KeptDetails } from '../operations/inbox/show.ts';
+import { usageError, withOperations } from './operator-options.ts';
+import { exitCodes, type Output, table } from './output.ts';
+import { clip, printable } from './printable.ts';
+import type { CommonOptions } from './register.ts';
+
+export interface InboxShowOptions extends CommonOptions {
+  readonly group?: string;
+  /** Bodies are shown when they are asked for. */
+  readonly payload?: boolean;
+}
+
+/** Shows one message that a consumer keeps, what was done to it, and why it is kept. */
+export async function inboxShowCommand(
+  id: string | undefined,
+  options: InboxShowOptions,
+  output: Output,
+): Promise<number> {
+  const { group, payload = false } = options;
+  if (id === undefined || group === undefined)
+    return usageError('Name the message by its id, and its consumer group by --group.', output);
+  const details = await withOperations(options, (at) => at.inbox.show({ group, id }));
+  if (details.message === null) {
+    const message = details.handled
+      ? `The group has handled ${id}; its effects are committed.`
+      : `The group keeps no message ${id}.`;
+    output.trouble(printable(message));
+    output.value({ ok: false, message, handled: details.handled, audit: details.audit });
+    return exitCodes.failed;
+  }
+  for (const line of lines(details, payload)) output.line(line);
+  const { body, ...message } = details.message;
+  output.value({
+    ok: true,
+    ...details,
+    message: payload ? details.message : { ...message, bodyBytes: bytesOf(body) },
+  });
+  return exitCodes.ok;
+}
+
+type Body = KeptDetails['message']['body'];
+
+function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonly string[] {
+  const { body, parkedKey } = message;
+  const fields: readonly (readonly [string, string | null | undefined])[] = [
+    ['message', message.id],
+    ['group', message.group],
+    ['topic', message.topic],
+    ['state', `${message.state}: ${why.text}`],
+    ['key', message.key],
+    ['reason', message.reason],
+    ['error', message.lastError],
+    ['tries', String(message.attempts)],
+    ['next try', parkedKey?.nextAt],
+    ['workflow', parkedKey?.workflowId],
+    [
+      'arrived',
+      `${message.arrivedAt.toISOString()} at ${message.address}/${message.partition}/${message.offset}`,
+    ],
+    ['sent', message.sentAt.toISOString()],
+    ['copied', message.copiedAt?.toISOString()],
+    ['supersedes', message.supersedes],
+    ['superseded', message.supersededBy],
+    ['version', message.version],
+    ['headers', JSON.stringify(message.headers)],
+    ['body', withBody ? shown(body) : `${bytesOf(body)} bytes (--payload shows them)`],
+  ];
+  return [
+    ...fields.flatMap(([name, value]) =>
+      value === undefined || value === null ? [] : [`${name.padEnd(10)}  ${printable(value)}`],
+    ),
+    ...(audit.length === 0
+      ? []
+      : [
+          '',
+          table(
+            ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],
+            audit.map(({ at, actor, action, result, reason }) => [
+              at.toISOString(),
+              clip(actor, 12),
+              action,
+              result,
+              clip(reason ?? '', 16),
+            ]),
+          ),
+        ]),
+  ];
+}
+
+function shown(body: Body): string {
+  if (body === null) return 'none';
+  return 'text' in body ? body.text : `base64: ${body.base64}`;
+}
+
+function bytesOf(body: Body): number {
+  if (body === null) return 0;
+  return 'text' in body ? Buffer.byteLength(body.text) : Buffer.from(body.base64, 'base64').length;
+}

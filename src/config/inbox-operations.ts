@@ -1,0 +1,60 @@
+import type { Ask } from '../operations/ask.ts';
+import type { BulkAsk } from '../operations/bulk-filter.ts';
+import type { CheckPayload, EditAsk, Edited } from '../operations/edit.ts';
+import { changeKeptTarget } from '../operations/inbox/change.ts';
+import { changeKeptMany, type KeptManyAnswer } from '../operations/inbox/change-many.ts';
+import { editKeptMessage } from '../operations/inbox/edit.ts';
+import type { KeptFilter, KeptTarget } from '../operations/inbox/kept-target.ts';
+import { type KeptList, listKeptMessages } from '../operations/inbox/list.ts';
+import { type KeptDetails, type NotKept, showKept } from '../operations/inbox/show.ts';
+import type { ListPageOptions } from '../operations/list.ts';
+import type { Database } from '../store/database.ts';
+import type { KeptAnswer } from '../store/operate/inbox-change.ts';
+import { discardKept } from '../store/operate/inbox-discard.ts';
+import type { KeptName } from '../store/operate/inbox-edit.ts';
+import { retryKept } from '../store/operate/inbox-retry.ts';
+
+/** What can be done to many kept messages at once. */
+export type KeptAction = 'retry' | 'discard';
+
+/**
+ * What an operator may do with messages that consumers keep in this database: parked ones, which are tried again, and
+ * failed ones. Everything that writes goes into the audit, in the same transaction; with `dryRun` nothing is written.
+ *
+ * Answers come one per message, in the order of the ids: what was done, `too-late` (its state does not allow it, or it was
+ * handled), `behind-key` (an earlier message of its key has to go first), `unknown`, or `busy` (a handler or somebody
+ * else has it in hand: nothing was done).
+ */
+export interface InboxOperations {
+  /** Kept messages, the latest first. */
+  list(filter?: KeptFilter, page?: ListPageOptions): Promise<KeptList>;
+  /** Everything about one message, and why it is kept; or whether the group has handled it. */
+  show(name: KeptName): Promise<KeptDetails | NotKept>;
+  /** Has failed messages tried again, in their old places of the order, and parked ones at once. */
+  retry(target: KeptTarget, ask: Ask): Promise<readonly KeptAnswer<'retried'>[]>;
+  /** Replaces a failed message, or the first of a parked key, by a corrected copy with a new id, in its place. */
+  edit(name: KeptName, ask: EditAsk): Promise<Edited>;
+  /** Ends failed and parked messages for good; their keys go on. */
+  discard(target: KeptTarget, ask: Ask): Promise<readonly KeptAnswer<'discarded'>[]>;
+  /**
+   * Does it to all messages of a group that match a filter, at a limited rate, in this call. Beside the group the filter
+   * must say something. With `dryRun` it counts and shows what matches.
+   */
+  many(filter: KeptFilter, action: KeptAction, ask: BulkAsk): Promise<KeptManyAnswer>;
+}
+
+/** @param on runs something on the migrated database */
+export function inboxOperations(
+  on: <Result>(work: (database: Database) => Promise<Result>) => Promise<Result>,
+  check: CheckPayload,
+): InboxOperations {
+  return {
+    list: (filter, page) => on((at) => listKeptMessages(at, filter, page)),
+    show: (name) => on((at) => showKept(at, name)),
+    retry: (target, ask) => on((at) => changeKeptTarget(at, target, retryKept, ask)),
+    edit: (name, ask) => on((at) => editKeptMessage(at, name, ask, check)),
+    discard: (target, ask) => on((at) => changeKeptTarget(at, target, discardKept, ask)),
+    many: (filter, action, ask) =>
+      on((at) => changeKeptMany(at, filter, action === 'retry' ? retryKept : discardKept, ask)),
+  };
+}

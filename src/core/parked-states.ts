@@ -1,0 +1,29 @@
+/** The states of a message that a consumer keeps. A handled one is not kept any more: only its id stays. */
+export const keptStates = ['parked', 'failed', 'superseded', 'discarded'] as const;
+
+export type KeptState = (typeof keptStates)[number];
+
+/** One legal change of state of a kept message. Every one is a compare-and-set on `from`. */
+export interface KeptTransition {
+  readonly from: KeptState;
+  readonly to: KeptState;
+  /** What brings it about. */
+  readonly by: string;
+}
+
+/**
+ * Every legal change of state of a kept message. The database refuses all others (trigger `parked_transition`), and a test
+ * holds the trigger against this table. It begins as `parked`, or as `failed` when no try can help; a parked one whose
+ * try succeeds is deleted with the effects of the try.
+ */
+export const keptTransitions: readonly KeptTransition[] = [
+  { from: 'parked', to: 'failed', by: 'its tries are used up, or no further one can help' },
+  { from: 'parked', to: 'superseded', by: 'edit by an operator' },
+  { from: 'parked', to: 'discarded', by: 'discard by an operator' },
+  { from: 'failed', to: 'parked', by: 'retry by an operator' },
+  { from: 'failed', to: 'superseded', by: 'edit by an operator' },
+  { from: 'failed', to: 'discarded', by: 'discard by an operator' },
+];
+
+/** States in which a message waits for somebody or something; in all others nothing happens to it any more. */
+export const openKeptStates = ['parked', 'failed'] as const satisfies readonly KeptState[];

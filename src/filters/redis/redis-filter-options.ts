@@ -1,0 +1,90 @@
+import type { RedisClientOptions } from '@redis/client';
+import { type Duration, durationMs } from '../../core/duration.ts';
+import { OutboxError } from '../../core/errors.ts';
+
+/** What a filter tells about its server. Nothing depends on anybody listening. */
+export type RedisFilterEvent =
+  /** It does not answer, or too late: until it is back, the database answers alone. Told once. */
+  | { readonly type: 'redis-away'; readonly error: unknown; readonly retryInMs: number }
+  /** It answers again. */
+  | { readonly type: 'redis-back'; readonly awayMs: number };
+
+/** Listens to a filter; what it throws is dropped. */
+export type RedisFilterReport = (event: RedisFilterEvent) => void;
+
+/** How ids are noted in Redis. */
+export interface RedisFilterOptions {
+  /** `redis://` or `rediss://`, with user, password and database where there are some. One server, no cluster. */
+  readonly url: string;
+  /** More for the client `@redis/client`: TLS, credentials. How it connects again is not its choice. */
+  readonly client?: Omit<RedisClientOptions, 'url'>;
+  /** Begins every key. @defaultValue `temporal-outbox:seen` */
+  readonly prefix?: string;
+  /**
+   * Part of every key. Change it to start afresh, in all consumers at once: after the database was restored from a
+   * backup, and after processed ids were deleted so that messages are handled again. @defaultValue `1`
+   */
+  readonly epoch?: string;
+  /**
+   * How long an id is remembered at least, from 1 s; it is forgotten after 1¼ of it. Each id takes about 100 bytes of
+   * Redis' memory meanwhile. @defaultValue 1 day
+   */
+  readonly keepFor?: Duration;
+  /** After this long without an answer the database is asked instead; up to 10 s. @defaultValue 50 ms */
+  readonly answerWithin?: Duration;
+  /** Told when Redis goes away and comes back. */
+  readonly report?: RedisFilterReport;
+}
+
+/** Options with every default filled in. */
+export interface RedisFilterRules {
+  readonly url: string;
+  readonly client: Omit<RedisClientOptions, 'url'>;
+  /** Prefix and epoch, written so that no two pairs are alike. */
+  readonly namespace: string;
+  readonly keepForMs: number;
+  readonly answerWithinMs: number;
+  readonly report: RedisFilterReport;
+}
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION`; the address is not repeated in it, because it may hold a password */
+export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFilterRules {
+  const { url, client = {}, prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
+  if (!URL.canParse(url) || !/^rediss?:\/\//.test(url)) throw invalid('url', 'must be a redis:// URL');
+  if (prefix === '') throw invalid('prefix', 'must not be empty');
+  if (epoch === '') throw invalid('epoch', 'must not be empty');
+  return {
+    url,
+    client,
+    namespace: `${prefix}:${keyPart(epoch)}`,
+    keepForMs: between('keepFor', options.keepFor ?? '1 day', 1_000, 400 * 86_400_000),
+    answerWithinMs: between('answerWithin', options.answerWithin ?? '50ms', 1, 10_000),
+    report: undisturbed(report),
+  };
+}
+
+/** The text as a part of a key, without colons. Buffer repairs halves of characters, which the encoding would refuse. */
+export function keyPart(text: string): string {
+  return encodeURIComponent(Buffer.from(text).toString());
+}
+
+function between(option: string, duration: Duration, leastMs: number, mostMs: number): number {
+  const value = durationMs(duration);
+  if (value !== undefined && value >= leastMs && value <= mostMs) return Math.ceil(value);
+  throw invalid(option, `must be a duration from ${leastMs} to ${mostMs} ms, but it is "${duration}"`);
+}
+
+function invalid(option: string, what: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `${option} ${what}.`, { details: { option } });
+}
+
+function undisturbed(report: RedisFilterReport | undefined): RedisFilterReport {
+  if (report === undefined) return () => undefined;
+  return (event) => {
+    try {
+      report(event);
+    } catch {
+      // A broken listener must not stop messages.
+    }
+  };
+}

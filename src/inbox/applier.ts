@@ -1,0 +1,180 @@
+import { passCrashPoint } from '../core/crash-point.ts';
+import type { Sql } from '../store/database.ts';
+import { park } from '../store/inbox/park.ts';
+import { type Arrival, receive } from '../store/inbox/receive.ts';
+import type { TryRules } from '../store/inbox/tries.ts';
+import { sqlOf, type Transaction } from '../store/transaction.ts';
+import type { Arrived } from './arrived.ts';
+import { type Keeping, keptOf } from './kept.ts';
+import type { ReadyMessage, Route } from './route.ts';
+import type { TransactionClient } from './transaction-client.ts';
+import { refusalReasonOf } from './unreadable.ts';
+
+/** What became of a message. */
+export type Outcome =
+  /** Its effects are committed. */
+  | 'handled'
+  /** They were before. */
+  | 'duplicate'
+  /** It is kept for later, now or since before. */
+  | 'queued'
+  | 'kept'
+  /** It cannot be handled, and is kept for a person. */
+  | 'refused';
+
+export interface ApplierOptions<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly group: string;
+  /** For how long one of its transactions may be silent. */
+  readonly idleMs: number;
+  readonly rules: TryRules;
+}
+
+/** One of these holds its key, which those behind it must find held: they are applied singly. */
+class HoldsKey extends Error {}
+
+/** A message that can be handled, or the reason why it cannot. */
+type Prepared<Tx> =
+  | { readonly kind: 'ready'; readonly route: Route<Tx>; readonly ready: ReadyMessage<Tx> }
+  | { readonly kind: 'refused'; readonly error: unknown };
+
+/**
+ * Applies messages of one partition, each with effect once: their ids and what their handlers write commit in one
+ * transaction.
+ */
+export class Applier<Tx extends Transaction> {
+  readonly #options: ApplierOptions<Tx>;
+
+  constructor(options: ApplierOptions<Tx>) {
+    this.#options = options;
+  }
+
+  /**
+   * Applies these messages in one transaction. Those of a parked key are kept behind it, those that cannot be read are
+   * kept for a person.
+   *
+   * Rejects when a handler or the database fails, or they must be applied singly; nothing of any of them is done then.
+   */
+  async apply(messages: readonly Arrived<Tx>[], attempt: number): Promise<readonly Outcome[]> {
+    const prepared: Prepared<Tx>[] = [];
+    for (const message of messages) {
+      const one = prepare(message, attempt);
+      // Awaited only where a schema is asynchronous: at this rate a turn of the event loop each would show.
+      prepared.push(one instanceof Promise ? await one : one);
+    }
+    if (messages.length > 1 && this.#options.rules.holdKey && prepared.some(({ kind }) => kind === 'refused'))
+      throw new HoldsKey();
+    const outcomes = await this.#options.client.$transaction(async (tx) => {
+      const sql = sqlOf(tx);
+      const arrivals = await receive(sql, this.#options.group, messages, this.#options.idleMs);
+      await this.#keep(sql, messages, prepared, arrivals);
+      await handleNew(tx, prepared, arrivals);
+      passCrashPoint('inbox:handled');
+      return outcomesOf(messages, prepared, arrivals);
+    });
+    passCrashPoint('inbox:committed');
+    return outcomes;
+  }
+
+  /** Keeps one message whose tries have failed, behind those of its key; for a person where no further one is allowed. */
+  async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Outcome> {
+    passCrashPoint('inbox:parking');
+    const { client, group, idleMs, rules } = this.#options;
+    const keeping: Keeping = { state: rules.retryMs.length > 0 ? 'parked' : 'failed', cause, error };
+    const outcome = await client.$transaction(async (tx): Promise<Outcome> => {
+      const sql = sqlOf(tx);
+      const [arrival = 'new'] = await receive(sql, group, [message], idleMs);
+      if (arrival === 'processed') return 'duplicate';
+      if (arrival === 'parked') return 'kept';
+      const state = arrival === 'queued' ? 'parked' : keeping.state;
+      await park(sql, group, [keptOf(message, { ...keeping, state }, rules.holdKey)], rules.retryMs[0] ?? 0);
+      passCrashPoint('inbox:park-written');
+      return state === 'failed' ? 'refused' : 'queued';
+    });
+    passCrashPoint('inbox:parked');
+    return outcome;
+  }
+
+  async #keep(
+    sql: Sql,
+    messages: readonly Arrived<Tx>[],
+    prepared: readonly Prepared<Tx>[],
+    arrivals: readonly Arrival[],
+  ): Promise<void> {
+    const { group, rules } = this.#options;
+    const kept = messages.flatMap((message, n) => {
+      const keeping = keepingOf(arrivals[n], prepared[n]);
+      return keeping === undefined ? [] : [keptOf(message, keeping, rules.holdKey)];
+    });
+    if (kept.length > 0) await park(sql, group, kept, rules.retryMs[0] ?? 0);
+  }
+}
+
+function prepare<Tx>({ incoming, way }: Arrived<Tx>, attempt: number): Prepared<Tx> | Promise<Prepared<Tx>> {
+  if (way.kind === 'refused') return way;
+  const { route } = way;
+  try {
+    const read = route.read(incoming, attempt);
+    if (!(read instanceof Promise)) return { kind: 'ready', route, ready: read };
+    return read.then((ready): Prepared<Tx> => ({ kind: 'ready', route, ready }), refused);
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+/** What cannot be read is data; whatever else fails, like a schema that asks a server, is tried again. */
+function refused<Tx>(error: unknown): Prepared<Tx> {
+  if (refusalReasonOf(error) === undefined) throw error;
+  return { kind: 'refused', error };
+}
+
+function keepingOf<Tx>(
+  arrival: Arrival | undefined,
+  prepared: Prepared<Tx> | undefined,
+): Keeping | undefined {
+  if (arrival === 'queued') return { state: 'parked', cause: 'queued', error: undefined };
+  if (arrival !== 'new' || prepared?.kind !== 'refused') return undefined;
+  const { error } = prepared;
+  return { state: 'failed', cause: refusalReasonOf(error) ?? 'error', error };
+}
+
+function outcomeOf<Tx>(arrival: Arrival, prepared: Prepared<Tx> | undefined): Outcome {
+  if (arrival === 'queued') return 'queued';
+  if (arrival === 'processed') return 'duplicate';
+  if (arrival === 'parked') return 'kept';
+  return prepared?.kind === 'refused' ? 'refused' : 'handled';
+}
+
+/** A repeat in the same transaction is what the first one is: where that one is kept, nothing is processed yet. */
+function outcomesOf<Tx>(
+  messages: readonly Arrived<Tx>[],
+  prepared: readonly Prepared<Tx>[],
+  arrivals: readonly Arrival[],
+): readonly Outcome[] {
+  const kept = new Set<string>();
+  return arrivals.map((arrival, n) => {
+    const id = messages[n]?.id ?? '';
+    const outcome = outcomeOf(arrival, prepared[n]);
+    if (outcome === 'queued' || outcome === 'refused') kept.add(id);
+    return outcome === 'duplicate' && kept.has(id) ? 'kept' : outcome;
+  });
+}
+
+/** Calls the handlers of what is new: in order per topic, which is all that is promised. */
+async function handleNew<Tx>(
+  tx: Tx,
+  prepared: readonly Prepared<Tx>[],
+  arrivals: readonly Arrival[],
+): Promise<void> {
+  const byRoute = new Map<Route<Tx>, ReadyMessage<Tx>[]>();
+  for (const [n, one] of prepared.entries()) {
+    if (one.kind === 'refused' || arrivals[n] !== 'new') continue;
+    const those = byRoute.get(one.route);
+    if (those === undefined) byRoute.set(one.route, [one.ready]);
+    else those.push(one.ready);
+  }
+  for (const [route, those] of byRoute) {
+    if (route.batch) await route.handleAll(tx, those);
+    else for (const ready of those) await ready.handle(tx);
+  }
+}

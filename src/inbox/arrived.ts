@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { OutboxError } from '../core/errors.ts';
+import type { IncomingMessage } from '../sources/source.ts';
+import { storableText } from '../store/inbox/park.ts';
+import { positionId } from './message-id.ts';
+import { isName } from './once.ts';
+import type { Route } from './route.ts';
+import type { Routes } from './routes.ts';
+import { refusalReasonOf } from './unreadable.ts';
+
+/** A message of which is known what the group calls it. */
+export interface Arrived<Tx> {
+  readonly incoming: IncomingMessage;
+  /** Its id, or its place where it has none. */
+  readonly id: string;
+  readonly topic: string;
+  /** Messages of one topic and key queue behind each other. */
+  readonly key: string | null;
+  /** Its handler, or why it has none. */
+  readonly way:
+    | { readonly kind: 'route'; readonly route: Route<Tx> }
+    | { readonly kind: 'refused'; readonly error: OutboxError };
+}
+
+/** A message of a topic that has no handler in this consumer. */
+export interface Ignored {
+  readonly incoming: IncomingMessage;
+  readonly ignored: string;
+}
+
+/** Looks at address and headers only, so that duplicates cost no reading of their bodies. */
+export function identify<Tx>(incoming: IncomingMessage, routes: Routes<Tx>): Arrived<Tx> | Ignored {
+  const key = incoming.key === null ? null : bounded(incoming.key);
+  try {
+    const route = routes.find(incoming);
+    if (typeof route === 'string') return { incoming, ignored: route };
+    const topic = route.topic.name;
+    return { incoming, id: route.idOf(incoming), topic, key, way: { kind: 'route', route } };
+  } catch (error) {
+    const reason = refusalReasonOf(error);
+    if (reason === undefined || !(error instanceof OutboxError)) throw error;
+    // An id that is there tells a repeat from a second message even of an unknown topic.
+    const id = reason === 'no-id' ? undefined : incoming.headers['ce_id'];
+    return {
+      incoming,
+      id: isName(id) ? id : positionId(incoming),
+      topic: bounded(incoming.headers['ce_type'] ?? incoming.address),
+      key,
+      way: { kind: 'refused', error },
+    };
+  }
+}
+
+const mostBytes = 512;
+
+/** A text that can be part of an index, which the keys of strangers need not be: a longer one ends in its digest. */
+function bounded(text: string): string {
+  const storable = storableText(text);
+  if (Buffer.byteLength(storable) <= mostBytes) return storable;
+  return `${storable.slice(0, 100)}…${createHash('sha256').update(text).digest('hex')}`;
+}

@@ -1,0 +1,32 @@
+/** How many messages ended how, since the start of this consumer. */
+export interface ConsumerCounts {
+  /** Committed with their effects, parked ones that were tried again included. */
+  readonly processed: number;
+  /** Dropped, because their effects were committed before, or they were kept before. */
+  readonly duplicates: number;
+  /** Kept for a later try: after a failure, or behind one of their key. */
+  readonly parked: number;
+  /** Given up, and kept for a person. */
+  readonly failed: number;
+  /** Passed over, being of a topic without a handler here. */
+  readonly ignored: number;
+  /** Tries that were rolled back. */
+  readonly failures: number;
+}
+
+/** The counts of one consumer. */
+export class Tally {
+  processed = 0;
+  duplicates = 0;
+  parked = 0;
+  failed = 0;
+  ignored = 0;
+  failures = 0;
+  /** Messages that are being handled now. */
+  inFlight = 0;
+
+  counts(): ConsumerCounts {
+    const { processed, duplicates, parked, failed, ignored, failures } = this;
+    return { processed, duplicates, parked, failed, ignored, failures };
+  }
+}

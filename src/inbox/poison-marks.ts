@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import type { Partition } from '../sources/source.ts';
+import type { Sql } from '../store/database.ts';
+import { clearMark, clearMarks, type Mark, readMark, setMark } from '../store/inbox/marks.ts';
+import { readProcessed } from '../store/inbox/processed.ts';
+import { sqlOf, type Transaction } from '../store/transaction.ts';
+import type { TransactionClient } from './transaction-client.ts';
+
+export interface PoisonMarksOptions<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly group: string;
+  /** A message is parked when it was in hand this often while its consumer died. */
+  readonly mostKills: number;
+  /** False where messages of different keys overtake each other. */
+  readonly inOrder: boolean;
+}
+
+/** One of the next messages of a partition has ended a consumer, perhaps. */
+interface Suspicion {
+  /** With this message the suspicion ends, or after so many. */
+  readonly lastId: string;
+  left: number;
+  /** Known when it was in hand alone. */
+  readonly single: { readonly id: string; readonly kills: number } | undefined;
+}
+
+/**
+ * Finds the message that kills its consumer.
+ *
+ * What is in hand is marked in the database, one mark per partition. A consumer that finds the mark of another one
+ * unfinished takes those messages one by one, each with a mark, and so learns which it is. A mark that is left by a
+ * frozen consumer or a rebalance costs some speed, nothing else.
+ */
+export class PoisonMarks<Tx extends Transaction> {
+  readonly #options: PoisonMarksOptions<Tx>;
+  readonly #owner = randomUUID();
+  /** Of each partition whose mark was read since it was assigned. */
+  readonly #suspicions = new Map<string, Suspicion | undefined>();
+
+  constructor(options: PoisonMarksOptions<Tx>) {
+    this.#options = options;
+  }
+
+  /** Forgets partitions that have become others'. */
+  keepOnly(partitions: readonly Partition[]): void {
+    const mine = new Set(partitions.map(nameOf));
+    for (const name of this.#suspicions.keys()) if (!mine.has(name)) this.#suspicions.delete(name);
+  }
+
+  /**
+   * To be called before messages of a partition are begun.
+   *
+   * @returns true when they are marked; false when they must be begun singly, by {@link beginOne}
+   */
+  async begin(partition: Partition, ids: readonly string[]): Promise<boolean> {
+    const name = nameOf(partition);
+    const marked = { group: this.#options.group, address: partition.address, partition: partition.partition };
+    return this.#ask(async (sql) => {
+      if (!this.#suspicions.has(name)) {
+        const mark = await readMark(sql, marked);
+        this.#suspicions.set(name, await this.#suspicionOf(sql, mark));
+      }
+      if (this.#suspicions.get(name) !== undefined) return false;
+      const lastId = ids.at(-1);
+      if (lastId !== undefined)
+        await setMark(sql, marked, { owner: this.#owner, size: ids.length, lastId, kills: 0 });
+      return true;
+    });
+  }
+
+  /** @returns false when this message has killed too often and must not be begun */
+  async beginOne(partition: Partition, id: string): Promise<boolean> {
+    const name = nameOf(partition);
+    const single = this.#suspicions.get(name)?.single;
+    // Whoever has died with many in hand may have died of this one.
+    const kills = single === undefined || single.id === id ? (single?.kills ?? 1) : 0;
+    if (single?.id === id && kills >= this.#options.mostKills) return false;
+    const marked = { group: this.#options.group, address: partition.address, partition: partition.partition };
+    await this.#ask((sql) => setMark(sql, marked, { owner: this.#owner, size: 1, lastId: id, kills }));
+    return true;
+  }
+
+  /** Tells that a message that was begun singly has ended. @returns true while the next one is suspect, too */
+  endOne(partition: Partition, id: string): boolean {
+    const name = nameOf(partition);
+    const suspicion = this.#suspicions.get(name);
+    if (suspicion === undefined) return false;
+    suspicion.left -= 1;
+    if (suspicion.left > 0 && suspicion.lastId !== id) return true;
+    this.#suspicions.set(name, undefined);
+    return false;
+  }
+
+  /** To be called when a part of what was begun is left to a later offer: nobody has died of it. */
+  async leave(partition: Partition): Promise<void> {
+    const { group } = this.#options;
+    const marked = { group, address: partition.address, partition: partition.partition };
+    await this.#ask((sql) => clearMark(sql, marked, this.#owner));
+  }
+
+  /** To be called when everything in hand has ended. */
+  async clear(): Promise<void> {
+    await this.#ask((sql) => clearMarks(sql, this.#options.group, this.#owner));
+  }
+
+  async #suspicionOf(sql: Sql, mark: Mark | undefined): Promise<Suspicion | undefined> {
+    if (mark === undefined || mark.owner === this.#owner) return undefined;
+    const { lastId, size, kills } = mark;
+    // Where the last of them is done, so are those before it.
+    if (this.#options.inOrder || size === 1) {
+      const done = await readProcessed(sql, this.#options.group, [lastId]);
+      if (done.size > 0) return undefined;
+    }
+    return { lastId, left: size, single: size === 1 ? { id: lastId, kills: kills + 1 } : undefined };
+  }
+
+  #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#options.client.$transaction((tx) => question(sqlOf(tx)));
+  }
+}
+
+function nameOf({ address, partition }: Partition): string {
+  return `${address}/${partition}`;
+}

@@ -1,0 +1,36 @@
+/** A parked key that should have its workflow. */
+export interface KeyStart {
+  /** UUID of the row in `outbox.parked_key`. */
+  readonly keyId: string;
+  readonly workflowId: string;
+  readonly topic: string;
+  /** `null`: one message without a key. */
+  readonly key: string | null;
+  /** When its first message is tried; 0 or less: now. */
+  readonly dueInMs: number;
+  /** True: end the run that there is, for it did nothing for long. */
+  readonly replace: boolean;
+}
+
+/** How workflows of parked keys are started; any number of consumers may start the same one. */
+export interface KeyWorkflows {
+  start(key: KeyStart): Promise<void>;
+}
+
+/** What a drain of a parked key ended with. */
+export type DrainKeyAnswer =
+  /** No message is left: the key is free again. */
+  | { readonly kind: 'drained' }
+  /** The next try is due then. */
+  | { readonly kind: 'waiting'; readonly inMs: number }
+  /** A failed message holds the key until a person decides. */
+  | { readonly kind: 'held' };
+
+/** Tries the messages of a parked key, in order, until none is left or one must wait. */
+export interface KeyDrains {
+  /**
+   * @param signal the rest is left to the next drain
+   * @param progress called now and then while it works
+   */
+  drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<DrainKeyAnswer>;
+}

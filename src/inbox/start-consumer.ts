@@ -1,0 +1,240 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Topic } from '../core/topic.ts';
+import type { Subscribed } from '../sources/source.ts';
+import type { Sql } from '../store/database.ts';
+import { shortestIdleMs } from '../store/inbox/receive.ts';
+import { readDatabaseEpoch } from '../store/inbox/database-epoch.ts';
+import { countKept } from '../store/inbox/kept-counts.ts';
+import { readInstallation } from '../store/installation.ts';
+import { requireMigrated } from '../store/migrate.ts';
+import { sqlOf, type Transaction } from '../store/transaction.ts';
+import { Applier } from './applier.ts';
+import type { ConsumerPlan, ConsumerStatus, RunningConsumer } from './consumer.ts';
+import { Tally } from './consumer-counts.ts';
+import { type ConsumerReport, undisturbed } from './consumer-event.ts';
+import type { ConsumerRules } from './consumer-options.ts';
+import { InboxTransactions } from './inbox-transactions.ts';
+import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
+import { KeyDrain } from './key-drain.ts';
+import { KnownMessages } from './known-messages.ts';
+import { MessageIntake } from './message-intake.ts';
+import { ParkedWatcher } from './parked-watcher.ts';
+import { PoisonMarks } from './poison-marks.ts';
+import { filterInEpoch } from './seen-filter.ts';
+import { assertWindow } from './window.ts';
+import { WindowKeeper } from './window-keeper.ts';
+
+const againMs = 500;
+/** Messages that are looked at together, each with a transaction of its own. */
+const lookAhead = 200;
+
+/** What the parts of a starting consumer share. */
+interface Common<Tx extends Transaction> {
+  readonly plan: ConsumerPlan<Tx>;
+  readonly inflows: readonly Inflow<Tx>[];
+  /** UUID of the database. */
+  readonly installation: string;
+  /** Changes when its committed effects may have been undone. */
+  readonly epoch: string;
+  readonly tally: Tally;
+  readonly report: ConsumerReport;
+  readonly ask: <Result>(question: (sql: Sql) => Promise<Result>) => Promise<Result>;
+}
+
+/** What runs, to be ended in the reverse order. */
+class Running {
+  readonly #ends: (() => Promise<unknown>)[] = [];
+
+  add(end: () => Promise<unknown>): void {
+    this.#ends.push(end);
+  }
+
+  /** Ends all, also those behind one that fails. */
+  async end(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const end of this.#ends.splice(0).toReversed())
+      await end().catch((error: unknown) => void failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  }
+}
+
+/** Puts a consumer together and lets it join its group. */
+export async function startConsumer<Tx extends Transaction>(
+  plan: ConsumerPlan<Tx>,
+): Promise<RunningConsumer> {
+  const running = new Running();
+  try {
+    const client = new InboxTransactions(plan.client, plan.rules.transactionTimeoutMs);
+    await client.learnLevel();
+    return await start({ ...plan, client }, running);
+  } catch (error) {
+    await running.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function start<Tx extends Transaction>(
+  plan: ConsumerPlan<Tx>,
+  running: Running,
+): Promise<RunningConsumer> {
+  const { client, rules, settings } = plan;
+  const ask = <Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> =>
+    client.$transaction((tx) => question(sqlOf(tx)));
+  const report = undisturbed(settings.report);
+  const tally = new Tally();
+  const inflows = inflowsOf(plan, report);
+  // First, because they end last: tries that end with the consumer have receipts, too.
+  for (const { deadLetters, receipts } of inflows) {
+    running.add(async () => receipts?.close());
+    running.add(async () => deadLetters?.stop());
+  }
+  const { epoch, installation } = await ask(async (sql) => {
+    await requireMigrated(sql);
+    return { epoch: await readDatabaseEpoch(sql), installation: await readInstallation(sql) };
+  });
+  await keepWindow(plan, inflows, report, running);
+  const common: Common<Tx> = { plan, inflows, installation, epoch, tally, report, ask };
+  const parked = startParked(common, running);
+  const intakes: MessageIntake<Tx>[] = [];
+  const subscribed: Subscribed[] = [];
+  for (const inflow of inflows) {
+    const intake = intakeOf(common, inflow, () => parked.nudge());
+    running.add(() => intake.close());
+    intakes.push(intake);
+    const subscription = await subscribe(common, inflow, intake);
+    running.add(() => subscription.stop());
+    subscribed.push(subscription);
+  }
+  const { filter } = settings;
+  if (filter !== undefined) running.add(() => filter.close());
+  const failing = () => intakes.flatMap((intake) => intake.failing());
+  return {
+    counts: () => tally.counts(),
+    failing,
+    stop: () => running.end(),
+    async status(): Promise<ConsumerStatus> {
+      const kept = await ask((sql) => countKept(sql, rules.group));
+      const lags = await Promise.all(subscribed.map((one) => one.lag())).catch(() => undefined);
+      const partitions = lags?.flat() ?? [];
+      const lag = lags === undefined ? null : partitions.reduce((sum, { messages }) => sum + messages, 0);
+      return { ...tally.counts(), ...kept, inFlight: tally.inFlight, lag, partitions, failing: failing() };
+    },
+  };
+}
+
+function intakeOf<Tx extends Transaction>(
+  { plan: { client, rules, settings }, epoch, report, tally }: Common<Tx>,
+  { deadLetters, lookup, receipts }: Inflow<Tx>,
+  onParked: () => void,
+): MessageIntake<Tx> {
+  const { filter } = settings;
+  const { group } = rules;
+  return new MessageIntake({
+    ...rules,
+    routes: lookup,
+    applier: new Applier({ client, group, idleMs: idleMsOf(rules), rules: rules.tries }),
+    known: new KnownMessages({ client, group, filter: filter && filterInEpoch(filter, epoch) }),
+    marks: new PoisonMarks({
+      client,
+      group,
+      mostKills: rules.maxKills,
+      inOrder: rules.keyConcurrency === 1,
+    }),
+    tally,
+    report,
+    receipts,
+    onParked,
+    onFailed: () => deadLetters?.nudge(),
+  });
+}
+
+function subscribe<Tx extends Transaction>(
+  { plan: { rules }, report }: Common<Tx>,
+  { routes, source }: Inflow<Tx>,
+  intake: MessageIntake<Tx>,
+): Promise<Subscribed> {
+  return source.subscribe({
+    addresses: addressesOf(routes),
+    group: rules.group,
+    concurrency: rules.concurrency,
+    fromBeginning: rules.fromBeginning,
+    joinWithinMs: rules.startWithinMs,
+    batchSize: rules.batchSize ?? lookAhead,
+    handle: (batch) => intake.handle(batch),
+    assigned: (partitions) => intake.assigned(partitions),
+    disconnected: (error, retryInMs) => report({ type: 'disconnected', error, retryInMs }),
+  });
+}
+
+/** A transaction that is allowed to take longer may be silent for longer. */
+function idleMsOf({ transactionTimeoutMs = 0 }: ConsumerRules): number {
+  return Math.max(shortestIdleMs, transactionTimeoutMs);
+}
+
+/** Refuses a window that is too short, and tends the processed ids from now on. */
+async function keepWindow<Tx extends Transaction>(
+  { client, rules: { group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
+  inflows: readonly Inflow<Tx>[],
+  report: ConsumerReport,
+  running: Running,
+): Promise<void> {
+  for (const { source, routes } of inflows) {
+    const topics: Topic[] = routes.map(({ topic }) => topic);
+    const horizonMs = await patiently(startWithinMs, () => source.redeliveryHorizonMs(addressesOf(routes)));
+    assertWindow({ group, windowMs, horizonMs, topics });
+  }
+  const keeper = new WindowKeeper({
+    client,
+    group,
+    windowMs,
+    failed: (error, retryInMs) => report({ type: 'window-failing', error, retryInMs }),
+  });
+  running.add(() => keeper.stop());
+  await keeper.start();
+}
+
+/** Asks a broker that may have been started together with us. */
+async function patiently<Answer>(withinMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+  const endsAt = performance.now() + withinMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (performance.now() + againMs >= endsAt) throw error;
+      await delay(againMs);
+    }
+  }
+}
+
+/** Tries of parked messages, and whoever starts their workflows. */
+function startParked<Tx extends Transaction>(
+  { plan: { client, hostKeys, rules }, inflows, installation, tally, report, ask }: Common<Tx>,
+  running: Running,
+): ParkedWatcher {
+  const { group } = rules;
+  const failed = (error: unknown): void => report({ type: 'workflows-failing', error });
+  const drains = new KeyDrain({
+    client,
+    group,
+    routes: inflows.map(({ lookup }) => lookup),
+    rules: rules.tries,
+    idleMs: idleMsOf(rules),
+    tally,
+    report,
+    receiptsOf: (routes) => inflows.find(({ lookup }) => lookup === routes)?.receipts,
+    onFailed: () => {
+      for (const { deadLetters } of inflows) deadLetters?.nudge();
+    },
+  });
+  const hosted = hostKeys({ installation, group, drains, concurrency: rules.parkedConcurrency, failed });
+  running.add(() => hosted.stop());
+  const watcher = new ParkedWatcher({
+    withSql: ask,
+    group,
+    workflows: hosted.workflows,
+    failed: ({ error }) => failed(error),
+  });
+  watcher.start();
+  running.add(() => watcher.stop());
+  return watcher;
+}

@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { OutboxError } from '../core/errors.ts';
+import { type DataFolder, makeDataFolder } from './data-folder.ts';
+import { containerCommand, dockerOffer, pullImage } from './docker.ts';
+import { freePort } from './free-port.ts';
+import { requireListener } from './given-address.ts';
+import { type LocalContext, openContext } from './local-context.ts';
+import type { LocalNode, LocalOptions, ServerSource } from './local-options.ts';
+import { dockerImages } from './pinned-versions.ts';
+import { progressStep } from './progress-step.ts';
+import { redisFromRegistry, redisOnPath } from './redis-program.ts';
+import type { ServerCommand } from './server-command.ts';
+import { startServer } from './server-process.ts';
+import { firstOffer, mapOffer, sourceOrder } from './source-order.ts';
+import { startOnFreePorts } from './start-on-free-ports.ts';
+
+/** A Redis server for development and tests. */
+export interface LocalRedis {
+  /** Connection string: `redis://127.0.0.1:<port>`. */
+  readonly url: string;
+  readonly source: ServerSource;
+  /** Its process, where it was started here. */
+  readonly node?: LocalNode;
+  /** Ends the server and removes temporary data. A server given by its address is left alone. Safe to repeat. */
+  stop(): Promise<void>;
+}
+
+/** How the server is run: as a program, or as a container. */
+interface RedisWay {
+  prepare(): Promise<void>;
+  command(data: DataFolder, port: number): ServerCommand;
+}
+
+const readyWithinMs = 30_000;
+const defaultPort = 6379;
+const answersWithinMs = 2_000;
+
+/**
+ * Starts Redis 6.2 to 8, or takes the one that `REDIS_URL` names.
+ *
+ * It listens on 127.0.0.1 only, without a password. Every write is in its append-only file before it is answered, so
+ * that it survives the end of the process; the last second before a loss of power may be missing.
+ *
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
+ * does not start (with the end of its log), or when nothing listens at the given address; `OUTBOX_CONFIG_INVALID` when
+ * `REDIS_URL` is no URL of Redis.
+ */
+export async function startRedis(options: LocalOptions): Promise<LocalRedis> {
+  const given = options.env['REDIS_URL'] ?? '';
+  const order = sourceOrder(given, options.env);
+  if (order[0] === 'address') {
+    await requireGivenServer(given);
+    return { url: given, source: 'address', stop: async () => {} };
+  }
+  const context = await openContext(options);
+  const asProgram = (file: string) => programWay(context, file);
+  const { source, found: way } = await firstOffer<RedisWay>('Redis', order, {
+    path: async () => mapOffer(await redisOnPath(context), asProgram),
+    docker: () => dockerOffer(context, containerWay(context)),
+    registry: async () => mapOffer(await redisFromRegistry(context), asProgram),
+  });
+  return { ...(await startOnFreePorts(() => startWay(context, way))), source };
+}
+
+async function requireGivenServer(given: string): Promise<void> {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') {
+    // The text is not repeated: it may hold a password.
+    throw new OutboxError('OUTBOX_CONFIG_INVALID', 'REDIS_URL must be redis://host:port.', {
+      details: { variable: 'REDIS_URL' },
+    });
+  }
+  const host = url.hostname.replaceAll(/^\[|\]$/g, '');
+  await requireListener('REDIS_URL', host, url.port === '' ? defaultPort : Number(url.port));
+}
+
+async function startWay(
+  context: LocalContext,
+  way: RedisWay,
+): Promise<Pick<Required<LocalRedis>, 'url' | 'node' | 'stop'>> {
+  const data = await makeDataFolder(context, 'redis');
+  await way.prepare();
+  const port = await freePort(context.ports.redis);
+  const node = await progressStep(context.tell, `Redis: starting on port ${port}`, () =>
+    startServer(context, {
+      data,
+      name: 'Redis',
+      nodeId: 1,
+      address: `127.0.0.1:${port}`,
+      command: way.command(data, port),
+      stopSignal: 'SIGTERM',
+      discardSignal: 'SIGKILL',
+      readyWithinMs,
+      probe: () => probe(port),
+    }),
+  );
+  return { url: `redis://127.0.0.1:${port}`, node, stop: () => node.end() };
+}
+
+function programWay(context: LocalContext, file: string): RedisWay {
+  return {
+    prepare: async () => {},
+    command: (data, port) => ({
+      file,
+      args: [...settings, '--bind', '127.0.0.1', '--port', String(port), '--dir', data.path],
+      env: context.env,
+      cwd: data.path,
+    }),
+  };
+}
+
+function containerWay(context: LocalContext): RedisWay {
+  const image = dockerImages.redis;
+  return {
+    prepare: () => pullImage(context, image),
+    command: (data, port) =>
+      containerCommand(context, {
+        name: `temporal-outbox-${data.runId}`,
+        image,
+        ports: [[port, defaultPort]],
+        dataPath: '/data',
+        keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-redis`,
+        // Without protection, because what comes through Docker does not come from the loopback of the container.
+        args: ['redis-server', ...settings, '--protected-mode', 'no'],
+      }),
+  };
+}
+
+const settings = ['--appendonly', 'yes', '--save', ''];
+
+/** Succeeds when the server takes commands: one that still reads its file answers with an error. */
+async function probe(port: number): Promise<void> {
+  const signal = AbortSignal.timeout(answersWithinMs);
+  const socket = connect({ host: '127.0.0.1', port });
+  try {
+    socket.write('PING\r\n');
+    const [answer] = (await once(socket, 'data', { signal })) as [Buffer];
+    if (!answer.toString().startsWith('+PONG'))
+      throw new Error(`It answered ${answer.toString().trim().slice(0, 80)}`);
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../../store/database.ts';
+import type { Author } from '../../store/operate/author.ts';
+import { messagesPerTransaction } from '../../store/operate/change-messages.ts';
+import { changeKept, type KeptAnswer, type KeptChange } from '../../store/operate/inbox-change.ts';
+import { type Ask, authorOf } from '../ask.ts';
+import { checkKeptTarget, type KeptTarget } from './kept-target.ts';
+
+export type { KeptAnswer };
+
+/** How long messages that others have in hand are tried again before they are answered as `busy`. */
+const patienceMs = 2_000;
+const tryAgainMs = 50;
+
+/** Changes the named messages; one answer each, in the order of their ids. */
+export async function changeKeptTarget<Result extends string>(
+  database: Database,
+  target: KeptTarget,
+  change: KeptChange<Result>,
+  ask: Ask,
+): Promise<readonly KeptAnswer<Result>[]> {
+  const author = authorOf(ask);
+  const { group, ids } = checkKeptTarget(target);
+  return changePatiently(database, group, ids, change, { author, dryRun: ask.dryRun ?? false });
+}
+
+/** Tries those that others have in hand again for a while, and then answers them as `busy`. */
+export async function changePatiently<Result extends string>(
+  database: Database,
+  group: string,
+  ids: readonly string[],
+  change: KeptChange<Result>,
+  { author, dryRun }: { readonly author: Author; readonly dryRun: boolean },
+): Promise<readonly KeptAnswer<Result>[]> {
+  const answers = new Map<string, KeptAnswer<Result>>();
+  const triedUntil = performance.now() + patienceMs;
+  for (let start = 0; start < ids.length; start += messagesPerTransaction) {
+    let left: readonly string[] = ids.slice(start, start + messagesPerTransaction);
+    while (left.length > 0) {
+      const last = performance.now() >= triedUntil;
+      const round = await changeKept(database, group, left, change, author, { last, dryRun });
+      for (const answer of round.answers) answers.set(answer.id, answer);
+      left = round.busy;
+      if (left.length > 0) await delay(tryAgainMs);
+    }
+  }
+  return ids.flatMap((id) => answers.get(id) ?? []);
+}

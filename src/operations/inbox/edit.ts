@@ -1,0 +1,84 @@
+import { OutboxError } from '../../core/errors.ts';
+import type { Database } from '../../store/database.ts';
+import {
+  type EditableKept,
+  editKept,
+  type KeptEdit,
+  type KeptEditAnswer,
+  type KeptName,
+  readEditableKept,
+} from '../../store/operate/inbox-edit.ts';
+import { readWire } from '../../store/inbox/wire.ts';
+import { authorOf } from '../ask.ts';
+import {
+  assertEditOptions,
+  type CheckPayload,
+  type EditAsk,
+  type Edited,
+  mergeHeaders,
+  parsePayload,
+  toJson,
+} from '../edit.ts';
+import { checkKeptName } from './kept-target.ts';
+
+/**
+ * Replaces a failed message, or the first of a parked key while nobody tries it, by a copy with a new id that takes its
+ * place in the order and is tried now. Its header `ce_id` is the new id, so a message without an id gets one by an edit;
+ * where a handler reads ids by a rule of its own, it sees what that rule reads.
+ *
+ * @throws OutboxError `OUTBOX_CONFLICT` when it is neither (any more), has another version, or is in other hands;
+ * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
+ * `OUTBOX_INVALID_OPTION`; nothing is changed then
+ */
+export async function editKeptMessage(
+  database: Database,
+  named: KeptName,
+  ask: EditAsk,
+  check: CheckPayload,
+): Promise<Edited> {
+  const author = authorOf(ask);
+  const name = checkKeptName(named);
+  assertEditOptions(ask);
+  const found = await readEditableKept(database, name);
+  const edit = found === undefined ? ofNothing : await contentOf(found, ask, check);
+  const answer = await editKept(database, name, edit, author, ask.dryRun ?? false);
+  if (answer.kind !== 'edited') throw errorOf(name, answer);
+  return { id: answer.id, supersedes: name.id };
+}
+
+/** The edit of a message that is not there: asked for all the same, because the audit is to have it. */
+const ofNothing: KeptEdit = { version: '-infinity', wireOf: () => '{}' };
+
+async function contentOf(found: EditableKept, ask: EditAsk, check: CheckPayload): Promise<KeptEdit> {
+  const { key, headers: before } = readWire(found.wire);
+  const body = ask.payloadText ?? (ask.payload === undefined ? undefined : toJson(ask.payload));
+  const headers = ask.headers === undefined ? before : (mergeHeaders(before, ask.headers) ?? {});
+  if (body !== undefined) await check(found.topic, parsePayload(body), before);
+  return {
+    version: ask.expectedVersion ?? found.version,
+    wireOf: (id) => JSON.stringify({ key, headers: { ...headers, ce_id: id } }),
+    ...(body !== undefined && { body }),
+  };
+}
+
+const reasons = {
+  'behind-key': 'an earlier message of its key goes first',
+  busy: 'it is being tried, or somebody else has it in hand',
+  conflict: 'it has another version by now',
+  handled: 'its effects are committed',
+  'too-late': 'only a failed one, or the first of a parked key, can be',
+} as const;
+
+function errorOf(
+  { group, id }: KeptName,
+  { kind, state }: Exclude<KeptEditAnswer, { kind: 'edited' }>,
+): OutboxError {
+  if (kind === 'unknown')
+    return new OutboxError('OUTBOX_MESSAGE_UNKNOWN', `The group "${group}" keeps no message ${id}.`, {
+      details: { group, id },
+    });
+  const is = state === null ? '' : ` It is ${state}.`;
+  return new OutboxError('OUTBOX_CONFLICT', `The message ${id} was not edited: ${reasons[kind]}.${is}`, {
+    details: { group, id, state, why: kind },
+  });
+}

@@ -1,0 +1,74 @@
+import { type Duration, durationMs } from '../../core/duration.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { type KeptState, keptStates } from '../../core/parked-states.ts';
+import type { KeptName } from '../../store/operate/inbox-edit.ts';
+import type { KeptSelection } from '../../store/queries/inbox-list.ts';
+import { assertText } from '../ask.ts';
+
+/** Which messages that consumers keep. All that is given must hold. */
+export interface KeptFilter {
+  /** Name of the consumer group. */
+  readonly group?: string;
+  readonly topic?: string;
+  readonly states?: readonly KeptState[];
+  /** As it is listed: a key of more than 512 bytes ends in its digest there. */
+  readonly key?: string;
+  /**
+   * Why it is kept: `error` (its handler failed), `killed` (its consumer died of it), or why it cannot be read: `invalid`,
+   * `no-id`, `unknown-topic`, `unknown-version`, `unreadable`.
+   */
+  readonly reason?: string;
+  /** Arrived at least so long ago. */
+  readonly olderThan?: Duration;
+}
+
+/** Messages that one group keeps, by their ids. */
+export interface KeptTarget {
+  readonly group: string;
+  readonly ids: readonly string[];
+}
+
+const filterNames = new Set(['group', 'topic', 'states', 'key', 'reason', 'olderThan']);
+const longestId = 1_000;
+/** Most messages that one call may name. */
+const targetLimit = 10_000;
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function checkKeptFilter(filter: KeptFilter): KeptSelection {
+  const unknown = Object.keys(filter).find((name) => !filterNames.has(name));
+  if (unknown !== undefined) throw invalid(unknown, 'is no filter');
+  const { states, olderThan, ...texts } = filter;
+  for (const name of ['group', 'topic', 'key', 'reason'] as const)
+    if (texts[name] !== undefined) assertText(name, texts[name], longestId);
+  const bad = states?.find((state) => !keptStates.includes(state));
+  if (bad !== undefined) throw invalid('states', `has "${bad}", which is none of ${keptStates.join(', ')}`);
+  if (states?.length === 0) throw invalid('states', 'is empty');
+  const olderThanMs = olderThan === undefined ? undefined : durationMs(olderThan);
+  if (olderThan !== undefined && (olderThanMs === undefined || olderThanMs < 0))
+    throw invalid('olderThan', 'is not a duration');
+  return {
+    ...texts,
+    ...(states !== undefined && { states }),
+    ...(olderThanMs !== undefined && { olderThanMs }),
+  };
+}
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function checkKeptName({ group, id }: KeptName): KeptName {
+  assertText('group', group, longestId);
+  assertText('id', id, longestId);
+  return { group, id };
+}
+
+/** Each id once. @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function checkKeptTarget({ group, ids }: KeptTarget): KeptTarget {
+  assertText('group', group, longestId);
+  for (const id of ids) assertText('ids', id, longestId);
+  const distinct = [...new Set(ids)];
+  if (distinct.length >= 1 && distinct.length <= targetLimit) return { group, ids: distinct };
+  throw invalid('ids', `names ${distinct.length} messages; an operation takes 1 to ${targetLimit}`);
+}
+
+export function invalid(option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+}

@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer';
+import type { Database } from '../../store/database.ts';
+import type { KeptName } from '../../store/operate/inbox-edit.ts';
+import {
+  isNoted,
+  type KeptKey,
+  type KeptRow,
+  readKeptAudit,
+  readKeptMessage,
+} from '../../store/queries/inbox-show.ts';
+import type { ShownAudit } from '../../store/queries/show.ts';
+import { readWire } from '../../store/inbox/wire.ts';
+import { checkKeptName } from './kept-target.ts';
+import { explainKept, type KeptWhy } from './why.ts';
+
+/** A message that a consumer keeps, with everything that its row says. */
+export interface ShownKept extends Omit<KeptRow, 'wire' | 'body'> {
+  /** As they arrived. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** `null`: it has no body. */
+  readonly body: { readonly text: string } | { readonly base64: string } | null;
+}
+
+/** A kept message, what was done to it, and why it waits. */
+export interface KeptDetails {
+  readonly message: ShownKept;
+  readonly why: KeptWhy;
+  /** What operators did to it, and were refused; the newest first. */
+  readonly audit: readonly ShownAudit[];
+}
+
+/** What became of a message that is not kept (any more). */
+export interface NotKept {
+  readonly message: null;
+  /** True: the group has committed its effects. False: it never had it, or its window is over. */
+  readonly handled: boolean;
+  readonly audit: readonly ShownAudit[];
+}
+
+export type { KeptKey };
+
+/**
+ * Tells everything about one message of a group.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ */
+export async function showKept(database: Database, named: KeptName): Promise<KeptDetails | NotKept> {
+  const name = checkKeptName(named);
+  const audit = await readKeptAudit(database, name);
+  const row = await readKeptMessage(database, name);
+  if (row === undefined) return { message: null, handled: await isNoted(database, name), audit };
+  const { body, wire, ...rest } = row;
+  const { headers } = readWire(wire);
+  return { message: { ...rest, headers, body: shownBody(body) }, why: explainKept(row), audit };
+}
+
+function shownBody(base64: string | null): ShownKept['body'] {
+  if (base64 === null) return null;
+  const bytes = Buffer.from(base64, 'base64');
+  return isUtf8(bytes) ? { text: bytes.toString() } : { base64: bytes.toString('base64') };
+}

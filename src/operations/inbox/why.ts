@@ -1,0 +1,81 @@
+import type { KeptKey, KeptRow } from '../../store/queries/inbox-show.ts';
+import { length } from '../why.ts';
+
+/** Why a consumer keeps a message, and what to do about it. */
+export interface KeptWhy {
+  /** For programs. */
+  readonly code:
+    | 'behind-key'
+    | 'discarded'
+    | 'failed'
+    | 'holds-key'
+    | 'in-hand'
+    | 'key-held'
+    | 'next-try'
+    | 'overdue'
+    | 'superseded';
+  /** For people, one sentence or two. */
+  readonly text: string;
+}
+
+type KeptFacts = Pick<
+  KeptRow,
+  'id' | 'key' | 'state' | 'reason' | 'lastError' | 'attempts' | 'supersededBy' | 'parkedKey'
+>;
+
+/** Says why a message is kept. What stops it first is named first. */
+export function explainKept(facts: KeptFacts): KeptWhy {
+  const { parkedKey, state, supersededBy } = facts;
+  switch (state) {
+    case 'discarded':
+      return { code: 'discarded', text: 'An operator discarded it; it will not be handled.' };
+    case 'superseded':
+      return { code: 'superseded', text: `It was edited; ${supersededBy ?? 'its copy'} goes in its place.` };
+    case 'failed':
+      return failed(facts);
+    case 'parked':
+      return parkedKey === null
+        ? { code: 'overdue', text: 'Its key is gone. Retry it.' }
+        : parked(facts, parkedKey);
+  }
+}
+
+function failed(facts: KeptFacts): KeptWhy {
+  const text = `It failed${because(facts)}.`;
+  if (facts.parkedKey !== null)
+    return { code: 'holds-key', text: `${text} Its key waits for it. Retry, edit or discard it.` };
+  const others = facts.key === null ? '' : ' Later messages of its key went on.';
+  return { code: 'failed', text: `${text}${others} Retry, edit or discard it.` };
+}
+
+function parked(facts: KeptFacts, { before, first, inHand, nextAt, nextInMs, told }: KeptKey): KeptWhy {
+  const { id, key } = facts;
+  if (nextInMs === null)
+    return {
+      code: 'key-held',
+      text: `Message ${first?.id ?? ''} of the key "${key}" failed, and the key waits for it. Retry, edit or discard that one.`,
+    };
+  if (before > 0 || (first !== null && first.id !== id))
+    return {
+      code: 'behind-key',
+      text: `${before === 1 ? '1 message' : `${before} messages`} of the key "${key}" ${before === 1 ? 'goes' : 'go'} first, beginning with ${first?.id ?? ''}.`,
+    };
+  if (inHand)
+    return { code: 'in-hand', text: 'It is being tried, or in the hands of an operator, at this moment.' };
+  const last = facts.attempts === 0 ? '' : `Its last try failed${because(facts)}. `;
+  if (nextInMs > 0)
+    return {
+      code: 'next-try',
+      text: `${last}It is tried in ${length(nextInMs)}, at ${nextAt ?? ''}; a retry makes that now.`,
+    };
+  const started = told ? '' : ', and its workflow was not started';
+  return {
+    code: 'overdue',
+    text: `${last}It has been due for ${length(-nextInMs)}${started}. Is a consumer of the group running?`,
+  };
+}
+
+function because({ lastError, reason }: KeptFacts): string {
+  if (lastError !== null) return `: ${lastError.replace(/\.$/, '')}`;
+  return reason === 'killed' ? ': it ended its consumer again and again' : '';
+}

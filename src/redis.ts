@@ -1,0 +1,7 @@
+export { redisFilter } from './filters/redis/redis-filter.ts';
+export type {
+  RedisFilterEvent,
+  RedisFilterOptions,
+  RedisFilterReport,
+} from './filters/redis/redis-filter-options.ts';
+export type { SeenFilter } from './inbox/seen-filter.ts';

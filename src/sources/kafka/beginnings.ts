@@ -1,0 +1,77 @@
+import { askBrokers } from './ask-brokers.ts';
+import type { KafkaConnection } from './membership.ts';
+import type { Partition, Subscription } from '../source.ts';
+
+/** A place of a log, in the words of kafkajs. */
+export interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: string;
+}
+
+/**
+ * Where a group begins that wants only what arrives from now on.
+ *
+ * Kafka knows "now" only as the moment of a fetch, again and again until something is committed: what arrives before
+ * the first commit would be lost by a crash, or at once. So the ends of the logs are looked up before the first join,
+ * and committed for the partitions for which the group has no offset.
+ */
+export class Beginnings {
+  readonly #connection: KafkaConnection;
+  readonly #subscription: Subscription;
+  #starts: ReadonlyMap<string, string> | undefined;
+
+  constructor(connection: KafkaConnection, subscription: Subscription) {
+    this.#connection = connection;
+    this.#subscription = subscription;
+  }
+
+  /** To be called before every join; only the first call that succeeds asks. */
+  async look(): Promise<void> {
+    this.#starts ??= await this.#startsNow();
+  }
+
+  /** The places to commit for these partitions: of those that have no offset yet. */
+  async of(assigned: readonly Partition[]): Promise<readonly Place[]> {
+    const committed = await this.#committed();
+    const fresh = assigned.filter((partition) => !committed.has(nameOf(partition)));
+    // One that did not exist at the look is wanted from its first message on.
+    const starts = this.#starts;
+    return fresh.map(({ address, partition }) => ({
+      topic: address,
+      partition,
+      offset: starts?.get(nameOf({ address, partition })) ?? '0',
+    }));
+  }
+
+  async #startsNow(): Promise<ReadonlyMap<string, string>> {
+    const committed = await this.#committed();
+    const starts = new Map<string, string>();
+    for (const address of this.#subscription.addresses) {
+      const partitions = await askBrokers(this.#connection, (admin) => admin.fetchTopicOffsets(address));
+      // A group that has been here before has asked for everything since: also of partitions that were added meanwhile.
+      const known = partitions.some(({ partition }) => committed.has(nameOf({ address, partition })));
+      for (const { partition, low, high } of partitions)
+        starts.set(nameOf({ address, partition }), known ? low : high);
+    }
+    return starts;
+  }
+
+  async #committed(): Promise<ReadonlySet<string>> {
+    const { group, addresses } = this.#subscription;
+    const found = await askBrokers(this.#connection, (admin) =>
+      admin.fetchOffsets({ groupId: group, topics: [...addresses] }),
+    );
+    return new Set(
+      found.flatMap(({ topic, partitions }) =>
+        partitions
+          .filter(({ offset }) => BigInt(offset) >= 0n)
+          .map(({ partition }) => nameOf({ address: topic, partition })),
+      ),
+    );
+  }
+}
+
+function nameOf({ address, partition }: Partition): string {
+  return `${address}/${partition}`;
+}

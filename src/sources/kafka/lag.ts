@@ -1,0 +1,41 @@
+import type { Lag, Subscription } from '../source.ts';
+import { askBrokers } from './ask-brokers.ts';
+import type { KafkaConnection } from './membership.ts';
+import { unavailable } from './unavailable.ts';
+
+/**
+ * How far a group is behind by what it has committed, so up to a second more than it really is. Counts places of the
+ * log: compaction and transactions leave places without a message.
+ *
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
+ */
+export async function kafkaLag(
+  connection: KafkaConnection,
+  { addresses, group, fromBeginning }: Pick<Subscription, 'addresses' | 'group' | 'fromBeginning'>,
+): Promise<readonly Lag[]> {
+  const { committed, logs } = await askBrokers(connection, async (admin) => ({
+    committed: await admin.fetchOffsets({ groupId: group, topics: [...addresses] }),
+    logs: await Promise.all(
+      addresses.map(async (address) => ({ address, partitions: await admin.fetchTopicOffsets(address) })),
+    ),
+  })).catch((cause: unknown) => {
+    throw unavailable(connection, cause);
+  });
+  const offsetOf = new Map(
+    committed.flatMap(({ topic, partitions }) =>
+      partitions.map(({ partition, offset }) => [`${topic}/${partition}`, BigInt(offset)] as const),
+    ),
+  );
+  return logs.flatMap(({ address, partitions }) =>
+    partitions.map(({ partition, low, high }) => {
+      const known = offsetOf.get(`${address}/${partition}`) ?? -1n;
+      const start = fromBeginning ? BigInt(low) : BigInt(high);
+      const from = known < 0n ? start : larger(known, BigInt(low));
+      return { address, partition, messages: Number(larger(BigInt(high) - from, 0n)) };
+    }),
+  );
+}
+
+function larger(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

@@ -1,0 +1,44 @@
+import kafkajs, { type ConfigEntries } from 'kafkajs';
+import { askBrokers } from './ask-brokers.ts';
+import type { KafkaConnection } from './membership.ts';
+import { unavailable } from './unavailable.ts';
+
+// Not among the names that Node finds in this CommonJS module.
+const { ConfigResourceTypes } = kafkajs;
+
+const retention = 'retention.ms';
+const policy = 'cleanup.policy';
+
+/**
+ * The longest `retention.ms` of the topics; `Infinity` where one keeps messages for ever. Kafka deletes whole segments,
+ * so a message may outlive this by the time for which its segment was written (`segment.ms`).
+ *
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
+ */
+export async function redeliveryHorizonMs(
+  connection: KafkaConnection,
+  topics: readonly string[],
+): Promise<number> {
+  const answer = await askBrokers(connection, (admin) =>
+    admin.describeConfigs({
+      includeSynonyms: false,
+      resources: topics.map((name) => ({
+        type: ConfigResourceTypes.TOPIC,
+        name,
+        configNames: [retention, policy],
+      })),
+    }),
+  ).catch((cause: unknown) => {
+    throw unavailable(connection, cause);
+  });
+  return Math.max(0, ...answer.resources.map(({ configEntries }) => keptForMs(configEntries)));
+}
+
+/** How long a topic with these settings keeps a message, in milliseconds. */
+export function keptForMs(entries: readonly Pick<ConfigEntries, 'configName' | 'configValue'>[]): number {
+  const valueOf = (name: string): string | undefined =>
+    entries.find(({ configName }) => configName === name)?.configValue;
+  const deletes = (valueOf(policy) ?? 'delete').split(',').some((one) => one.trim() === 'delete');
+  const keptMs = Number(valueOf(retention) ?? -1);
+  return deletes && keptMs >= 0 ? keptMs : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,168 @@
+import { OpenMessages } from '../open-messages.ts';
+import type { IncomingBatch, IncomingMessage, Lag, Partition, Subscription } from '../source.ts';
+import type { MemoryLog } from './memory-log.ts';
+
+/** One running subscription of a group. */
+export class MemoryMember {
+  readonly subscription: Subscription;
+  /** The batches in hand. */
+  readonly inHand = new Set<Promise<void>>();
+
+  constructor(subscription: Subscription) {
+    this.subscription = subscription;
+  }
+}
+
+/** A partition as a group sees it. */
+interface Share {
+  readonly log: MemoryLog;
+  readonly address: string;
+  readonly partition: number;
+  /** How many of its messages are acknowledged without a gap. */
+  done: number;
+  owner: MemoryMember | undefined;
+  /** Gives up the batch in hand; `undefined` while there is none. */
+  giveUp: AbortController | undefined;
+  resting: NodeJS.Timeout | undefined;
+}
+
+/** Shares partitions among the members of one group, remembers how far each is done, and hands over what is open. */
+export class MemoryGroup {
+  readonly #shares = new Map<string, Share[]>();
+  readonly #members: MemoryMember[] = [];
+  #looking = false;
+
+  join(member: MemoryMember, logOf: (address: string) => MemoryLog): void {
+    const { addresses, fromBeginning } = member.subscription;
+    for (const address of addresses) {
+      if (!this.#shares.has(address))
+        this.#shares.set(address, sharesOf(address, logOf(address), fromBeginning));
+    }
+    this.#members.push(member);
+    this.#share();
+  }
+
+  /** Takes the partitions of a member away; resolves when its batches in hand have ended. */
+  async leave(member: MemoryMember): Promise<void> {
+    const place = this.#members.indexOf(member);
+    if (place >= 0) {
+      this.#members.splice(place, 1);
+      this.#share();
+    }
+    await Promise.all(member.inHand);
+  }
+
+  /** Makes everything of an address open again, as who resets the offsets of a Kafka group. */
+  rewind(address: string): void {
+    for (const share of this.#shares.get(address) ?? []) {
+      share.giveUp?.abort();
+      share.done = 0;
+    }
+    this.look();
+  }
+
+  lag(addresses: readonly string[]): readonly Lag[] {
+    return addresses.flatMap((address) =>
+      (this.#shares.get(address) ?? []).map((share) => ({
+        address,
+        partition: share.partition,
+        messages: rowOf(share).length - share.done,
+      })),
+    );
+  }
+
+  /** Hands over what can be, soon: in a turn of its own, so that a consumer that takes nothing starves nobody. */
+  look(): void {
+    if (this.#looking) return;
+    this.#looking = true;
+    setImmediate(() => {
+      this.#looking = false;
+      for (const share of [...this.#shares.values()].flat()) this.#offer(share);
+    });
+  }
+
+  #share(): void {
+    for (const [address, shares] of this.#shares) {
+      const takers = this.#members.filter(({ subscription }) => subscription.addresses.includes(address));
+      for (const share of shares) {
+        const owner = takers[share.partition % Math.max(1, takers.length)];
+        if (owner === share.owner) continue;
+        share.owner = owner;
+        share.giveUp?.abort();
+      }
+    }
+    for (const member of this.#members) member.subscription.assigned(this.#partitionsOf(member));
+    this.look();
+  }
+
+  #partitionsOf(member: MemoryMember): readonly Partition[] {
+    const mine = [...this.#shares.values()].flat().filter(({ owner }) => owner === member);
+    return mine.map(({ address, partition }) => ({ address, partition }));
+  }
+
+  #offer(share: Share): void {
+    const { owner } = share;
+    if (owner === undefined || share.giveUp !== undefined || share.resting !== undefined) return;
+    if (owner.inHand.size >= owner.subscription.concurrency) return;
+    const messages = rowOf(share).slice(share.done, share.done + Math.max(1, owner.subscription.batchSize));
+    if (messages.length === 0) return;
+    const giveUp = new AbortController();
+    share.giveUp = giveUp;
+    const ended = this.#handOver(share, owner, messages, giveUp.signal).finally(() => {
+      share.giveUp = undefined;
+      owner.inHand.delete(ended);
+      this.look();
+    });
+    owner.inHand.add(ended);
+  }
+
+  async #handOver(
+    share: Share,
+    owner: MemoryMember,
+    messages: readonly IncomingMessage[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { address, partition, done } = share;
+    const open = new OpenMessages(messages);
+    let restMs: number | undefined;
+    const batch: IncomingBatch = {
+      address,
+      partition,
+      messages,
+      signal,
+      mayBegin: () => restMs === undefined && !signal.aborted,
+      acknowledge: (message) => open.acknowledge(message),
+      reject(message, afterMs) {
+        open.reject(message);
+        restMs = Math.max(restMs ?? 0, afterMs);
+      },
+    };
+    await owner.subscription.handle(batch);
+    const last = open.lastDone();
+    // Unless it was rewound meanwhile.
+    if (last !== undefined && share.done === done) share.done = Number(last.offset) + 1;
+    if (restMs === undefined) return;
+    share.resting = setTimeout(() => {
+      share.resting = undefined;
+      this.look();
+    }, restMs);
+    // A partition that rests does not keep a process alive.
+    share.resting.unref();
+  }
+}
+
+function sharesOf(address: string, log: MemoryLog, fromBeginning: boolean): Share[] {
+  return log.partitions.map((row, partition) => ({
+    log,
+    address,
+    partition,
+    done: fromBeginning ? 0 : row.length,
+    owner: undefined,
+    giveUp: undefined,
+    resting: undefined,
+  }));
+}
+
+function rowOf({ log, partition }: Share): readonly IncomingMessage[] {
+  return log.partitions[partition] ?? [];
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from '../source.ts';
+
+/** A message for a memory source. */
+export interface MemoryMessage {
+  /** @defaultValue null */
+  readonly key?: string | null;
+  /** A text becomes UTF-8. */
+  readonly body: Uint8Array | string | null;
+  /** @defaultValue none */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @defaultValue chosen by the key; in turn without one */
+  readonly partition?: number;
+}
+
+/** What one address of a memory source holds: a row of messages per partition. */
+export class MemoryLog {
+  readonly partitions: readonly (readonly IncomingMessage[])[];
+  readonly #address: string;
+  readonly #rows: readonly IncomingMessage[][];
+  #turn = 0;
+
+  constructor(address: string, partitions: number) {
+    this.#address = address;
+    this.#rows = Array.from({ length: partitions }, () => []);
+    this.partitions = this.#rows;
+  }
+
+  /** @throws RangeError for a partition that does not exist */
+  append({ key = null, body, headers = {}, partition = this.#choose(key) }: MemoryMessage): IncomingMessage {
+    const row = this.#rows[partition];
+    if (row === undefined) throw new RangeError(`${this.#address} has no partition ${partition}.`);
+    const message: IncomingMessage = {
+      address: this.#address,
+      partition,
+      offset: String(row.length),
+      key,
+      body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
+      headers: { ...headers },
+      timestamp: new Date(),
+    };
+    row.push(message);
+    return message;
+  }
+
+  #choose(key: string | null): number {
+    let number = 0;
+    if (key === null) number = this.#turn++;
+    else
+      for (let place = 0; place < key.length; place += 1)
+        number = (number * 31 + key.charCodeAt(place)) >>> 0;
+    return number % this.#rows.length;
+  }
+}

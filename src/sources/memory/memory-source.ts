@@ -1,0 +1,77 @@
+import { OutboxError } from '../../core/errors.ts';
+import type { IncomingMessage, Source } from '../source.ts';
+import { MemoryGroup, MemoryMember } from './memory-group.ts';
+import { MemoryLog, type MemoryMessage } from './memory-log.ts';
+
+/** How a memory source is built. */
+export interface MemorySourceOptions {
+  /** Partitions of every address, at least 1. @defaultValue 4 */
+  readonly partitions?: number;
+  /**
+   * What {@link Source.redeliveryHorizonMs} answers, in milliseconds. Messages are kept for as long as the source lives,
+   * whatever it says. @defaultValue 7 days, as with Kafka
+   */
+  readonly retentionMs?: number;
+}
+
+/** A source that is its own broker, for tests: of this library's users and of the library itself. */
+export interface MemorySource extends Source {
+  /**
+   * Lets messages arrive, in this order.
+   *
+   * @returns them with their places
+   * @throws RangeError for a partition that does not exist
+   */
+  append(address: string, ...messages: readonly MemoryMessage[]): readonly IncomingMessage[];
+  /** Delivers everything of an address to a group once more, as after a reset of the offsets of a Kafka group. */
+  rewind(group: string, address: string): void;
+}
+
+/**
+ * A broker in the memory of this process: addresses with partitions, and groups whose members share them.
+ *
+ * It keeps every rule of {@link Source}, needs no server, and is never disconnected. Every address exists. Members of a
+ * group are the subscriptions to one and the same source.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ */
+export function memorySource(options: MemorySourceOptions = {}): MemorySource {
+  const { partitions = 4, retentionMs = 7 * 24 * 3_600_000 } = options;
+  if (!Number.isInteger(partitions) || partitions < 1) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'The option `partitions` of memorySource() must be at least 1.',
+      { details: { option: 'partitions', value: partitions } },
+    );
+  }
+  const logs = new Map<string, MemoryLog>();
+  const groups = new Map<string, MemoryGroup>();
+  const logOf = (address: string): MemoryLog =>
+    known(logs, address, () => new MemoryLog(address, partitions));
+  return {
+    name: 'memory',
+    redeliveryHorizonMs: async () => retentionMs,
+    async subscribe(subscription) {
+      const group = known(groups, subscription.group, () => new MemoryGroup());
+      const member = new MemoryMember(subscription);
+      group.join(member, logOf);
+      return {
+        lag: async () => group.lag(subscription.addresses),
+        stop: () => group.leave(member),
+      };
+    },
+    append(address, ...messages) {
+      const log = logOf(address);
+      const appended = messages.map((message) => log.append(message));
+      for (const group of groups.values()) group.look();
+      return appended;
+    },
+    rewind: (group, address) => groups.get(group)?.rewind(address),
+  };
+}
+
+function known<Value>(values: Map<string, Value>, name: string, make: () => Value): Value {
+  const value = values.get(name) ?? make();
+  values.set(name, value);
+  return value;
+}

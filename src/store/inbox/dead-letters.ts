@@ -1,0 +1,49 @@
+import type { Sql } from '../database.ts';
+
+/** A failed message that has no copy at the address of dead letters yet. */
+export interface UncopiedMessage {
+  readonly id: string;
+  /** Among the messages that are kept; beyond the numbers of JavaScript. */
+  readonly position: string;
+  readonly topic: string;
+  readonly address: string;
+  readonly partition: number;
+  readonly offset: string;
+  readonly wire: string;
+  /** In base64; `null`: it has no body. */
+  readonly body: string | null;
+  readonly reason: string;
+  readonly error: string | null;
+  readonly attempts: number;
+}
+
+/**
+ * Failed messages that arrived at these addresses and were not copied, in their order.
+ *
+ * @param after only those behind this position; `0`: from the first on
+ */
+export async function readUncopied(
+  sql: Sql,
+  group: string,
+  addresses: readonly string[],
+  after: string,
+  limit: number,
+): Promise<readonly UncopiedMessage[]> {
+  return sql.query<UncopiedMessage>(
+    `select message_id as id, p.position::text as position, topic, address, partition, "offset", wire,
+       encode(body, 'base64') as body, coalesce(reason, 'error') as reason, last_error as error, attempts
+     from outbox.parked p
+     where consumer_group = $1 and state = 'failed' and copied_at is null and address = any($2::text[])
+       and p.position > $3::bigint
+     order by p.position limit $4`,
+    [group, addresses, after, limit],
+  );
+}
+
+/** Notes that these have a copy. */
+export async function markCopied(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `update outbox.parked set copied_at = outbox.clock() where consumer_group = $1 and message_id = any($2::text[])`,
+    [group, ids],
+  );
+}

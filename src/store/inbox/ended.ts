@@ -1,0 +1,42 @@
+import type { Sql } from '../database.ts';
+
+/** Where a walk through ended messages stands. */
+export interface EndedPlace {
+  readonly at: string;
+  readonly group: string;
+  readonly id: string;
+}
+
+/** One page of {@link dropEnded}. */
+export interface EndedPage {
+  readonly deleted: number;
+  /** Where the next page begins; null: this was the last one. */
+  readonly next: EndedPlace | null;
+}
+
+const pageMessages = 1_000;
+const beginning: EndedPlace = { at: '-infinity', group: '', id: '' };
+
+/**
+ * Deletes a page of the superseded and discarded messages that consumers of this database keep, to which nothing has
+ * happened for so long. Waits for nobody: what is locked stays until the next walk. A superseded message stays as long as
+ * the copy that replaced it is open.
+ *
+ * @param after where the page before ended; null: the beginning
+ */
+export async function dropEnded(sql: Sql, ageMs: number, after: EndedPlace | null): Promise<EndedPage> {
+  const { at, group, id } = after ?? beginning;
+  const [row] = await sql.query<{
+    deleted: number;
+    at: string | null;
+    group: string | null;
+    id: string | null;
+  }>(
+    `select d.deleted, d.next_at::text as at, d.next_group as "group", d.next_id as id
+     from outbox.drop_ended_kept($1::bigint, $2::timestamptz, $3, $4, ${pageMessages}) d`,
+    [String(Math.round(ageMs)), at, group, id],
+  );
+  if (row === undefined || row.at === null || row.group === null || row.id === null)
+    return { deleted: row?.deleted ?? 0, next: null };
+  return { deleted: row.deleted, next: { at: row.at, group: row.group, id: row.id } };
+}

@@ -1,0 +1,79 @@
+import type { Sql } from '../database.ts';
+
+// Epochs of processed ids. What each step locks, and why that is enough, is said at its function in the migration.
+
+/** Messages looked at in one transaction; at most as many ids are written per group. */
+const pageMessages = 1_000;
+
+/** A stretch of time whose processed ids are dropped together. */
+export interface Epoch {
+  readonly epoch: string;
+  readonly current: boolean;
+  /** Since its end; of the current one, since its beginning. */
+  readonly ageMs: number;
+}
+
+/** All epochs, the oldest first. */
+export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
+  return sql.query<Epoch>(
+    `select e.epoch::text as epoch, e.ended_at is null as current,
+       (extract(epoch from outbox.clock() - coalesce(e.ended_at, e.begun_at)) * 1000)::float8 as "ageMs"
+     from outbox.processed_epoch e order by e.epoch`,
+  );
+}
+
+/**
+ * Ends the current epoch and begins the next one.
+ *
+ * @param epochMs how long the current one must have lasted
+ * @param patienceMs how long writers are waited for, and keep others waiting
+ * @returns `young`: it has not lasted long enough, or is empty; `busy`: writers were in the way, or another keeper
+ */
+export async function rollEpoch(
+  sql: Sql,
+  epochMs: number,
+  patienceMs: number,
+): Promise<'rolled' | 'young' | 'busy'> {
+  const [row] = await sql.query<{ answer: 'rolled' | 'young' | 'busy' }>(
+    'select outbox.roll_processed($1::bigint, $2::integer) as answer',
+    [String(epochMs), patienceMs],
+  );
+  return row?.answer ?? 'busy';
+}
+
+/** One page of ids that stay beyond the end of their epoch. */
+export interface CarriedPage {
+  readonly carried: number;
+  readonly complete: boolean;
+  /** Another keeper was at it. */
+  readonly busy: boolean;
+}
+
+const nothingCarried: CarriedPage = { carried: 0, complete: false, busy: true };
+
+/** Carries ids of live messages over into the current epoch; goes on where the page before ended. */
+export async function carryLive(sql: Sql, epoch: string): Promise<CarriedPage> {
+  const [row] = await sql.query<CarriedPage>(
+    `select c.carried, c.complete, c.busy from outbox.carry_live($1::bigint, ${pageMessages}) c`,
+    [epoch],
+  );
+  return row ?? nothingCarried;
+}
+
+/** The same for messages that a consumer keeps. */
+export async function carryKept(sql: Sql, epoch: string): Promise<CarriedPage> {
+  const [row] = await sql.query<CarriedPage>(
+    `select c.carried, c.complete, c.busy from outbox.carry_kept($1::bigint, ${pageMessages}) c`,
+    [epoch],
+  );
+  return row ?? nothingCarried;
+}
+
+/** Drops an epoch of which everything that stays has been carried over. `false`: transactions were in the way. */
+export async function dropEpoch(sql: Sql, epoch: string, patienceMs: number): Promise<boolean> {
+  const [row] = await sql.query<{ dropped: boolean }>(
+    'select outbox.drop_processed($1::bigint, $2::integer) as dropped',
+    [epoch, patienceMs],
+  );
+  return row?.dropped ?? false;
+}

@@ -1,0 +1,127 @@
+import type { Sql } from '../database.ts';
+
+/** A parked key whose workflow is to be started. */
+export interface WantedKey {
+  readonly keyId: string;
+  readonly workflowId: string;
+  readonly topic: string;
+  /** `null`: one message without a key. */
+  readonly key: string | null;
+  /** When its first message is tried, by the database's clock; 0: now. */
+  readonly dueInMs: number;
+  /** True: a workflow that runs is to be ended first, for it did nothing for long. */
+  readonly replace: boolean;
+  /** When it was told before, with microseconds; {@link markKeysTold} compares it. */
+  readonly toldAt: string | null;
+}
+
+/** Where a walk through the due keys of a group has come to. */
+export interface KeyPlace {
+  readonly nextAt: string;
+  readonly keyId: string;
+}
+
+/** How late a try may be before its workflow is started again, and the least time between two starts. */
+const overdueMs = 5_000;
+/** How late a try may be before its workflow is replaced, and the least time between two replacements. */
+const stuckMs = 60_000;
+
+const columns = `k.id::text as "keyId", k.workflow_id as "workflowId", k.topic, k.key, k.told_at::text as "toldAt",
+  greatest(0, ceil(extract(epoch from k.next_at - outbox.clock()) * 1000))::float8 as "dueInMs"`;
+
+/** Keys of a group whose workflow was never started, the first due first. */
+export async function untoldKeys(sql: Sql, group: string, limit: number): Promise<readonly WantedKey[]> {
+  return sql.query<WantedKey>(
+    `select ${columns}, false as replace from outbox.parked_key k
+     where k.consumer_group = $1 and k.told_at is null and k.next_at < 'infinity' order by k.next_at limit $2`,
+    [group, limit],
+  );
+}
+
+/** Any one key of a group that has a workflow, or should have one. */
+export async function anyKey(sql: Sql, group: string): Promise<readonly WantedKey[]> {
+  return sql.query<WantedKey>(
+    `select ${columns}, false as replace from outbox.parked_key k
+     where k.consumer_group = $1 and k.next_at < 'infinity' order by k.next_at limit 1`,
+    [group],
+  );
+}
+
+/**
+ * Among the next `limit` due keys of a group, those whose workflow seems to be lost or stuck: told, overdue, and not told
+ * lately. Once a minute a start replaces the workflow; `told_at = '-infinity'` asks for that at once, as one does who has
+ * moved a try to an earlier time.
+ *
+ * A key that somebody has locked is being worked on, and is left out.
+ *
+ * @param after where the walk has come to; `null`: it begins
+ * @returns `next`: where to go on, `null` at the end. Walking in pages keeps a look short, and every key has its turn,
+ *   however many are due.
+ */
+export async function overdueKeys(
+  sql: Sql,
+  group: string,
+  after: KeyPlace | null,
+  limit: number,
+): Promise<{ readonly keys: readonly WantedKey[]; readonly next: KeyPlace | null }> {
+  const rows = await sql.query<WantedKey & KeyPlace & { readonly wanted: boolean }>(
+    `with k as materialized (
+       select p.id, p.workflow_id, p.topic, p.key, p.next_at, p.told_at, p.told_at = '-infinity' as asked
+       from outbox.parked_key p
+       where p.consumer_group = $1 and p.next_at <= outbox.clock() and (p.next_at, p.id) > ($2::timestamptz, $3::uuid)
+       order by p.next_at, p.id limit $4
+     )
+     select ${columns}, k.next_at::text as "nextAt",
+       case when k.asked or (k.told_at is not null and greatest(k.told_at, k.next_at) < outbox.clock() - $5 * interval '1 ms')
+         -- Whoever tries a message holds its key meanwhile.
+         then exists (select from outbox.parked_key l where l.id = k.id for share skip locked) else false end as wanted,
+       case when k.asked then true
+         else floor(extract(epoch from outbox.clock() - k.next_at) * 1000 / $6)
+           > greatest(0, floor(extract(epoch from k.told_at - k.next_at) * 1000 / $6)) end as replace
+     from k order by k.next_at, k.id`,
+    [
+      group,
+      after?.nextAt ?? '-infinity',
+      after?.keyId ?? '00000000-0000-0000-0000-000000000000',
+      limit,
+      overdueMs,
+      stuckMs,
+    ],
+  );
+  const last = rows.at(-1);
+  return {
+    keys: rows.filter(({ wanted }) => wanted),
+    next: last !== undefined && rows.length === limit ? { nextAt: last.nextAt, keyId: last.keyId } : null,
+  };
+}
+
+/**
+ * Remembers that the workflows of these keys were started. A key that somebody has locked is not waited for, and one that
+ * was told, or asked about, in between is left as it is: both are found again by the next look, and started once more.
+ */
+export async function markKeysTold(
+  sql: Sql,
+  keys: readonly Pick<WantedKey, 'keyId' | 'toldAt'>[],
+): Promise<void> {
+  await sql.query(
+    `with told as materialized (
+       select k.id from unnest($1::uuid[], $2::timestamptz[]) as t (id, told_at) join outbox.parked_key k on k.id = t.id
+       where k.told_at is not distinct from t.told_at for no key update of k skip locked
+     )
+     update outbox.parked_key k set told_at = outbox.clock() from told t where k.id = t.id`,
+    [keys.map(({ keyId }) => keyId), keys.map(({ toldAt }) => toldAt)],
+  );
+}
+
+/** How many keys of a group are parked, and how many of them wait for a person. */
+export async function countParkedKeys(
+  sql: Sql,
+  group: string,
+): Promise<{ readonly parked: number; readonly held: number }> {
+  const [row] = await sql.query<{ parked: number; held: number }>(
+    `select count(*)::integer as parked, count(*) filter (where next_at = 'infinity')::integer as held
+     from outbox.parked_key where consumer_group = $1`,
+    [group],
+  );
+  return row ?? { parked: 0, held: 0 };
+}

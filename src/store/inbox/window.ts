@@ -1,0 +1,171 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database, Sql } from '../database.ts';
+import { dropEnded, type EndedPlace } from './ended.ts';
+import { carryKept, carryLive, dropEpoch, readEpochs, rollEpoch } from './epochs.ts';
+
+/** A group and for how long it wants its processed ids kept. */
+export interface GroupWindow {
+  readonly group: string;
+  /** `Infinity`: for ever. */
+  readonly windowMs: number;
+}
+
+export interface KeepWindowInput {
+  /** The shortest time for which processed ids are kept, whatever their groups ask for. `Infinity`: for ever. */
+  readonly windowMs: number;
+  readonly signal: AbortSignal;
+  /** Called after every transaction. */
+  readonly progress?: () => void;
+  /** How long it may take. @defaultValue 60,000 */
+  readonly withinMs?: number;
+}
+
+/** What was done for the processed ids of a database, and for messages that its consumers keep. */
+export interface KeptWindow {
+  /** A new epoch was begun. */
+  readonly rolled: boolean;
+  /** Ids of expired epochs that stay, because their messages are live or kept by a consumer. */
+  readonly carried: number;
+  /** Epochs that were dropped with all their ids. */
+  readonly dropped: number;
+  /** Superseded and discarded messages of consumers that were deleted. */
+  readonly deleted: number;
+  /** False when something is left to do: handlers were in the way, another keeper was at it, or the time was over. */
+  readonly complete: boolean;
+}
+
+const hourMs = 60 * 60_000;
+/** How long handlers may be kept waiting: usually, and where that was too short for half an epoch. */
+const patienceMs = { usual: 300, late: 5_000 } as const;
+
+/** Stands for all ids of a database, those of `once` among them; no group has this name. */
+export const wholeDatabase = '';
+
+/** Writes down that this group is there, and its window; {@link wholeDatabase}: for how long every id is kept at least. */
+export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Promise<void> {
+  await sql.query(
+    `insert into outbox.consumer_group as g (consumer_group, window_ms, seen_at) values ($1, $2::bigint, outbox.clock())
+     on conflict (consumer_group) do update set window_ms = excluded.window_ms, seen_at = excluded.seen_at`,
+    [group, bigintOf(windowMs)],
+  );
+}
+
+/**
+ * Begins a new epoch of processed ids when it is time, and drops those that ended longer ago than the window. Before that,
+ * deletes messages of consumers that were superseded or discarded longer ago; failed ones stay, for a person.
+ *
+ * The window is the longest of the one given and of those of groups that were seen within theirs. An epoch lasts a
+ * quarter of it, an hour at least, so that at most six exist: an id is kept for one to one and a quarter windows. Ids
+ * whose messages are live in this database, or are kept by a consumer, stay for as long as that is so. Any number of
+ * keepers may run it at once.
+ *
+ * Handlers that begin at the wrong moment wait for up to 300 ms; for up to 5 s where it is late by half an epoch, because
+ * there was always one at work. While transactions take longer than that, nothing is dropped.
+ */
+export async function keepWindow(
+  database: Pick<Database, 'transaction'>,
+  input: KeepWindowInput,
+): Promise<KeptWindow> {
+  const keeper = new Keeper(database, input);
+  const windowMs = await keeper.step((sql) => readWindow(sql, input.windowMs));
+  if (windowMs === null) return { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true };
+  const ended = await keeper.dropEnded(windowMs);
+  const epochMs = Math.max(Math.ceil(windowMs / 4), hourMs);
+  let rolled = false;
+  let carried = 0;
+  let dropped = 0;
+  let { complete } = ended;
+  for (const { epoch, current, ageMs } of await keeper.step(readEpochs)) {
+    const lateMs = ageMs - (current ? epochMs : windowMs);
+    if (lateMs < 0) continue;
+    const patience = lateMs < epochMs / 2 ? patienceMs.usual : patienceMs.late;
+    if (current) {
+      const answer = await keeper.step((sql) => rollEpoch(sql, epochMs, patience));
+      rolled = answer === 'rolled';
+      complete &&= answer !== 'busy';
+    } else {
+      const over = await keeper.carryOver(epoch);
+      carried += over.carried;
+      const gone = over.complete && (await keeper.step((sql) => dropEpoch(sql, epoch, patience)));
+      dropped += gone ? 1 : 0;
+      complete &&= gone;
+    }
+  }
+  return { rolled, carried, dropped, deleted: ended.deleted, complete };
+}
+
+/** Runs the transactions of one call, one after the other. */
+class Keeper {
+  readonly #database: Pick<Database, 'transaction'>;
+  readonly #input: KeepWindowInput;
+  readonly #untilMs: number;
+
+  constructor(database: Pick<Database, 'transaction'>, input: KeepWindowInput) {
+    this.#database = database;
+    this.#input = input;
+    this.#untilMs = performance.now() + (input.withinMs ?? 60_000);
+  }
+
+  async step<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    const result = await this.#database.transaction(work);
+    this.#input.progress?.();
+    return result;
+  }
+
+  /** Goes on in a later call where this one ended. */
+  async carryOver(epoch: string): Promise<{ readonly carried: number; readonly complete: boolean }> {
+    let carried = 0;
+    for (const carry of [carryLive, carryKept]) {
+      const complete = await this.#walk(async () => {
+        const page = await this.step((sql) => carry(sql, epoch));
+        carried += page.carried;
+        if (page.busy) return 'busy';
+        return page.complete ? 'end' : 'more';
+      });
+      if (!complete) return { carried, complete };
+    }
+    return { carried, complete: true };
+  }
+
+  /** Begins anew in a later call, which finds only what had to stay. */
+  async dropEnded(ageMs: number): Promise<{ readonly deleted: number; readonly complete: boolean }> {
+    let deleted = 0;
+    let after: EndedPlace | null = null;
+    const complete = await this.#walk(async () => {
+      const page = await this.step((sql) => dropEnded(sql, ageMs, after));
+      deleted += page.deleted;
+      after = page.next;
+      return page.next === null ? 'end' : 'more';
+    });
+    return { deleted, complete };
+  }
+
+  /** Takes page by page, and rests for as long as each took. `false`: it did not come to the end. */
+  async #walk(page: () => Promise<'more' | 'end' | 'busy'>): Promise<boolean> {
+    const { signal } = this.#input;
+    while (!signal.aborted && performance.now() <= this.#untilMs) {
+      const startedAt = performance.now();
+      const answer = await page();
+      if (answer !== 'more') return answer === 'end';
+      await delay(performance.now() - startedAt, undefined, { signal }).catch(() => undefined);
+    }
+    return false;
+  }
+}
+
+/** The window that counts; null: for ever. */
+async function readWindow(sql: Sql, leastMs: number): Promise<number | null> {
+  const [row] = await sql.query<{ windowMs: number | null }>(
+    `select case when $1::bigint is null or coalesce(bool_or(g.window_ms is null), false) then null
+       else greatest($1::bigint, max(g.window_ms)) end::float8 as "windowMs"
+     from outbox.consumer_group g
+     where g.window_ms is null or g.seen_at > outbox.clock() - g.window_ms * interval '1 ms'`,
+    [bigintOf(leastMs)],
+  );
+  return row?.windowMs ?? null;
+}
+
+/** As text, because clients disagree on numbers of 64 bits. */
+function bigintOf(ms: number): string | null {
+  return Number.isFinite(ms) ? String(Math.round(ms)) : null;
+}

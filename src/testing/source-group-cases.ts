@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { aborted, acknowledgeAll, includesAll, type Member } from './source-bench.ts';
+import type { SourceCase } from './source-contract.ts';
+
+/** Groups, their members, and how a member leaves. */
+export const groupCases: readonly SourceCase[] = [
+  {
+    name: 'two groups each receive everything',
+    needs: ['history'],
+    async run(bench) {
+      const sent = await bench.send(12);
+      const members = [await bench.join(), await bench.join({ group: `${bench.group}-other` })];
+      for (const member of members)
+        await bench.eventually('all are offered', () => includesAll(member.numbers(), sent));
+    },
+  },
+  {
+    name: 'members of a group share the work, and those who stay take over from one who leaves',
+    needs: [],
+    async run(bench) {
+      const first = await bench.join();
+      const second = await bench.join();
+      let sent = [...(await bench.send(40))];
+      const both = (): readonly number[] => [...first.numbers(), ...second.numbers()];
+      await bench.eventually('all are offered', () => includesAll(both(), sent));
+      await first.stop();
+      const left = first.offers.length;
+      sent = [...sent, ...(await bench.send(40))];
+      await bench.eventually('all are offered to the other', () => includesAll(both(), sent));
+      assert.equal(first.offers.length, left, 'who has left is offered nothing');
+    },
+  },
+  {
+    name: 'each partition belongs to one member of the group, all of them to the last one',
+    needs: ['order', 'partitions'],
+    async run(bench) {
+      const { partitions } = bench.subject;
+      const first = await bench.join();
+      const second = await bench.join();
+      await bench.eventually('both have some, and each has its own', () => {
+        const places = [...placesOf(first), ...placesOf(second)];
+        const shared = new Set(places).size === partitions && places.length === partitions;
+        return shared && placesOf(first).length > 0 && placesOf(second).length > 0;
+      });
+      await first.stop();
+      await bench.eventually('the other has all', () => placesOf(second).length === partitions);
+    },
+  },
+  {
+    name: 'who stops begins nothing more, lets the batch in hand end, and keeps what it acknowledged',
+    needs: ['history'],
+    async run(bench) {
+      const sent = await bench.send(3, 0);
+      const release = bench.gate();
+      const seen = { mayBegin: [] as boolean[], ended: false };
+      const first = await bench.join({
+        async take(batch) {
+          seen.mayBegin.push(batch.mayBegin());
+          const [message] = batch.messages;
+          await aborted(batch.signal);
+          seen.mayBegin.push(batch.mayBegin());
+          await release.opened;
+          if (message !== undefined) batch.acknowledge(message);
+          seen.ended = true;
+        },
+      });
+      await bench.eventually('a batch is in hand', () => first.offers.length > 0);
+      const stopping = first.stop().then(() => seen.ended);
+      await bench.eventually('the batch is told', () => seen.mayBegin.length === 2);
+      release.open();
+      assert.ok(await stopping, 'the stop waited for the batch');
+      assert.deepEqual(seen.mayBegin, [true, false]);
+      const second = await bench.join();
+      await bench.eventually('the rest is offered to the next', () =>
+        includesAll(second.numbers(), sent.slice(1)),
+      );
+      assert.ok(!second.numbers().includes(sent[0] ?? 0), 'what was acknowledged is kept');
+    },
+  },
+  {
+    name: 'a stop is allowed while nothing arrives, and twice',
+    needs: [],
+    async run(bench) {
+      const member = await bench.join();
+      await member.stop();
+      await member.stop();
+    },
+  },
+  {
+    name: 'the lag counts what is not acknowledged, in every partition, until it is',
+    needs: ['history'],
+    async run(bench) {
+      const { partitions } = bench.subject;
+      await bench.send(6, 0);
+      const release = bench.gate();
+      const member = await bench.join({
+        async take(batch) {
+          await release.opened;
+          acknowledgeAll(batch);
+        },
+      });
+      await bench.eventually('a batch is in hand', () => member.offers.length > 0);
+      const lag = await member.lag();
+      assert.equal(lag.length, partitions, 'every partition is listed');
+      assert.deepEqual([behind(lag, 0), behind(lag)], [6, 6]);
+      release.open();
+      await bench.eventually('nothing is behind', async () => behind(await member.lag()) === 0);
+    },
+  },
+];
+
+function behind(lag: Awaited<ReturnType<Member['lag']>>, only?: number): number {
+  const wanted = lag.filter(({ partition }) => only === undefined || partition === only);
+  return wanted.reduce((sum, { messages }) => sum + messages, 0);
+}
+
+function placesOf(member: Member): readonly number[] {
+  return member.assigned().map(({ partition }) => partition);
+}

@@ -1,0 +1,111 @@
+import type { IncomingBatch, IncomingMessage } from '../sources/source.ts';
+import type { SentMessage } from './source-subject.ts';
+
+interface Sent {
+  readonly address: string;
+  readonly message: SentMessage;
+  /** Among the messages of its partition, from 0. */
+  readonly place: number;
+}
+
+/** The eye on one member. */
+export interface WatchedMember {
+  /** To be called when a batch begins; what it answers, when that batch ends. */
+  begin(batch: IncomingBatch): () => void;
+}
+
+/** The rules of the port that hold for every batch, whatever a case is about. */
+export class OfferRules {
+  readonly #ordered: boolean;
+  readonly #sent = new Map<number, Sent>();
+  /** By partition, how many messages were sent to it. */
+  readonly #counts = new Map<string, number>();
+  /** By group and partition, the place of the furthest message offered so far. */
+  readonly #furthest = new Map<string, number>();
+  readonly #inHand = new Set<string>();
+  readonly #broken = new Set<string>();
+  #members = 0;
+
+  constructor(ordered: boolean) {
+    this.#ordered = ordered;
+  }
+
+  sent(n: number, address: string, message: SentMessage): void {
+    const partition = `${address}/${message.partition}`;
+    const place = this.#counts.get(partition) ?? 0;
+    this.#counts.set(partition, place + 1);
+    this.#sent.set(n, { address, message, place });
+  }
+
+  /** What was broken, in words, each once. */
+  broken(): readonly string[] {
+    return [...this.#broken];
+  }
+
+  member(group: string, concurrency: number): WatchedMember {
+    this.#members += 1;
+    // Without partitions of their own, members of a group take from one place side by side.
+    const owner = this.#ordered ? group : `${group}#${this.#members}`;
+    let running = 0;
+    return {
+      begin: (batch) => {
+        const name = `${owner} ${batch.address}/${batch.partition}`;
+        if (this.#inHand.has(name)) this.#broken.add('a partition was handed over twice at once');
+        this.#inHand.add(name);
+        running += 1;
+        if (running > concurrency)
+          this.#broken.add(`${running} batches were in hand side by side, not ${concurrency}`);
+        this.#check(`${group} ${batch.address}/${batch.partition}`, batch);
+        return () => {
+          running -= 1;
+          this.#inHand.delete(name);
+        };
+      },
+    };
+  }
+
+  #check(share: string, { address, partition, messages }: IncomingBatch): void {
+    if (messages.length === 0) this.#broken.add('an empty batch was offered');
+    let before = 0;
+    for (const message of messages) {
+      if (message.address !== address || message.partition !== partition)
+        this.#broken.add('a message was offered in the batch of another partition');
+      const n = Number(message.headers['n']);
+      this.#compare(n, message);
+      if (!this.#ordered) continue;
+      if (n <= before) this.#broken.add('a batch was out of order');
+      before = n;
+      this.#follow(share, n);
+    }
+  }
+
+  #compare(n: number, message: IncomingMessage): void {
+    const sent = this.#sent.get(n);
+    if (sent === undefined) {
+      this.#broken.add(`message ${n} was never sent`);
+      return;
+    }
+    const { key, body, headers, partition } = sent.message;
+    const arrived = message.body === null ? null : Buffer.from(message.body).toString();
+    const same =
+      message.address === sent.address &&
+      message.partition === partition &&
+      message.key === key &&
+      // A broker that has no message without a body gives it as an empty one.
+      (arrived ?? '') === (body ?? '') &&
+      Object.entries(headers).every(([name, value]) => message.headers[name] === value) &&
+      message.offset !== '' &&
+      !Number.isNaN(message.timestamp.getTime());
+    if (!same) this.#broken.add(`message ${n} arrived changed`);
+  }
+
+  /** A message is offered for the first time only after all before it in its partition were. */
+  #follow(share: string, n: number): void {
+    const place = this.#sent.get(n)?.place;
+    if (place === undefined) return;
+    const furthest = this.#furthest.get(share);
+    if (furthest !== undefined && place > furthest + 1)
+      this.#broken.add(`message ${n} overtook another of its partition`);
+    this.#furthest.set(share, Math.max(place, furthest ?? place));
+  }
+}

@@ -1,0 +1,47 @@
+import type { Source } from '../sources/source.ts';
+import type { ContractCase } from './contract-subject.ts';
+
+/**
+ * What some brokers have and others do not; cases that need what is missing are skipped.
+ *
+ * - `order`: a partition is given to one member of a group at a time, and its messages arrive in their order
+ * - `partitions`: an address has two partitions or more, each with its own flow
+ * - `history`: a group that was never here can begin with messages that were sent before it
+ * - `empty-body`: a message without a body is another thing than one whose body is empty
+ */
+export type SourceAbility = 'order' | 'partitions' | 'history' | 'empty-body';
+
+/** A message for the broker. */
+export interface SentMessage {
+  /** 0 where the broker has no partitions. */
+  readonly partition: number;
+  readonly key: string | null;
+  readonly body: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What one case of the suite runs on. */
+export interface SourceSubject {
+  readonly source: Source;
+  /** Two addresses that nobody else uses, and that are empty. */
+  readonly addresses: readonly [string, string];
+  /** Partitions of each address; 1 where the broker has none. */
+  readonly partitions: number;
+  /** Sends in this order; resolves when the broker has all of them. */
+  send(address: string, messages: readonly SentMessage[]): Promise<void>;
+  /** Releases what was opened. The suite has stopped its subscriptions by then. */
+  dispose(): Promise<void>;
+}
+
+/** A rule that cannot be put to this source. */
+export interface SkippedCase {
+  readonly name: string;
+  /** The abilities for want of which it is skipped. */
+  readonly missing: readonly SourceAbility[];
+}
+
+/** The rules of the port for one source. */
+export interface SourceContract {
+  readonly cases: readonly ContractCase[];
+  readonly skipped: readonly SkippedCase[];
+}

@@ -1,0 +1,171 @@
+import { AssertionError } from 'node:assert';
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { type MemorySource, memorySource } from '../../src/sources/memory/memory-source.ts';
+import type { IncomingBatch, Subscribed, Subscription } from '../../src/sources/source.ts';
+import { sourceContract } from '../../src/testing/source-contract.ts';
+
+/** A correct memory source answers in far less, but for what rests three times 600 ms. */
+const patienceMs = 1_000;
+
+type Subscribe = (subscription: Subscription, memory: MemorySource) => Promise<Subscribed>;
+
+/** Whether the case of this name finds a source with this `subscribe` out. */
+async function finds(name: string, subscribe: Subscribe): Promise<boolean> {
+  const { cases } = sourceContract(
+    async () => {
+      const memory = memorySource({ partitions: 3 });
+      return {
+        source: { ...memory, subscribe: (subscription) => subscribe(subscription, memory) },
+        partitions: 3,
+        addresses: [`broken-${randomUUID()}`, `broken-${randomUUID()}`],
+        send: async (address, messages) => void memory.append(address, ...messages),
+        dispose: async () => {},
+      };
+    },
+    ['order', 'partitions', 'history', 'empty-body'],
+    patienceMs,
+  );
+  const found = cases.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`There is no case "${name}".`);
+  return found.run().then(
+    () => false,
+    (error: unknown) => {
+      if (error instanceof AssertionError) return true;
+      throw error;
+    },
+  );
+}
+
+/** A source that hands over other batches than the broker has. */
+function changing(change: (batch: IncomingBatch) => IncomingBatch): Subscribe {
+  return (subscription, memory) =>
+    memory.subscribe({ ...subscription, handle: (batch) => subscription.handle(change(batch)) });
+}
+
+const unchanged =
+  'every message arrives unchanged, with or without a key, sent before or after the group joined';
+const backlog = 'a long backlog arrives whole and in order, in batches';
+const again = 'a message that is given back is offered again after its time, not before';
+const onward = 'who comes back goes on behind what was acknowledged';
+const ending = 'who stops begins nothing more, lets the batch in hand end, and keeps what it acknowledged';
+
+const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscribe]>> = {
+  'changes a header': [
+    unchanged,
+    changing((batch) => ({
+      ...batch,
+      messages: batch.messages.map((one) => ({ ...one, headers: { ...one.headers, ce_type: 'other' } })),
+    })),
+  ],
+  'offers an empty batch': [
+    unchanged,
+    (subscription, memory) =>
+      memory.subscribe({
+        ...subscription,
+        async handle(batch) {
+          await subscription.handle({ ...batch, messages: [] });
+          await subscription.handle(batch);
+        },
+      }),
+  ],
+  'turns a batch around': [
+    backlog,
+    changing((batch) => ({ ...batch, messages: batch.messages.toReversed() })),
+  ],
+  'hands a partition over twice at once': [
+    backlog,
+    (subscription, memory) =>
+      memory.subscribe({
+        ...subscription,
+        handle: async (batch) => {
+          await Promise.all([subscription.handle(batch), subscription.handle(batch)]);
+        },
+      }),
+  ],
+  'skips the first message of its second batch': [
+    backlog,
+    (subscription, memory) => {
+      let batches = 0;
+      return memory.subscribe({
+        ...subscription,
+        batchSize: 50,
+        async handle(batch) {
+          batches += 1;
+          const messages = batches === 6 ? batch.messages.slice(1) : batch.messages;
+          await subscription.handle({ ...batch, messages });
+          for (const message of batch.messages) batch.acknowledge(message);
+        },
+      });
+    },
+  ],
+  'acknowledges what is open': [
+    'what was left open among acknowledged ones is offered to the next who joins',
+    (subscription, memory) =>
+      memory.subscribe({
+        ...subscription,
+        async handle(batch) {
+          await subscription.handle(batch);
+          for (const message of batch.messages) batch.acknowledge(message);
+        },
+      }),
+  ],
+  'forgets what was acknowledged': [
+    onward,
+    (subscription, memory) => memory.subscribe({ ...subscription, group: randomUUID() }),
+  ],
+  'commits the furthest acknowledged message, not the first gap': [
+    'of a partition with gaps the next who joins gets the first open message and all behind it, and none before it',
+    changing((batch) => ({
+      ...batch,
+      acknowledge: (message) => {
+        for (const one of batch.messages) {
+          batch.acknowledge(one);
+          if (one === message) return;
+        }
+      },
+    })),
+  ],
+  'offers what was given back at once': [
+    again,
+    changing((batch) => ({ ...batch, reject: (message) => batch.reject(message, 0) })),
+  ],
+  'handles one partition after the other': [
+    'a partition that takes long holds up no other',
+    (subscription, memory) => memory.subscribe({ ...subscription, concurrency: 1 }),
+  ],
+  'begins with the oldest message unasked': [
+    'a group that asks for what arrives from now on gets nothing of before, and all of after',
+    (subscription, memory) => memory.subscribe({ ...subscription, fromBeginning: true }),
+  ],
+  'gives every message to one group only': [
+    'two groups each receive everything',
+    (subscription, memory) => memory.subscribe({ ...subscription, group: 'the only one' }),
+  ],
+  'gives every member everything': [
+    'each partition belongs to one member of the group, all of them to the last one',
+    (subscription, memory) => memory.subscribe({ ...subscription, group: randomUUID() }),
+  ],
+  'stops without waiting for the batch in hand': [
+    ending,
+    async (subscription, memory) => {
+      const subscribed = await memory.subscribe(subscription);
+      return { ...subscribed, stop: async () => void subscribed.stop() };
+    },
+  ],
+  'lets messages begin while it stops': [ending, changing((batch) => ({ ...batch, mayBegin: () => true }))],
+  'always says that it is not behind': [
+    'the lag counts what is not acknowledged, in every partition, until it is',
+    async (subscription, memory) => {
+      const subscribed = await memory.subscribe(subscription);
+      const lag = async () => (await subscribed.lag()).map((one) => ({ ...one, messages: 0 }));
+      return { ...subscribed, lag };
+    },
+  ],
+};
+
+for (const [what, [name, subscribe]] of Object.entries(broken))
+  test(`a source that ${what} is found out`, async () => {
+    expect(await finds(name, (subscription, memory) => memory.subscribe(subscription))).toBe(false);
+    expect(await finds(name, subscribe)).toBe(true);
+  });

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { memorySource } from '../../src/sources/memory/memory-source.ts';
+import { sourceContract } from '../../src/testing/source-contract.ts';
+import type { SourceSubject } from '../../src/testing/source-subject.ts';
+
+async function subject(partitions: number): Promise<SourceSubject> {
+  const source = memorySource({ partitions });
+  return {
+    source,
+    partitions,
+    addresses: [`contract-${randomUUID()}`, `contract-${randomUUID()}`],
+    send: async (address, messages) => void source.append(address, ...messages),
+    dispose: async () => {},
+  };
+}
+
+const { cases, skipped } = sourceContract(() => subject(3), ['order', 'partitions', 'history', 'empty-body']);
+
+test('the memory source is put to every case of the contract', () => {
+  expect(cases).toHaveLength(21);
+  expect(skipped).toEqual([]);
+});
+
+for (const { name, run } of cases) test(name, run);
+
+const single = sourceContract(() => subject(1), ['history', 'order']);
+
+test('a source without partitions and empty bodies is spared the cases that need them, which are named', () => {
+  expect(single.cases).toHaveLength(17);
+  expect(new Set(single.skipped.flatMap(({ missing }) => missing))).toEqual(
+    new Set(['partitions', 'empty-body']),
+  );
+});
+
+for (const { name, run } of single.cases) test(`with one partition: ${name}`, run);

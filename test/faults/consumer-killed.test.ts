@@ -1,0 +1,45 @@
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
+import { startFrozenConsumer } from '../support/frozen-consumer.ts';
+import { expectEffectsOnce, startInboxLoad } from '../support/inbox-load.ts';
+import { InboxStage } from '../support/inbox-stage.ts';
+import { seededRandom } from '../support/random.ts';
+import { until } from '../support/until.ts';
+
+const partitions = 2;
+
+let stage: InboxStage;
+afterEach(() => stage.end());
+
+test.for(faultSeeds(17))(
+  'I4 I5 F17: consumers killed between the commit of effects and of offsets leave each effect once (seed %i)',
+  { timeout: faultTimeoutMs(180_000) },
+  async (seed) => {
+    const random = seededRandom(seed);
+    stage = await InboxStage.create(partitions);
+    const load = startInboxLoad(stage, partitions);
+    const rounds = faultRounds(2);
+    for (let round = 1; round <= rounds; round += 1) {
+      const name = `killed-${round}`;
+      const commits = 20 + random.below(60);
+      const doomed = startFrozenConsumer({
+        url: stage.url,
+        brokers: stage.brokers,
+        address: stage.topic.rules.address,
+        group: stage.group,
+        name,
+        stopAt: { commits, signal: 'SIGKILL' },
+      });
+      onTestFinished(() => doomed.end());
+      expect(await doomed.exited).toEqual([null, 'SIGKILL']);
+      expect(await stage.effectsBy(name)).toBeGreaterThanOrEqual(commits);
+    }
+    const last = await stage.consume('last');
+    await until(() => last.counts().processed > 0);
+    const sent = await load.stop();
+    await expectEffectsOnce(stage, sent, partitions);
+
+    // What was committed and not told to the broker came again: the fault was one.
+    expect(last.counts().duplicates).toBeGreaterThan(0);
+  },
+);

@@ -1,0 +1,70 @@
+import { expect, inject, test } from 'vitest';
+import type { CrashPoint } from '../../src/core/crash-point.ts';
+import { runFedProcess } from '../support/fed-process.ts';
+import { MemoryInbox } from '../support/memory-inbox.ts';
+import { until } from '../support/until.ts';
+
+// The heartbeat of a try that died with its process is missed after five seconds.
+const withinMs = 90_000;
+
+const feeds = [
+  { n: 1, key: 'a' },
+  { n: 2, key: 'a' },
+  { n: 3, key: 'b' },
+];
+
+/** Fails once in place and is parked; the tries after that go well, unless it is said otherwise. */
+const steps: readonly (readonly [
+  CrashPoint,
+  { readonly failures?: number; readonly retry?: readonly number[] },
+])[] = [
+  ['inbox:parking', {}],
+  ['inbox:park-written', {}],
+  ['inbox:parked', {}],
+  ['inbox:key-started', {}],
+  ['inbox:try-begun', {}],
+  ['inbox:try-handled', {}],
+  ['inbox:try-committed', {}],
+  ['inbox:try-failed', { failures: 2 }],
+  ['inbox:given-up', { failures: 9, retry: [50] }],
+];
+
+test.concurrent.for(steps)(
+  'F17 a consumer killed at %s leaves each effect once and the key in order',
+  { timeout: withinMs },
+  async ([point, { failures = 1, retry = [50, 50, 50, 50] }], { onTestFinished }) => {
+    const inbox = await MemoryInbox.create();
+    onTestFinished(() => inbox.end());
+    const { group, url } = inbox;
+    const signal = await runFedProcess({
+      group,
+      url,
+      feeds,
+      retry,
+      quickRetries: [],
+      failing: 1,
+      failures,
+      temporalAddress: inject('temporalAddress'),
+      crash: { point, pass: 1 },
+    });
+    expect(signal).toBe('SIGKILL');
+
+    // The broker does not know how far that one came, and delivers everything again.
+    inbox.feed(...feeds);
+    const gaveUp = point === 'inbox:given-up';
+    const next = await inbox.consume({
+      name: 'next',
+      quickRetries: [],
+      retry,
+      before: ({ attempt, payload: { n } }) => {
+        if (n === 1 && attempt <= failures) throw new Error('the bank is closed');
+      },
+    });
+    await until(async () => (await next.status()).lag === 0 && (await inbox.parkedKeys()) === 0, 60_000);
+
+    const effects = await inbox.effects();
+    expect(effects.toSorted((a, b) => a - b)).toEqual(gaveUp ? [2, 3] : [1, 2, 3]);
+    expect(effects.filter((n) => n < 3)).toEqual(gaveUp ? [2] : [1, 2]);
+    expect(await inbox.kept()).toMatchObject(gaveUp ? [{ n: 1, state: 'failed' }] : []);
+  },
+);

@@ -1,0 +1,93 @@
+import { expect, inject, test } from 'vitest';
+import { runFedProcess } from '../support/fed-process.ts';
+import { range } from '../support/inbox-stage.ts';
+import { MemoryInbox } from '../support/memory-inbox.ts';
+import { until } from '../support/until.ts';
+
+test.for([
+  ['one by one', {}],
+  ['in batches', { batch: { size: 50 }, inBatches: true }],
+] as const)(
+  'F28 a message that kills its consumer, %s, is parked after three deaths, and every other one is handled',
+  { timeout: 120_000 },
+  async ([, mode], { onTestFinished }) => {
+    const inbox = await MemoryInbox.create();
+    onTestFinished(() => inbox.end());
+    const { group, url } = inbox;
+    const feeds = range(1, 40).map((n) => ({ n, key: `k${n % 10}` }));
+    const deadly = 20;
+    const settings = {
+      group,
+      url,
+      feeds,
+      deadly,
+      retry: ['1h'],
+      temporalAddress: inject('temporalAddress'),
+    } as const;
+    for (const death of [1, 2, 3])
+      expect(await runFedProcess({ ...settings, ...mode }), `death ${death}`).toBe('SIGKILL');
+
+    inbox.feed(...feeds);
+    const next = await inbox.consume({
+      ...mode,
+      name: 'next',
+      retry: ['1h'],
+      before: ({ payload: { n } }) => {
+        if (n === deadly) throw new Error('It must not be begun again.');
+      },
+    });
+    await until(async () => (await next.status()).lag === 0);
+
+    // Those of its key queue behind it.
+    expect(await inbox.kept()).toMatchObject([
+      { n: 20, state: 'parked', reason: 'killed' },
+      { n: 30, state: 'parked', reason: null },
+      { n: 40, state: 'parked', reason: null },
+    ]);
+    expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(
+      range(1, 40).filter((n) => n < deadly || n % 10 !== 0),
+    );
+    expect(next.counts().failures).toBe(0);
+  },
+);
+
+test('a parked message that kills whoever tries it is given up when its tries are used up, and its key goes on', {
+  timeout: 120_000,
+}, async ({ onTestFinished }) => {
+  const inbox = await MemoryInbox.create();
+  onTestFinished(() => inbox.end());
+  const { group, url } = inbox;
+  // Not deadly in place: the first process parks it, the next two die of its tries.
+  const feeds = [
+    { n: 1, key: 'a' },
+    { n: 2, key: 'a' },
+  ];
+  const rules = { quickRetries: [], retry: [50, 50], temporalAddress: inject('temporalAddress') };
+  const parking = await inbox.consume({
+    ...rules,
+    retry: ['1h'],
+    before: () => {
+      throw new Error('the bank is closed');
+    },
+  });
+  inbox.feed(...feeds);
+  await until(() => parking.counts().parked === 2);
+  await parking.stop();
+  await inbox.database.query(`update outbox.parked_key set next_at = outbox.clock(), told_at = '-infinity'`);
+  for (const death of [1, 2])
+    expect(await runFedProcess({ ...rules, group, url, feeds, deadly: 1 }), `death ${death}`).toBe('SIGKILL');
+
+  const next = await inbox.consume({
+    ...rules,
+    before: ({ payload: { n } }) => {
+      if (n === 1) throw new Error('It must not be begun again.');
+    },
+  });
+  await until(async () => (await inbox.parkedKeys()) === 0, 60_000);
+
+  expect(await inbox.effects()).toEqual([2]);
+  expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', reason: 'killed', attempts: 3 }]);
+  expect(next.events).toContainEqual(
+    expect.objectContaining({ type: 'given-up', id: 'id-1', reason: 'killed' }),
+  );
+});

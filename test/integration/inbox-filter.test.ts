@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
+import type { RedisFilterEvent } from '../../src/filters/redis/redis-filter-options.ts';
+import { type LocalRedis, startRedis } from '../../src/local/index.ts';
+import { InboxStage, range } from '../support/inbox-stage.ts';
+import { ownCache } from '../support/local-cache.ts';
+import { until } from '../support/until.ts';
+
+/** A topic of Kafka with twenty messages, and consumers of one group whose filter uses this Redis. */
+async function staged(url: string) {
+  const stage = await InboxStage.create(2);
+  onTestFinished(() => stage.end());
+  const events: RedisFilterEvent[] = [];
+  const prefix = `test:${randomUUID()}`;
+  const consume = async (name: string) => {
+    const report = (event: RedisFilterEvent) => events.push(event);
+    return stage.consume(name, { filter: redisFilter({ url, prefix, answerWithin: '2s', report }) });
+  };
+  await stage.publish(range(1, 20).map((n) => ({ n, partition: n % 2 })));
+  return { stage, events, consume };
+}
+
+async function ownRedis(): Promise<LocalRedis> {
+  const { env } = await ownCache();
+  const server = await startRedis({ env });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+const sorted = (effects: readonly number[]) => effects.toSorted((a, b) => a - b);
+
+test('what is delivered again is dropped on the word of the filter, without a look into the database', async () => {
+  const { stage, consume } = await staged(inject('redisUrl'));
+  const first = await consume('first');
+  await until(() => first.counts().processed === 20);
+  await first.stop();
+  await stage.rewind();
+  // Only the filter remembers now: whoever asked the database would handle everything again.
+  await stage.prisma.$executeRaw`delete from outbox.processed`;
+
+  const second = await consume('second');
+  await until(() => second.counts().duplicates === 20);
+
+  expect(second.counts()).toMatchObject({ processed: 0, duplicates: 20 });
+  expect(sorted(await stage.effects())).toEqual(range(1, 20));
+});
+
+test('with a Redis that is killed, messages and duplicates are handled as without a filter', async () => {
+  const redis = await ownRedis();
+  const { stage, events, consume } = await staged(redis.url);
+  const first = await consume('first');
+  await until(() => first.counts().processed === 20);
+
+  await redis.node?.stop('SIGKILL');
+  await stage.publish(range(21, 40).map((n) => ({ n, partition: n % 2 })));
+  await until(() => first.counts().processed === 40);
+  await first.stop();
+  await stage.rewind();
+  const second = await consume('second');
+  await until(() => second.counts().duplicates === 40);
+
+  expect(sorted(await stage.effects())).toEqual(range(1, 40));
+  expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['redis-away']));
+});

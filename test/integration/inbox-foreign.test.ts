@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { consumer } from '../../src/config/consumer.ts';
+import { type Topic, topic } from '../../src/core/topic.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer.ts';
+import type { MessageIdRule } from '../../src/inbox/message-id.ts';
+import { InboxStage } from '../support/inbox-stage.ts';
+import { createTopic } from '../support/kafka-topic.ts';
+import { until } from '../support/until.ts';
+
+interface Foreign {
+  readonly key?: string;
+  readonly value: string;
+  readonly headers?: { readonly [name: string]: string };
+}
+
+const schema = z.object({ n: z.number() });
+
+let stage: InboxStage;
+let running: RunningConsumer | undefined;
+/** Topic, id and number of what was handled. */
+let handled: string[];
+beforeEach(async () => {
+  stage = await InboxStage.create(1);
+  handled = [];
+});
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+  await stage.end();
+});
+
+/** Records as a program writes them that knows nothing of an outbox. */
+async function publish(address: string, records: readonly Foreign[]): Promise<void> {
+  const producer = stage.kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  await producer.send({ topic: address, messages: records.map((record) => ({ partition: 0, ...record })) });
+  await producer.disconnect();
+}
+
+async function consume(
+  topics: readonly Topic<{ n: number }>[],
+  id?: MessageIdRule,
+): Promise<RunningConsumer> {
+  const made = consumer(stage.prisma, {
+    config: { ...stage.config, topics: [...topics] },
+    group: stage.group,
+    quickRetries: [],
+  });
+  for (const one of topics) {
+    made.on(
+      one,
+      (_tx, { id: messageId, payload, topic: name }) => handled.push(`${name} ${messageId} ${payload.n}`),
+      id === undefined ? {} : { id },
+    );
+  }
+  running = await made.start();
+  return running;
+}
+
+const kept = async () => (await stage.kept()).map(({ id, state, reason }) => ({ id, state, reason }));
+
+test('a header of another system tells the id: its repeats are dropped', async () => {
+  const { topic: orders } = stage;
+  await publish(orders.rules.address, [
+    { value: '{"n":1}', headers: { 'x-request-id': 'r1' } },
+    { value: '{"n":1}', headers: { 'x-request-id': 'r1' } },
+    { value: '{"n":2}', headers: { 'x-request-id': 'r2' } },
+  ]);
+
+  const inbox = await consume([orders], { header: 'x-request-id' });
+  await until(() => inbox.counts().processed === 2 && inbox.counts().duplicates === 1);
+
+  expect(handled).toEqual([`${orders.name} ${orders.name}:r1 1`, `${orders.name} ${orders.name}:r2 2`]);
+});
+
+test('one request in two topics is two messages of one group', async () => {
+  const mails = topic('mails', schema, { address: await createTopic(stage.kafka) });
+  for (const { rules } of [stage.topic, mails])
+    await publish(rules.address, [{ value: '{"n":1}', headers: { 'x-request-id': 'r1' } }]);
+
+  const inbox = await consume([stage.topic, mails], { header: 'x-request-id' });
+  await until(() => inbox.counts().processed + inbox.counts().duplicates === 2);
+
+  expect(handled.toSorted()).toEqual(
+    [`${stage.topic.name} ${stage.topic.name}:r1 1`, 'mails mails:r1 1'].toSorted(),
+  );
+});
+
+test.for([
+  ['the key', 'key'],
+  ['a function', ({ headers }) => `${headers['batch']}/${headers['line']}`],
+] as const satisfies readonly (readonly [string, MessageIdRule])[])('%s tells the id', async ([, id]) => {
+  const { name, rules } = stage.topic;
+  const record = { key: '7/1', value: '{"n":1}', headers: { batch: '7', line: '1' } };
+  await publish(rules.address, [record, record]);
+
+  const inbox = await consume([stage.topic], id);
+  await until(() => inbox.counts().processed === 1 && inbox.counts().duplicates === 1);
+
+  expect(handled).toEqual([`${name} ${name}:7/1 1`]);
+});
+
+test('a message without an id is kept for a person under its place, and later ones go on', async () => {
+  const { rules } = stage.topic;
+  await publish(rules.address, [
+    { value: '{"n":1}' },
+    { value: '{"n":2}', headers: { 'x-request-id': 'r2' } },
+  ]);
+
+  const inbox = await consume([stage.topic], { header: 'x-request-id' });
+  await until(() => inbox.counts().failed === 1 && inbox.counts().processed === 1);
+
+  expect(await kept()).toEqual([{ id: `${rules.address}/0/0`, state: 'failed', reason: 'no-id' }]);
+});
+
+test('older versions reach the handler in the current form, unknown ones a person', async () => {
+  const { name, rules } = stage.topic;
+  const versioned = topic(name, schema, {
+    version: 3,
+    upcast: {
+      2: (old) => {
+        const { count } = z.object({ count: z.number() }).parse(old);
+        return { n: count };
+      },
+    },
+  });
+  const ofVersion = (version: string, value: string) => ({
+    value,
+    headers: { ce_id: `v${version}`, ce_type: name, 'outbox-version': version },
+  });
+  await publish(rules.address, [
+    ofVersion('3', '{"n":3}'),
+    ofVersion('2', '{"count":2}'),
+    ofVersion('1', '{"old":1}'),
+    ofVersion('4', '{"new":4}'),
+    { ...ofVersion('2', '{"n":2}'), headers: { ...ofVersion('2', '').headers, ce_id: 'misfit' } },
+  ]);
+
+  const inbox = await consume([versioned]);
+  await until(() => inbox.counts().processed === 2 && inbox.counts().failed === 3);
+
+  expect(handled).toEqual([`${name} v3 3`, `${name} v2 2`]);
+  expect(await kept()).toEqual([
+    { id: 'v1', state: 'failed', reason: 'unknown-version' },
+    { id: 'v4', state: 'failed', reason: 'unknown-version' },
+    { id: 'misfit', state: 'failed', reason: 'invalid' },
+  ]);
+});

@@ -1,0 +1,233 @@
+import { expect, test } from 'vitest';
+import { type KeptState, keptStates, keptTransitions } from '../../src/core/parked-states.ts';
+import { heldGate } from '../support/gate.ts';
+import { giveUp, type KeptBench, keptBench } from '../support/kept-bench.ts';
+import { ada } from '../support/operator.ts';
+
+async function labels(bench: KeptBench, filter: object): Promise<string> {
+  const { messages } = await bench.operator.inbox.list({ group: bench.group, ...filter });
+  return messages.map(({ id }) => id.split('-')[0]).join(' ');
+}
+
+test('kept messages are listed by group, topic, state, key, reason and age, the latest first', async (end) => {
+  const bench = await keptBench(end);
+  await bench.keep('A', { state: 'failed', reason: 'invalid' });
+  const old = await bench.keep('B', { key: 'other' });
+  await bench.keep('C');
+  await bench.database.query(
+    `update outbox.parked set arrived_at = arrived_at - interval '2 h' where message_id = $1`,
+    [old],
+  );
+
+  expect(await labels(bench, {})).toBe('C B A');
+  expect(await labels(bench, { states: ['failed'] })).toBe('A');
+  expect(await labels(bench, { key: 'other' })).toBe('B');
+  expect(await labels(bench, { reason: 'invalid' })).toBe('A');
+  expect(await labels(bench, { olderThan: '1h' })).toBe('B');
+  expect(await labels(bench, { topic: 'payments' })).toBe('');
+  expect(await labels(bench, { group: 'nobody' })).toBe('');
+  expect((await bench.operator.inbox.list()).messages).toHaveLength(3);
+  const bad = [{ states: [] }, { olderThan: 'soon' }, { colour: 'red' }, { group: '' }];
+  for (const filter of bad)
+    await expect(bench.operator.inbox.list(filter as object)).rejects.toMatchObject({
+      code: 'OUTBOX_INVALID_OPTION',
+    });
+});
+
+test('pages have every message of every group once, also copies that share a place', async (end) => {
+  const bench = await keptBench(end);
+  for (let n = 0; n < 7; n += 1) {
+    const id = await bench.keep(`m${n}`, { key: `ü/${n}`, state: 'failed' });
+    if (n % 3 === 0) await bench.operator.inbox.edit({ group: bench.group, id }, { ...ada, payload: n });
+  }
+  await bench.database.query(
+    `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
+     values ('another group', '_ _', 'failed', 'orders', 'a', 0, '0', '{}', now())`,
+  );
+
+  const seen: string[] = [];
+  let after: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof bench.operator.inbox.list>> = await bench.operator.inbox.list(
+      {},
+      { limit: 2, ...(after !== null && { after }) },
+    );
+    seen.push(...page.messages.map(({ id }) => id));
+    after = page.next;
+  } while (after !== null);
+
+  expect(seen).toHaveLength(11);
+  expect(new Set(seen).size).toBe(11);
+});
+
+test('a change by filter takes what matches, tells what was busy, and not what is not asked for', async (end) => {
+  const bench = await keptBench(end);
+  const { group, operator } = bench;
+  const failed = [
+    await bench.keep('A', { state: 'failed' }),
+    await bench.keep('B', { state: 'failed', key: null }),
+  ];
+  const spared = await bench.keep('C', { state: 'failed', reason: 'invalid', key: 'spared' });
+  const inHand = await bench.keep('D', { key: 'in hand' });
+  const hand = heldGate(end);
+  const taken = heldGate(end);
+  const holding = bench.database.transaction(async (sql) => {
+    await sql.query(`select from outbox.parked_key where key = 'in hand' for no key update`);
+    taken.open();
+    await hand.opened;
+  });
+  await taken.opened;
+
+  const filter = { group, reason: 'error' };
+  await expect(operator.inbox.many(filter, 'discard', { ...ada, expect: 7 })).rejects.toMatchObject({
+    code: 'OUTBOX_BULK_UNEXPECTED',
+    details: { count: 3 },
+  });
+  const answer = await operator.inbox.many(filter, 'discard', { ...ada, expect: 3 });
+
+  expect(answer).toMatchObject({
+    count: 3,
+    counts: { done: 2, busy: 1, 'too-late': 0 },
+    refused: [{ id: inHand, result: 'busy' }],
+  });
+  expect(await bench.states(...failed, spared, inHand)).toEqual([
+    'discarded',
+    'discarded',
+    'failed',
+    'parked',
+  ]);
+  hand.open();
+  await holding;
+  for (const bad of [
+    {},
+    { group },
+    { states: ['failed' as const] },
+    { group, states: ['discarded' as const] },
+  ])
+    await expect(operator.inbox.many(bad, 'discard', ada)).rejects.toMatchObject({
+      code: 'OUTBOX_INVALID_OPTION',
+    });
+});
+
+test('a change by filter goes through 2,500 messages in pages, and at its rate', async (end) => {
+  const bench = await keptBench(end);
+  const { database, group, operator } = bench;
+  await database.query(
+    `insert into outbox.parked (consumer_group, message_id, state, topic, key, address, partition, "offset", wire, sent_at)
+     select $1, 'm-' || g, 'failed', 'orders', 'k' || g % 50, 'a', 0, g, '{"key":null,"headers":{}}', now()
+     from generate_series(1, 2500) g`,
+    [group],
+  );
+  const failed = { group, states: ['failed' as const] };
+
+  const startedAt = performance.now();
+  const slow = await operator.inbox.many({ ...failed, key: 'k7' }, 'discard', { ...ada, ratePerSecond: 50 });
+  const tookMs = performance.now() - startedAt;
+  const answer = await operator.inbox.many(failed, 'retry', { ...ada, ratePerSecond: 10_000 });
+
+  expect(slow.counts).toMatchObject({ done: 50 });
+  expect(tookMs, 'fifty at fifty a second').toBeGreaterThan(990);
+  expect(answer.counts).toMatchObject({ done: 2_450, busy: 0 });
+  const [keys] = await database.query<{ count: number }>(
+    'select count(*)::int as count from outbox.parked_key',
+  );
+  expect(keys?.count).toBe(49);
+  const audit = await database.query(`select 1 from outbox.audit where consumer_group = $1`, [group]);
+  expect(audit).toHaveLength(2_500);
+});
+
+test('show tells everything about a message, why it waits, and what was done to it', async (end) => {
+  const bench = await keptBench(end);
+  const { group } = bench;
+  const show = (id: string) => bench.operator.inbox.show({ group, id });
+  const head = await bench.keep('head', { retryInMs: 60_000 });
+  const behind = await bench.keep('behind');
+  const alone = await bench.keep('alone', { key: null, state: 'failed' });
+  await bench.operator.inbox.retry({ group, ids: [behind] }, ada);
+
+  const shown = await show(head);
+  expect(shown).toMatchObject({
+    message: {
+      group,
+      key: 'K',
+      topic: 'orders',
+      address: 'orders.address',
+      partition: 0,
+      offset: '7',
+      headers: { note: 'old' },
+      body: { text: '{"n":"head"}' },
+      parkedKey: { workflowId: expect.stringContaining(`/handle/${group}/`), before: 0 },
+    },
+    why: {
+      code: 'next-try',
+      text: expect.stringMatching(
+        /^Its last try failed: Error: the bank is closed\. .* in (?:59|60) s|1 min 0 s/,
+      ),
+    },
+    audit: [],
+  });
+  expect(await show(behind)).toMatchObject({
+    why: {
+      code: 'behind-key',
+      text: expect.stringContaining(`1 message of the key "K" goes first, beginning with ${head}`),
+    },
+    audit: [{ actor: 'ada', action: 'retry', result: 'behind-key' }],
+  });
+  expect(await show(alone)).toMatchObject({
+    why: { code: 'failed', text: expect.stringMatching(/Retry, edit or discard it\.$/) },
+  });
+  expect(await show('nobody')).toMatchObject({ message: null, handled: false });
+});
+
+test('the status tells what groups keep, since when, and their windows', async (end) => {
+  const bench = await keptBench(end, { holdKey: true });
+  const { database, group, operator } = bench;
+  await bench.keep('A', { state: 'failed', key: null });
+  const held = await bench.keep('B');
+  await bench.keep('C');
+  const begun = await bench.begin(held);
+  if (begun.kind !== 'try') throw new Error(begun.kind);
+  await giveUp(bench, begun.message, true);
+  await database.query(
+    `insert into outbox.consumer_group (consumer_group, window_ms, seen_at) values ($1, 3600000, now()), ('z idle', null, now())`,
+    [group],
+  );
+
+  expect((await operator.status()).groups).toEqual([
+    {
+      group,
+      parked: 1,
+      oldestParkedMs: expect.any(Number),
+      parkedKeys: 1,
+      heldKeys: 1,
+      failed: 2,
+      oldestFailedMs: expect.any(Number),
+      windowMs: 3_600_000,
+      seenMs: expect.any(Number),
+    },
+    expect.objectContaining({ group: 'z idle', parked: 0, oldestParkedMs: null, failed: 0, windowMs: null }),
+  ]);
+});
+
+test('the database accepts exactly the changes of state of the table, of all pairs', async (end) => {
+  const bench = await keptBench(end);
+  const undo = new Error('undo');
+  const accepts = async (from: KeptState, to: KeptState): Promise<boolean> => {
+    const attempt = bench.database.transaction(async (sql) => {
+      await sql.query(
+        `insert into outbox.parked (consumer_group, message_id, state, key_id, topic, address, partition, "offset", wire, sent_at)
+         values ('g', 'm', $1, gen_random_uuid(), 't', 'a', 0, '0', '{}', now())`,
+        [from],
+      );
+      await sql.query(`update outbox.parked set state = $1 where message_id = 'm'`, [to]);
+      throw undo;
+    });
+    return attempt.catch((error: unknown) => error === undo);
+  };
+  const accepted: string[] = [];
+  for (const from of keptStates)
+    for (const to of keptStates)
+      if (from !== to && (await accepts(from, to))) accepted.push(`${from} → ${to}`);
+
+  expect(accepted.toSorted()).toEqual(keptTransitions.map(({ from, to }) => `${from} → ${to}`).toSorted());
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import type { Sql } from '../../src/store/database.ts';
+import { countKeptMatches, listKept, walkKept } from '../../src/store/queries/inbox-list.ts';
+import { readKeptAudit, readKeptMessage } from '../../src/store/queries/inbox-show.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
+
+const kept = 50_000;
+
+test('lists, walks and single messages read little more than their rows among 50,000 kept ones', async ({
+  onTestFinished,
+}) => {
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  await made.database.query(
+    `insert into outbox.parked (consumer_group, message_id, state, topic, key, address, partition, "offset", wire, sent_at)
+     select case when g % 100 = 0 then 'other' else 'shop' end, 'm-' || g, 'failed', 'orders', 'k' || g % 500, 'a', 0, g, '{}', now()
+     from generate_series(1, $1::integer) g`,
+    [kept],
+  );
+  const plan = async (work: (sql: Sql) => Promise<unknown>) => {
+    const { text, values } = await statementOf(work);
+    return planNodes(made.database, text, values);
+  };
+  const after = { position: '25000', id: 'm-25000' };
+  await made.database.query(
+    `with k as (insert into outbox.parked_key (consumer_group, topic, key, workflow_id, next_at)
+       values ('shop', 'orders', 'k7', 'w', now() + interval '1 h') returning id)
+     update outbox.parked p set state = 'parked', key_id = k.id from k where p.key = 'k7'`,
+  );
+  await made.database.query('analyze outbox.parked');
+  const plans = {
+    all: await plan((sql) => listKept(sql, {}, 50, null)),
+    later: await plan((sql) => listKept(sql, { group: 'shop' }, 50, after)),
+    walk: await plan((sql) =>
+      walkKept(sql, { group: 'shop', states: ['failed'] }, { after, until: '50000' }, 100),
+    ),
+    show: await plan((sql) => readKeptMessage(sql, { group: 'shop', id: 'm-7' })),
+    audit: await plan((sql) => readKeptAudit(sql, { group: 'shop', id: 'm-7' })),
+  };
+  for (const [name, nodes] of Object.entries(plans)) {
+    expect(pagesOf(nodes), name).toBeLessThan(300);
+    if (['all', 'later', 'walk'].includes(name)) expect(fullScansOf(nodes), name).toEqual([]);
+  }
+  expect(await countKeptMatches(made.database, { group: 'shop', key: 'k7' }, 1_000)).toBe(kept / 500);
+});

@@ -1,0 +1,201 @@
+import { afterEach, expect, test } from 'vitest';
+import { MemoryInbox } from '../support/memory-inbox.ts';
+import { range } from '../support/inbox-stage.ts';
+import { until } from '../support/until.ts';
+
+let inbox: MemoryInbox;
+afterEach(() => inbox.end());
+
+const fails = new Error('the bank is closed');
+
+test('a message that fails is parked, its key queues behind it, other keys flow, and it comes back in order', async () => {
+  inbox = await MemoryInbox.create();
+  let healthy = false;
+  const running = await inbox.consume({
+    quickRetries: [1],
+    retry: ['100ms', '100ms', '200ms', '1s', '1s', '1s', '1s'],
+    before: ({ payload: { n } }) => {
+      if (n === 1 && !healthy) throw fails;
+    },
+  });
+  inbox.feed(...range(1, 3).map((n) => ({ n, key: 'a' })), ...range(4, 6).map((n) => ({ n, key: 'b' })));
+
+  await until(async () => (await inbox.effects()).length === 3);
+  expect(await inbox.effects()).toEqual([4, 5, 6]);
+  expect(await inbox.kept()).toMatchObject([
+    { n: 1, state: 'parked', reason: 'error', key: 'a', error: 'Error: the bank is closed' },
+    { n: 2, state: 'parked', reason: null, attempts: 0 },
+    { n: 3, state: 'parked', reason: null, attempts: 0 },
+  ]);
+  expect(await running.status()).toMatchObject({ processed: 3, parked: 3, parkedKeys: 1, failed: 0, lag: 0 });
+
+  healthy = true;
+  await until(async () => (await inbox.parkedKeys()) === 0);
+  expect(await inbox.effects()).toEqual([4, 5, 6, 1, 2, 3]);
+  expect(await inbox.kept()).toEqual([]);
+
+  inbox.feed({ n: 7, key: 'a' });
+  await until(() => running.counts().processed === 7);
+  expect(await running.status()).toMatchObject({ parked: 0, parkedKeys: 0, failed: 0, lag: 0, inFlight: 0 });
+});
+
+test('after its last try a message is failed, and its key goes on', async () => {
+  inbox = await MemoryInbox.create();
+  const attempts: number[] = [];
+  const running = await inbox.consume({
+    quickRetries: [1],
+    retry: [50, 50],
+    before: ({ attempt, payload: { n } }) => {
+      if (n !== 1) return;
+      attempts.push(attempt);
+      throw fails;
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
+
+  await until(async () => (await inbox.effects()).length === 1 && (await inbox.parkedKeys()) === 0);
+
+  expect(attempts).toEqual([1, 2, 2, 3]);
+  expect(await inbox.effects()).toEqual([2]);
+  expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', reason: 'error', attempts: 3 }]);
+  expect(await running.status()).toMatchObject({ failed: 1, parked: 0, parkedKeys: 0, processed: 1 });
+  expect(running.events).toContainEqual({ type: 'given-up', id: 'id-1', reason: 'error', error: fails });
+});
+
+test('under hold-key a failed message holds its key until a person decides', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: [50],
+    exhausted: 'hold-key',
+    before: ({ payload: { n } }) => {
+      if (n === 1) throw fails;
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' }, { n: 3, key: 'b' });
+
+  await until(async () => (await running.status()).failed === 1);
+  inbox.feed({ n: 4, key: 'a' });
+  await until(async () => (await running.status()).parked === 2);
+
+  expect(await inbox.effects()).toEqual([3]);
+  expect(await inbox.kept()).toMatchObject([
+    { n: 1, state: 'failed' },
+    { n: 2, state: 'parked', attempts: 0 },
+    { n: 4, state: 'parked', attempts: 0 },
+  ]);
+});
+
+test('without further tries a message is failed at once, and is copied to its dead-letter address once', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: [],
+    deadLetters: true,
+    before: ({ payload: { n } }) => {
+      if (n === 1) throw fails;
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
+
+  await until(() => running.letters.length === 1 && running.counts().processed === 1);
+
+  expect(await inbox.effects()).toEqual([2]);
+  expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', reason: 'error' }]);
+  expect(running.letters).toMatchObject([
+    {
+      address: 'numbers.dead',
+      key: 'a',
+      headers: {
+        ce_id: 'id-1',
+        'outbox-dead-group': inbox.group,
+        'outbox-dead-from': 'numbers/0/0',
+        'outbox-dead-reason': 'error',
+        'outbox-dead-error': 'Error: the bank is closed',
+      },
+    },
+  ]);
+  const uncopied = () => inbox.database.query('select from outbox.parked where copied_at is null');
+  await until(async () => (await uncopied()).length === 0);
+  expect(running.letters).toHaveLength(1);
+});
+
+test('a message that arrives again while it is kept is dropped, by its key or without one', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: ['1h'],
+    before: () => {
+      throw fails;
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2 });
+  await until(() => running.counts().parked === 2);
+
+  inbox.feed({ n: 1, key: 'a' }, { n: 2 }, { n: 1, key: 'a' });
+  await until(() => running.counts().duplicates === 3);
+
+  expect(await inbox.kept()).toMatchObject([{ n: 1 }, { n: 2 }]);
+  expect(await inbox.parkedKeys()).toBe(2);
+});
+
+test.for([
+  ['without an id', { headers: { ce_type: 'numbers' } }, 'no-id', 'no header ce_id'],
+  ['whose body is no JSON', { body: '{"n":' }, 'unreadable', 'not JSON'],
+  ['that has no body', { body: null }, 'unreadable', 'no body'],
+  ['that does not fit its schema', { body: '{"n":"one"}' }, 'invalid', 'does not fit'],
+  ['of an unknown topic', { headers: { ce_id: 'x', ce_type: 'else' } }, 'unknown-topic', 'not in the config'],
+  [
+    'of an unknown version',
+    { headers: { ce_id: 'x', ce_type: 'numbers', 'outbox-version': '9' } },
+    'unknown-version',
+    'version 9',
+  ],
+  [
+    'with NUL in its key and headers',
+    { key: 'a\0b', headers: { ce_id: 'i\0d', ce_type: 'numbers' } },
+    'no-id',
+    'id',
+  ],
+] as const)('a message %s is failed with its reason, and holds nobody up', async ([, odd, reason, error]) => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({ quickRetries: [1] });
+  inbox.feed({ n: 1, key: 'a', ...odd }, { n: 2, key: 'a' });
+
+  await until(() => running.counts().processed === 1);
+
+  expect(await inbox.effects()).toEqual([2]);
+  expect(await inbox.kept()).toMatchObject([
+    { state: 'failed', reason, error: expect.stringContaining(error) },
+  ]);
+  expect(await running.status()).toMatchObject({ failed: 1, parked: 0, lag: 0 });
+  expect(running.counts()).toMatchObject({ failed: 1, failures: 0 });
+
+  inbox.source.rewind(inbox.group, 'numbers');
+  await until(() => running.counts().duplicates === 2);
+  expect(await inbox.kept()).toHaveLength(1);
+});
+
+test('of 1,000 keys one is parked for the whole run, and the others flow', async () => {
+  inbox = await MemoryInbox.create({ partitions: 4 });
+  const running = await inbox.consume({
+    quickRetries: [1],
+    retry: ['1h'],
+    before: ({ payload: { n } }) => {
+      if (n === 500) throw fails;
+    },
+  });
+  const keyed = (from: number, to: number) =>
+    range(from, to).map((n) => ({ n, key: `k${n % 1_000}`, partition: n % 4 }));
+  inbox.feed(...keyed(0, 2_999));
+
+  await until(async () => (await running.status()).lag === 0);
+
+  const effects = await inbox.effects();
+  expect(effects).toHaveLength(2_997);
+  expect(await inbox.kept()).toMatchObject([{ n: 500 }, { n: 1_500 }, { n: 2_500 }]);
+  for (const key of range(0, 999)) {
+    if (key === 500) continue;
+    expect(effects.filter((n) => n % 1_000 === key)).toEqual([key, key + 1_000, key + 2_000]);
+  }
+});

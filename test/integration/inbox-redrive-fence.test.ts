@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { receive } from '../../src/store/inbox/receive.ts';
+import { heldGate } from '../support/gate.ts';
+import { type KeptBench, keptBench } from '../support/kept-bench.ts';
+import { ada } from '../support/operator.ts';
+import { until } from '../support/until.ts';
+
+const of = ({ group }: KeptBench, ...ids: readonly string[]) => ({ group, ids });
+
+test('the first try of a key that came back waits for handlers that began before, also while the retry ran', async (end) => {
+  const bench = await keptBench(end);
+  const failed = await bench.keep('1', { state: 'failed' });
+  const arriving = (id: string) => [{ id, topic: 'orders', key: 'K' }];
+  const commit = heldGate(end);
+  const retried = heldGate(end);
+  const retrying = bench.database.transaction(async (sql) => {
+    await sql.query('select outbox.retry_kept($1, $2)', [bench.group, failed]);
+    retried.open();
+    await commit.opened;
+  });
+  await retried.opened;
+  // Begins after the retry got its transaction id, and before it commits: the key is not there for it.
+  const handler = heldGate(end);
+  const begun = heldGate(end);
+  let arrivals: readonly string[] = [];
+  const handling = bench.database.transaction(async (sql) => {
+    arrivals = await receive(sql, bench.group, arriving('2'));
+    begun.open();
+    await handler.opened;
+  });
+  await begun.opened;
+  expect(arrivals).toEqual(['new']);
+  commit.open();
+  await retrying;
+
+  for (let look = 0; look < 3; look += 1) expect(await bench.begin(failed)).toEqual({ kind: 'busy' });
+  const queued = await bench.database.transaction((sql) => receive(sql, bench.group, arriving('3')));
+  expect(queued, 'who begins now sees the key').toEqual(['queued']);
+  handler.open();
+  await handling;
+  expect(await bench.beginOnceKnown(failed)).toMatchObject({ kind: 'try', message: { id: failed } });
+});
+
+test('the first try of a key that came back waits also for a handler that could not note its id yet', async (end) => {
+  const bench = await keptBench(end);
+  const { database, group } = bench;
+  const failed = await bench.keep('1', { state: 'failed' });
+  const [rolled, rolling] = [heldGate(end), heldGate(end)];
+  const keeper = database.transaction(async (sql) => {
+    await sql.query('lock table only outbox.processed in share row exclusive mode');
+    rolling.open();
+    await rolled.opened;
+  });
+  await rolling.opened;
+  const handler = heldGate(end);
+  const handling = database.transaction(async (sql) => {
+    const arrivals = await receive(sql, group, [{ id: '2', topic: 'orders', key: 'K' }]);
+    await handler.opened;
+    return arrivals;
+  });
+  await until(async () => {
+    const waiting = await database.query(
+      `select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return waiting.length === 1;
+  });
+
+  await bench.operator.inbox.retry(of(bench, failed), ada);
+
+  for (let look = 0; look < 3; look += 1) expect(await bench.begin(failed)).toEqual({ kind: 'busy' });
+  rolled.open();
+  await keeper;
+  handler.open();
+  expect(await handling, 'it did not see the key').toEqual(['new']);
+  expect(await bench.beginOnceKnown(failed)).toMatchObject({ kind: 'try' });
+});

@@ -1,0 +1,95 @@
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import type { Kafka } from 'kafkajs';
+import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
+import type { Subscribed } from '../../src/sources/source.ts';
+import { kafkaConnection } from '../support/kafka-connection.ts';
+import { createTopic, deleteTopic, observer } from '../support/kafka-topic.ts';
+import { until } from '../support/until.ts';
+
+const brokers = inject('kafkaBrokers');
+const kafka = observer(brokers);
+
+async function publish(client: Kafka, topic: string, text: string): Promise<void> {
+  const producer = client.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  await producer.send({ topic, messages: [{ value: text }] });
+  await producer.disconnect();
+}
+
+interface Received {
+  readonly texts: string[];
+  /** What was told as lost. */
+  readonly told: { readonly error: unknown; readonly retryInMs: number }[];
+  readonly subscribed: Subscribed;
+}
+
+async function receive(addresses: readonly string[]): Promise<Received> {
+  const texts: string[] = [];
+  const told: { readonly error: unknown; readonly retryInMs: number }[] = [];
+  const subscribed = await kafkaSource(kafkaConnection(brokers)).subscribe({
+    addresses,
+    group: `group-${randomUUID()}`,
+    concurrency: 4,
+    fromBeginning: true,
+    joinWithinMs: 30_000,
+    batchSize: 100,
+    async handle(batch) {
+      for (const message of batch.messages) {
+        texts.push(Buffer.from(message.body ?? '').toString());
+        batch.acknowledge(message);
+      }
+    },
+    assigned: () => undefined,
+    disconnected: (error, retryInMs) => told.push({ error, retryInMs }),
+  });
+  onTestFinished(() => subscribed.stop());
+  return { texts, told, subscribed };
+}
+
+test('a topic that is deleted is told and left out, the others go on, and it is received again once it exists', {
+  timeout: 90_000,
+}, async () => {
+  const healthy = await createTopic(kafka);
+  const deleted = await createTopic(kafka);
+  const { texts, told } = await receive([healthy, deleted]);
+  await publish(kafka, healthy, 'one');
+  await publish(kafka, deleted, 'two');
+  await until(() => texts.length === 2);
+
+  await deleteTopic(kafka, deleted);
+  await until(() => told.some(({ retryInMs }) => retryInMs === 10_000), 60_000);
+  await publish(kafka, healthy, 'three');
+  await until(() => texts.includes('three'));
+  expect(told.at(-1)?.error).toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    details: { addresses: [deleted] },
+  });
+
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic: deleted, numPartitions: 1 }], waitForLeaders: true });
+  await admin.disconnect();
+  await publish(kafka, deleted, 'four');
+  await until(() => texts.includes('four'));
+  expect(texts.toSorted()).toEqual(['four', 'one', 'three', 'two']);
+});
+
+test('a topic that is missing at the start fails the first join, with its reason', async () => {
+  const missing = `missing-${randomUUID()}`;
+  const joining = kafkaSource(kafkaConnection(brokers)).subscribe({
+    addresses: [missing],
+    group: `group-${randomUUID()}`,
+    concurrency: 1,
+    fromBeginning: true,
+    joinWithinMs: 3_000,
+    batchSize: 1,
+    handle: async () => undefined,
+    assigned: () => undefined,
+    disconnected: () => undefined,
+  });
+  await expect(joining).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    details: { addresses: [missing] },
+  });
+});

@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { forgetProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
+import { noteWindow } from '../../src/store/inbox/window.ts';
+import { migrate, readMigrations } from '../../src/store/migrate.ts';
+import { storeMessages } from '../../src/store/write.ts';
+import { createEmptyDatabase } from '../support/database.ts';
+import { dayMs, EpochBench, hourMs } from '../support/epoch-bench.ts';
+import { openTransaction } from '../support/open-transaction.ts';
+
+let bench: EpochBench;
+beforeEach(async () => {
+  bench = await EpochBench.create();
+});
+afterEach(() => bench.drop());
+
+/** Messages in the live table, stored now. */
+async function live(count: number): Promise<readonly string[]> {
+  const messages = Array.from({ length: count }, () => ({ payload: '{}' }));
+  return (await storeMessages(bench.database, 'orders', messages)).map(({ id }) => id);
+}
+
+/** A message that a consumer keeps for later. */
+async function park(id: string, group = 'g'): Promise<void> {
+  await bench.database.query(
+    `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
+     values ($1, $2, 'failed', 'orders', 'orders', 0, '0', '{}', now())`,
+    [group, id],
+  );
+}
+
+test('ids are new once per group, in whichever epoch they are, and also within one call', async () => {
+  expect(await bench.mark(['a', 'b', 'a'])).toEqual(['a', 'b']);
+  expect(await bench.roll()).toBe('rolled');
+  expect(await bench.mark(['a', 'c', 'c'])).toEqual(['c']);
+  expect(await bench.roll()).toBe('rolled');
+  expect(await bench.mark(['a', 'b', 'c', 'd'])).toEqual(['d']);
+  expect(await bench.mark(['a'], 'another')).toEqual(['a']);
+
+  const read = await readProcessed(bench.database, 'g', ['a', 'b', 'c', 'd', 'e']);
+  expect([...read].toSorted()).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('what is taken back in its transaction is new to the next one', async () => {
+  await bench.mark(['a']);
+  await bench.roll();
+  await bench.database.transaction(async (sql) => {
+    expect(await bench.mark(['a', 'b'], 'g', sql)).toEqual(['b']);
+    await forgetProcessed(sql, 'g', ['b']);
+  });
+
+  expect(await bench.mark(['a', 'b'])).toEqual(['b']);
+});
+
+test('an id that a transaction has noted is read by others only after its commit', async () => {
+  const open = await openTransaction(bench.url);
+  await bench.mark(['a'], 'g', open);
+  expect(await readProcessed(bench.database, 'g', ['a'])).toEqual(new Set());
+  await open.commit();
+  expect(await readProcessed(bench.database, 'g', ['a'])).toEqual(new Set(['a']));
+});
+
+test('two transactions with the same ids in opposite orders do not end in a deadlock', async () => {
+  const ids = Array.from({ length: 300 }, () => randomUUID());
+  for (let round = 0; round < 10; round += 1) {
+    const both = await Promise.all([bench.mark(ids, `g${round}`), bench.mark(ids.toReversed(), `g${round}`)]);
+    expect(both.flat()).toHaveLength(ids.length);
+  }
+});
+
+test('an epoch lasts a quarter of the window, is dropped a window after its end, and six exist at most', async () => {
+  const windowMs = 8 * dayMs;
+  let most = 0;
+  for (let day = 0; day < 24; day += 1) {
+    await bench.mark([`of day ${day}`]);
+    await bench.keep(windowMs);
+    // Noted a moment more than seven days ago.
+    const since = day - 7;
+    if (since >= 0) expect(await bench.mark([`of day ${since}`])).toEqual([]);
+    most = Math.max(most, (await bench.epochs()).length);
+    await bench.pass(dayMs);
+  }
+  expect(await bench.mark(['of day 0', 'of day 10'])).toEqual(['of day 0', 'of day 10']);
+  expect(most).toBeGreaterThan(3);
+  expect(most).toBeLessThanOrEqual(6);
+});
+
+test('a short window has epochs of an hour', async () => {
+  await bench.mark(['a']);
+  await bench.pass(hourMs - 60_000);
+  expect(await bench.keep(hourMs)).toMatchObject({ rolled: false });
+  await bench.pass(60_000);
+  expect(await bench.keep(hourMs)).toEqual({
+    rolled: true,
+    carried: 0,
+    dropped: 0,
+    deleted: 0,
+    complete: true,
+  });
+});
+
+test('where nothing is processed, no epoch ends', async () => {
+  await bench.pass(100 * dayMs);
+  expect(await bench.keep(dayMs)).toMatchObject({ rolled: false, complete: true });
+  await bench.mark(['a']);
+  expect(await bench.keep(dayMs)).toMatchObject({ rolled: false });
+  expect(await bench.epochs()).toEqual([1]);
+});
+
+test('the longest window counts: the given one, or that of a group that was seen within its own', async () => {
+  await noteWindow(bench.database, { group: 'long', windowMs: 20 * dayMs });
+  await noteWindow(bench.database, { group: 'short', windowMs: dayMs });
+  await bench.pass(5 * dayMs);
+  await bench.mark(['a']);
+  await bench.roll();
+  await bench.pass(14 * dayMs);
+  expect(await bench.keep(2 * dayMs)).toMatchObject({ dropped: 0 });
+
+  // Now the group has not been seen for longer than it wanted its ids kept.
+  await bench.pass(dayMs);
+  expect(await bench.keep(16 * dayMs)).toMatchObject({ dropped: 0 });
+  expect(await bench.keep(2 * dayMs)).toMatchObject({ dropped: 1 });
+  expect(await bench.mark(['a'])).toEqual(['a']);
+});
+
+test('for ever is for ever, whoever asks for it', async () => {
+  await bench.mark(['a']);
+  await bench.roll();
+  await bench.pass(40_000 * dayMs);
+  const nothing = { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true };
+  expect(await bench.keep(Number.POSITIVE_INFINITY)).toEqual(nothing);
+  await noteWindow(bench.database, { group: 'g', windowMs: Number.POSITIVE_INFINITY });
+  await bench.pass(40_000 * dayMs);
+  expect(await bench.keep(dayMs)).toEqual(nothing);
+});
+
+test('ids of live and of kept messages outlive the window, those of others do not', async () => {
+  const ids = await live(2_500);
+  await bench.mark(ids);
+  await bench.mark(ids.slice(0, 10), 'another');
+  await bench.mark(['kept', 'forgotten']);
+  await park('kept');
+  await bench.roll();
+  const later = await live(10);
+  await bench.pass(31 * dayMs);
+
+  expect(await bench.keep(30 * dayMs)).toMatchObject({ carried: 2_511, dropped: 1, complete: true });
+  expect(await bench.mark([...ids, 'kept', 'forgotten'])).toEqual(['forgotten']);
+  expect(await bench.mark(ids.slice(0, 11), 'another')).toEqual([ids[10]]);
+  expect(await bench.mark(later)).toHaveLength(10);
+});
+
+test('a keeper that ran out of time is continued by the next one', async () => {
+  const ids = await live(2_500);
+  await bench.mark(ids);
+  await bench.roll();
+  await bench.pass(31 * dayMs);
+  const stop = new AbortController();
+  let steps = 0;
+  const progress = (): void => {
+    steps += 1;
+    // After the window, ended messages, the epochs, and the first of three pages.
+    if (steps === 4) stop.abort();
+  };
+
+  expect(await bench.keep(30 * dayMs, { signal: stop.signal, progress })).toMatchObject({
+    carried: 1_000,
+    dropped: 0,
+    complete: false,
+  });
+  expect(await bench.mark(ids)).toEqual([]);
+  expect(await bench.keep(30 * dayMs)).toMatchObject({ carried: 1_500, dropped: 1, complete: true });
+  expect(await bench.mark(ids)).toEqual([]);
+});
+
+test('an open handler is waited for briefly; others stall no longer than that, and a late keeper is more patient', async () => {
+  await bench.mark(['a']);
+  await bench.pass(7.5 * dayMs);
+  const open = await openTransaction(bench.url);
+  await bench.mark(['b'], 'g', open);
+
+  const startedAt = performance.now();
+  const keeping = bench.keep(30 * dayMs);
+  let longestMs = 0;
+  for (let n = 0; n < 20; n += 1) {
+    const beganAt = performance.now();
+    await bench.mark([`meanwhile ${n}`]);
+    longestMs = Math.max(longestMs, performance.now() - beganAt);
+  }
+  expect(await keeping).toMatchObject({ rolled: false, complete: false });
+  expect(performance.now() - startedAt).toBeGreaterThan(290);
+  expect(longestMs).toBeLessThan(1_500);
+  expect(await bench.epochs()).toEqual([1]);
+
+  await bench.pass(4 * dayMs);
+  const late = bench.keep(30 * dayMs);
+  setTimeout(() => void open.commit(), 1_000);
+  expect(await late).toMatchObject({ rolled: true, complete: true });
+  expect(await bench.mark(['a', 'b', 'meanwhile 0'])).toEqual([]);
+});
+
+test('a drop does not wait for a reader, nor does it keep handlers waiting for long', async () => {
+  await bench.mark(['a']);
+  await bench.roll();
+  await bench.pass(31 * dayMs);
+  const reader = await openTransaction(bench.url);
+  await readProcessed(reader, 'g', ['a']);
+
+  expect(await bench.keep(30 * dayMs)).toMatchObject({ dropped: 0, complete: false });
+  await reader.commit();
+  expect(await bench.keep(30 * dayMs)).toMatchObject({ dropped: 1, complete: true });
+});
+
+test('of many keepers at once, none fails and each epoch is begun and dropped once', async () => {
+  await bench.mark(['a']);
+  await bench.roll();
+  await bench.mark(['b']);
+  await bench.pass(31 * dayMs);
+  const kept = await Promise.all(Array.from({ length: 8 }, () => bench.keep(30 * dayMs)));
+  // They may all have been in each other's way.
+  kept.push(await bench.keep(30 * dayMs));
+
+  expect(kept.at(-1)).toMatchObject({ complete: true });
+  expect(kept.filter(({ rolled }) => rolled)).toHaveLength(1);
+  expect(kept.reduce((sum, { dropped }) => sum + dropped, 0)).toBe(1);
+  expect(await bench.epochs()).toEqual([2, 3]);
+});
+
+test('the migration keeps the ids that were processed before', async () => {
+  const made = await createEmptyDatabase();
+  try {
+    const migrations = await readMigrations();
+    const before = migrations.filter(({ name }) => name < '20261122000000');
+    await migrate(made.database, before);
+    await made.database.query(
+      `insert into outbox.processed (consumer_group, message_id, topic, processed_at)
+       select 'g', 'm' || n, 'orders', '2026-01-01' from generate_series(1, 1000) n`,
+    );
+    await migrate(made.database, migrations);
+    const old = new EpochBench(made);
+
+    // As a consumer of the version before writes, which still runs.
+    const insert = `insert into outbox.processed (consumer_group, message_id, topic) values ('g', $1, 'orders')
+      on conflict do nothing returning 1`;
+    expect(await made.database.query(insert, ['m1'])).toHaveLength(0);
+    expect(await made.database.query(insert, ['m1003'])).toHaveLength(1);
+
+    expect(await old.mark(['m1', 'm1000', 'm1001', 'm1003'])).toEqual(['m1001']);
+    await old.roll();
+    expect(await old.mark(['m1', 'm1001', 'm1002'])).toEqual(['m1002']);
+    const rows = await made.database.query(
+      `select topic, processed_at = '2026-01-01' as same from outbox.processed where message_id = 'm500'`,
+    );
+    expect(rows).toEqual([{ topic: 'orders', same: true }]);
+  } finally {
+    await made.drop();
+  }
+});

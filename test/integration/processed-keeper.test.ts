@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import { WindowKeeper } from '../../src/inbox/window-keeper.ts';
+import { forgetProcessed, markProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
+import { sqlOf } from '../../src/store/transaction.ts';
+import { dayMs, EpochBench } from '../support/epoch-bench.ts';
+import { openTransaction } from '../support/open-transaction.ts';
+import { openPrisma } from '../support/prisma.ts';
+import { until } from '../support/until.ts';
+
+let bench: EpochBench;
+let prisma: PrismaClient;
+/** Groups whose keepers have told of a failure, as often as they did. */
+let failures: string[];
+const started: { stop(): Promise<void> }[] = [];
+
+beforeEach(async () => {
+  bench = await EpochBench.create();
+  prisma = openPrisma(bench.url);
+  failures = [];
+});
+afterEach(async () => {
+  for (const keeper of started.splice(0)) await keeper.stop();
+  await prisma.$disconnect();
+  await bench.drop();
+});
+
+/** A keeper of a hurried consumer. */
+async function start(group: string, windowMs: number): Promise<void> {
+  const keeper = new WindowKeeper({
+    client: prisma,
+    group,
+    windowMs,
+    failed: () => failures.push(group),
+    paces: { roundMs: 50, againMs: 20, noteMs: 200 },
+  });
+  started.push(keeper);
+  await keeper.start();
+}
+
+async function groups(): Promise<readonly unknown[]> {
+  return bench.database.query(
+    'select consumer_group as name, window_ms::float8 as "windowMs" from outbox.consumer_group order by 1',
+  );
+}
+
+test('a keeper notes its group, ends epochs and drops them, through the client of the handlers', async () => {
+  await bench.mark(['a']);
+  await start('shop', 8 * dayMs);
+  await start('mail', Number.POSITIVE_INFINITY);
+  expect(await groups()).toEqual([
+    { name: 'mail', windowMs: null },
+    { name: 'shop', windowMs: 8 * dayMs },
+  ]);
+  await bench.pass(100 * dayMs);
+  const [before] = await bench.database.query<{ at: string }>(
+    'select max(seen_at)::text as at from outbox.consumer_group',
+  );
+  await until(async () => {
+    const [row] = await bench.database.query<{ later: boolean }>(
+      'select min(seen_at) > $1::timestamptz as later from outbox.consumer_group',
+      [before?.at],
+    );
+    return row?.later === true;
+  });
+  expect(await bench.epochs()).toEqual([1]);
+
+  // Nobody wants ids for ever any more.
+  await started.pop()?.stop();
+  await bench.database.query(`delete from outbox.consumer_group where consumer_group = 'mail'`);
+  await until(async () => (await bench.epochs()).includes(2));
+  await bench.pass(9 * dayMs);
+  await until(async () => !(await bench.epochs()).includes(1));
+  expect(await bench.mark(['a'])).toEqual(['a']);
+  expect(failures).toEqual([]);
+});
+
+test('a handler in the way is tried again for, and is no failure', async () => {
+  await bench.mark(['a']);
+  await bench.pass(2.1 * dayMs);
+  const open = await openTransaction(bench.url);
+  await bench.mark(['b'], 'g', open);
+  await start('shop', 8 * dayMs);
+  expect(await bench.epochs()).toEqual([1]);
+  await open.commit();
+
+  await until(async () => (await bench.epochs()).includes(2));
+  expect(failures).toEqual([]);
+});
+
+test('what fails is told and tried again, and a stop ends it', async () => {
+  await bench.mark(['a']);
+  await bench.database.query('alter table outbox.processed_epoch rename to hidden');
+  await start('shop', 8 * dayMs);
+  await until(() => failures.length >= 2);
+  await bench.database.query('alter table outbox.hidden rename to processed_epoch');
+  await bench.pass(3 * dayMs);
+  await until(async () => (await bench.epochs()).includes(2));
+
+  await started[0]?.stop();
+  const told = failures.length;
+  await bench.database.query('alter table outbox.processed_epoch rename to hidden');
+  await start('mail', 8 * dayMs);
+  await until(() => failures.filter((group) => group === 'mail').length >= 5);
+  expect(failures.filter((group) => group === 'shop')).toHaveLength(told);
+});
+
+test('a transaction of Prisma notes, reads and forgets ids, with and without topics', async () => {
+  await prisma.$transaction(async (tx) => {
+    const sql = sqlOf(tx);
+    expect(await markProcessed(sql, 'shop', ['a', 'b', 'a'], ['orders', null, 'orders'])).toEqual(
+      new Set(['a', 'b']),
+    );
+    expect(await markProcessed(sql, 'shop', ['b', 'c'], [null, null])).toEqual(new Set(['c']));
+    await forgetProcessed(sql, 'shop', ['c']);
+  });
+  await prisma.$transaction(async (tx) => {
+    expect(await readProcessed(sqlOf(tx), 'shop', ['a', 'b', 'c'])).toEqual(new Set(['a', 'b']));
+  });
+  expect(
+    await bench.database.query('select message_id as id, topic from outbox.processed order by 1'),
+  ).toEqual([
+    { id: 'a', topic: 'orders' },
+    { id: 'b', topic: null },
+  ]);
+});

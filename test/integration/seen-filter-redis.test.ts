@@ -1,0 +1,269 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { setImmediate as afterSockets } from 'node:timers/promises';
+import { createClient } from '@redis/client';
+import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
+import type { RedisFilterEvent, RedisFilterOptions } from '../../src/filters/redis/redis-filter-options.ts';
+import { type LocalRedis, startRedis } from '../../src/local/index.ts';
+import { ownCache } from '../support/local-cache.ts';
+import { until } from '../support/until.ts';
+
+// The first question of a test must not depend on how busy the machine is.
+const patient = '5s';
+
+/** A filter under keys of its own, and what it told. */
+function opened(options: Partial<RedisFilterOptions> = {}) {
+  const events: RedisFilterEvent[] = [];
+  const filter = redisFilter({
+    url: inject('redisUrl'),
+    prefix: `test:${randomUUID()}`,
+    answerWithin: patient,
+    report: (event) => events.push(event),
+    ...options,
+  });
+  onTestFinished(() => filter.close());
+  return { filter, events };
+}
+
+async function ownRedis(): Promise<LocalRedis & { readonly node: NonNullable<LocalRedis['node']> }> {
+  const { env } = await ownCache();
+  const server = await startRedis({ env });
+  onTestFinished(() => server.stop());
+  if (server.node === undefined) throw new Error('It was not started here.');
+  return { ...server, node: server.node };
+}
+
+async function redisAt(url: string) {
+  const client = createClient({ url });
+  client.on('error', () => {});
+  await client.connect();
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+const idsOf = (count: number) => Array.from({ length: count }, () => randomUUID());
+
+/** How long it took, in milliseconds. */
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const beganMs = performance.now();
+  await work();
+  return performance.now() - beganMs;
+}
+
+const shared = createClient({ url: inject('redisUrl') });
+beforeAll(async () => {
+  await shared.connect();
+  return () => shared.destroy();
+});
+
+test('what was noted is seen, by every consumer, and nothing else is', async () => {
+  const prefix = `test:${randomUUID()}`;
+  const one = opened({ prefix });
+  const other = opened({ prefix });
+  await one.filter.add('web', ['a', 'b']);
+
+  expect(await other.filter.seen('web', ['a', 'b', 'c'])).toEqual(new Set(['a', 'b']));
+  expect(await other.filter.seen('web', [])).toEqual(new Set());
+});
+
+test('groups, epochs and prefixes never mix, whatever their names', async () => {
+  const prefix = `test:${randomUUID()}`;
+  const { filter } = opened({ prefix, epoch: 'x' });
+  await filter.add('a:b', ['id']);
+
+  expect(await filter.seen('a', ['id'])).toEqual(new Set());
+  expect(await filter.seen('a%3Ab', ['id'])).toEqual(new Set());
+  expect(await opened({ prefix, epoch: 'x:a' }).filter.seen('b', ['id'])).toEqual(new Set());
+  expect(await opened({ prefix, epoch: 'y' }).filter.seen('a:b', ['id'])).toEqual(new Set());
+  expect(await opened({ prefix: `${prefix}:x` }).filter.seen('a:b', ['id'])).toEqual(new Set());
+  expect(await filter.seen('a:b', ['id'])).toEqual(new Set(['id']));
+});
+
+test('10,000 ids are noted and seen at once, and take at most 130 bytes each', async () => {
+  const server = await ownRedis();
+  const { filter } = opened({ url: server.url });
+  const redis = await redisAt(server.url);
+  const used = async () => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+  const ids = idsOf(10_000);
+  await filter.add('web', ['first']);
+  const before = await used();
+
+  await filter.add('web', ids);
+
+  expect((await filter.seen('web', [...ids, 'unknown'])).size).toBe(10_000);
+  expect(((await used()) - before) / ids.length).toBeLessThan(130);
+});
+
+test('an id is remembered for as long as was asked, and then it and its key are gone', async () => {
+  const prefix = `test:${randomUUID()}`;
+  const { filter } = opened({ prefix, keepFor: '1s' });
+  const notedMs = performance.now();
+  await filter.add('web', ['a']);
+  const keys = await shared.keys(`${prefix}:*`);
+  expect(keys).toHaveLength(1);
+  expect(await shared.pTTL(keys[0] ?? '')).toBeLessThanOrEqual(1_250);
+
+  await until(async () => (await filter.seen('web', ['a'])).size === 0);
+
+  expect(performance.now() - notedMs).toBeGreaterThan(990);
+  await until(async () => (await shared.keys(`${prefix}:*`)).length === 0);
+});
+
+test('an emptied Redis has seen nothing, and notes again', async () => {
+  const server = await ownRedis();
+  const { filter, events } = opened({ url: server.url });
+  const redis = await redisAt(server.url);
+  await filter.add('web', ['a']);
+  await redis.flushAll();
+
+  expect(await filter.seen('web', ['a'])).toEqual(new Set());
+  await filter.add('web', ['a']);
+  expect(await filter.seen('web', ['a'])).toEqual(new Set(['a']));
+  expect(events).toEqual([]);
+});
+
+test('a Redis that is killed has seen nothing and takes no time, is told once, and is used again when it is back', async () => {
+  const server = await ownRedis();
+  const { filter, events } = opened({ url: server.url });
+  await filter.add('web', ['a']);
+  await server.node.stop('SIGKILL');
+
+  expect(await timed(async () => expect(await filter.seen('web', ['a'])).toEqual(new Set()))).toBeLessThan(
+    1_000,
+  );
+  await until(() => events.length === 1);
+  const resting = await timed(async () => {
+    for (let n = 0; n < 10_000; n += 1) {
+      await filter.seen('web', ['a']);
+      await filter.add('web', [`lost-${n}`]);
+    }
+  });
+  expect(resting).toBeLessThan(900);
+  expect(events).toMatchObject([{ type: 'redis-away', retryInMs: 1_000 }]);
+
+  await server.node.start();
+  await until(async () => (await filter.seen('web', ['a'])).has('a'));
+  expect(events.map(({ type }) => type)).toEqual(['redis-away', 'redis-back']);
+  expect(await filter.seen('web', ['lost-0'])).toEqual(new Set());
+});
+
+test('a Redis that stops answering costs one bounded wait, and none while it is left alone', async () => {
+  const server = await ownRedis();
+  const { filter, events } = opened({ url: server.url, answerWithin: '100ms' });
+  await until(async () => {
+    await filter.add('web', ['a']);
+    return (await filter.seen('web', ['a'])).has('a');
+  });
+  freeze(server.node.pid);
+  const told = events.length;
+
+  const together = await timed(() => Promise.all(idsOf(4).map((id) => filter.seen('web', ['a', id]))));
+  expect(together).toBeGreaterThan(80);
+  expect(together).toBeLessThan(900);
+  expect(events.slice(told)).toMatchObject([{ type: 'redis-away', retryInMs: 1_000 }]);
+  expect(await timed(() => filter.seen('web', ['a']))).toBeLessThan(90);
+  expect(await timed(() => filter.add('web', ['b']))).toBeLessThan(90);
+
+  thaw(server.node.pid);
+  // One rest, and not one for each question that waited.
+  await until(async () => (await filter.seen('web', ['a'])).has('a'), 3_000);
+  expect(events.at(-1)).toMatchObject({ type: 'redis-back' });
+});
+
+test('a Redis that is frozen from the beginning holds no question up longer than an answer may take', async () => {
+  const server = await ownRedis();
+  freeze(server.node.pid);
+  const { filter, events } = opened({ url: server.url, answerWithin: '100ms' });
+
+  expect(await timed(() => filter.seen('web', ['a']))).toBeLessThan(900);
+  await until(() => events.length > 0);
+
+  expect(events).toMatchObject([{ type: 'redis-away' }]);
+  thaw(server.node.pid);
+});
+
+test('a Redis that is full is left alone, and nobody is disturbed', async () => {
+  const server = await ownRedis();
+  const redis = await redisAt(server.url);
+  await redis.configSet('maxmemory', '1');
+  const { filter, events } = opened({ url: server.url });
+
+  await filter.add('web', ['a']);
+
+  expect(events).toMatchObject([{ type: 'redis-away', retryInMs: 1_000 }]);
+  expect(String(events[0]?.type === 'redis-away' && events[0].error)).toMatch(/OOM|EXECABORT/);
+});
+
+test('a connection that the server closed while nobody asked is made again at once', async () => {
+  const { filter, events } = opened({ client: { name: 'idle' } });
+  await filter.add('web', ['a']);
+  const line = (await shared.clientList()).find(({ name }) => name === 'idle');
+  await shared.sendCommand(['CLIENT', 'KILL', 'ID', String(line?.id)]);
+  await until(async () => !(await shared.clientList()).some(({ name }) => name === 'idle'));
+
+  await until(async () => (await filter.seen('web', ['a'])).has('a'));
+  expect(events).toEqual([]);
+});
+
+test('an answer that arrived while this process was busy is in time', async () => {
+  const server = await ownRedis();
+  const { filter, events } = opened({ url: server.url, answerWithin: '1s' });
+  await filter.add('web', ['a']);
+  freeze(server.node.pid);
+  const question = filter.seen('web', ['a']);
+  // The question leaves; its answer comes while nobody looks, and is looked at long after its time.
+  for (let turn = 0; turn < 3; turn += 1) await afterSockets();
+  thaw(server.node.pid);
+  const endMs = performance.now() + 1_500;
+  while (performance.now() < endMs);
+
+  expect(await question).toEqual(new Set(['a']));
+  expect(events).toEqual([]);
+});
+
+test('a Redis that is away is tried once a rest, and told once', async () => {
+  let connections = 0;
+  const closing = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(closing, 'listening');
+  onTestFinished(() => void closing.close());
+  const { port } = closing.address() as AddressInfo;
+  const { filter, events } = opened({ url: `redis://127.0.0.1:${port}` });
+
+  const beganMs = performance.now();
+  await until(async () => {
+    await Promise.all(idsOf(10).map((id) => filter.seen('web', [id])));
+    return connections === 2;
+  });
+
+  expect(performance.now() - beganMs).toBeGreaterThan(900);
+  await filter.seen('web', ['a']);
+  expect(events).toMatchObject([{ type: 'redis-away', retryInMs: 1_000 }]);
+});
+
+test('a closed filter has seen nothing and holds no connection', async () => {
+  const { filter } = opened({ client: { name: 'closing' } });
+  await filter.add('web', ['a']);
+  const connected = async () => (await shared.clientList()).some(({ name }) => name === 'closing');
+  expect(await connected()).toBe(true);
+
+  await filter.close();
+  await filter.close();
+
+  expect(await filter.seen('web', ['a'])).toEqual(new Set());
+  await until(async () => !(await connected()));
+});
+
+function freeze(pid: number | undefined): void {
+  if (pid !== undefined) process.kill(pid, 'SIGSTOP');
+  // A frozen process would not end with the test.
+  onTestFinished(() => thaw(pid));
+}
+
+function thaw(pid: number | undefined): void {
+  if (pid !== undefined) process.kill(pid, 'SIGCONT');
+}

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openTransaction } from '../support/open-transaction.ts';
+import { dayMs, EpochBench } from '../support/epoch-bench.ts';
+import { type Random, seededRandom } from '../support/random.ts';
+
+let bench: EpochBench;
+beforeEach(async () => {
+  bench = await EpochBench.create();
+  await bench.database.query('create table effect (id text not null)');
+});
+afterEach(() => bench.drop());
+
+/** What became of the transactions of a crowd. */
+interface Tally {
+  committed: number;
+  refused: number;
+}
+
+const isolations = ['read committed', 'repeatable read', 'serializable'] as const;
+
+/** One transaction: looks around, notes a few ids, has the effect of those that are new, takes its time. */
+async function handle(random: Random, newest: () => number, tally: Tally): Promise<void> {
+  const isolation = random.pick(isolations) ?? 'read committed';
+  const ids = Array.from({ length: 1 + random.below(4) }, () => String(newest() - random.below(30)));
+  try {
+    await bench.database.transaction(async (sql) => {
+      await sql.query(`set transaction isolation level ${isolation}`);
+      // From here on, an old snapshot is old.
+      await sql.query('select from outbox.processed_epoch');
+      if (random.chance(0.5)) await sql.query('select pg_sleep($1)', [random.next() / 50]);
+      const fresh = await bench.mark(ids, 'g', sql);
+      for (const id of fresh) await sql.query('insert into effect values ($1)', [id]);
+      if (random.chance(0.5)) await sql.query('select pg_sleep($1)', [random.next() / 50]);
+    });
+    tally.committed += 1;
+  } catch (error) {
+    // A serialization failure, as any transaction with a snapshot of its own must expect; nothing else.
+    expect(error).toMatchObject({ code: '40001' });
+    expect(isolation).not.toBe('read committed');
+    tally.refused += 1;
+  }
+}
+
+async function twice(): Promise<readonly unknown[]> {
+  return bench.database.query(
+    'select id, count(*)::integer as effects from effect group by id having count(*) > 1',
+  );
+}
+
+test.each([1, 2, 3])(
+  'I12: no id is new twice while epochs roll under a crowd of transactions (seed %i)',
+  async (seed) => {
+    const tally: Tally = { committed: 0, refused: 0 };
+    const endsAt = performance.now() + 2_500;
+    const running = (): boolean => performance.now() < endsAt;
+    let id = 30;
+    let rolls = 0;
+    const crowd = Array.from({ length: 8 }, async (_, n) => {
+      const random = seededRandom(seed * 100 + n);
+      while (running()) {
+        id += 1;
+        await handle(random, () => id, tally);
+      }
+    });
+    const rolling = async (): Promise<void> => {
+      while (running()) if ((await bench.roll()) === 'rolled') rolls += 1;
+    };
+    await Promise.all([...crowd, rolling()]);
+
+    expect(await twice()).toEqual([]);
+    // The race was there: epochs ended among the transactions, and old snapshots were caught.
+    expect(rolls).toBeGreaterThan(10);
+    expect(tally.committed).toBeGreaterThan(100);
+    expect(tally.refused).toBeGreaterThan(0);
+  },
+);
+
+test('I12: a transaction that took its snapshot before the end of an epoch cannot write into it', async () => {
+  await bench.mark(['before']);
+  for (const isolation of ['repeatable read', 'serializable']) {
+    const old = await openTransaction(bench.url);
+    await old.query(`set transaction isolation level ${isolation}`);
+    await old.query('select from effect');
+    expect(await bench.roll()).toBe('rolled');
+    expect(await bench.mark([`of ${isolation}`])).toEqual([`of ${isolation}`]);
+
+    await expect(bench.mark([`of ${isolation}`], 'g', old)).rejects.toMatchObject({ code: '40001' });
+    await old.rollback();
+  }
+});
+
+/** Notes new ids of its own, and some that it noted less than `days` ago, until the signal fires. */
+async function noteOn(name: string, days: number, today: () => number, signal: AbortSignal): Promise<number> {
+  const random = seededRandom(name.length + days);
+  const notedOn: number[] = [];
+  while (!signal.aborted) {
+    // The day is looked at before: it may end before the commit.
+    const day = today();
+    const id = `${name}/${notedOn.length}`;
+    expect(await bench.mark([id])).toEqual([id]);
+    notedOn.push(day);
+    const oldest = notedOn.findIndex((then) => today() - then < days);
+    if (oldest < 0) continue;
+    const again = `${name}/${oldest + random.below(Math.min(20, notedOn.length - oldest))}`;
+    const answer = await bench.mark([again]);
+    // Days that have passed meanwhile do not count against it.
+    if (today() - (notedOn[oldest] ?? 0) < days) expect(answer).toEqual([]);
+  }
+  return notedOn.length;
+}
+
+test('I12: within its window an id is refused, however often epochs end and are dropped under load; after it, it is free', async () => {
+  const days = 4;
+  let day = 0;
+  const over = new AbortController();
+  const noting = ['a', 'b', 'c', 'd'].map((name) => noteOn(name, days, () => day, over.signal));
+  let dropped = 0;
+  while (day < 12) {
+    await bench.pass(dayMs);
+    day += 1;
+    for (let complete = false; !complete; ) {
+      const kept = await bench.keep(days * dayMs);
+      dropped += kept.dropped;
+      complete = kept.complete;
+    }
+  }
+  over.abort();
+  const noted = await Promise.all(noting);
+
+  expect(noted.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(50);
+  expect(dropped).toBeGreaterThan(3);
+  expect(await bench.mark(['a/0'])).toEqual(['a/0']);
+});

@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Sql } from '../../src/store/database.ts';
+import { type KeptMessage, park } from '../../src/store/inbox/park.ts';
+import { receive } from '../../src/store/inbox/receive.ts';
+import { beginTry, type BegunTry, endTry, joinTry } from '../../src/store/inbox/tries.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openTransaction } from '../support/open-transaction.ts';
+import { until } from '../support/until.ts';
+
+let made: TestDatabase;
+beforeEach(async () => {
+  made = await createTestDatabase();
+});
+afterEach(() => made.drop());
+
+const group = 'shop';
+const rules = { retryMs: [0, 0, 0], holdKey: false };
+
+const message = (id: string) => ({ id, topic: 'orders', key: 'k' });
+
+const kept = (id: string, attempts: number): KeptMessage => ({
+  ...message(id),
+  address: 'orders',
+  partition: 0,
+  offset: id,
+  wire: '{"key":"k","headers":{}}',
+  body: null,
+  sentAt: new Date(0),
+  state: 'parked',
+  hold: false,
+  attempts,
+  reason: null,
+  error: null,
+});
+
+/** What a consumer does with a message whose handler fails. */
+async function parkFirst(sql: Sql, id: string): Promise<void> {
+  expect(await receive(sql, group, [message(id)])).toEqual(['new']);
+  await park(sql, group, [kept(id, 1)], 0);
+}
+
+/** What it does with the next one of the key. */
+async function receiveNext(sql: Sql, id: string): Promise<string | undefined> {
+  const [arrival] = await receive(sql, group, [message(id)]);
+  if (arrival === 'queued') await park(sql, group, [kept(id, 0)], 0);
+  return arrival;
+}
+
+async function theKey(): Promise<string> {
+  const [row] = await made.database.query<{ id: string }>('select id from outbox.parked_key');
+  return row?.id ?? '';
+}
+
+async function begun(keyId: string): Promise<BegunTry> {
+  const answer = await made.database.transaction((sql) => beginTry(sql, keyId, rules));
+  if (answer.kind !== 'try') throw new Error(`Nothing to try: ${answer.kind}.`);
+  return answer.message;
+}
+
+/** Whether somebody waits for a lock. */
+const waits = () =>
+  made.database
+    .query(
+      `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() limit 1`,
+    )
+    .then((rows) => rows.length > 0);
+
+test('hazard 10: a message that queues while its key is drained keeps the key parked, and follows in order', async () => {
+  await made.database.transaction((sql) => parkFirst(sql, '5'));
+  const keyId = await theKey();
+  const five = await begun(keyId);
+
+  // The consumer sees the key parked and adds 6, but has not committed.
+  const consumer = await openTransaction(made.url);
+  expect(await receiveNext(consumer, '6')).toBe('queued');
+  // The retry finishes 5 and finds no other message; it does not wait for the consumer either.
+  const ended = await made.database.transaction(async (sql) => {
+    expect(await joinTry(sql, group, keyId, five)).toBe(true);
+    return endTry(sql, group, keyId, '5');
+  });
+  expect(ended).toBe('more');
+  expect((await made.database.transaction((sql) => beginTry(sql, keyId, rules))).kind).toBe('busy');
+  await consumer.commit();
+
+  expect((await begun(keyId)).id).toBe('6');
+  expect(await made.database.transaction((sql) => receiveNext(sql, '7'))).toBe('queued');
+});
+
+test('a key whose queue has become empty is ended by its next try', async () => {
+  await made.database.transaction((sql) => parkFirst(sql, '5'));
+  const keyId = await theKey();
+  const five = await begun(keyId);
+  const consumer = await openTransaction(made.url);
+  expect(await receiveNext(consumer, '6')).toBe('queued');
+  await made.database.transaction(async (sql) => {
+    expect(await joinTry(sql, group, keyId, five)).toBe(true);
+    expect(await endTry(sql, group, keyId, '5')).toBe('more');
+  });
+  await consumer.rollback();
+
+  expect((await made.database.transaction((sql) => beginTry(sql, keyId, rules))).kind).toBe('gone');
+  expect(await made.database.query('select from outbox.parked_key')).toEqual([]);
+});
+
+test('a batch that waited for a message which another consumer parked is refused, so that nothing overtakes it', async () => {
+  // Frozen with the first message of the key parked, but not committed.
+  const frozen = await openTransaction(made.url);
+  await parkFirst(frozen, '1');
+  const batch = made.database.transaction((sql) => receive(sql, group, [message('1'), message('2')]));
+  await until(waits);
+  await frozen.commit();
+
+  await expect(batch).rejects.toMatchObject({ code: '40001' });
+  expect(await made.database.transaction((sql) => receiveNext(sql, '1'))).toBe('parked');
+  expect(await made.database.transaction((sql) => receiveNext(sql, '2'))).toBe('queued');
+});
+
+test('hazard 10, the other order: a message that arrives while its key ends is handled, after the last one is committed', async () => {
+  await made.database.transaction((sql) => parkFirst(sql, '5'));
+  const keyId = await theKey();
+  const five = await begun(keyId);
+
+  // The retry has finished 5 and ended the key, but has not committed.
+  const drain = await openTransaction(made.url);
+  expect(await joinTry(drain, group, keyId, five)).toBe(true);
+  expect(await endTry(drain, group, keyId, '5')).toBe('gone');
+  let arrival: string | undefined;
+  const consumer = made.database.transaction(async (sql) => {
+    arrival = await receiveNext(sql, '6');
+  });
+  await until(waits);
+  expect(arrival, 'not before 5 is committed').toBeUndefined();
+  await drain.commit();
+
+  await consumer;
+  expect(arrival).toBe('new');
+  expect(await made.database.query('select from outbox.parked')).toEqual([]);
+  expect(await made.database.query('select from outbox.parked_key')).toEqual([]);
+});
+
+test('hazard 10, when the drain is rolled back: what waited for it queues', async () => {
+  await made.database.transaction((sql) => parkFirst(sql, '5'));
+  const keyId = await theKey();
+  const five = await begun(keyId);
+  const drain = await openTransaction(made.url);
+  expect(await joinTry(drain, group, keyId, five)).toBe(true);
+  expect(await endTry(drain, group, keyId, '5')).toBe('gone');
+  const consumer = made.database.transaction((sql) => receiveNext(sql, '6'));
+  await until(waits);
+  await drain.rollback();
+
+  expect(await consumer).toBe('queued');
+  const rows = await made.database.query<{ id: string }>(
+    'select message_id as id from outbox.parked order by position',
+  );
+  expect(rows.map(({ id }) => id)).toEqual(['5', '6']);
+});
+
+test('a second drain of a key that is being tried does nothing', async () => {
+  await made.database.transaction((sql) => parkFirst(sql, '5'));
+  const keyId = await theKey();
+  const five = await begun(keyId);
+  const first = await openTransaction(made.url);
+  expect(await joinTry(first, group, keyId, five)).toBe(true);
+
+  const second = await made.database.transaction((sql) => beginTry(sql, keyId, rules));
+
+  expect(second.kind).toBe('busy');
+  await first.rollback();
+});

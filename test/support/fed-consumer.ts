@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { topic } from '../../src/core/topic.ts';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import { Consumer, type RunningConsumer } from '../../src/inbox/consumer.ts';
+import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
+import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
+import type { DeadLetter } from '../../src/inbox/dead-letter.ts';
+import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
+import type { MemorySource } from '../../src/sources/memory/memory-source.ts';
+import { startHandlers } from '../../src/temporal/handler-engine.ts';
+
+const numbers = topic('numbers', z.object({ n: z.number() }));
+
+type ShopTransaction = Parameters<Parameters<PrismaClient['$transaction']>[0]>[0];
+
+export interface FedMessage {
+  readonly n: number;
+  /** @defaultValue none */
+  readonly key?: string;
+  readonly partition?: number;
+  /** @defaultValue one that follows from `n`, so that a repeat is one */
+  readonly id?: string;
+  /** Instead of `{"n":…}`. */
+  readonly body?: Uint8Array | string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface FedSettings extends Partial<ConsumerSettings> {
+  /** Written beside every effect. @defaultValue `one` */
+  readonly name?: string;
+  readonly temporalAddress?: string;
+  /** Runs before the effect is written. */
+  readonly before?: (message: InboxMessage<{ n: number }>) => unknown;
+  /** Runs after the effect was written, in its transaction. */
+  readonly after?: (message: InboxMessage<{ n: number }>) => unknown;
+  /** Uses one handler for all messages of a transaction. */
+  readonly inBatches?: boolean;
+}
+
+export interface FedConsumer extends RunningConsumer {
+  readonly events: readonly ConsumerEvent[];
+  /** Copies of failed messages. */
+  readonly letters: readonly DeadLetter[];
+}
+
+export function feed(source: MemorySource, ...messages: readonly FedMessage[]): void {
+  for (const { n, key = null, partition = 0, id = `id-${n}`, body, headers } of messages) {
+    source.append(numbers.name, {
+      partition,
+      key,
+      body: body === undefined ? JSON.stringify({ n }) : body,
+      headers: headers ?? { ce_id: id, ce_type: numbers.name },
+    });
+  }
+}
+
+/** Starts a consumer whose handler writes a row per call into the table `effect`. */
+export async function startFed(
+  prisma: PrismaClient,
+  source: MemorySource,
+  { name = 'one', temporalAddress = '', before, after, inBatches = false, ...settings }: FedSettings,
+): Promise<FedConsumer> {
+  const events: ConsumerEvent[] = [];
+  const letters: DeadLetter[] = [];
+  const consumer = new Consumer<ShopTransaction>({
+    client: prisma,
+    settings: { group: 'numbers', report: (event) => events.push(event), ...settings },
+    topics: [numbers],
+    sourceOf: () => source,
+    receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),
+    deadLetterSenderOf: () => ({
+      send: async (some) => {
+        letters.push(...some);
+        return some.map(() => ({ kind: 'taken' as const }));
+      },
+      close: async () => undefined,
+    }),
+    hostKeys: ({ failed, ...input }) =>
+      startHandlers({
+        ...input,
+        temporal: { address: temporalAddress, namespace: 'default' },
+        visible: () => true,
+        report: failed,
+      }),
+  });
+  const handle = async (tx: ShopTransaction, message: InboxMessage<{ n: number }>): Promise<void> => {
+    await before?.(message);
+    await tx.$executeRaw`insert into effect (n, consumer, at) values (${message.payload.n}, ${name}, clock_timestamp())`;
+    await after?.(message);
+  };
+  if (inBatches)
+    consumer.onBatch(numbers, async (tx, messages) => {
+      for (const message of messages) await handle(tx, message);
+    });
+  else consumer.on(numbers, handle);
+  return { ...(await consumer.start()), events, letters };
+}

@@ -1,0 +1,23 @@
+import { type Crash, runDoomed } from './doomed-process.ts';
+import type { FedMessage, FedSettings } from './fed-consumer.ts';
+
+export interface FedProcessSettings
+  extends Pick<
+    FedSettings,
+    'group' | 'quickRetries' | 'retry' | 'temporalAddress' | 'batch' | 'maxKills' | 'inBatches'
+  > {
+  readonly url: string;
+  /** What its broker holds. */
+  readonly feeds: readonly FedMessage[];
+  /** The message whose handler throws, and how often. @defaultValue once */
+  readonly failing?: number;
+  readonly failures?: number;
+  /** The message whose handler kills the process. */
+  readonly deadly?: number;
+  readonly crash?: Crash;
+}
+
+/** Runs a consumer as a child process until it has ended; answers the signal that ended it. */
+export function runFedProcess(settings: FedProcessSettings): Promise<NodeJS.Signals | null> {
+  return runDoomed(new URL('fed-main.ts', import.meta.url), settings);
+}

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { idReader, type MessageIdRule, positionId } from '../../../src/inbox/message-id.ts';
+import { incoming } from './incoming.ts';
+import { refusalOf } from './refusal.ts';
+
+type Incoming = Parameters<typeof incoming>[0];
+const idOf = (rule: MessageIdRule | undefined, message: Incoming) =>
+  idReader('orders', rule)(incoming(message));
+
+test('without a rule the id is the header of CloudEvents, as it is', () => {
+  expect(idOf(undefined, { headers: { ce_id: 'a' } })).toBe('a');
+});
+
+test.for([
+  ['a header', { header: 'x-request-id' }],
+  ['the key', 'key'],
+  ['a function', ({ partition, offset }) => `${partition}-${offset}`],
+] as const satisfies readonly (readonly [string, MessageIdRule])[])(
+  '%s tells the id, within its topic',
+  ([, rule]) => {
+    const message = { key: '7-10', partition: 7, headers: { ce_id: 'b', 'x-request-id': '7-10' } };
+    expect(idOf(rule, message)).toBe('orders:7-10');
+  },
+);
+
+test('one header in two topics is two ids, because a request causes messages of several topics', () => {
+  const message = incoming({ headers: { 'x-request-id': '1' } });
+  const rule = { header: 'x-request-id' };
+  expect(idReader('orders', rule)(message)).not.toBe(idReader('mails', rule)(message));
+});
+
+test.for([
+  ['without the header', undefined, { headers: {} }, 'it has no header ce_id'],
+  ['with an empty header', undefined, { headers: { ce_id: '' } }, 'header ce_id is not an id'],
+  ['with an id that no index takes', undefined, { headers: { ce_id: 'x'.repeat(513) } }, 'not an id'],
+  ['with an id of too many bytes', undefined, { headers: { ce_id: 'é'.repeat(257) } }, 'not an id'],
+  ['with NUL', undefined, { headers: { ce_id: 'a\0' } }, 'not an id'],
+  ['with an id that was no UTF-8', undefined, { headers: { ce_id: 'a\u{fffd}' } }, 'not text in UTF-8'],
+  ['without a key', 'key', { key: null }, 'it has no key'],
+  ['with an empty key', 'key', { key: '' }, 'its key is not an id'],
+  ['with a key too long beside the topic', 'key', { key: 'x'.repeat(506) }, 'its key is not an id'],
+  ['without the named header', { header: 'x-request-id' }, {}, 'it has no header x-request-id'],
+  ['for which the function answers half a character', () => '\ud800', {}, 'not text in UTF-8'],
+  ['for which the function answers no text', () => 7 as never, {}, 'not an id'],
+  ['for which the function answers nothing', () => undefined as never, {}, 'it has no id of the function'],
+] as const satisfies readonly (readonly [string, MessageIdRule | undefined, Incoming, string])[])(
+  'a message %s has no id, and says so',
+  async ([, rule, message, why]) => {
+    expect(await refusalOf(() => idOf(rule, message))).toMatchObject({
+      code: 'OUTBOX_MESSAGE_UNREADABLE',
+      message: expect.stringContaining(why),
+      details: { offset: '10', reason: 'no-id' },
+    });
+  },
+);
+
+test('the error of a function that throws keeps its cause, and does not quote it', async () => {
+  const cause = new TypeError('secret is no id');
+  const refusal = await refusalOf(() =>
+    idOf(() => {
+      throw cause;
+    }, {}),
+  );
+
+  expect(refusal).toMatchObject({ cause, details: { reason: 'no-id' } });
+  expect(refusal.message).toMatch(/the function that tells its id threw a TypeError\.$/);
+});
+
+test.for([
+  ['another word', 'ce_id'],
+  ['null', null],
+  ['an empty header', { header: '' }],
+  ['a header that is no text', { header: 7 }],
+  ['another property', { header: 'a', topic: 'b' }],
+] as const)('a rule that is %s is refused at once', ([, rule]) => {
+  expect(() => idReader('orders', rule as never)).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_INVALID_OPTION',
+      details: { option: 'id', topic: 'orders' },
+    }),
+  );
+});
+
+test('a message without an id is known by where it is', () => {
+  expect(positionId(incoming({ partition: 3 }))).toBe('orders/3/10');
+});

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Confirm, topic, type Topic } from '../../../src/core/topic.ts';
+import { assertWindow, resolveWindow, type Window } from '../../../src/inbox/window.ts';
+
+const hour = 60 * 60_000;
+const day = 24 * hour;
+
+function confirming(confirm: Confirm): Topic {
+  return topic('orders', z.unknown(), { confirm });
+}
+
+const week = { group: 'shop', horizonMs: 7 * day, topics: [] };
+
+test('a window is 30 days unless it is said otherwise, and for ever has no end', () => {
+  expect(resolveWindow(undefined)).toBe(30 * day);
+  expect(resolveWindow('1 hour')).toBe(hour);
+  expect(resolveWindow(36_500 * day)).toBe(36_500 * day);
+  expect(resolveWindow('forever')).toBe(Number.POSITIVE_INFINITY);
+});
+
+test.each<[string, Window]>([
+  ['59 minutes', '59 minutes'],
+  ['too long', '36501 days'],
+  ['no time', 0],
+  ['not a number', Number.NaN],
+  ['endless', Number.POSITIVE_INFINITY],
+  ['other words', 'for ever' as Window],
+])('a window of %s is refused', (_, window) => {
+  expect(() => resolveWindow(window)).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option: 'window' } }),
+  );
+});
+
+test('a window as long as the broker keeps messages is enough, one that is shorter is not', () => {
+  expect(() => assertWindow({ ...week, windowMs: 7 * day })).not.toThrow();
+  expect(() => assertWindow({ ...week, windowMs: 7 * day - 1 })).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_WINDOW_TOO_SHORT',
+      details: {
+        group: 'shop',
+        windowMs: 7 * day - 1,
+        neededMs: 7 * day,
+        horizonMs: 7 * day,
+        resendMs: 0,
+      },
+    }),
+  );
+});
+
+test('the refusal says both figures and what to do', () => {
+  expect(() => assertWindow({ ...week, windowMs: 5 * day })).toThrow(
+    'The group "shop" keeps processed ids for 5 days, and a message may arrive again for 7 days.',
+  );
+  expect(() => assertWindow({ ...week, windowMs: 30 * day, horizonMs: Number.POSITIVE_INFINITY })).toThrow(
+    'keeps processed ids for 30 days, and a message may arrive again for ever.',
+  );
+  expect(() => assertWindow({ ...week, windowMs: day })).toThrow(
+    expect.objectContaining({ next: expect.stringContaining('longer window') }),
+  );
+});
+
+test('only an endless window fits a broker that keeps messages for ever', () => {
+  const demand = { ...week, horizonMs: Number.POSITIVE_INFINITY };
+  expect(() => assertWindow({ ...demand, windowMs: Number.POSITIVE_INFINITY })).not.toThrow();
+  expect(() => assertWindow({ ...demand, windowMs: 36_500 * day })).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_WINDOW_TOO_SHORT' }),
+  );
+});
+
+test('what is sent again for want of a receipt counts before the time at the broker', () => {
+  const topics = [
+    confirming({ group: 'shop', within: '1 day', maxSends: 4, resend: ['2 days', '3 days'] }),
+    confirming({ group: 'shop', within: '1 hour' }),
+    confirming({ group: 'another', within: '300 days' }),
+  ];
+  // 1 + 2 + 3 + 3 days.
+  expect(() => assertWindow({ ...week, topics, windowMs: 16 * day })).not.toThrow();
+  expect(() => assertWindow({ ...week, topics, windowMs: 15 * day })).toThrow(
+    'keeps processed ids for 15 days, and a message may arrive again for 16 days, 9 days of them by being sent again.',
+  );
+});

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { explainKept } from '../../../src/operations/inbox/why.ts';
+import type { KeptKey } from '../../../src/store/queries/inbox-show.ts';
+
+const message = {
+  id: 'me',
+  key: 'K',
+  state: 'parked',
+  reason: 'error',
+  lastError: 'Error: the bank is closed.',
+  attempts: 2,
+  supersededBy: null,
+  parkedKey: null,
+} as const;
+
+const key: KeptKey = {
+  workflowId: 'w',
+  nextInMs: 90_000,
+  nextAt: '2026-01-02T03:04:05Z',
+  first: { id: 'me', state: 'parked' },
+  before: 0,
+  inHand: false,
+  told: true,
+};
+
+test.each([
+  [
+    'the next try',
+    {},
+    'next-try',
+    'Its last try failed: Error: the bank is closed. It is tried in 1 min 30 s, at 2026-01-02T03:04:05Z; a retry makes that now.',
+  ],
+  [
+    'a try at this moment',
+    { inHand: true },
+    'in-hand',
+    'It is being tried, or in the hands of an operator, at this moment.',
+  ],
+  [
+    'nobody who tries it',
+    { nextInMs: -5_000 },
+    'overdue',
+    'Its last try failed: Error: the bank is closed. It has been due for 5 s. Is a consumer of the group running?',
+  ],
+  [
+    'a workflow that is missing',
+    { nextInMs: -5_000, told: false },
+    'overdue',
+    'Its last try failed: Error: the bank is closed. It has been due for 5 s, and its workflow was not started. Is a consumer of the group running?',
+  ],
+  [
+    'one message before it',
+    { before: 1, first: { id: 'other', state: 'parked' as const } },
+    'behind-key',
+    '1 message of the key "K" goes first, beginning with other.',
+  ],
+  [
+    'two messages before it',
+    { before: 2, first: { id: 'other', state: 'parked' as const } },
+    'behind-key',
+    '2 messages of the key "K" go first, beginning with other.',
+  ],
+  [
+    'a failed one that holds the key',
+    { nextInMs: null, first: { id: 'other', state: 'failed' as const } },
+    'key-held',
+    'Message other of the key "K" failed, and the key waits for it. Retry, edit or discard that one.',
+  ],
+])('a parked message says that it waits for %s', (_, parkedKey, code, text) => {
+  expect(explainKept({ ...message, parkedKey: { ...key, ...parkedKey } })).toEqual({ code, text });
+});
+
+test('a failed message says why, and whether its key waits for it', () => {
+  const failed = { ...message, state: 'failed' } as const;
+  expect(explainKept(failed)).toEqual({
+    code: 'failed',
+    text: 'It failed: Error: the bank is closed. Later messages of its key went on. Retry, edit or discard it.',
+  });
+  expect(explainKept({ ...failed, parkedKey: { ...key, nextInMs: null } })).toEqual({
+    code: 'holds-key',
+    text: 'It failed: Error: the bank is closed. Its key waits for it. Retry, edit or discard it.',
+  });
+  expect(explainKept({ ...failed, key: null, lastError: null, reason: 'killed' }).text).toBe(
+    'It failed: it ended its consumer again and again. Retry, edit or discard it.',
+  );
+});
+
+test('what has ended says how', () => {
+  expect(explainKept({ ...message, state: 'superseded', supersededBy: 'copy' }).text).toBe(
+    'It was edited; copy goes in its place.',
+  );
+  expect(explainKept({ ...message, state: 'discarded' }).code).toBe('discarded');
+});

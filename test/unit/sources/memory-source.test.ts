@@ -1,0 +1,65 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { type MemorySource, memorySource } from '../../../src/sources/memory/memory-source.ts';
+import { until } from '../../support/until.ts';
+
+/** Lets a group take everything; answers the offsets as they come. */
+async function takeAll(source: MemorySource, group: string): Promise<string[]> {
+  const offsets: string[] = [];
+  const subscribed = await source.subscribe({
+    addresses: ['orders'],
+    group,
+    concurrency: 2,
+    fromBeginning: true,
+    joinWithinMs: 1_000,
+    batchSize: 10,
+    async handle(batch) {
+      for (const message of batch.messages) {
+        offsets.push(message.offset);
+        batch.acknowledge(message);
+      }
+    },
+    assigned: () => undefined,
+    disconnected: () => undefined,
+  });
+  onTestFinished(() => subscribed.stop());
+  return offsets;
+}
+
+test('a group that is rewound receives everything once more, another does not', async () => {
+  const source = memorySource({ partitions: 1 });
+  source.append('orders', { body: 'a' }, { body: 'b' });
+  const [first, second] = [await takeAll(source, 'first'), await takeAll(source, 'second')];
+  await until(() => first.length === 2 && second.length === 2);
+
+  source.rewind('first', 'orders');
+  source.append('orders', { body: 'c' });
+  await until(() => first.length === 5 && second.length === 3);
+  expect(first).toEqual(['0', '1', '0', '1', '2']);
+  expect(second).toEqual(['0', '1', '2']);
+});
+
+test('messages of one key share a partition, those without take turns', () => {
+  const source = memorySource({ partitions: 3 });
+  const places = (key: string | null): number[] =>
+    source
+      .append('orders', { key, body: null }, { key, body: null }, { key, body: null })
+      .map(({ partition }) => partition);
+
+  for (const key of ['a', 'b', 'c', 'd']) expect(new Set(places(key)).size).toBe(1);
+  expect(new Set(['a', 'b', 'c', 'd'].flatMap(places)).size).toBeGreaterThan(1);
+  expect(new Set(places(null))).toEqual(new Set([0, 1, 2]));
+});
+
+test('a memory source without partitions, and a partition that does not exist, are refused', () => {
+  expect(() => memorySource({ partitions: 0 })).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION' }),
+  );
+  expect(() => memorySource({ partitions: 2 }).append('orders', { body: 'a', partition: 2 })).toThrow(
+    RangeError,
+  );
+});
+
+test('a memory source says that it keeps messages for a week, unless it is told what to say', async () => {
+  expect(await memorySource().redeliveryHorizonMs(['orders'])).toBe(604_800_000);
+  expect(await memorySource({ retentionMs: 5 }).redeliveryHorizonMs(['orders'])).toBe(5);
+});

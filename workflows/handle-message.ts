@@ -1,0 +1,47 @@
+import { continueAsNew, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import type { InboxActivities } from '../activities/inbox-activities.ts';
+
+const { handleParked } = proxyActivities<InboxActivities>({
+  // A drain takes no further message after a minute; the rest is for the one in hand, which may be slow.
+  startToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '5 seconds',
+  // A cancel or a shutdown reaches the drain, which ends after the message in hand.
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+  // Without a maximum the pause would grow to 100 times the first, and an outage of minutes would cost minutes more.
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '1 second' },
+});
+
+/** Ids and times only: the messages stay in the database, so a history's size does not depend on them. */
+export interface HandleMessageInput {
+  /** UUID of the row in `outbox.parked_key`. */
+  readonly keyId: string;
+  /** By the database's clock at the time of the start. An absolute time would trust two clocks. */
+  readonly dueInMs: number;
+}
+
+export interface HandleMessageResult {
+  /** `drained`: the key is free again. `held`: a failed message holds it until a person decides. */
+  readonly state: 'drained' | 'held';
+}
+
+/** A drain that says "at once" again and again must not spin. */
+const shortestPauseMs = 100;
+
+/**
+ * Tries the messages that a consumer group keeps for one key, in order and at their times, until none is left or one has
+ * failed for good.
+ *
+ * The rows decide: an early wake-up sleeps again. It needs no signals, and cancel and terminate do no harm: consumers
+ * start it again when a try is overdue, or when a person has decided about the failed message.
+ */
+export async function handleMessage({ keyId, dueInMs }: HandleMessageInput): Promise<HandleMessageResult> {
+  let pauseMs = dueInMs;
+  for (;;) {
+    if (pauseMs > 0) await sleep(pauseMs);
+    if (workflowInfo().continueAsNewSuggested)
+      return continueAsNew<typeof handleMessage>({ keyId, dueInMs: 0 });
+    const answer = await handleParked(keyId);
+    if (answer.kind !== 'waiting') return { state: answer.kind };
+    pauseMs = Math.max(answer.inMs, shortestPauseMs);
+  }
+}
