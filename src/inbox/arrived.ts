@@ -53,8 +53,12 @@ export function identify<Tx>(incoming: IncomingMessage, routes: Routes<Tx>): Arr
 
 const mostBytes = 512;
 
+/** Nearly every key; each of its characters is a byte. */
+const plain = /^[\x20-\x7e]{0,512}$/;
+
 /** A text that can be part of an index, which the keys of strangers need not be: a longer one ends in its digest. */
 function bounded(text: string): string {
+  if (plain.test(text)) return text;
   const storable = storableText(text);
   if (Buffer.byteLength(storable) <= mostBytes) return storable;
   return `${storable.slice(0, 100)}…${createHash('sha256').update(text).digest('hex')}`;

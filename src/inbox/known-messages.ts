@@ -33,6 +33,11 @@ export class KnownMessages<Tx extends Transaction> {
     this.#options = options;
   }
 
+  /** Whether there is a filter, which wants to know what was handled. */
+  get filters(): boolean {
+    return this.#options.filter !== undefined;
+  }
+
   /** Which of these were committed before. Never asks for fewer than two: their transaction tells as quickly. */
   async find(ids: readonly string[]): Promise<Known> {
     const { filter, group } = this.#options;
@@ -53,7 +58,7 @@ export class KnownMessages<Tx extends Transaction> {
   /** Notes messages whose effects are committed. */
   async note(ids: readonly string[]): Promise<void> {
     const { filter, group } = this.#options;
-    if (ids.length > 0) await filter?.add(group, ids);
+    await filter?.add(group, ids);
   }
 
   #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {

@@ -62,7 +62,11 @@ function called(rule: (message: IncomingMessage) => string, message: IncomingMes
   }
 }
 
+/** Nearly every id: nothing of what is looked for below can be in it. */
+const plain = /^[\x20-\x7e]{1,512}$/;
+
 function checked(message: IncomingMessage, id: unknown, name: string): string {
+  if (typeof id === 'string' && plain.test(id)) return id;
   if (id === undefined) throw unreadable(message, 'no-id', `it has no ${name}`);
   if (!isName(id))
     throw unreadable(message, 'no-id', `its ${name} is not an id of 1 to 512 bytes without NUL`);

@@ -129,10 +129,11 @@ export class MessageIntake<Tx extends Transaction> {
   }
 
   async #chunks(batch: IncomingBatch, arrived: readonly Arrived<Tx>[], size: number): Promise<boolean> {
+    const { applier, known } = this.#options;
     for (let from = 0; from < arrived.length; from += size) {
       if (!batch.mayBegin()) return false;
       const chunk = arrived.slice(from, from + size);
-      const outcomes = await this.#options.applier.apply(chunk, 1).catch(() => undefined);
+      const outcomes = await applier.apply(chunk, 1).catch(() => undefined);
       if (outcomes === undefined) {
         if (!(await this.#singles(batch, chunk))) return false;
         continue;
@@ -141,7 +142,7 @@ export class MessageIntake<Tx extends Transaction> {
         this.#tell(message, outcomes[n] ?? 'duplicate', 1, undefined);
         batch.acknowledge(message.incoming);
       }
-      await this.#noted(chunk.filter((_, n) => outcomes[n] === 'handled'));
+      if (known.filters) await this.#noted(chunk.filter((_, n) => outcomes[n] === 'handled'));
     }
     return true;
   }
@@ -195,7 +196,7 @@ export class MessageIntake<Tx extends Transaction> {
     if (settled.kind === 'rejected') batch.reject(message.incoming, settled.afterMs);
     if (settled.kind !== 'done') return false;
     this.#tell(message, settled.outcome, 1, settled.error);
-    if (settled.outcome === 'handled') await this.#noted([message]);
+    if (this.#options.known.filters && settled.outcome === 'handled') await this.#noted([message]);
     batch.acknowledge(message.incoming);
     return true;
   }
@@ -220,10 +221,10 @@ export class MessageIntake<Tx extends Transaction> {
   /** Counts, tells, and answers the sender. */
   #tell(message: Arrived<Tx>, outcome: Outcome, attempt: number, error: unknown): void {
     const { group, known, onFailed, onParked, receipts, report, tally } = this.#options;
-    const { id, topic, way } = message;
+    const { id, way } = message;
     tally[counterOf(outcome)] += 1;
-    const position = positionOf(message);
-    if (this.#failing.settled(position)) report({ type: 'partition-resumed', ...position });
+    if (this.#failing.settled(message.incoming))
+      report({ type: 'partition-resumed', ...positionOf(message) });
     if (outcome === 'duplicate' || outcome === 'kept') known.expectMore();
     if (outcome === 'queued') onParked();
     if (outcome === 'refused') onFailed();
@@ -231,7 +232,7 @@ export class MessageIntake<Tx extends Transaction> {
       const state = outcome === 'handled' || outcome === 'duplicate' ? 'processed' : 'parked';
       receipts.add({ id, installation: installationOf(message.incoming.headers['ce_source']), state });
     }
-    report(eventOf({ id, topic, ...position }, outcome, attempt, error));
+    report(eventOf(message, outcome, attempt, error));
   }
 }
 
@@ -241,11 +242,14 @@ function counterOf(outcome: Outcome): 'processed' | 'duplicates' | 'parked' | 'f
   return outcome === 'refused' ? 'failed' : 'duplicates';
 }
 
-type Identified = Omit<Extract<ConsumerEvent, { type: 'duplicate' }>, 'type'>;
-
-function eventOf(message: Identified, outcome: Outcome, attempt: number, error: unknown): ConsumerEvent {
-  if (outcome === 'handled') return { type: 'handled', ...message, attempt };
-  if (outcome === 'queued') return { type: 'parked', ...message, error };
-  if (outcome === 'refused') return { type: 'refused', ...message };
-  return { type: 'duplicate', ...message };
+function eventOf<Tx>(
+  { id, topic, incoming: { address, partition, offset } }: Arrived<Tx>,
+  outcome: Outcome,
+  attempt: number,
+  error: unknown,
+): ConsumerEvent {
+  if (outcome === 'handled') return { type: 'handled', id, topic, address, partition, offset, attempt };
+  if (outcome === 'queued') return { type: 'parked', id, topic, address, partition, offset, error };
+  if (outcome === 'refused') return { type: 'refused', id, topic, address, partition, offset };
+  return { type: 'duplicate', id, topic, address, partition, offset };
 }

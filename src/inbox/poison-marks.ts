@@ -15,6 +15,9 @@ export interface PoisonMarksOptions<Tx extends Transaction> {
   readonly inOrder: boolean;
 }
 
+/** A marked message may come behind others, and may not come at all. */
+const fewestSuspects = 100;
+
 /** One of the next messages of a partition has ended a consumer, perhaps. */
 interface Suspicion {
   /** With this message the suspicion ends, or after so many. */
@@ -111,7 +114,11 @@ export class PoisonMarks<Tx extends Transaction> {
       const done = await readProcessed(sql, this.#options.group, [lastId]);
       if (done.size > 0) return undefined;
     }
-    return { lastId, left: size, single: size === 1 ? { id: lastId, kills: kills + 1 } : undefined };
+    return {
+      lastId,
+      left: Math.max(size, fewestSuspects),
+      single: size === 1 ? { id: lastId, kills: kills + 1 } : undefined,
+    };
   }
 
   #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {

@@ -139,6 +139,51 @@ test('a message that arrives again while it is kept is dropped, by its key or wi
   expect(await inbox.parkedKeys()).toBe(2);
 });
 
+test('a handler that never ends is given up after the limit of its transaction, and holds nobody up for long', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    transactionTimeout: 100,
+    quickRetries: [],
+    retry: ['1h'],
+    before: ({ payload: { n } }) => (n === 1 ? new Promise(() => undefined) : undefined),
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'b' });
+
+  await until(() => running.counts().processed === 1);
+
+  expect(await inbox.effects()).toEqual([2]);
+  expect(await inbox.kept()).toMatchObject([
+    { n: 1, state: 'parked', error: expect.stringContaining('has not ended') },
+  ]);
+});
+
+test('the inbox works in READ COMMITTED, whatever the default of the database is', async () => {
+  inbox = await MemoryInbox.create();
+  await inbox.database.query(
+    `alter table effect add column level text default current_setting('transaction_isolation')`,
+  );
+  const [row] = await inbox.database.query<{ name: string }>('select current_database() as name');
+  await inbox.database.query(
+    `alter database "${row?.name}" set default_transaction_isolation = 'repeatable read'`,
+  );
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: [50, 50],
+    before: ({ attempt, payload: { n } }) => {
+      if (n === 1 && attempt === 1) throw fails;
+    },
+  });
+
+  await until(() => running.counts().processed === 2);
+
+  const rows = await inbox.database.query('select n, level from effect order by seq');
+  expect(rows).toEqual([
+    { n: 1, level: 'read committed' },
+    { n: 2, level: 'read committed' },
+  ]);
+});
+
 test.for([
   ['without an id', { headers: { ce_type: 'numbers' } }, 'no-id', 'no header ce_id'],
   ['whose body is no JSON', { body: '{"n":' }, 'unreadable', 'not JSON'],

@@ -1,5 +1,12 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type Consumer, Kafka, type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
+import {
+  type Consumer,
+  type EachBatchPayload,
+  Kafka,
+  type KafkaConfig,
+  type logCreator,
+  logLevel,
+} from 'kafkajs';
 import type { Partition, Subscription } from '../source.ts';
 import type { Beginnings } from './beginnings.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
@@ -82,6 +89,7 @@ export class Membership {
       subscription: this.#subscription,
       stopping: this.#stopping.signal,
       begun: () => this.#begun,
+      inHand: new Set<EachBatchPayload>(),
       resumeAfter: (pauseMs: number, resume: () => void) => this.#resumeAfter(pauseMs, resume),
     };
     const running = this.#consumer.run({

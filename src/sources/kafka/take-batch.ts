@@ -5,9 +5,10 @@ import { OpenMessages } from '../open-messages.ts';
 
 /**
  * kafkajs fetches from a broker again only when all partitions of the last answer have been handled. So each gets a
- * share of time, which also bounds what is delivered again after a crash; its rest is fetched again.
+ * share of time, and its rest is fetched again: the shorter one, once no other is at work and may wait for it, and never
+ * more than the longer one, which bounds what is delivered again after a crash.
  */
-const shareMs = 1_000;
+const shareMs = { alone: 1_000, most: 3_000 } as const;
 /** Heartbeats are sent at most every {@link heartbeatIntervalMs}; looking more often keeps them punctual. */
 const heartbeatLookMs = 500;
 /** A rebalance is noticed by a heartbeat, so this is also how long a new member waits for the others. */
@@ -20,6 +21,8 @@ export interface BatchContext {
   readonly stopping: AbortSignal;
   /** Resolves when it is settled where each partition begins; what was fetched before may be from elsewhere. */
   begun(): Promise<void>;
+  /** The batches in hand of this membership. */
+  readonly inHand: Set<EachBatchPayload>;
   /** Resumes a partition after the pause, unless the membership has ended by then. */
   resumeAfter(pauseMs: number, resume: () => void): void;
 }
@@ -52,9 +55,11 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
       giveUp.abort();
     });
   }, heartbeatLookMs);
+  context.inHand.add(payload);
   try {
     await handOver(payload, context, giveUp.signal);
   } finally {
+    context.inHand.delete(payload);
     clearInterval(heart);
     context.stopping.removeEventListener('abort', stop);
   }
@@ -72,15 +77,18 @@ async function handOver(
   const { topic: address, partition, messages: records } = payload.batch;
   const messages = records.map((record) => incomingMessage(address, partition, record));
   const open = new OpenMessages(messages);
-  const endsAtMs = performance.now() + shareMs;
+  const startedAtMs = performance.now();
+  const hasTime = (): boolean => {
+    const spentMs = performance.now() - startedAtMs;
+    return spentMs < (context.inHand.size > 1 ? shareMs.most : shareMs.alone);
+  };
   let restMs: number | undefined;
   await context.subscription.handle({
     address,
     partition,
     messages,
     signal,
-    mayBegin: () =>
-      restMs === undefined && !signal.aborted && payload.isRunning() && performance.now() < endsAtMs,
+    mayBegin: () => restMs === undefined && !signal.aborted && payload.isRunning() && hasTime(),
     acknowledge: (message) => open.acknowledge(message),
     reject(message, afterMs) {
       open.reject(message);
