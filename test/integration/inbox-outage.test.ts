@@ -61,3 +61,15 @@ test('a start on a topic that does not exist is refused, and does not create it'
   expect(await admin.listTopics()).not.toContain('nobody-made-this');
   await admin.disconnect();
 });
+
+test('a start is refused when the broker keeps messages for longer than processed ids are kept', async () => {
+  const starting = (window: '6 days' | 'forever') =>
+    consumer(stage.prisma, { config: stage.config, group: stage.group, window })
+      .on(stage.topic, () => undefined)
+      .start();
+
+  await expect(starting('6 days')).rejects.toMatchObject({ code: 'OUTBOX_WINDOW_TOO_SHORT' });
+
+  const running = await starting('forever');
+  await running.stop();
+});
