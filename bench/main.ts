@@ -24,7 +24,7 @@ const quick: Sizes = {
   looped: 2_000,
   seconds: 8,
   due: 10_000,
-  consume: { rounds: 3, batched: 100_000, single: 8_000, replayed: 100_000, remembered: 200_000 },
+  consume: { rounds: 3, batched: 80_000, single: 3_000, replayed: 100_000, remembered: 100_000 },
 };
 const full: Sizes = {
   rounds: 5,

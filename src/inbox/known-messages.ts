@@ -1,5 +1,5 @@
 import type { Sql } from '../store/database.ts';
-import { readKept } from '../store/inbox/receive.ts';
+import { keepsAny, readKept } from '../store/inbox/receive.ts';
 import { readProcessed } from '../store/inbox/processed.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { SeenFilter } from './seen-filter.ts';
@@ -47,7 +47,7 @@ export class KnownMessages<Tx extends Transaction> {
     if (rest.length === 0) return { processed: seen, kept: nothing.kept };
     const { processed, kept } = await this.#ask((sql) => look(sql, group, rest));
     this.#expected = processed.size + kept.size > 0;
-    return { processed: new Set([...seen, ...processed]), kept };
+    return { processed: seen.size === 0 ? processed : new Set([...seen, ...processed]), kept };
   }
 
   /** Tells that duplicates arrived which {@link find} was not asked for. */
@@ -68,7 +68,7 @@ export class KnownMessages<Tx extends Transaction> {
 
 async function look(sql: Sql, group: string, ids: readonly string[]): Promise<Known> {
   const noted = await readProcessed(sql, group, ids);
-  if (noted.size === 0) return nothing;
+  if (noted.size === 0 || !(await keepsAny(sql, group))) return { processed: noted, kept: nothing.kept };
   const kept = await readKept(sql, group, [...noted]);
   if (kept.size === 0) return { processed: noted, kept };
   return { processed: new Set([...noted].filter((id) => !kept.has(id))), kept };
