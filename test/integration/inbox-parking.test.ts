@@ -221,7 +221,7 @@ test.for([
   expect(await inbox.kept()).toHaveLength(1);
 });
 
-test('of 1,000 keys one is parked for the whole run, and the others flow', async () => {
+test('of 1,000 keys one is parked for the whole run, and the others flow', { timeout: 120_000 }, async () => {
   inbox = await MemoryInbox.create({ partitions: 4 });
   const running = await inbox.consume({
     quickRetries: [1],
@@ -234,7 +234,7 @@ test('of 1,000 keys one is parked for the whole run, and the others flow', async
     range(from, to).map((n) => ({ n, key: `k${n % 1_000}`, partition: n % 4 }));
   inbox.feed(...keyed(0, 2_999));
 
-  await until(async () => (await running.status()).lag === 0);
+  await until(async () => (await running.status()).lag === 0, 90_000);
 
   const effects = await inbox.effects();
   expect(effects).toHaveLength(2_997);
