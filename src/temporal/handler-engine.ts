@@ -1,10 +1,10 @@
 import { Client } from '@temporalio/client';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { KeyDrains, KeyWorkflows } from '../inbox/ports.ts';
 import { connectTemporal, type TemporalAddress } from './connection.ts';
 import { createHandlerStarter } from './handler-starter.ts';
 import { hostHandlers } from './handler-workers.ts';
 import { namespaceLook } from './namespace-look.ts';
+import { quietRuntime } from './runtime.ts';
 import { hasSearchAttributes } from './search-attributes.ts';
 
 export interface HandlersInput {
@@ -84,7 +84,8 @@ interface Hosting extends KeyWorkflows {
 async function openHosting(input: HandlersInput, stop: AbortSignal): Promise<Hosting> {
   const { temporal, installation, group, drains, visible, report } = input;
   const { namespace } = temporal;
-  quietRuntime();
+  // The signals of a process that belongs to the application are its own.
+  quietRuntime({ shutdownSignals: [] });
   const connection = await connectTemporal(temporal, 0);
   try {
     const client = new Client({ connection, namespace });
@@ -107,22 +108,6 @@ async function openHosting(input: HandlersInput, stop: AbortSignal): Promise<Hos
   } catch (error) {
     await connection.close().catch(() => undefined);
     throw error;
-  }
-}
-
-/**
- * Keeps Temporal's own chatter off the terminal, and its hands off the signals of a process that belongs to the
- * application. A process that has installed its runtime before keeps that one.
- */
-function quietRuntime(): void {
-  try {
-    Runtime.install({
-      logger: new DefaultLogger('ERROR'),
-      telemetryOptions: { logging: { filter: 'ERROR', forward: {} } },
-      shutdownSignals: [],
-    });
-  } catch {
-    // The runtime is the process's, and it is there already.
   }
 }
 

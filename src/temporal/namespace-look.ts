@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 
 const lookEveryMs = 5_000;
 /** The parts of a server learn of a new namespace one by one; who asks too early gets the old one once more. */
-const settleMs = 10_000;
+export const settleMs = 10_000;
 
 /**
  * Makes a look at the namespace, to be called after starts of workflows: that is when it matters, because what was lost
@@ -17,16 +17,14 @@ export function namespaceLook(
   onReplaced: () => void,
   stop: AbortSignal,
 ): () => Promise<void> {
-  const { namespace } = client.options;
   let known: string | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
   return async () => {
     if (performance.now() - lookedAt < lookEveryMs) return;
     lookedAt = performance.now();
     try {
-      const { namespaceInfo } = await client.workflowService.describeNamespace({ namespace });
       const before = known;
-      known = namespaceInfo?.id ?? '';
+      known = await readNamespaceId(client);
       if (before === undefined || before === known) return;
       await delay(settleMs, undefined, { signal: stop });
       onReplaced();
@@ -34,4 +32,11 @@ export function namespaceLook(
       // Temporal is away, or we stop; the next start looks again.
     }
   };
+}
+
+/** A namespace that was made again has the old name and another id. */
+export async function readNamespaceId(client: Client): Promise<string> {
+  const { namespace } = client.options;
+  const { namespaceInfo } = await client.workflowService.describeNamespace({ namespace });
+  return namespaceInfo?.id ?? '';
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Report } from '../relay/report.ts';
+import { readNamespaceId, settleMs } from './namespace-look.ts';
 import { ensureSchedules, type MaintenanceIntervals } from './schedules.ts';
 
 export interface ScheduleKeeperInput {
@@ -14,8 +15,6 @@ export interface ScheduleKeeperInput {
 
 /** Between looks at the namespace, and after a check that failed because Temporal is away. */
 const lookEveryMs = 5_000;
-/** The parts of a server learn of a new namespace one by one; who asks too early gets the old one once more. */
-const settleMs = 10_000;
 
 /**
  * Makes sure, now and again, that the schedules of the maintenance exist: whoever deletes them, or the namespace with
@@ -70,13 +69,6 @@ class ScheduleKeeper {
     await ensureSchedules(client, installation, intervals);
     this.#checkedAt = performance.now();
   }
-}
-
-/** A namespace that was made again has the old name and another id. */
-async function readNamespaceId(client: Client): Promise<string> {
-  const { namespace } = client.options;
-  const { namespaceInfo } = await client.workflowService.describeNamespace({ namespace });
-  return namespaceInfo?.id ?? '';
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

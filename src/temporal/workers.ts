@@ -1,12 +1,4 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import {
-  bundleWorkflowCode,
-  type NativeConnection,
-  Worker,
-  type WorkerOptions,
-  type WorkflowBundle,
-} from '@temporalio/worker';
+import { type NativeConnection, Worker, type WorkerOptions, type WorkflowBundle } from '@temporalio/worker';
 import { createLaneActivities } from '../../activities/lane-activities.ts';
 import { createMaintenanceActivities } from '../../activities/maintenance-activities.ts';
 import { createMessageActivities } from '../../activities/message-activities.ts';
@@ -15,6 +7,7 @@ import type { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
 import { RunningWorkers } from './running-workers.ts';
 import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from './task-queues.ts';
+import { bundleWorkflows } from './workflow-bundle.ts';
 
 export interface WorkersInput {
   readonly connection: NativeConnection;
@@ -47,11 +40,9 @@ const maintenanceSlots = 8;
 /**
  * Runs the workers of a relay: one for lanes, one for messages, one for maintenance. Workers that fail are made anew,
  * for a relay that has silently stopped delivering is worse than one that is late.
- *
- * Workflows are bundled at the start by the installed version of the worker, which is the only one that may run them.
  */
 export async function hostWorkers(input: WorkersInput): Promise<Hosted> {
-  const bundle = await bundleWorkflowCode({ workflowsPath: workflowsPath(), logger: quiet });
+  const bundle = await bundleWorkflows();
   const first = await createWorkers(input, bundle);
   const running = new RunningWorkers(() => createWorkers(input, bundle), input.report);
   const done = running.run(first);
@@ -97,18 +88,3 @@ async function createWorkers(
     }),
   ]);
 }
-
-/** The entry of the workflows, in the sources or in the build. */
-function workflowsPath(): string {
-  const built = fileURLToPath(new URL('../../workflows/index.js', import.meta.url));
-  return existsSync(built) ? built : fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
-}
-
-const quiet = {
-  log: () => undefined,
-  trace: () => undefined,
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};

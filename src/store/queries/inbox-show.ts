@@ -2,19 +2,11 @@ import type { KeptState } from '../../core/parked-states.ts';
 import type { Sql } from '../database.ts';
 import { versionSql } from '../operate/edit.ts';
 import type { KeptName } from '../operate/inbox-edit.ts';
+import type { ListedKept } from './inbox-list.ts';
 import type { ShownAudit } from './show.ts';
 
 /** One kept message with everything that its row says, and how its key stands. */
-export interface KeptRow {
-  readonly group: string;
-  readonly id: string;
-  readonly position: string;
-  readonly topic: string;
-  readonly key: string | null;
-  readonly state: KeptState;
-  readonly reason: string | null;
-  readonly lastError: string | null;
-  readonly attempts: number;
+export interface KeptRow extends ListedKept {
   readonly address: string;
   readonly partition: number;
   readonly offset: string;
@@ -22,8 +14,6 @@ export interface KeptRow {
   /** In base64. */
   readonly body: string | null;
   readonly sentAt: Date;
-  readonly arrivedAt: Date;
-  readonly updatedAt: Date;
   readonly copiedAt: Date | null;
   readonly supersedes: string | null;
   readonly supersededBy: string | null;
