@@ -43,4 +43,4 @@ test('Kafka is put to every case of the contract', () => {
   expect(skipped).toEqual([]);
 });
 
-for (const { name, run } of cases) test(name, run, 60_000);
+for (const { name, run } of cases) test(name, run, 180_000);

@@ -17,6 +17,8 @@ import { until } from '../support/until.ts';
 
 const orders = numbered('orders');
 const rounds = faultRounds(10);
+/** For faults that meet one statement in five. */
+const patientMs = faultTimeoutMs(90_000);
 
 /** A client whose commits are answered by a reset connection, until it is healed. */
 async function open(context: TestContext, way: string, url: string): Promise<RunTransaction> {
@@ -35,7 +37,7 @@ test.for([
   ['prisma', 'COMMIT'],
 ] as const)(
   'I2 I4 F08: a %s client that never hears of its commit sends again with the same id, and it is stored and delivered once',
-  { timeout: faultTimeoutMs(60_000) },
+  { timeout: faultTimeoutMs(180_000) },
   async ([way, statement], context) => {
     const stage = await openStage(context, { topics: [orders] });
     await stage.relay();
@@ -54,7 +56,7 @@ test.for([
       expect(await once()).toBe(true);
       entry.answer = 'committed';
     }
-    await until(async () => (await stage.arrived()) >= rounds);
+    await until(async () => (await stage.arrived()) >= rounds, 60_000);
 
     const journal = await stage.journal();
     expect(judgeLedger(ledger, journal)).toEqual(kept);
@@ -69,17 +71,18 @@ test('I5 F08: a cancel whose commit was not heard of stands, and says so when it
   await stage.relay();
   const { proxy, url } = await proxiedDatabase(context, stage.url, 1);
   const run = await open(context, 'pg', url);
-  const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }, { after: '2s' }));
-  const later = await stage.commit((tx) => send(tx, orders, { n: 2 }, { after: '2500ms' }));
+  // Time enough for both cancels, on any machine.
+  const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }, { after: '8s' }));
+  const later = await stage.commit((tx) => send(tx, orders, { n: 2 }, { after: '8500ms' }));
   proxy.inject({ kind: 'lose-reply', to: 'commit', times: 1 });
 
   await expect(run((tx) => cancel(tx, orders, { id }))).rejects.toThrow(/./);
   expect(proxy.fired('lose-reply')).toBe(1);
   expect(await run((tx) => cancel(tx, orders, { id }))).toBe('canceled');
-  await until(async () => (await stage.stateOf(later.id)) === 'published');
+  await until(async () => (await stage.stateOf(later.id)) === 'published', 60_000);
 
   expect((await stage.journal()).map((entry) => entry.id)).toEqual([later.id]);
-});
+}, 120_000);
 
 /** A relay that reaches its database through a proxy only, under load, and has delivered some. */
 async function relayBehindProxy(context: TestContext, seed: number) {
@@ -106,28 +109,28 @@ async function relayBehindProxy(context: TestContext, seed: number) {
 }
 
 test('I1 I3 I11 F08: a relay whose settles do not arrive, or are not answered, says them again, and sends nothing twice', {
-  timeout: faultTimeoutMs(90_000),
+  timeout: faultTimeoutMs(400_000),
 }, async (context) => {
   const { proxy, relay, finish } = await relayBehindProxy(context, 8);
   for (const kind of ['lose-reply', 'lose-request'] as const) {
     proxy.inject({ kind, to: 'insert into outbox.batch', chance: 0.2 });
-    await until(() => proxy.fired(kind) >= rounds);
+    await until(() => proxy.fired(kind) >= rounds, patientMs);
   }
   const settlesFailed = (): number =>
     relay.events.filter((event) => event.type === 'failed' && event.what === 'settle').length;
-  await until(() => settlesFailed() >= 2 * rounds);
+  await until(() => settlesFailed() >= 2 * rounds, patientMs);
   await finish();
 });
 
 test('I1 I5 I13: a relay whose claims are not answered claims again, and neither loses its lane nor makes it suspect', {
-  timeout: faultTimeoutMs(90_000),
+  timeout: faultTimeoutMs(400_000),
 }, async (context) => {
   const { proxy, relay, finish } = await relayBehindProxy(context, 9);
   proxy.inject({ kind: 'lose-reply', to: 'from outbox.claim(', chance: 0.2 });
-  await until(() => proxy.fired('lose-reply') >= rounds);
+  await until(() => proxy.fired('lose-reply') >= rounds, patientMs);
   const claimsFailed = (): number =>
     relay.events.filter((event) => event.type === 'failed' && event.what === 'claim').length;
-  await until(() => claimsFailed() >= rounds);
+  await until(() => claimsFailed() >= rounds, patientMs);
   // Given up and acquired anew, everything that waits in the lane would count as maybe published.
   expect(relay.events.filter((event) => event.type === 'lane-acquired' && event.lapsed)).toEqual([]);
   await finish();

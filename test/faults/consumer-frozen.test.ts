@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 test('I4 I5 F17: a consumer frozen past the session of its group does no effect twice when it thaws, and joins again', {
-  timeout: 180_000,
+  timeout: 600_000,
 }, async () => {
   stage = await InboxStage.create(partitions);
   const load = startInboxLoad(stage, partitions);
@@ -28,21 +28,21 @@ test('I4 I5 F17: a consumer frozen past the session of its group does no effect 
     stopAt: { commits: 40, signal: 'SIGSTOP' },
   });
   frozen = victim;
-  await until(async () => (await stage.effectsBy('frozen')) >= 40, 60_000);
+  await until(async () => (await stage.effectsBy('frozen')) >= 40, 150_000);
 
   // The broker waits 10 s for the frozen member before it gives all partitions to the next.
   const next = await stage.consume('next');
-  await until(() => next.counts().processed > 100, 60_000);
+  await until(() => next.counts().processed > 100, 150_000);
   const partitionsOfNext = next.events.findLast(({ type }) => type === 'assigned');
   expect(partitionsOfNext).toMatchObject({ partitions: [{}] });
   const byFrozen = await stage.effectsBy('frozen');
   const toldByFrozen = victim.events.length;
 
   victim.thaw();
-  await until(() => victim.events.slice(toldByFrozen).some(({ type }) => type === 'assigned'), 60_000);
+  await until(() => victim.events.slice(toldByFrozen).some(({ type }) => type === 'assigned'), 150_000);
   await next.stop();
   // As a member again it works, and no longer as the zombie that it was.
-  await until(async () => (await stage.effectsBy('frozen')) > byFrozen, 60_000);
+  await until(async () => (await stage.effectsBy('frozen')) > byFrozen, 150_000);
   const sent = await load.stop();
   await expectEffectsOnce(stage, sent, partitions);
 

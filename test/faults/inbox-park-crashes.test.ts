@@ -5,7 +5,7 @@ import { MemoryInbox } from '../support/memory-inbox.ts';
 import { until } from '../support/until.ts';
 
 // The heartbeat of a try that died with its process is missed after five seconds.
-const withinMs = 180_000;
+const withinMs = 400_000;
 
 const feeds = [
   { n: 1, key: 'a' },
@@ -60,7 +60,7 @@ test.concurrent.for(steps)(
         if (n === 1 && attempt <= failures) throw new Error('the bank is closed');
       },
     });
-    await until(async () => (await next.status()).lag === 0 && (await inbox.parkedKeys()) === 0, 120_000);
+    await until(async () => (await next.status()).lag === 0 && (await inbox.parkedKeys()) === 0, 240_000);
 
     const effects = await inbox.effects();
     expect(effects.toSorted((a, b) => a - b)).toEqual(gaveUp ? [2, 3] : [1, 2, 3]);

@@ -9,7 +9,7 @@ test.for([
   ['in batches', { batch: { size: 50 }, inBatches: true }],
 ] as const)(
   'F28 a message that kills its consumer, %s, is parked after three deaths, and every other one is handled',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async ([, mode], { onTestFinished }) => {
     const inbox = await MemoryInbox.create();
     onTestFinished(() => inbox.end());
@@ -36,7 +36,7 @@ test.for([
         if (n === deadly) throw new Error('It must not be begun again.');
       },
     });
-    await until(async () => (await next.status()).lag === 0);
+    await until(async () => (await next.status()).lag === 0, 90_000);
 
     // Those of its key queue behind it.
     expect(await inbox.kept()).toMatchObject([
@@ -52,7 +52,7 @@ test.for([
 );
 
 test('a parked message that kills whoever tries it is given up when its tries are used up, and its key goes on', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async ({ onTestFinished }) => {
   const inbox = await MemoryInbox.create();
   onTestFinished(() => inbox.end());
@@ -71,7 +71,7 @@ test('a parked message that kills whoever tries it is given up when its tries ar
     },
   });
   inbox.feed(...feeds);
-  await until(() => parking.counts().parked === 2);
+  await until(() => parking.counts().parked === 2, 60_000);
   await parking.stop();
   await inbox.database.query(`update outbox.parked_key set next_at = outbox.clock(), told_at = '-infinity'`);
   for (const death of [1, 2])
@@ -83,7 +83,7 @@ test('a parked message that kills whoever tries it is given up when its tries ar
       if (n === 1) throw new Error('It must not be begun again.');
     },
   });
-  await until(async () => (await inbox.parkedKeys()) === 0, 60_000);
+  await until(async () => (await inbox.parkedKeys()) === 0, 150_000);
 
   expect(await inbox.effects()).toEqual([2]);
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', reason: 'killed', attempts: 3 }]);

@@ -33,19 +33,20 @@ async function killUnderLoad(context: TestContext, seed: number): Promise<void> 
   const arrived = async (): Promise<number> => (await readJournal(broker.database)).length;
   for (let kill = 1; kill <= kills; kill += 1) {
     const before = await arrived();
-    await until(async () => (await arrived()) > before + 100);
+    await until(async () => (await arrived()) > before + 100, 60_000);
     await delay(random.below(1_000));
     const failed = ledger.count('unknown');
     await server.kill();
     // Impaired: calls fail, and the relay says why it cannot look.
-    await until(() => ledger.count('unknown') > failed + 4);
+    await until(() => ledger.count('unknown') > failed + 4, 60_000);
     await until(() => relay.events.some(({ type }) => type === 'failed'));
     await server.start();
   }
   const healedAt = performance.now();
   const before = await arrived();
-  await until(async () => (await arrived()) > before + 100);
-  expect(performance.now() - healedAt).toBeLessThan(30_000);
+  await until(async () => (await arrived()) > before + 100, 120_000);
+  // A lease of ten seconds on any machine, and what a busy one takes for the rest.
+  expect(performance.now() - healedAt).toBeLessThan(60_000);
   await load.stop();
   await stage.untilDone();
 
@@ -65,6 +66,6 @@ async function killUnderLoad(context: TestContext, seed: number): Promise<void> 
 
 test.for(faultSeeds(1))(
   'I1 I2 I3 I5 I9 F04: PostgreSQL killed twice under load has every acknowledged commit, and all of them go (seed %i)',
-  { timeout: faultTimeoutMs(120_000) },
+  { timeout: faultTimeoutMs(400_000) },
   (seed, context) => killUnderLoad(context, seed),
 );

@@ -9,8 +9,8 @@ import { until } from '../support/until.ts';
 
 const orders = numbered('orders', { retry: ['1h'] });
 
-/** A lease of 10 s that was renewed at the death, and what taking over costs. */
-const takeoverWithinMs = 12_000;
+/** A lease of 10 s that was renewed at the death, and what taking over costs: a second, several on a busy machine. */
+const takeoverWithinMs = 20_000;
 
 /** Batches that are claimed, but not published, when the relay dies at this point. */
 const repeats: ReadonlyMap<CrashPoint, boolean> = new Map([
@@ -28,7 +28,7 @@ async function diesAt(context: TestContext, point: CrashPoint, repeated: boolean
   const before = await stage.arrived();
   await stage.relay();
   const readyAt = performance.now();
-  await until(async () => (await stage.arrived()) > before);
+  await until(async () => (await stage.arrived()) > before, 60_000);
   expect(performance.now() - readyAt).toBeLessThan(takeoverWithinMs);
   const committed = await load.stop();
   await stage.untilDelivered(committed, 'orders');
@@ -43,12 +43,12 @@ async function diesAt(context: TestContext, point: CrashPoint, repeated: boolean
 
 test.concurrent.for([...repeats])(
   'I1 I3 I11 I13 F02 F03: a relay that dies at %s loses nothing, and repeats its last batch only when that was not settled: %s',
-  { timeout: 180_000 },
+  { timeout: 400_000 },
   ([point, repeated], context) => diesAt(context, point, repeated),
 );
 
 test.concurrent('I5 F02: what a relay may have published before it died can no longer be canceled, even when it is refused afterwards', {
-  timeout: 180_000,
+  timeout: 400_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const victim = await stage.relayProcess({
@@ -60,7 +60,7 @@ test.concurrent('I5 F02: what a relay may have published before it died can no l
 
   const later = await stage.commit((tx) => send(tx, orders, { n: 2 }, { key: 'j' }));
   await stage.relay({}, { refuse: () => ({ kind: 'rejected', error: 'not now' }) });
-  await until(async () => (await stage.stateOf(id)) === 'retrying');
+  await until(async () => (await stage.stateOf(id)) === 'retrying', 60_000);
   await until(async () => (await stage.stateOf(later.id)) === 'retrying');
 
   expect(await stage.commit((tx) => cancel(tx, orders, { id }))).toBe('too-late');

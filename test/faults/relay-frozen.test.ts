@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 const orders = numbered('orders');
 
 test('I1 I3 I9 I11: a relay that was frozen past its lease writes nothing when it thaws', {
-  timeout: 180_000,
+  timeout: 400_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const frozen = await stage.relayProcess({
@@ -21,16 +21,16 @@ test('I1 I3 I9 I11: a relay that was frozen past its lease writes nothing when i
     );
     return row?.count ?? 0;
   };
-  await until(async () => (await batchesBy(frozen.publisher)) === 12);
+  await until(async () => (await batchesBy(frozen.publisher)) === 12, 60_000);
   const successor = await stage.relay({}, { publisher: 'successor' });
   // A frozen process still takes tasks that its open polls are answered with, and each costs a heartbeat's timeout.
-  await until(async () => (await batchesBy('successor')) > 3, 90_000);
+  await until(async () => (await batchesBy('successor')) > 3, 150_000);
   const before = await batchesBy(frozen.publisher);
 
   frozen.signal('SIGCONT');
-  await until(() => frozen.events.some(({ type }) => type === 'lane-lost'));
+  await until(() => frozen.events.some(({ type }) => type === 'lane-lost'), 60_000);
   const seenAtThaw = await batchesBy('successor');
-  await until(async () => (await batchesBy('successor')) > seenAtThaw + 10);
+  await until(async () => (await batchesBy('successor')) > seenAtThaw + 10, 60_000);
   const committed = await load.stop();
   await stage.untilDelivered(committed, 'orders');
 

@@ -15,8 +15,8 @@ import { brokenPromises } from '../support/kept-promises.ts';
 
 const orders = numbered('orders');
 
-/** A lease of 10 s that was renewed at the kill, and what taking over costs. */
-const takeoverWithinMs = 12_000;
+/** A lease of 10 s that was renewed at the kill, and what taking over costs: a second, several on a busy machine. */
+const takeoverWithinMs = 20_000;
 
 /** The relay that published last. */
 async function publisherOf(stage: Stage, relays: readonly RelayProcess[]): Promise<RelayProcess> {
@@ -33,7 +33,7 @@ async function killOwner(stage: Stage, relays: RelayProcess[], replace: boolean)
   await victim.exited;
   relays.splice(relays.indexOf(victim), 1);
   const replaced = replace ? stage.relayProcess().then((relay) => relays.push(relay)) : undefined;
-  await until(async () => (await stage.lastPublisher()) !== victim.publisher);
+  await until(async () => (await stage.lastPublisher()) !== victim.publisher, 60_000);
   await replaced;
   return victim.publisher;
 }
@@ -66,11 +66,11 @@ async function killedAtRandom(context: TestContext, seed: number, kills: number)
 
 test.concurrent.for(faultSeeds(1))(
   'I1 I2 I3 I11 F01: relays killed at random while they own the lane lose nothing and repeat at most a batch per kill (seed %i)',
-  { timeout: 180_000 },
+  { timeout: 600_000 },
   (seed, context) => killedAtRandom(context, seed, 3),
 );
 
-/** One of two relays dies every 3 to 8 s, whoever owns the lane, and is replaced by a new one. */
+/** One of two relays dies every 3 to 8 s, first the one that delivers and then whoever, and is replaced by a new one. */
 async function killedByTheClock(context: TestContext, seed: number): Promise<void> {
   const kills = faultRounds(5);
   const random = seededRandom(seed);
@@ -82,7 +82,7 @@ async function killedByTheClock(context: TestContext, seed: number): Promise<voi
   const killed: string[] = [];
   while (killed.length < kills) {
     await delay(3_000 + random.below(5_000));
-    const victim = random.pick(relays);
+    const victim = killed.length === 0 ? await publisherOf(stage, relays) : random.pick(relays);
     // None is left for the moment: the next one is on its way.
     if (victim === undefined) continue;
     relays.splice(relays.indexOf(victim), 1);
@@ -104,11 +104,11 @@ async function killedByTheClock(context: TestContext, seed: number): Promise<voi
   expect(unexcusedDuplicates(journal, killed)).toEqual([]);
   expect(repeats(journal)).toBeLessThan(kills * 2_000);
   const owners = killed.filter((publisher) => journal.some((entry) => entry.publisher === publisher));
-  expect(owners.length, 'some of the killed had delivered').toBeGreaterThan(0);
+  expect(owners.length, 'at least the first of the killed had delivered').toBeGreaterThan(0);
 }
 
 test.concurrent.for(faultSeeds(2))(
   'I1 I2 I3 I5 I11 I13 F01: one of two relays killed every 3 to 8 s costs time and a batch of repeats, never a message (seed %i)',
-  { timeout: faultTimeoutMs(180_000) },
+  { timeout: faultTimeoutMs(600_000) },
   (seed, context) => killedByTheClock(context, seed),
 );

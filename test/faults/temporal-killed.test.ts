@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, type TestContext } from 'vitest';
 import { startTemporal } from '../../src/local/index.ts';
 import { cancel, type CancelAnswer, reschedule } from '../../src/outbox/change.ts';
-import { sendBatch } from '../../src/outbox/send.ts';
+import { sendBatch, type Stored } from '../../src/outbox/send.ts';
 import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
 import { seededRandom } from '../support/random.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
@@ -12,10 +12,11 @@ import { brokenPromises } from '../support/kept-promises.ts';
 
 const reminders = numbered('reminders');
 const messages = 2_000;
-/** The first is due this long after the beginning, the last one so much later. */
+/** Each kill has its share of the messages: the first is due after this time, the last one so much later. */
 const firstDueMs = 4_000;
-const spreadMs = 24_000;
-const overdueOutWithinMs = 30_000;
+const spreadMs = 16_000;
+/** Seconds where nothing else runs. */
+const overdueOutWithinMs = 60_000;
 
 /** Due times at the end of everything, by id, in milliseconds since the epoch. */
 async function dueTimes(stage: Stage): Promise<ReadonlyMap<string, number>> {
@@ -33,18 +34,16 @@ async function killedDuringWaits(context: TestContext, seed: number): Promise<vo
   if (node === undefined) throw new Error('This test kills the server, so it has to be one of its own.');
   const stage = await openStage(context, { topics: [reminders], temporalAddress: server.address });
   const relay = await stage.relay();
-  const beganAt = performance.now();
-  const stored = await stage.commit((tx) =>
-    sendBatch(
-      tx,
-      reminders,
-      Array.from({ length: messages }, (_, n) => ({
-        payload: { n },
-        key: `k${n % 64}`,
-        after: firstDueMs + random.below(spreadMs),
-      })),
-    ),
-  );
+  const kills = faultRounds(2);
+  const stored: Stored[] = [];
+  const storeShare = async (): Promise<void> => {
+    const share = Array.from({ length: Math.ceil(messages / kills) }, (_, n) => ({
+      payload: { n: stored.length + n },
+      key: `k${n % 64}`,
+      after: firstDueMs + random.below(spreadMs),
+    }));
+    stored.push(...(await stage.commit((tx) => sendBatch(tx, reminders, share))));
+  };
   const answers = new Map<string, CancelAnswer>();
   const moved = new Set<string>();
   /** Some are canceled and some moved to a later time, whatever Temporal does. */
@@ -60,22 +59,26 @@ async function killedDuringWaits(context: TestContext, seed: number): Promise<vo
     }
   };
 
-  const kills = faultRounds(2);
+  const failures = (): number => relay.events.filter(({ type }) => type === 'failed').length;
   let healedAtMs = 0;
   for (let kill = 1; kill <= kills; kill += 1) {
+    await storeShare();
     await change();
-    await delay(Math.max(0, beganAt + firstDueMs * kill - performance.now()) + random.below(3_000));
+    // The first is out, and most of them are not, however long that took.
+    await stage.untilArrived(1);
+    await delay(random.below(3_000));
+    const failuresBefore = failures();
     await node.stop('SIGKILL');
     const before = await stage.arrived();
     // What becomes due is released all the same, but a lane that has freed itself cannot be started.
-    await until(() => relay.events.some((event) => event.type === 'failed'));
+    await until(() => failures() > failuresBefore, 90_000);
     await change();
     await delay(2_000 + random.below(3_000));
     await node.start();
     healedAtMs = Date.now();
     await until(async () => (await stage.arrived()) > before, overdueOutWithinMs);
   }
-  await untilDone(stage.database);
+  await untilDone(stage.database, 150_000);
 
   const journal = await stage.journal();
   const due = await dueTimes(stage);
@@ -96,6 +99,6 @@ async function killedDuringWaits(context: TestContext, seed: number): Promise<vo
 
 test.for(faultSeeds(19))(
   'I1 I5 I6 I7 I8 F19: Temporal killed at random while 2,000 messages wait loses none, and hastens none (seed %i)',
-  { timeout: faultTimeoutMs(180_000) },
+  { timeout: faultTimeoutMs(500_000) },
   (seed, context) => killedDuringWaits(context, seed),
 );

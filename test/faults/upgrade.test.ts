@@ -20,14 +20,17 @@ async function buildsOf(stage: Stage, workflowId: string): Promise<ReadonlySet<s
 }
 
 test('I1 I3 I11: relays of two builds deliver side by side, and the new one ends what the old one has begun', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders, reminders] });
   const old = await stage.relayProcess({ buildId: 'build-1' });
   const load = startLoad(stage, orders, { perSecond: 300 });
   // Due when the old relay has surely ended, also on a busy machine.
   const begun = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '40s' }));
-  await until(async () => (await buildsOf(stage, begun.workflowId).catch(() => new Set())).has('build-1'));
+  await until(
+    async () => (await buildsOf(stage, begun.workflowId).catch(() => new Set())).has('build-1'),
+    60_000,
+  );
 
   await stage.relayProcess({ buildId: 'build-2' });
   await stage.untilArrived(600);

@@ -4,6 +4,7 @@ import { cancelAudited } from '../../src/store/cancel-audited.ts';
 import type { Sql } from '../../src/store/database.ts';
 import { cancelMessage, rescheduleMessage, storeMessages } from '../../src/store/write.ts';
 import { type ArchiveBench, archiveBench } from '../support/archive-bench.ts';
+import { untilLockWaits } from '../support/lock-waits.ts';
 
 let at: ArchiveBench;
 beforeEach(async () => {
@@ -124,10 +125,12 @@ test('an id that is archived while a sender waits for it is a duplicate all the 
        due_at, workflow_due_at, attempts, sends, last_error, maybe_published, partition, "offset", confirm_by, created_at, updated_at,
        published_at, supersedes, now() from gone`,
   );
-  const answer = again(bench.database, id, 'A');
-  await archive.commit();
+  const [answer] = await Promise.all([
+    again(bench.database, id, 'A'),
+    untilLockWaits(bench.database, 1).then(() => archive.commit()),
+  ]);
 
-  expect(await answer).toMatchObject([{ id, duplicate: true, state: 'published' }]);
+  expect(answer).toMatchObject([{ id, duplicate: true, state: 'published' }]);
   expect(await liveIds()).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   bulkWorkflow,
   expectAuditedOnce,
@@ -9,18 +9,29 @@ import {
   statesAt,
   storeFailed,
 } from '../support/bulk-stage.ts';
+import { openTransaction } from '../support/open-transaction.ts';
 import { ada } from '../support/operator.ts';
-import { numbered, openStage } from '../support/stage.ts';
+import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const orders = numbered('orders');
 const failed = { topic: 'orders', states: ['failed'] } as const;
 const steps = 'select actor, action, result from outbox.audit where message_id is null order by id';
 
+/** Locks the last of these messages: until it is free, for half a minute at most, no operation on them can be done. */
+async function keepOneBack({ url }: Stage, ids: readonly string[]): Promise<{ release(): Promise<void> }> {
+  const holder = await openTransaction(url);
+  await holder.query('select from outbox.message where id = $1 for update', [ids.at(-1)]);
+  return { release: () => holder.rollback() };
+}
+
 test('2,500 failed messages are retried at a rate, with a pause in between, each once', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   const ids = await storeFailed(stage, 'orders', 2_500);
+  const last = await keepOneBack(stage, ids);
   await stage.relay();
 
   const startedAt = performance.now();
@@ -38,13 +49,14 @@ test('2,500 failed messages are retried at a rate, with a pause in between, each
   expect(running.etaMs).toBeGreaterThan(0);
 
   expect(await operator.bulk.pause(id, ada)).toEqual({ changed: true, state: 'paused' });
+  await last.release();
   // The page that was under way is finished now: the row was locked by it.
   const paused = await answered();
   expect(paused).toBeLessThan(2_500);
   await delay(2_500);
   expect(await answered()).toBe(paused);
   expect(await operator.bulk.resume(id, ada)).toEqual({ changed: true, state: 'running' });
-  await until(async () => (await operator.bulk.show(id)).state !== 'running');
+  await until(async () => (await operator.bulk.show(id)).state !== 'running', 60_000);
 
   expect(await operator.bulk.show(id)).toMatchObject({
     state: 'done',
@@ -56,7 +68,7 @@ test('2,500 failed messages are retried at a rate, with a pause in between, each
   // Five pages at one a second, of which one may be caught up.
   expect(performance.now() - startedAt).toBeGreaterThan(2_900);
   await expectAuditedOnce(stage, id, ids);
-  await until(async () => (await statesAt(stage)).published === 2_500);
+  await until(async () => (await statesAt(stage)).published === 2_500, 60_000);
   expect(new Set((await stage.journal()).map((entry) => entry.id)).size).toBe(2_500);
 });
 
@@ -68,7 +80,7 @@ test('an operation that is aborted ends, and leaves the rest alone', async (cont
   const { id: started } = await operator.bulk.start(
     failed,
     { action: 'discard' },
-    { ...ada, ratePerSecond: 50 },
+    { ...ada, ratePerSecond: 20 },
   );
   const id = started ?? '';
   await until(async () => (await operator.bulk.show(id)).answered > 0);
@@ -114,6 +126,7 @@ test('an operation whose workflow was terminated is started again, and repeats n
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   const ids = await storeFailed(stage, 'orders', 300);
+  const last = await keepOneBack(stage, ids);
   await stage.relay();
   const { id: started } = await operator.bulk.start(
     failed,
@@ -123,10 +136,15 @@ test('an operation whose workflow was terminated is started again, and repeats n
   const id = started ?? '';
   await until(async () => (await operator.bulk.show(id)).answered > 0);
   await bulkWorkflow(stage, id).terminate('a test');
-  // A minute without a page.
-  await stage.database.query(
-    `update outbox.bulk_operation set told_at = told_at - interval '61 seconds', updated_at = updated_at - interval '61 seconds'`,
-  );
+  await until(async () => {
+    // A minute without a page, after the one that was under way.
+    await stage.database.query(
+      `update outbox.bulk_operation set told_at = told_at - interval '61 seconds', updated_at = updated_at - interval '61 seconds'
+       where greatest(told_at, updated_at) > clock_timestamp() - interval '60 seconds'`,
+    );
+    return (await bulkWorkflow(stage, id).describe()).status.name !== 'TERMINATED';
+  });
+  await last.release();
 
   await until(async () => (await operator.bulk.show(id)).state !== 'running');
 

@@ -1,10 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type CliEnd, runCli } from '../support/cli.ts';
 import { type LaneBench, laneBench } from '../support/lane-bench.ts';
 import { auditOf, failAll } from '../support/operator.ts';
+
+// Each command is a process of its own, which a busy machine starts slowly.
+vi.setConfig({ testTimeout: 240_000 });
 
 let bench: LaneBench;
 let folder: string;
@@ -94,7 +97,7 @@ test('exit codes tell all, some and none apart', async () => {
 
 test('cancel and reschedule take a ref, and a dry run changes nothing', async () => {
   const ref = ['--topic', 'orders', '--ref', 'order-42'];
-  await bench.send('A', { ref: 'order-42', afterMs: 60_000 });
+  await bench.send('A', { ref: 'order-42', afterMs: 3_600_000 });
 
   expect(await json('cancel', ...ref, '--dry-run')).toMatchObject({
     ok: true,

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
 import { migrateCommand } from '../../src/cli/migrate-command.ts';
 import { createOutput } from '../../src/cli/output.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -11,6 +11,8 @@ import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../s
 import { deleteTopic, observer } from '../support/kafka-topic.ts';
 import { quietTemporal } from '../support/stage.ts';
 import { until } from '../support/until.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
 
 // A broker of its own: the others need the topic of receipts that is missing here.
 let servers: LocalKafka;
@@ -113,4 +115,4 @@ test('a broker that is away keeps no relay from starting; receipts are read when
   await admin.disconnect();
   await relay?.stop();
   await deleteTopic(observer(servers.brokers.join(',')), receiptsAddress);
-}, 120_000);
+});

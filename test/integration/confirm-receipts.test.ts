@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfirmBench, confirmBench, elsewhere } from '../support/confirm-bench.ts';
+import { until } from '../support/until.ts';
 
 let bench: ConfirmBench;
 beforeEach(async () => {
@@ -66,7 +67,8 @@ test('a receipt that meets a settle in progress waits for it', async () => {
   ]);
 
   const applied = bench.receipt(['A', 'B']);
-  await bench.lanes.database.query('select 1');
+  // Its first try has met the lock of A when B is confirmed; it tries forty times.
+  await until(async () => String(await bench.lanes.states('A', 'B')) === 'published,confirmed');
   await other.commit();
 
   expect(await applied).toBe(true);

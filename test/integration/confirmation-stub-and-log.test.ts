@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type ConfirmStage, confirmStage, type ReceiptFate, type Stub } from '../support/confirm-stage.ts';
 import { until } from '../support/until.ts';
 
@@ -6,6 +6,8 @@ import { until } from '../support/until.ts';
 // log are the processed ids, and a receipt is how the log speaks to the stub. A stub is sent again only if it is
 // unconfirmed, sent less often than allowed, due, passed by the consumer, and absent from the log: one test per rule.
 // What must not be sent again is always beside a message that is, so that every test sees a round of the relay.
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const hour = 3_600_000;
 const ends: (() => Promise<unknown>)[] = [];
@@ -23,6 +25,8 @@ beforeAll(async () => {
   await stage.relay();
   await stage.consume({
     receipts: () => receipts,
+    // Handlers wait here for rounds of the relay, which must not end their transactions.
+    transactionTimeout: '5m',
     before: async (n) => {
       await waiting.get(n);
       if (failingOnce.delete(n)) throw new Error('the handler fails once');
@@ -88,6 +92,8 @@ test('rule 2: at the largest number of sends a message is failed and a person is
   await stage.expire(3);
 
   await until(async () => (await stub(3)).state === 'failed');
+  // It is told when its transaction has been committed.
+  await until(() => stage.told('messages-unconfirmed') > 0);
   expect(stage.told('messages-unconfirmed')).toBe(1);
   expect(await stub(3)).toMatchObject({ sends: 3 });
   await stage.publishReceipts([await stage.idOf(3)]);
@@ -132,7 +138,7 @@ test('rule 5: what the log has is not done again: the repeat is dropped, and ans
   await anotherIsSentAgain(8);
 
   expect((await stage.effects()).filter((n) => n === 8)).toEqual([8]);
-  expect(stage.consumerEvents.some(({ type }) => type === 'duplicate')).toBe(true);
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'duplicate'));
 });
 
 test('a repeat has its count, its next time by the rule, and its new offset', async () => {

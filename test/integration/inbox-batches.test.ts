@@ -106,13 +106,14 @@ test('keys of one partition are handled side by side, each in its order', async 
   const busy = new Set<string>();
   const running = await inbox.consume({
     keyConcurrency: 5,
+    transactionTimeout: '1m',
     before: async ({ key, payload: { n } }) => {
       open += 1;
       most = Math.max(most, open);
       if (busy.has(key ?? '')) overlapping.push(n);
       busy.add(key ?? '');
       // The first ones wait for each other.
-      await until(() => most === 5, 5_000);
+      await until(() => most === 5);
     },
     after: ({ key }) => {
       open -= 1;

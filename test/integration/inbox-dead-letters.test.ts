@@ -60,6 +60,7 @@ test('a failed message is copied to the topic of dead letters with its key, head
       },
     },
   ]);
+  await until(async () => (await stage.effects()).length > 0);
   expect(await stage.effects()).toEqual([2]);
   expect(await stage.kept()).toMatchObject([{ id: 'order-1', state: 'failed' }]);
 });

@@ -8,14 +8,14 @@ import { ownCache } from '../support/local-cache.ts';
 import { until } from '../support/until.ts';
 
 /** A topic of Kafka with twenty messages, and consumers of one group whose filter uses this Redis. */
-async function staged(url: string) {
+async function staged(url: string, answerWithin: '2s' | '10s') {
   const stage = await InboxStage.create(2);
   onTestFinished(() => stage.end());
   const events: RedisFilterEvent[] = [];
   const prefix = `test:${randomUUID()}`;
   const consume = async (name: string) => {
     const report = (event: RedisFilterEvent) => events.push(event);
-    return stage.consume(name, { filter: redisFilter({ url, prefix, answerWithin: '2s', report }) });
+    return stage.consume(name, { filter: redisFilter({ url, prefix, answerWithin, report }) });
   };
   await stage.publish(range(1, 20).map((n) => ({ n, partition: n % 2 })));
   return { stage, events, consume };
@@ -31,7 +31,7 @@ async function ownRedis(): Promise<LocalRedis> {
 const sorted = (effects: readonly number[]) => effects.toSorted((a, b) => a - b);
 
 test('what is delivered again is dropped on the word of the filter, without a look into the database', async () => {
-  const { stage, consume } = await staged(inject('redisUrl'));
+  const { stage, consume } = await staged(inject('redisUrl'), '10s');
   const first = await consume('first');
   await until(() => first.counts().processed === 20);
   await first.stop();
@@ -48,7 +48,7 @@ test('what is delivered again is dropped on the word of the filter, without a lo
 
 test('with a Redis that is killed, messages and duplicates are handled as without a filter', async () => {
   const redis = await ownRedis();
-  const { stage, events, consume } = await staged(redis.url);
+  const { stage, events, consume } = await staged(redis.url, '2s');
   const first = await consume('first');
   await until(() => first.counts().processed === 20);
 

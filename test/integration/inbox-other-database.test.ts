@@ -8,7 +8,7 @@ import { openPrisma } from '../support/prisma.ts';
 import { until } from '../support/until.ts';
 
 test('an inbox in another database than the outbox parks, retries and confirms as one beside it', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const stage = await confirmStage({ onTestFinished }, { within: '1h' });
   const other = await createTestDatabase();
@@ -21,7 +21,8 @@ test('an inbox in another database than the outbox parks, retries and confirms a
   const running = await stage.consume({
     prisma,
     quickRetries: [],
-    retry: ['200ms', '200ms', '500ms', '1s', '1s', '1s', '1s', '1s', '1s'],
+    // Enough until the others are confirmed.
+    retry: ['200ms', '200ms', '500ms', ...Array.from({ length: 90 }, () => '1s' as const)],
     before: (n) => {
       if (n === 2 && !healthy) throw new Error('the bank is closed');
     },
@@ -29,6 +30,7 @@ test('an inbox in another database than the outbox parks, retries and confirms a
   await stage.send(1, 2, 3);
 
   await until(async () => (await stage.states()).filter((state) => state === 'confirmed').length === 2);
+  await until(async () => (await stage.states()).every((state) => state !== 'ready'));
   const kept = await other.database.query<{ state: string }>('select state from outbox.parked');
   expect(kept).toEqual([{ state: 'parked' }]);
   expect(await stage.states()).toEqual(['confirmed', 'published', 'confirmed']);

@@ -1,7 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { MemoryInbox } from '../support/memory-inbox.ts';
 import { range } from '../support/inbox-stage.ts';
 import { until } from '../support/until.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
 
 let inbox: MemoryInbox;
 afterEach(() => inbox.end());
@@ -13,14 +15,16 @@ test('a message that fails is parked, its key queues behind it, other keys flow,
   let healthy = false;
   const running = await inbox.consume({
     quickRetries: [1],
-    retry: ['100ms', '100ms', '200ms', '1s', '1s', '1s', '1s'],
+    // Enough for as long as it is looked at.
+    retry: ['100ms', '100ms', ...Array.from({ length: 90 }, () => '500ms' as const)],
     before: ({ payload: { n } }) => {
       if (n === 1 && !healthy) throw fails;
     },
   });
   inbox.feed(...range(1, 3).map((n) => ({ n, key: 'a' })), ...range(4, 6).map((n) => ({ n, key: 'b' })));
 
-  await until(async () => (await inbox.effects()).length === 3);
+  await until(() => running.counts().processed === 3);
+  await until(async () => (await running.status()).lag === 0);
   expect(await inbox.effects()).toEqual([4, 5, 6]);
   expect(await inbox.kept()).toMatchObject([
     { n: 1, state: 'parked', reason: 'error', key: 'a', error: 'Error: the bank is closed' },
@@ -36,6 +40,7 @@ test('a message that fails is parked, its key queues behind it, other keys flow,
 
   inbox.feed({ n: 7, key: 'a' });
   await until(() => running.counts().processed === 7);
+  await until(async () => (await running.status()).lag === 0);
   expect(await running.status()).toMatchObject({ parked: 0, parkedKeys: 0, failed: 0, lag: 0, inFlight: 0 });
 });
 
@@ -43,6 +48,8 @@ test('after its last try a message is failed, and its key goes on', async () => 
   inbox = await MemoryInbox.create();
   const attempts: number[] = [];
   const running = await inbox.consume({
+    // The other message has as few tries, and must not need them for want of time.
+    transactionTimeout: '1m',
     quickRetries: [1],
     retry: [50, 50],
     before: ({ attempt, payload: { n } }) => {
@@ -53,7 +60,10 @@ test('after its last try a message is failed, and its key goes on', async () => 
   });
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
 
-  await until(async () => (await inbox.effects()).length === 1 && (await inbox.parkedKeys()) === 0);
+  await until(async () => (await inbox.effects()).length === 1 && (await inbox.parkedKeys()) === 0, 60_000);
+  // What is counted and told follows the commit.
+  await until(() => running.counts().processed === 1);
+  await until(() => running.events.some(({ type }) => type === 'given-up'));
 
   expect(attempts).toEqual([1, 2, 2, 3]);
   expect(await inbox.effects()).toEqual([2]);
@@ -77,6 +87,7 @@ test('under hold-key a failed message holds its key until a person decides', asy
   await until(async () => (await running.status()).failed === 1);
   inbox.feed({ n: 4, key: 'a' });
   await until(async () => (await running.status()).parked === 2);
+  await until(async () => (await inbox.effects()).length > 0);
 
   expect(await inbox.effects()).toEqual([3]);
   expect(await inbox.kept()).toMatchObject([
@@ -142,7 +153,8 @@ test('a message that arrives again while it is kept is dropped, by its key or wi
 test('a handler that never ends is given up after the limit of its transaction, and holds nobody up for long', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({
-    transactionTimeout: 100,
+    // As much as a busy machine needs for the other one.
+    transactionTimeout: 2_000,
     quickRetries: [],
     retry: ['1h'],
     before: ({ payload: { n } }) => (n === 1 ? new Promise(() => undefined) : undefined),
@@ -152,6 +164,7 @@ test('a handler that never ends is given up after the limit of its transaction, 
   await until(() => running.counts().processed === 1);
 
   expect(await inbox.effects()).toEqual([2]);
+  await until(async () => (await inbox.kept()).length > 0);
   expect(await inbox.kept()).toMatchObject([
     { n: 1, state: 'parked', error: expect.stringContaining('has not ended') },
   ]);
@@ -208,6 +221,7 @@ test.for([
   inbox.feed({ n: 1, key: 'a', ...odd }, { n: 2, key: 'a' });
 
   await until(() => running.counts().processed === 1);
+  await until(async () => (await running.status()).lag === 0);
 
   expect(await inbox.effects()).toEqual([2]);
   expect(await inbox.kept()).toMatchObject([
@@ -221,7 +235,7 @@ test.for([
   expect(await inbox.kept()).toHaveLength(1);
 });
 
-test('of 1,000 keys one is parked for the whole run, and the others flow', { timeout: 120_000 }, async () => {
+test('of 1,000 keys one is parked for the whole run, and the others flow', { timeout: 180_000 }, async () => {
   inbox = await MemoryInbox.create({ partitions: 4 });
   const running = await inbox.consume({
     quickRetries: [1],

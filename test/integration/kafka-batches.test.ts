@@ -92,5 +92,12 @@ async function setLimit(topic: string, bytes: number): Promise<void> {
     resources: [{ configEntries, name: topic, type: topicResource }],
     validateOnly: false,
   });
+  await until(async () => {
+    const answer = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ configNames: ['max.message.bytes'], name: topic, type: topicResource }],
+    });
+    return answer.resources[0]?.configEntries[0]?.configValue === String(bytes);
+  });
   await admin.disconnect();
 }

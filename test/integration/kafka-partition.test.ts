@@ -1,13 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { partitionOf } from '../../src/transports/kafka/partitioning.ts';
 import { readTopic } from '../support/kafka-reader.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
+import { createTopic, observer, untilServed } from '../support/kafka-topic.ts';
 import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
 import { until } from '../support/until.ts';
+
+// A broker is killed and started in each test, and the cluster takes its time to notice.
+vi.setConfig({ testTimeout: 180_000 });
 
 /** Partition 0 lives on broker 1, partition 1 on broker 2, and nowhere else. */
 const replicaAssignment = [
@@ -45,7 +48,7 @@ test('with one broker down its partition is held and the other goes on, for know
   const first = await publishTo(known, address, messages, { partitions });
   expect(first.outcomes.map(({ kind }) => kind)).toEqual(kindsWithoutBroker2);
   expect(first.hold?.scope).toBe('topic');
-  await until(() => leaderless(address));
+  await until(() => leaderless(address), 60_000);
   const fresh = kafka({ brokers: servers.brokers });
   for (const transport of [known, fresh]) {
     const result = await publishTo(transport, address, messages, { partitions });
@@ -58,7 +61,8 @@ test('with one broker down its partition is held and the other goes on, for know
   }
 
   await servers.nodes[1]?.start();
-  await until(() => known.probe(address).then(() => true));
+  await until(() => known.probe(address).then(() => true), 60_000);
+  await untilServed(observer(servers.brokers.join(',')), address);
   for (const transport of [known, fresh]) {
     expect(countKinds(await publishTo(transport, address, messages, { partitions }))).toEqual({
       acknowledged: 60,
@@ -89,7 +93,8 @@ test('the contract holds for a partition whose broker is killed', async () => {
         failPartition: (partition) => servers.nodes[partition]?.stop('SIGKILL') ?? Promise.resolve(),
         async heal() {
           if (servers.nodes[1]?.pid === undefined) await servers.nodes[1]?.start();
-          await until(() => transport.probe(address).then(() => true));
+          await until(() => transport.probe(address).then(() => true), 60_000);
+          await untilServed(client, address);
         },
       },
     };

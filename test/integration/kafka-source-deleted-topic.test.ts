@@ -4,7 +4,7 @@ import type { Kafka } from 'kafkajs';
 import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
 import type { Subscribed } from '../../src/sources/source.ts';
 import { kafkaConnection } from '../support/kafka-connection.ts';
-import { createTopic, deleteTopic, observer } from '../support/kafka-topic.ts';
+import { createTopic, deleteTopic, observer, untilServed } from '../support/kafka-topic.ts';
 import { until } from '../support/until.ts';
 
 const brokers = inject('kafkaBrokers');
@@ -48,7 +48,7 @@ async function receive(addresses: readonly string[]): Promise<Received> {
 }
 
 test('a topic that is deleted is told and left out, the others go on, and it is received again once it exists', {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async () => {
   const healthy = await createTopic(kafka);
   const deleted = await createTopic(kafka);
@@ -58,21 +58,24 @@ test('a topic that is deleted is told and left out, the others go on, and it is 
   await until(() => texts.length === 2);
 
   await deleteTopic(kafka, deleted);
-  await until(() => told.some(({ retryInMs }) => retryInMs === 10_000), 60_000);
+  const leftOut = () => told.find(({ error }) => String(error).includes('no longer has'));
+  await until(() => leftOut() !== undefined, 60_000);
   await publish(kafka, healthy, 'three');
   await until(() => texts.includes('three'));
-  expect(told.at(-1)?.error).toMatchObject({
-    code: 'OUTBOX_SERVER_UNAVAILABLE',
-    details: { addresses: [deleted] },
+  expect(leftOut()).toMatchObject({
+    error: { code: 'OUTBOX_SERVER_UNAVAILABLE', details: { addresses: [deleted] } },
+    retryInMs: 10_000,
   });
 
   const admin = kafka.admin();
   await admin.connect();
   await admin.createTopics({ topics: [{ topic: deleted, numPartitions: 1 }], waitForLeaders: true });
   await admin.disconnect();
+  await untilServed(kafka, deleted);
   await publish(kafka, deleted, 'four');
-  await until(() => texts.includes('four'));
-  expect(texts.toSorted()).toEqual(['four', 'one', 'three', 'two']);
+  await until(() => texts.includes('four'), 60_000);
+  // A membership that ends before it has committed lets the next one begin before its last messages.
+  expect(new Set(texts)).toEqual(new Set(['four', 'one', 'three', 'two']));
 });
 
 test('a topic that is missing at the start fails the first join, with its reason', async () => {

@@ -3,10 +3,13 @@ import { startPostgres } from '../../src/local/index.ts';
 import { startedAtOf } from '../../src/local/process-identity.ts';
 import { leftIn, ownCache, startParent } from '../support/local-cache.ts';
 
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
+
 const running = (pids: readonly number[]) => pids.filter((pid) => startedAtOf(pid) !== undefined);
 
 test('servers outlive a parent that is killed with -9, and the next start ends them and removes their data', {
-  timeout: 120_000,
+  timeout: 180_000,
 }, async () => {
   const { cache, env } = await ownCache();
   const parent = await startParent(env, 'all');
@@ -57,7 +60,7 @@ test('servers end with a parent that ends by itself and never stopped them', asy
   parent.process.stdin?.end();
 
   expect(await parent.ended).toBe(0);
-  await vi.waitUntil(() => running(parent.pids).length === 0, 10_000);
+  await vi.waitUntil(() => running(parent.pids).length === 0, 30_000);
   expect(leftIn(cache)).toEqual([]);
 });
 

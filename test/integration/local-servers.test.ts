@@ -1,6 +1,5 @@
 import { createClient } from '@redis/client';
 import { Connection } from '@temporalio/client';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Kafka, logLevel } from 'kafkajs';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -10,9 +9,12 @@ import {
   startPostgres,
   startRedis,
   startTemporal,
-  timeSkippingServer,
 } from '../../src/local/index.ts';
 import { leftIn, ownCache } from '../support/local-cache.ts';
+import { startTimeSkipping } from '../support/time-skipping.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
 
 test('PostgreSQL from the registry answers, keeps its data over kill -9 and a start, and leaves nothing', async () => {
   const { cache, env } = await ownCache();
@@ -79,7 +81,7 @@ test('Temporal from the registry has its search attributes and its UI, also afte
 });
 
 test('of two brokers one is killed with -9 and started again on its port, with its messages', {
-  timeout: 120_000,
+  timeout: 180_000,
 }, async () => {
   const { cache, env } = await ownCache();
   const cluster = await startKafka({ env, brokers: 2 });
@@ -132,12 +134,7 @@ test('Redis from the registry keeps every write over kill -9 and a start, and le
 
 test('the time-skipping server skips time', async () => {
   const { env } = await ownCache();
-  const path = await timeSkippingServer({ env });
-
-  const environment = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path } },
-  });
-  onTestFinished(() => environment.teardown());
+  const environment = await startTimeSkipping({ onTestFinished }, env);
 
   const before = await environment.currentTimeMs();
   await environment.sleep('30 days');

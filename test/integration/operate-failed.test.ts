@@ -134,8 +134,13 @@ test('of many operators who retry the same messages at once, one does each', asy
   ]);
 
   for (const id of ids) {
-    const results = answers.flat().filter((answer) => answer.id === id);
-    expect(results.map(({ result }) => result).toSorted()).toEqual(['retried', 'too-late', 'too-late']);
+    const results = answers.flatMap((some) => some.filter((answer) => answer.id === id));
+    // On a slow machine some may have waited for the others for two seconds in vain.
+    expect(results.map(({ result }) => result.replace('busy', 'too-late')).toSorted()).toEqual([
+      'retried',
+      'too-late',
+      'too-late',
+    ]);
   }
   await bench.drain();
   expect(bench.broker.log).toHaveLength(labels.length);

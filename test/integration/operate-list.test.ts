@@ -3,6 +3,7 @@ import type { MessageFilter } from '../../src/operations.ts';
 import { type LaneBench, laneBench } from '../support/lane-bench.ts';
 import { ada, failAll, type Operator, operatorAt } from '../support/operator.ts';
 import { labelOf } from '../support/scripted-broker.ts';
+import { until } from '../support/until.ts';
 
 let bench: LaneBench;
 let operator: Operator;
@@ -116,7 +117,20 @@ test('no list, show or change of messages reads the table from end to end', asyn
     );
     return row?.scans ?? 0;
   };
-  // Sessions tell what they counted when they end, at the latest.
+  // Sessions tell what they counted when they end, at the latest: those of the preparations end here, that of the
+  // operator at the close.
+  const end = async (): Promise<void> => {
+    const others = `from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
+    await bench.database.query(
+      `select pg_terminate_backend(pid) ${others} and backend_type = 'client backend'`,
+    );
+    await until(async () => {
+      if ((await bench.database.query(`select ${others}`)).length > 0) return false;
+      await bench.database.query('select pg_stat_force_next_flush()');
+      return true;
+    });
+  };
+  await end();
   const counted = operatorAt(bench);
   const before = await scans();
   for (const label of inOrder) await counted.show(bench.idOf(label));
@@ -131,6 +145,7 @@ test('no list, show or change of messages reads the table from end to end', asyn
   await counted.withdraw(counted.of('published', 'ready', 'held'), ada);
   await counted.discard(counted.of('published'), ada);
   await counted.close();
+  await end();
 
   expect((await scans()) - before).toBe(0);
 });

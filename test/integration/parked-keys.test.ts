@@ -2,12 +2,14 @@ import { expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database.ts';
 import { type KeyPlace, markKeysTold, overdueKeys, untoldKeys } from '../../src/store/inbox/parked-keys.ts';
 import { openKeyRows } from '../support/key-rows.ts';
+import { stopClock } from '../support/stop-clock.ts';
 
 const wantedOf = async (sql: Sql) => (await overdueKeys(sql, 'shop', null, 100)).keys;
 
 test('a key is looked at again when it is overdue and was not told lately, and replaced once a minute', async (context) => {
   const keys = await openKeyRows(context);
   const { database } = keys;
+  await stopClock(database);
   const overdue = async (dueInMs: number, toldAgoMs: number) => {
     const [id] = await keys.park(1, dueInMs, toldAgoMs);
     const found = (await wantedOf(database)).find(({ keyId }) => keyId === id);
@@ -59,6 +61,7 @@ test('a key that is being worked on is neither replaced nor waited for', async (
 test('a walk in pages comes to every overdue key, whatever is between them', async (context) => {
   const keys = await openKeyRows(context);
   const { database } = keys;
+  await stopClock(database);
   const lost = await keys.park(7, -10_000, 10_000);
   await keys.park(15, -10_000, 100);
   await keys.park(8, -20_000);

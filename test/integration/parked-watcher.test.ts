@@ -81,7 +81,9 @@ test('many keys are started side by side, but not more than twenty, and without 
   await keys.park(350, 60_000);
   let under = 0;
   let most = 0;
-  const begunAt = performance.now();
+  let answeredAt = performance.now();
+  /** Before each question to the database: a page is asked for, then it is started and noted. */
+  const pauses: number[] = [];
   const { starts } = watch(context, keys, {
     async start() {
       under += 1;
@@ -89,32 +91,49 @@ test('many keys are started side by side, but not more than twenty, and without 
       await new Promise((resolve) => setImmediate(resolve));
       under -= 1;
     },
+    withSql: async (work) => {
+      pauses.push(performance.now() - answeredAt);
+      const answer = await work(keys.database);
+      answeredAt = performance.now();
+      return answer;
+    },
   });
 
   await until(async () => (await keys.untold()).length === 0);
-  expect(performance.now() - begunAt).toBeLessThan(2_000);
+  const beforePages = [2, 4, 6].map((question) => pauses[question] ?? Number.NaN);
+  // The shortest, because the machine may be busy: the pause after the last page would be a second each time.
+  expect(Math.min(...beforePages)).toBeLessThan(900);
   expect(starts).toHaveLength(350);
   expect(most).toBe(20);
 });
 
 test('a nudge has it look at once', async (context) => {
   const keys = await openKeyRows(context);
-  let looks = 0;
-  let lookedAt = 0;
+  const looks: number[] = [];
   const { watcher, starts } = watch(context, keys, {
     withSql: (work) => {
-      looks += 1;
-      lookedAt = performance.now();
+      looks.push(performance.now());
       return work(keys.database);
     },
   });
-  await until(() => looks > 0);
-  const [id] = await keys.park(1, 60_000);
-  // Between two looks, which are a second apart.
-  await until(() => performance.now() - lookedAt > 100 && performance.now() - lookedAt < 300);
-  watcher.nudge();
+  await until(() => looks.length > 0);
+  const waits: number[] = [];
+  for (let n = 0; n < 5; n += 1) {
+    // Between two looks, which are a second apart.
+    const sinceLook = (): number => performance.now() - (looks.at(-1) ?? 0);
+    await until(() => sinceLook() > 100 && sinceLook() < 300);
+    const before = looks.length;
+    const nudgedAt = performance.now();
+    watcher.nudge();
+    await until(() => looks.length > before);
+    waits.push((looks[before] ?? Number.NaN) - nudgedAt);
+  }
+  // The shortest, because the machine may be busy: without nudges each look comes 700 ms later or more.
+  expect(Math.min(...waits)).toBeLessThan(500);
 
-  await until(() => starts.length === 1, 500);
+  const [id] = await keys.park(1, 60_000);
+  watcher.nudge();
+  await until(() => starts.length === 1);
   expect(starts).toMatchObject([{ keyId: id }]);
 });
 
@@ -143,12 +162,13 @@ test('while Temporal is away starts are tried again, less and less often, and a 
     },
   });
 
-  await until(() => failures.length === 2);
-  expect(failures).toMatchObject([
+  await until(() => failures.length >= 2);
+  expect(failures.slice(0, 2)).toMatchObject([
     { what: 'start', error: { message: 'away' }, retryInMs: 1_000 },
     { what: 'start', error: { message: 'away' }, retryInMs: 2_000 },
   ]);
-  expect(tries).toBeLessThanOrEqual(40);
+  // The next look may have begun.
+  expect(tries).toBeLessThanOrEqual(20 * (failures.length + 1));
   expect(await keys.untold()).toHaveLength(100);
   away = false;
   await until(async () => (await keys.untold()).length === 0);
@@ -172,23 +192,20 @@ test('a key whose start fails does not keep the others from theirs', async (cont
 test('while the database is away it looks again, also after a nudge not before its time', async (context) => {
   const keys = await openKeyRows(context);
   await keys.park(1, 60_000);
-  let away = true;
-  let looks = 0;
+  const looks: number[] = [];
   const { watcher, starts, failures } = watch(context, keys, {
     withSql: (work) => {
-      looks += 1;
-      return away ? Promise.reject(new Error('no database')) : work(keys.database);
+      looks.push(performance.now());
+      return looks.length === 1 ? Promise.reject(new Error('no database')) : work(keys.database);
     },
   });
   await until(() => failures.length === 1);
   watcher.nudge();
   expect(failures).toMatchObject([{ what: 'look', error: { message: 'no database' }, retryInMs: 1_000 }]);
-  const failedAt = performance.now();
-  away = false;
 
   await until(() => starts.length === 1);
-  expect(performance.now() - failedAt).toBeGreaterThan(800);
-  expect(looks).toBeGreaterThan(1);
+  const [failed = Number.NaN, next = Number.NaN] = looks;
+  expect(next - failed).toBeGreaterThan(990);
 });
 
 test('a crash between the starts and their note has them started once more, and nothing else', async (context) => {

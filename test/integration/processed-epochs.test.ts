@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
@@ -189,13 +190,15 @@ test('an open handler is waited for briefly; others stall no longer than that, a
   }
   expect(await keeping).toMatchObject({ rolled: false, complete: false });
   expect(performance.now() - startedAt).toBeGreaterThan(290);
-  expect(longestMs).toBeLessThan(1_500);
+  // 300 ms and what the machine takes. Whoever waited for the patience of a late keeper waited for 5 s.
+  expect(longestMs).toBeLessThan(4_000);
   expect(await bench.epochs()).toEqual([1]);
 
   await bench.pass(4 * dayMs);
   const late = bench.keep(30 * dayMs);
-  setTimeout(() => void open.commit(), 1_000);
+  const committing = delay(1_000).then(() => open.commit());
   expect(await late).toMatchObject({ rolled: true, complete: true });
+  await committing;
   expect(await bench.mark(['a', 'b', 'meanwhile 0'])).toEqual([]);
 });
 

@@ -147,7 +147,8 @@ test('a takeover that is stopped before its first claim leaves the suspicion to 
 test('a settle that the database refuses to the end leaves a lane of which the batch may be published', async () => {
   await sendAll(['A']);
   await bench.database.query(`alter table outbox.batch add constraint refuse check (count < 0)`);
-  const timings = { ...defaultTimings, runMs: 100, probeMs: 20 };
+  // Long enough for a slow machine to come to the settle.
+  const timings = { ...defaultTimings, runMs: 1_500, probeMs: 20 };
   await expect(bench.drain({ timings })).rejects.toMatchObject({ code: '23514' });
   await bench.database.query(`alter table outbox.batch drop constraint refuse`);
   bench.broker.judge = () => 'reject';

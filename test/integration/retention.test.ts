@@ -84,7 +84,8 @@ test('a drop does not wait for a transaction that reads the history, nor does it
     longestMs = Math.max(longestMs, performance.now() - startedAt);
   }
   expect(await dropping).toMatchObject({ dropped: 0, inUse: 2 });
-  expect(longestMs).toBeLessThan(1_000);
+  // 200 ms and what the machine takes. Whoever waited for a drop that waits for the reader would wait for ever.
+  expect(longestMs).toBeLessThan(3_000);
   await reader.commit();
 
   expect(await at.archive()).toMatchObject({ dropped: 2, inUse: 0 });

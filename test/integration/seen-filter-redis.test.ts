@@ -6,7 +6,9 @@ import { createClient } from '@redis/client';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
 import type { RedisFilterEvent, RedisFilterOptions } from '../../src/filters/redis/redis-filter-options.ts';
+import type { SeenFilter } from '../../src/inbox/seen-filter.ts';
 import { type LocalRedis, startRedis } from '../../src/local/index.ts';
+import { freeze } from '../support/frozen-process.ts';
 import { ownCache } from '../support/local-cache.ts';
 import { until } from '../support/until.ts';
 
@@ -44,6 +46,18 @@ async function redisAt(url: string) {
 }
 
 const idsOf = (count: number) => Array.from({ length: count }, () => randomUUID());
+
+/** How many of 2,000 calls at once were answered without a look at a socket or a timer. */
+async function answeredAtOnce(filter: SeenFilter): Promise<number> {
+  let answered = 0;
+  const count = (): void => void (answered += 1);
+  for (let n = 0; n < 1_000; n += 1) {
+    void filter.seen('web', ['a']).then(count);
+    void filter.add('web', [`lost-${n}`]).then(count);
+  }
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  return answered;
+}
 
 /** How long it took, in milliseconds. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -98,16 +112,16 @@ test('10,000 ids are noted and seen at once, and take at most 130 bytes each', a
 
 test('an id is remembered for as long as was asked, and then it and its key are gone', async () => {
   const prefix = `test:${randomUUID()}`;
-  const { filter } = opened({ prefix, keepFor: '1s' });
+  const { filter } = opened({ prefix, keepFor: '2s' });
   const notedMs = performance.now();
   await filter.add('web', ['a']);
   const keys = await shared.keys(`${prefix}:*`);
   expect(keys).toHaveLength(1);
-  expect(await shared.pTTL(keys[0] ?? '')).toBeLessThanOrEqual(1_250);
+  expect(await shared.pTTL(keys[0] ?? '')).toBeLessThanOrEqual(2_500);
 
   await until(async () => (await filter.seen('web', ['a'])).size === 0);
 
-  expect(performance.now() - notedMs).toBeGreaterThan(990);
+  expect(performance.now() - notedMs).toBeGreaterThan(1_990);
   await until(async () => (await shared.keys(`${prefix}:*`)).length === 0);
 });
 
@@ -126,21 +140,25 @@ test('an emptied Redis has seen nothing, and notes again', async () => {
 
 test('a Redis that is killed has seen nothing and takes no time, is told once, and is used again when it is back', async () => {
   const server = await ownRedis();
-  const { filter, events } = opened({ url: server.url });
+  const events: RedisFilterEvent[] = [];
+  let resting: Promise<number> | undefined;
+  const { filter } = opened({
+    url: server.url,
+    report(event) {
+      events.push(event);
+      // The rest has just begun, and a slow machine has not slept through it.
+      if (event.type === 'redis-away') resting = answeredAtOnce(filter);
+    },
+  });
   await filter.add('web', ['a']);
   await server.node.stop('SIGKILL');
 
+  // A wait for an answer would take 5 s.
   expect(await timed(async () => expect(await filter.seen('web', ['a'])).toEqual(new Set()))).toBeLessThan(
-    1_000,
+    4_000,
   );
-  await until(() => events.length === 1);
-  const resting = await timed(async () => {
-    for (let n = 0; n < 10_000; n += 1) {
-      await filter.seen('web', ['a']);
-      await filter.add('web', [`lost-${n}`]);
-    }
-  });
-  expect(resting).toBeLessThan(900);
+  await until(() => events.length > 0);
+  expect(await resting).toBe(2_000);
   expect(events).toMatchObject([{ type: 'redis-away', retryInMs: 1_000 }]);
 
   await server.node.start();
@@ -151,33 +169,43 @@ test('a Redis that is killed has seen nothing and takes no time, is told once, a
 
 test('a Redis that stops answering costs one bounded wait, and none while it is left alone', async () => {
   const server = await ownRedis();
-  const { filter, events } = opened({ url: server.url, answerWithin: '100ms' });
+  const events: RedisFilterEvent[] = [];
+  let resting: Promise<number> | undefined;
+  const { filter } = opened({
+    url: server.url,
+    answerWithin: '500ms',
+    report(event) {
+      events.push(event);
+      resting = event.type === 'redis-away' ? answeredAtOnce(filter) : undefined;
+    },
+  });
   await until(async () => {
     await filter.add('web', ['a']);
     return (await filter.seen('web', ['a'])).has('a');
   });
-  freeze(server.node.pid);
+  await frozen(server.node.pid);
   const told = events.length;
 
-  const together = await timed(() => Promise.all(idsOf(4).map((id) => filter.seen('web', ['a', id]))));
-  expect(together).toBeGreaterThan(80);
-  expect(together).toBeLessThan(900);
+  const together = await timed(() => Promise.all(idsOf(6).map((id) => filter.seen('web', ['a', id]))));
+  expect(together).toBeGreaterThan(480);
+  // A frozen Redis would never answer.
+  expect(together).toBeLessThan(5_000);
   expect(events.slice(told)).toMatchObject([{ type: 'redis-away', retryInMs: 1_000 }]);
-  expect(await timed(() => filter.seen('web', ['a']))).toBeLessThan(90);
-  expect(await timed(() => filter.add('web', ['b']))).toBeLessThan(90);
+  expect(await resting).toBe(2_000);
 
   thaw(server.node.pid);
-  // One rest, and not one for each question that waited.
-  await until(async () => (await filter.seen('web', ['a'])).has('a'), 3_000);
+  // One rest of 1 s, or a few where the machine is slow. One for each question that waited would make half a minute.
+  await until(async () => (await filter.seen('web', ['a'])).has('a'), 20_000);
   expect(events.at(-1)).toMatchObject({ type: 'redis-back' });
 });
 
 test('a Redis that is frozen from the beginning holds no question up longer than an answer may take', async () => {
   const server = await ownRedis();
-  freeze(server.node.pid);
+  await frozen(server.node.pid);
   const { filter, events } = opened({ url: server.url, answerWithin: '100ms' });
 
-  expect(await timed(() => filter.seen('web', ['a']))).toBeLessThan(900);
+  expect(await filter.seen('web', ['a'])).toEqual(new Set());
+  expect(events, 'two seconds for a connection are not over').toEqual([]);
   await until(() => events.length > 0);
 
   expect(events).toMatchObject([{ type: 'redis-away' }]);
@@ -202,6 +230,8 @@ test('a connection that the server closed while nobody asked is made again at on
   const line = (await shared.clientList()).find(({ name }) => name === 'idle');
   await shared.sendCommand(['CLIENT', 'KILL', 'ID', String(line?.id)]);
   await until(async () => !(await shared.clientList()).some(({ name }) => name === 'idle'));
+  // Redis closed it before it answered that; the filter's end of it is looked at in one of these turns.
+  for (let turn = 0; turn < 5; turn += 1) await afterSockets();
 
   await until(async () => (await filter.seen('web', ['a'])).has('a'));
   expect(events).toEqual([]);
@@ -209,14 +239,14 @@ test('a connection that the server closed while nobody asked is made again at on
 
 test('an answer that arrived while this process was busy is in time', async () => {
   const server = await ownRedis();
-  const { filter, events } = opened({ url: server.url, answerWithin: '1s' });
+  const { filter, events } = opened({ url: server.url, answerWithin: '2s' });
   await filter.add('web', ['a']);
-  freeze(server.node.pid);
+  await frozen(server.node.pid);
   const question = filter.seen('web', ['a']);
   // The question leaves; its answer comes while nobody looks, and is looked at long after its time.
   for (let turn = 0; turn < 3; turn += 1) await afterSockets();
   thaw(server.node.pid);
-  const endMs = performance.now() + 1_500;
+  const endMs = performance.now() + 3_000;
   while (performance.now() < endMs);
 
   expect(await question).toEqual(new Set(['a']));
@@ -258,10 +288,11 @@ test('a closed filter has seen nothing and holds no connection', async () => {
   await until(async () => !(await connected()));
 });
 
-function freeze(pid: number | undefined): void {
-  if (pid !== undefined) process.kill(pid, 'SIGSTOP');
+async function frozen(pid: number | undefined): Promise<void> {
+  if (pid === undefined) throw new Error('It does not run.');
   // A frozen process would not end with the test.
   onTestFinished(() => thaw(pid));
+  await freeze(pid);
 }
 
 function thaw(pid: number | undefined): void {

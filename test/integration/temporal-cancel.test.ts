@@ -1,12 +1,15 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { reschedule } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import { flawless, judgeJournal } from '../support/journal-check.ts';
 import { startLoad } from '../support/load.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
 
 const orders = numbered('orders');
 const reminders = numbered('reminders');
@@ -72,12 +75,14 @@ test('Cancel in the Temporal UI that comes too late goes on as a new run, which 
 test('a message whose workflow was terminated is delivered at its time all the same', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
   await stage.relay();
-  const { id, workflowId } = await stage.commit((tx) =>
-    send(tx, reminders, { n: 1 }, { after: '3 seconds' }),
-  );
+  const { id, workflowId } = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '1 hour' }));
   await untilSleeping(stage, workflowId);
 
   await stage.temporal.workflow.getHandle(workflowId).terminate('a test');
+  // As if the hour had gone by, almost.
+  await stage.database.query(
+    `update outbox.message set due_at = now() + interval '2 seconds', workflow_due_at = now() + interval '2 seconds'`,
+  );
 
   expect(await failureOf(stage, workflowId)).toBeInstanceOf(TerminatedFailure);
   await until(async () => (await stage.stateOf(id)) === 'published');
@@ -85,7 +90,8 @@ test('a message whose workflow was terminated is delivered at its time all the s
     'select extract(epoch from p.at - m.due_at)::float8 * 1000 as "lateMs" from outbox.message m join published p using (id)',
   );
   expect(row?.lateMs).toBeGreaterThanOrEqual(0);
-  expect(row?.lateMs).toBeLessThan(2_000);
+  // A few hundred milliseconds on a quiet machine. What found out by the hourly comparison only would be minutes late.
+  expect(row?.lateMs).toBeLessThan(10_000);
 });
 
 test('a waiting message whose workflow was terminated gets another one, which ends it', async (context) => {

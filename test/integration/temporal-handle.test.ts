@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { KeyDrains } from '../../src/inbox/ports.ts';
 import { emptyKey, lingeringDrains, openParkedStage, type ParkedStage } from '../support/parked-stage.ts';
 import { until } from '../support/until.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
 
 async function attributesOf(
   stage: ParkedStage,
@@ -14,8 +17,12 @@ async function attributesOf(
 
 test('a parked key waits in its workflow, is drained when due, and its history holds ids and times only', async (context) => {
   const stage = await openParkedStage(context);
+  await stage.park('to begin with', 0);
+  const { watcher } = stage.host();
+  await stage.untilDrained();
+  // Workers run: the five seconds are for the start of one workflow.
   const { keyId, workflowId } = await stage.park('customer-7', 5_000);
-  stage.host();
+  watcher.nudge();
 
   await stage.untilSleeping(workflowId);
   expect(await stage.keys()).toMatchObject([{ keyId }]);
@@ -91,7 +98,8 @@ test.for(['cancel', 'terminate'] as const)(
 
     await stage.makeLate(5_000);
 
-    await stage.untilDrained(5_000);
+    // The one that was ended would have slept for an hour.
+    await stage.untilDrained();
     expect(await handle.result()).toEqual({ state: 'drained' });
   },
 );
@@ -111,7 +119,8 @@ test.for(['cancel', 'terminate'] as const)(
 
     await stage.handleOf(workflowId)[action]();
 
-    await until(() => told === 1, 5_000);
+    // With the answer to its next heartbeat, seconds later; by itself it lingers for 30 s.
+    await until(() => told === 1, 25_000);
     await first.stop();
     await stage.makeLate(5_000);
     stage.host();
@@ -128,7 +137,7 @@ test('a try that was made earlier is not kept waiting by the workflow that sleep
 
   await stage.database.query(`update outbox.parked_key set next_at = outbox.clock(), told_at = '-infinity'`);
 
-  await stage.untilDrained(5_000);
+  await stage.untilDrained();
   expect(await stage.handleOf(workflowId).result()).toEqual({ state: 'drained' });
 });
 
@@ -169,6 +178,6 @@ test('a drain that fails is tried again within seconds, and the others go on', a
     },
   });
 
-  await stage.untilDrained(15_000);
+  await stage.untilDrained();
   expect(failures).toBe(3);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { cancel } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import { reconcile } from '../../src/relay/reconcile.ts';
@@ -6,6 +6,9 @@ import { readReconciliation } from '../../src/store/queries/reconciliation.ts';
 import { createWorkflowCensus } from '../../src/temporal/workflow-census.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
 
 const reminders = numbered('reminders');
 const often = { reconcile: '1s', archive: '1s', scheduleCheck: 200 } as const;

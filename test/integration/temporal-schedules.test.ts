@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { reschedule } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { deleteNamespace, registerNamespace } from '../support/namespaces.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
 
 const reminders = numbered('reminders');
 
@@ -106,7 +109,8 @@ test('after the namespace was deleted and made again, everything that waits gets
   expect(arrivals).toHaveLength(soon.length + 1);
   for (const { earlyMs, lateMs } of arrivals) {
     expect(earlyMs).toBeLessThanOrEqual(0);
-    expect(lateMs).toBeLessThan(2_000);
+    // A few hundred milliseconds on a quiet machine; whoever gets no workflow back is late for good.
+    expect(lateMs).toBeLessThan(10_000);
   }
   expect(await stage.temporal.workflow.getHandle(late.workflowId).result()).toMatchObject({
     state: 'published',

@@ -1,24 +1,22 @@
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { expect, test, type TestContext } from 'vitest';
-import { timeSkippingServer } from '../../src/local/index.ts';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { expect, test, type TestContext, vi } from 'vitest';
 import { cancel } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import type { Database } from '../../src/store/database.ts';
 import { numbered, openStage, quietTemporal, type Stage } from '../support/stage.ts';
+import { startTimeSkipping } from '../support/time-skipping.ts';
 import { until } from '../support/until.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
 
 const orderTimeout = numbered('order-timeout', { horizon: '31 days' });
 
 /** A server of its own for each test, because workflows that others left behind would hold its time. */
-async function startServer({ onTestFinished }: TestContext): Promise<TestWorkflowEnvironment> {
+async function startServer(context: TestContext): Promise<TestWorkflowEnvironment> {
   quietTemporal();
-  const path = await timeSkippingServer({ env: process.env });
-  const server = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path } },
-  });
-  onTestFinished(() => server.teardown());
-  return server;
+  return startTimeSkipping(context);
 }
 
 /** The clock of the outbox runs ahead of the database's by what the server has skipped. */
@@ -92,7 +90,8 @@ test.for([
       [id],
     );
     expect(row?.lateMs).toBeGreaterThanOrEqual(0);
-    expect(row?.lateMs).toBeLessThan(10_000);
+    // What the machine takes; a workflow that slept on would be late by minutes or days.
+    expect(row?.lateMs).toBeLessThan(50_000);
   },
 );
 

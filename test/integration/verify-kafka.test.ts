@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import type { LogRecord } from '../../src/core/delivery-log.ts';
 import { kafkaLog } from '../../src/sources/kafka/kafka-log.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { runCli } from '../support/cli.ts';
 import { KafkaBench } from '../support/kafka-bench.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
 
 let world: KafkaBench;
 
@@ -61,7 +64,6 @@ test('a verification leaves no group behind and moves no offset', async () => {
   await world.deliver();
   const admin = world.broker.admin();
   await admin.connect();
-  const before = (await admin.listGroups()).groups.length;
   expect(await world.operations.verify()).toMatchObject({ ok: true, records: 1 });
   const groups = (await admin.listGroups()).groups.filter(({ groupId }) =>
     groupId.startsWith('outbox-verify'),
@@ -70,7 +72,6 @@ test('a verification leaves no group behind and moves no offset', async () => {
     const [offsets] = await admin.fetchOffsets({ groupId, topics: [world.address] });
     expect(offsets?.partitions.map(({ offset }) => offset)).toEqual(['-1', '-1', '-1']);
   }
-  expect(before).toBeLessThanOrEqual((await admin.listGroups()).groups.length);
   await admin.disconnect();
 });
 

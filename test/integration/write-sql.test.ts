@@ -166,16 +166,20 @@ test.each(states.filter((state) => state !== 'ready' && state !== 'waiting'))(
 
 test('an id is a UUID of version 7 with the time of its making, and ids of later statements are greater', async () => {
   const { database } = made;
-  const seen: { id: string; ms: number }[] = [];
+  const clock = '(extract(epoch from clock_timestamp()) * 1000)::float8';
+  const seen: { id: string; before: number; after: number }[] = [];
   for (let round = 0; round < 20; round += 1) {
-    const [row] = await database.query<{ id: string; ms: number }>(
-      `select outbox.uuid_v7()::text as id, (extract(epoch from clock_timestamp()) * 1000)::float8 as ms, pg_sleep(0.003)`,
+    const [row] = await database.query<{ id: string; before: number; after: number }>(
+      `select ${clock} as before, outbox.uuid_v7()::text as id, ${clock} as after, pg_sleep(0.003)`,
     );
     if (row !== undefined) seen.push(row);
   }
-  for (const { id, ms } of seen) {
+  for (const { id, before, after } of seen) {
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect(Math.abs(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16) - ms)).toBeLessThan(50);
+    const ms = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+    // By the millisecond, rounded either way.
+    expect(ms).toBeGreaterThan(before - 1);
+    expect(ms).toBeLessThan(after + 1);
   }
   const ids = seen.map(({ id }) => id);
   expect(ids).toEqual(ids.toSorted());

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openTransaction } from '../support/open-transaction.ts';
 import { dayMs, EpochBench } from '../support/epoch-bench.ts';
 import { type Random, seededRandom } from '../support/random.ts';
+import { until } from '../support/until.ts';
 
 let bench: EpochBench;
 beforeEach(async () => {
@@ -15,6 +16,9 @@ interface Tally {
   committed: number;
   refused: number;
 }
+
+/** Seconds are enough where nothing else runs. */
+const raceWithinMs = 60_000;
 
 const isolations = ['read committed', 'repeatable read', 'serializable'] as const;
 
@@ -51,10 +55,12 @@ test.each([1, 2, 3])(
   'I12: no id is new twice while epochs roll under a crowd of transactions (seed %i)',
   async (seed) => {
     const tally: Tally = { committed: 0, refused: 0 };
-    const endsAt = performance.now() + 2_500;
-    const running = (): boolean => performance.now() < endsAt;
     let id = 30;
     let rolls = 0;
+    // The race is there when epochs have ended among the transactions, and old snapshots were caught.
+    const raced = (): boolean => rolls > 10 && tally.committed > 500 && tally.refused > 5;
+    const endsAt = performance.now() + raceWithinMs;
+    const running = (): boolean => !raced() && performance.now() < endsAt;
     const crowd = Array.from({ length: 8 }, async (_, n) => {
       const random = seededRandom(seed * 100 + n);
       while (running()) {
@@ -68,11 +74,9 @@ test.each([1, 2, 3])(
     await Promise.all([...crowd, rolling()]);
 
     expect(await twice()).toEqual([]);
-    // The race was there: epochs ended among the transactions, and old snapshots were caught.
-    expect(rolls).toBeGreaterThan(10);
-    expect(tally.committed).toBeGreaterThan(100);
-    expect(tally.refused).toBeGreaterThan(0);
+    expect(raced(), `${rolls} rolls, ${JSON.stringify(tally)}`).toBe(true);
   },
+  2 * raceWithinMs,
 );
 
 test('I12: a transaction that took its snapshot before the end of an epoch cannot write into it', async () => {
@@ -89,8 +93,18 @@ test('I12: a transaction that took its snapshot before the end of an epoch canno
   }
 });
 
-/** Notes new ids of its own, and some that it noted less than `days` ago, until the signal fires. */
-async function noteOn(name: string, days: number, today: () => number, signal: AbortSignal): Promise<number> {
+/**
+ * Notes new ids of its own, and some that it noted less than `days` ago, until the signal fires.
+ *
+ * @param noted told of every new id
+ */
+async function noteOn(
+  name: string,
+  days: number,
+  today: () => number,
+  noted: () => void,
+  signal: AbortSignal,
+): Promise<void> {
   const random = seededRandom(name.length + days);
   const notedOn: number[] = [];
   while (!signal.aborted) {
@@ -99,6 +113,7 @@ async function noteOn(name: string, days: number, today: () => number, signal: A
     const id = `${name}/${notedOn.length}`;
     expect(await bench.mark([id])).toEqual([id]);
     notedOn.push(day);
+    noted();
     const oldest = notedOn.findIndex((then) => today() - then < days);
     if (oldest < 0) continue;
     const again = `${name}/${oldest + random.below(Math.min(20, notedOn.length - oldest))}`;
@@ -106,16 +121,30 @@ async function noteOn(name: string, days: number, today: () => number, signal: A
     // Days that have passed meanwhile do not count against it.
     if (today() - (notedOn[oldest] ?? 0) < days) expect(answer).toEqual([]);
   }
-  return notedOn.length;
 }
 
 test('I12: within its window an id is refused, however often epochs end and are dropped under load; after it, it is free', async () => {
   const days = 4;
   let day = 0;
   const over = new AbortController();
-  const noting = ['a', 'b', 'c', 'd'].map((name) => noteOn(name, days, () => day, over.signal));
+  const names = ['a', 'b', 'c', 'd'];
+  const noted = new Map<string, number>();
+  const countOf = (name: string): number => noted.get(name) ?? 0;
+  const note = (name: string) =>
+    noteOn(
+      name,
+      days,
+      () => day,
+      () => noted.set(name, countOf(name) + 1),
+      over.signal,
+    );
+  const noting = Promise.all(names.map(note));
+  // What fails there is told at the end.
+  noting.catch(() => over.abort());
   let dropped = 0;
-  while (day < 12) {
+  while (day < 12 && !over.signal.aborted) {
+    // However slow the machine is, everybody has noted something on each day.
+    await until(() => over.signal.aborted || names.every((name) => countOf(name) >= 3 * (day + 1)));
     await bench.pass(dayMs);
     day += 1;
     for (let complete = false; !complete; ) {
@@ -125,9 +154,8 @@ test('I12: within its window an id is refused, however often epochs end and are 
     }
   }
   over.abort();
-  const noted = await Promise.all(noting);
+  await noting;
 
-  expect(noted.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(50);
   expect(dropped).toBeGreaterThan(3);
   expect(await bench.mark(['a/0'])).toEqual(['a/0']);
 });

@@ -8,13 +8,13 @@ const seconds = Number(process.env.OUTBOX_STRESS_SECONDS ?? 20);
 const seed = Number(process.env.OUTBOX_STRESS_SEED ?? Date.now() % 1_000_000);
 
 test(`a lane loses, invents, reorders, doubles and resurrects nothing (seed ${seed})`, {
-  timeout: (seconds + 60) * 1_000,
+  timeout: (2 * seconds + 240) * 1_000,
 }, async () => {
   // Patient enough that chance alone uses up no message's tries.
   const bench = await laneBench({ waits: 'lane', retry: Array<'10ms'>(40).fill('10ms') });
   const world = new StressWorld(bench, seed);
   try {
-    await world.run(seconds * 1_000);
+    await world.run(seconds * 1_000, { crashes: 1, committed: 20 * seconds });
 
     const found = await violations(world, bench.database);
     const committed = world.committed.size;
@@ -22,8 +22,8 @@ test(`a lane loses, invents, reorders, doubles and resurrects nothing (seed ${se
     console.info({ seed, committed, canceled: world.canceled.size, repeats: twice, ...world.counts });
     expect(found).toEqual(Object.fromEntries(Object.keys(found).map((name) => [name, []])));
     // A run in which nothing happened proves nothing.
-    expect(world.counts.crashes).toBeGreaterThan(0);
-    expect(committed).toBeGreaterThan(20 * seconds);
+    expect(world.counts.crashes).toBeGreaterThanOrEqual(1);
+    expect(committed).toBeGreaterThanOrEqual(20 * seconds);
   } finally {
     await world.close();
     await bench.drop();

@@ -37,7 +37,8 @@ export interface Stub {
 /** What a test does to receipts on their way to the broker. */
 export type ReceiptFate = 'kept' | 'refused' | 'vanished';
 
-export interface ConsumeOptions extends Pick<ConsumerSettings, 'quickRetries' | 'retry'> {
+export interface ConsumeOptions
+  extends Pick<ConsumerSettings, 'quickRetries' | 'retry' | 'transactionTimeout'> {
   /** The client of its inbox. @defaultValue one of the database that sends */
   readonly prisma?: PrismaClient;
   /** @defaultValue the group that the topic asks */

@@ -16,7 +16,10 @@ export class EpochBench {
   }
 
   static async create(): Promise<EpochBench> {
-    return new EpochBench(await createTestDatabase());
+    const made = await createTestDatabase();
+    // In the template of all tests the first epoch began minutes ago.
+    await made.database.query('update outbox.processed_epoch set begun_at = outbox.clock()');
+    return new EpochBench(made);
   }
 
   get database(): Database {

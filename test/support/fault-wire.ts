@@ -20,11 +20,15 @@ export interface FaultWire {
 }
 
 const lateByMs = 20;
+/** Bytes before an answer that say how long it is. */
+const lengthBytes = 4;
 
 interface Link {
   readonly target: string;
   readonly client: Socket;
   readonly broker: Socket;
+  /** The beginning of an answer that is to be late. */
+  begun: Buffer;
 }
 
 /** Starts a wire on a free port of this machine. */
@@ -83,7 +87,7 @@ function accept(client: Socket, links: Set<Link>, modeOf: (target: string) => Mo
     const target = first.subarray(0, end).toString();
     const [host = '', port] = target.split(':');
     const broker = connect({ host, port: Number(port) });
-    const link = { broker, client, target };
+    const link = { begun: Buffer.alloc(0), broker, client, target };
     links.add(link);
     broker.write(first.subarray(end + 1));
     client.on('data', (bytes) => void broker.write(bytes));
@@ -102,7 +106,21 @@ function reply(link: Link, bytes: Buffer, mode: Mode): void {
   if (mode === 'pass') link.client.write(bytes);
   else if (mode === 'cut-at-reply') destroy(link);
   else if (mode === 'late')
-    setTimeout(() => link.client.writable && link.client.write(bytes), Math.random() * lateByMs);
+    for (const answer of wholeAnswers(link, bytes))
+      setTimeout(() => link.client.writable && link.client.write(answer), Math.random() * lateByMs);
+}
+
+/** Answers may overtake each other, but not the parts of one, in which it arrives from a busy broker. */
+function wholeAnswers(link: Link, bytes: Buffer): readonly Buffer[] {
+  const answers: Buffer[] = [];
+  link.begun = Buffer.concat([link.begun, bytes]);
+  while (link.begun.length >= lengthBytes) {
+    const end = lengthBytes + link.begun.readInt32BE(0);
+    if (link.begun.length < end) break;
+    answers.push(link.begun.subarray(0, end));
+    link.begun = link.begun.subarray(end);
+  }
+  return answers;
 }
 
 function destroy({ client, broker }: Link): void {

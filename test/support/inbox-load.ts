@@ -25,6 +25,8 @@ export function startInboxLoad(stage: InboxStage, partitions: number): InboxLoad
       await delay(everyMs, undefined, { signal: ending.signal }).catch(() => undefined);
     }
   })();
+  // What fails is told to who stops it, which may be much later.
+  running.catch(() => undefined);
   return {
     sent: () => sent,
     async stop() {
@@ -37,7 +39,7 @@ export function startInboxLoad(stage: InboxStage, partitions: number): InboxLoad
 
 /** Waits until everything has had its effect, and insists: each once, none lost, every partition in its order. */
 export async function expectEffectsOnce(stage: InboxStage, sent: number, partitions: number): Promise<void> {
-  await until(async () => (await stage.effects()).length >= sent, 60_000);
+  await until(async () => (await stage.effects()).length >= sent, 150_000);
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, sent));
   for (const partition of range(0, partitions - 1)) {
     const effects = await stage.effects(partition);

@@ -22,6 +22,8 @@ export interface KafkaFaultOptions {
   readonly address?: string;
   /** @defaultValue 1,000 */
   readonly requestTimeoutMs?: number;
+  /** Messages of the load. @defaultValue 200 */
+  readonly perSecond?: number;
 }
 
 /** A Kafka to break, with an inbox behind it, an outbox before it, and a load that begins at once. */
@@ -33,7 +35,7 @@ export interface KafkaFaultBench {
   log(): Promise<readonly Logged[]>;
   /** Messages that were acknowledged and settled so far. */
   settled(): Promise<number>;
-  /** Waits until so many more are. */
+  /** Waits until so many more are. @defaultValue `withinMs` 90,000 */
   untilSettled(more: number, withinMs?: number): Promise<void>;
   /** Ends the load, waits for the end of every message, and answers what the log holds. */
   finish(): Promise<Finished>;
@@ -56,7 +58,7 @@ const partitions = 3;
 /** Sets it up; everything but the broker ends with the test. */
 export async function kafkaFaultBench(
   context: TestContext,
-  { kafka, seed, proxy, address, requestTimeoutMs = 1_000 }: KafkaFaultOptions,
+  { kafka, seed, proxy, address, requestTimeoutMs = 1_000, perSecond = 200 }: KafkaFaultOptions,
 ): Promise<KafkaFaultBench> {
   const brokers = kafka.brokers.join(',');
   const inbox =
@@ -76,7 +78,7 @@ export async function kafkaFaultBench(
         proxy && (({ onConnect }) => connect({ host: '127.0.0.1', port: proxy.port }, onConnect)),
       ),
   });
-  const load = startLedgerLoad(stage, inbox.topic, { seed, perSecond: 200 });
+  const load = startLedgerLoad(stage, inbox.topic, { seed, perSecond });
   const log = (): Promise<readonly Logged[]> => readTopic(inbox.kafka, inbox.topic.rules.address);
   const settled = async (): Promise<number> => {
     const [row] = await stage.database.query<{ sum: number }>(
@@ -100,7 +102,7 @@ export async function kafkaFaultBench(
     load,
     log,
     settled,
-    async untilSettled(more, withinMs) {
+    async untilSettled(more, withinMs = 90_000) {
       const before = await settled();
       await until(async () => (await settled()) >= before + more, withinMs);
     },

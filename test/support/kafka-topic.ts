@@ -7,6 +7,17 @@ export function observer(brokers: string): Kafka {
   return new Kafka({ brokers: brokers.split(','), clientId: 'observer', logLevel: logLevel.NOTHING });
 }
 
+/**
+ * Waits until every partition of a topic is served by its leader. That is later than the metadata, which a probe reads:
+ * a broker that has just been made leader refuses messages until it has heard of it itself.
+ */
+export async function untilServed(kafka: Kafka, topic: string): Promise<void> {
+  const admin = kafka.admin();
+  await admin.connect();
+  await until(async () => (await admin.fetchTopicOffsets(topic)).length > 0, 60_000);
+  await admin.disconnect();
+}
+
 /** Makes a topic of its own for a test, and waits until every partition is served by its leader. */
 export async function createTopic(kafka: Kafka, config: Omit<ITopicConfig, 'topic'> = {}): Promise<string> {
   const topic = `test-${randomUUID()}`;
@@ -17,10 +28,8 @@ export async function createTopic(kafka: Kafka, config: Omit<ITopicConfig, 'topi
       ? { replicationFactor: 1 }
       : { numPartitions: -1, replicationFactor: -1 };
   await admin.createTopics({ topics: [{ ...spread, ...config, topic }], waitForLeaders: false });
-  await until(async () => {
-    return (await admin.fetchTopicOffsets(topic)).length > 0;
-  });
   await admin.disconnect();
+  await untilServed(kafka, topic);
   return topic;
 }
 

@@ -81,6 +81,9 @@ interface TestEnd {
   readonly onTestFinished: (work: () => Promise<void>) => void;
 }
 
+/** For deliveries under load, also on a machine that does much else. */
+const patientMs = 120_000;
+
 let quiet = false;
 
 /** Sets a stage; everything on it ends with the test. */
@@ -142,7 +145,7 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
     },
     async untilArrived(more) {
       const before = await arrived();
-      await until(async () => (await arrived()) >= before + more);
+      await until(async () => (await arrived()) >= before + more, patientMs);
     },
     async untilDelivered(committed, address) {
       const total = [...committed.values()].reduce((sum, numbers) => sum + numbers.length, 0);
@@ -152,7 +155,7 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
           [address],
         );
         return (row?.count ?? 0) >= total;
-      });
+      }, patientMs);
     },
     async stateOf(id) {
       const [row] = await database.query<{ state: string }>(

@@ -22,4 +22,4 @@ test('the bundle of the workflows holds workflows and nothing else of this proje
     .map((name) => path.relative(root, name));
   expect(own).toEqual(expect.arrayContaining([path.join('workflows', 'deliver-lane.ts')]));
   expect(own.filter((name) => !name.startsWith(`workflows${path.sep}`))).toEqual([]);
-}, 30_000);
+}, 120_000);
