@@ -9,16 +9,29 @@ export async function inKeyOrder<Item>(
   /** @returns false when nothing further may begin */
   work: (item: Item) => Promise<boolean>,
 ): Promise<void> {
-  const waiting = [...items];
+  let next = 0;
+  /** Those that were passed over because their key was busy, in their order. */
+  const passedOver: Item[] = [];
   const busy = new Set<string>();
   let stopped = false;
 
+  const mayBegin = (item: Item): boolean => {
+    const key = keyOf(item);
+    return key === null || !busy.has(key);
+  };
   const take = (): Item | undefined => {
-    const index = waiting.findIndex((item) => {
-      const key = keyOf(item);
-      return key === null || !busy.has(key);
-    });
-    return index === -1 ? undefined : waiting.splice(index, 1)[0];
+    const index = passedOver.findIndex(mayBegin);
+    if (index !== -1) return passedOver.splice(index, 1)[0];
+    for (; next < items.length; next += 1) {
+      const item = items[next];
+      if (item === undefined) continue;
+      if (mayBegin(item)) {
+        next += 1;
+        return item;
+      }
+      passedOver.push(item);
+    }
+    return undefined;
   };
   const worker = async (): Promise<void> => {
     for (let item = take(); item !== undefined && !stopped; item = take()) {
