@@ -128,7 +128,7 @@ test.for(faultSeeds(14))(
 );
 
 test.for(faultSeeds(15))(
-  'I1 I3 I13 F15: a broker that swallows everything is on hold, with the reason in sight, within 10 s (seed %i)',
+  'I1 I3 I13 F15: a broker that swallows everything is on hold, with the reason in sight, within 15 s (seed %i)',
   { timeout: 400_000 },
   async (seed, context) => {
     const proxy = await startFaultProxy(node.address, seed);

@@ -12,7 +12,7 @@ const orders = numbered('orders');
 const exitsWithinMs = 20_000;
 const restarts = faultRounds(5);
 
-test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load repeat nothing, and each ends within 10 s`, {
+test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load repeat nothing, and each ends within 20 s`, {
   timeout: faultTimeoutMs(600_000),
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });

@@ -154,7 +154,9 @@ begin
     execute format('create table outbox.%I (like outbox.processed including all)', v_name);
     execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
     lock table only outbox.processed in share row exclusive mode;
-    execute format('lock table outbox.%I in share row exclusive mode nowait', 'processed_' || v_ended.epoch);
+    -- Who has just left the table above may be a moment later in leaving this one.
+    perform set_config('lock_timeout', '100ms', true);
+    execute format('lock table outbox.%I in share row exclusive mode', 'processed_' || v_ended.epoch);
     execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()',
       'processed_' || v_ended.epoch);
     -- Not when this transaction began: handlers that were waited for since then have ids in it.
@@ -295,7 +297,9 @@ begin
   begin
     perform set_config('lock_timeout', p_patience_ms || 'ms', true);
     lock table only outbox.processed in access exclusive mode;
-    execute format('lock table outbox.%I in access exclusive mode nowait', 'processed_' || p_epoch);
+    -- As above: the two locks are not left at the same time.
+    perform set_config('lock_timeout', '100ms', true);
+    execute format('lock table outbox.%I in access exclusive mode', 'processed_' || p_epoch);
     execute format('drop table outbox.%I', 'processed_' || p_epoch);
     delete from outbox.processed_epoch e where e.epoch = p_epoch;
     perform set_config('lock_timeout', v_before, true);

@@ -128,7 +128,8 @@ begin
 end $$;
 
 -- As outbox.receive, for one message of a group that has no parked key: true when it is new, and noted. Null: ask
--- outbox.receive, nothing is noted. Most transactions of a consumer begin with this, so it does nothing else.
+-- outbox.receive, nothing is noted. Most transactions of a consumer begin with this, so it does nothing else, and with as
+-- few statements as it can: each has a price here that shows at thousands per second.
 --
 -- A transaction that begins while an epoch of processed ids ends may be refused, as in outbox.refuse_ended_epoch; that
 -- costs another try.
@@ -136,15 +137,21 @@ create function outbox.receive_one(p_group text, p_id text, p_topic text, p_idle
 set enable_seqscan = off
 as $$
 declare
+  v_xid xid8 := pg_current_xact_id();
+  v_idle text := set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
   v_epoch bigint;
+  v_older boolean;
+  v_parked boolean;
 begin
-  perform pg_current_xact_id();
-  perform set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
-  if exists (select from outbox.parked_key k where k.consumer_group = p_group limit 1) then return null; end if;
-  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
-  if exists (select from outbox.processed_epoch e where e.epoch < v_epoch) and exists (
-    select from outbox.processed o where o.consumer_group = p_group and o.message_id = p_id and o.epoch < v_epoch limit 1)
-  then return null; end if;
+  select e.epoch, exists (select from outbox.processed_epoch o where o.epoch < e.epoch),
+    exists (select from outbox.parked_key k where k.consumer_group = p_group)
+  into strict v_epoch, v_older, v_parked
+  from outbox.processed_epoch e where e.ended_at is null;
+  if v_parked then return null; end if;
+  if v_older then
+    if exists (select from outbox.processed o
+      where o.consumer_group = p_group and o.message_id = p_id and o.epoch < v_epoch limit 1) then return null; end if;
+  end if;
   insert into outbox.processed (epoch, consumer_group, message_id, topic) values (v_epoch, p_group, p_id, p_topic)
   on conflict do nothing;
   return case when found then true end;

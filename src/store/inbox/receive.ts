@@ -52,11 +52,14 @@ async function receiveOne(
   { id, topic }: ReceivedMessage,
   idleMs: number,
 ): Promise<boolean> {
-  const [row] = await sql.query<{ noted: boolean | null }>(
-    'select outbox.receive_one($1, $2, $3, $4::integer) as noted',
-    [group, id, topic, idleMs],
-  );
-  return row?.noted === true;
+  // A row without columns is an answer that no client has to convert.
+  const rows = await sql.query('select where outbox.receive_one($1, $2, $3, $4::integer)', [
+    group,
+    id,
+    topic,
+    idleMs,
+  ]);
+  return rows.length > 0;
 }
 
 /** Longer than a handler should be busy elsewhere in its transaction. */
