@@ -10,6 +10,7 @@ const sources = [
   'workflows',
   'activities',
   'bench',
+  'test/support',
   'prisma',
   'prisma.config.ts',
   'package-lock.json',
@@ -39,7 +40,8 @@ function build() {
   rmSync('dist', { recursive: true, force: true });
   return (
     succeeds(process.execPath, 'tools/generate.mjs') &&
-    succeeds('npx', '--no-install', 'tsc', '-p', 'tsconfig.build.json')
+    succeeds('npx', '--no-install', 'tsc', '-p', 'tsconfig.build.json') &&
+    succeeds(process.execPath, 'tools/bundle-workflows.mjs')
   );
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { packageVersion } from '../operations/package-version.ts';
 import { registerBulkCommands } from './bulk-commands.ts';
 import { registerDeliveryCommands } from './delivery-commands.ts';
 import { registerDevelopmentCommands } from './development-commands.ts';
@@ -23,6 +24,7 @@ const groups: readonly RegisterCommands[] = [
 
 const root = new Command('temporal-outbox')
   .description('Transactional outbox, delayed messages and inbox, supervised by Temporal.')
+  .version(packageVersion(), '-V, --version', 'print the version')
   .exitOverride()
   .showHelpAfterError();
 for (const register of groups) register(root);

@@ -1,4 +1,9 @@
-import { type NativeConnection, Worker, type WorkerOptions, type WorkflowBundle } from '@temporalio/worker';
+import {
+  type NativeConnection,
+  Worker,
+  type WorkerOptions,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
 import { createLaneActivities } from '../../activities/lane-activities.ts';
 import { createMaintenanceActivities } from '../../activities/maintenance-activities.ts';
 import { createMessageActivities } from '../../activities/message-activities.ts';
@@ -58,7 +63,7 @@ export async function hostWorkers(input: WorkersInput): Promise<Hosted> {
 
 async function createWorkers(
   { connection, namespace, installation, relay, maintenance, lanes, extra }: WorkersInput,
-  workflowBundle: WorkflowBundle,
+  workflowBundle: WorkflowBundleOption,
 ): Promise<readonly Worker[]> {
   const shared = { connection, namespace, workflowBundle, shutdownGraceTime: 0, ...extra };
   return Promise.all([

@@ -1,24 +1,44 @@
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
+import { bundleWorkflowCode, type WorkflowBundleOption } from '@temporalio/worker';
 
-let bundle: Promise<WorkflowBundle> | undefined;
+let bundle: Promise<WorkflowBundleOption> | undefined;
 
 /**
- * Bundles all workflows, from the sources or from the build, by the installed version of the worker, which is the only one
- * that may run them. It takes the processor for a second or two, so a process does it once.
+ * All workflows as a worker loads them. The build has bundled them; where that was for another version of the worker than
+ * the installed one, or there is no build, it is done here: it takes the processor for a second or two, so a process does
+ * it once.
  */
-export function bundleWorkflows(): Promise<WorkflowBundle> {
-  bundle ??= bundleWorkflowCode({ workflowsPath: workflowsPath(), logger: quiet }).catch((error: unknown) => {
+export function bundleWorkflows(): Promise<WorkflowBundleOption> {
+  bundle ??= made().catch((error: unknown) => {
     bundle = undefined;
     throw error;
   });
   return bundle;
 }
 
-function workflowsPath(): string {
-  const built = fileURLToPath(new URL('../../workflows/index.js', import.meta.url));
-  return existsSync(built) ? built : fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
+async function made(): Promise<WorkflowBundleOption> {
+  const name = `bundle-${workerVersion()}.js`;
+  // Beside the built workflows; where this runs from the sources, those are in the build.
+  const codePath = ['../../workflows/', '../../dist/workflows/']
+    .map((folder) => pathOf(folder + name))
+    .find(existsSync);
+  if (codePath !== undefined) return { codePath };
+  const built = pathOf('../../workflows/index.js');
+  const workflowsPath = existsSync(built) ? built : pathOf('../../workflows/index.ts');
+  return bundleWorkflowCode({ workflowsPath, logger: quiet });
+}
+
+function pathOf(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url));
+}
+
+function workerVersion(): string {
+  const manifest: unknown = createRequire(import.meta.url)('@temporalio/worker/package.json');
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : '';
 }
 
 const quiet = {

@@ -113,13 +113,13 @@ test('edit reads the body from a file and the schema from the configuration', as
   const { bench, cli, json } = await openStage(end);
   const folder = await mkdtemp(path.join(tmpdir(), 'outbox-cli-'));
   end.onTestFinished(() => rm(folder, { recursive: true }));
-  const sources = path.resolve(import.meta.dirname, '../../src');
+  const sources = path.resolve(import.meta.dirname, '../../dist/src');
   const file = (name: string) => path.join(folder, name);
   await writeFile(
     file('outbox.config.ts'),
-    `import { z } from '${path.resolve(sources, '../node_modules/zod')}';
-     import { defineConfig, topic } from '${sources}/index.ts';
-     import { print } from '${sources}/transports.ts';
+    `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
+     import { defineConfig, topic } from '${sources}/index.js';
+     import { print } from '${sources}/transports.js';
      export default defineConfig({ database: { url: 'postgresql://unused/' }, temporal: {},
        topics: [topic('orders', z.object({ n: z.number() }))], transports: { scripted: print() } });`,
   );

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -122,12 +122,12 @@ test('cancel and reschedule take a ref, and a dry run changes nothing', async ()
 test('edit reads the payload from a file and the schema from the configuration', async () => {
   await failAll(bench, ['A']);
   const id = bench.idOf('A');
-  const sources = path.resolve(import.meta.dirname, '../../src');
+  const sources = path.resolve(import.meta.dirname, '../../dist/src');
   await writeFile(
     path.join(folder, 'outbox.config.ts'),
-    `import { z } from '${path.resolve(sources, '../node_modules/zod')}';
-     import { defineConfig, topic } from '${sources}/index.ts';
-     import { print } from '${sources}/transports.ts';
+    `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
+     import { defineConfig, topic } from '${sources}/index.js';
+     import { print } from '${sources}/transports.js';
      export default defineConfig({ database: { url: 'postgresql://unused/' }, temporal: {},
        topics: [topic('orders', z.object({ n: z.number() }))], transports: { scripted: print() } });`,
   );
@@ -172,4 +172,11 @@ test('pause, withdraw and resume work together', async () => {
     { code: 2 },
     { code: 1, stderr: expect.stringContaining('Next:') },
   ]);
+});
+
+test('the version is that of the package', async () => {
+  const manifest = await readFile(path.resolve(import.meta.dirname, '../../package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { readonly version: string };
+
+  expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });

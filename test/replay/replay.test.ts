@@ -1,8 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, Worker, type WorkflowBundleOption } from '@temporalio/worker';
 import { expect, test } from 'vitest';
+import { bundleWorkflows } from '../../src/temporal/workflow-bundle.ts';
 import { quietTemporal } from '../support/stage.ts';
 import { readHistory } from './read-history.ts';
 
@@ -11,7 +12,7 @@ const folder = path.join(here, 'histories');
 const silent = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
 /** Replays every stored history; answers by name whether the workflows would still take the same steps. */
-async function replay(workflowsPath: string): Promise<Readonly<Record<string, string>>> {
+async function replay(workflowBundle: WorkflowBundleOption): Promise<Readonly<Record<string, string>>> {
   quietTemporal();
   const files = (await readdir(folder)).filter((file) => file.endsWith('.json')).toSorted();
   const histories = await Promise.all(
@@ -20,12 +21,15 @@ async function replay(workflowsPath: string): Promise<Readonly<Record<string, st
       history: await readHistory(path.join(folder, file)),
     })),
   );
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: silent });
   const verdicts: Record<string, string> = {};
   for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle }, histories)) {
     verdicts[workflowId] = error === undefined ? 'same' : error.name;
   }
   return verdicts;
+}
+
+function bundled(file: string): Promise<WorkflowBundleOption> {
+  return bundleWorkflowCode({ workflowsPath: path.join(here, file), logger: silent });
 }
 
 /** A workflow sleeps for up to 400 days, so each of its ways is replayed for as long as its type exists. */
@@ -47,13 +51,22 @@ const ways = [
 ];
 
 test('workflows that were recorded earlier go on with the workflows of today', async () => {
-  expect(await replay(path.join(here, '../../workflows/index.ts'))).toEqual(
+  expect(await replay(await bundled('../../workflows/index.ts'))).toEqual(
     Object.fromEntries(ways.map((way) => [way, 'same'])),
   );
 });
 
+test('they go on with the bundle that the build has made, too', async () => {
+  const folderOfBuild = path.join(here, '../../dist/workflows');
+  const made = (await readdir(folderOfBuild)).find((file) => /^bundle-[\d.]+\.js$/.test(file));
+  const codePath = path.join(folderOfBuild, made ?? 'none');
+
+  expect(await bundleWorkflows()).toEqual({ codePath });
+  expect(await replay({ codePath })).toEqual(Object.fromEntries(ways.map((way) => [way, 'same'])));
+});
+
 test('a workflow that takes other steps under its old name is found by the replay', async () => {
-  expect(await replay(path.join(here, 'changed-workflows.ts'))).toEqual(
+  expect(await replay(await bundled('changed-workflows.ts'))).toEqual(
     Object.fromEntries(ways.map((way) => [way, 'DeterminismViolationError'])),
   );
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 /** How a command ended. */
 export interface CliEnd {
@@ -12,12 +12,12 @@ export interface CliEnd {
   readonly stderr: string;
 }
 
-/** Runs the command line from the sources, as a process of its own, without a terminal. */
+/** Runs the command line as it is built, as a process of its own, without a terminal. */
 export async function runCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<CliEnd> {
-  const child = spawn(process.execPath, ['--import', 'jiti/register', main, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });

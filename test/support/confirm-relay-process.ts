@@ -11,5 +11,5 @@ export interface ConfirmRelaySettings {
 
 /** Runs a relay as a child process until it has ended; answers the signal that ended it. */
 export function runConfirmRelay(settings: ConfirmRelaySettings): Promise<NodeJS.Signals | null> {
-  return runDoomed(new URL('confirm-relay-main.ts', import.meta.url), settings);
+  return runDoomed('confirm-relay-main', settings);
 }

@@ -10,5 +10,5 @@ export interface ConsumerProcessSettings {
 
 /** Runs a consumer as a child process until it has ended; answers the signal that ended it. */
 export function runConsumerProcess(settings: ConsumerProcessSettings): Promise<NodeJS.Signals | null> {
-  return runDoomed(new URL('consumer-main.ts', import.meta.url), settings);
+  return runDoomed('consumer-main', settings);
 }

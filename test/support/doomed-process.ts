@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { CrashPoint } from '../../src/core/crash-point.ts';
+import { builtProgram } from './built-program.ts';
 
 /** Where a process of a test ends as `kill -9` ends it. */
 export interface Crash {
@@ -13,23 +14,18 @@ export interface Crash {
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Runs a file as a child process, from the sources, until it has ended; answers the signal that ended it.
+ * Runs a program of this folder as a child process until it has ended; answers the signal that ended it.
  *
- * @param main its address, from `new URL('…', import.meta.url)`
- * @param settings what the file reads as JSON from its first argument
+ * @param settings what it reads as JSON from its first argument
  */
 export async function runDoomed(
-  main: URL,
+  program: string,
   settings: { readonly crash?: Crash },
 ): Promise<NodeJS.Signals | null> {
-  const child = spawn(
-    process.execPath,
-    ['--import', 'jiti/register', fileURLToPath(main), JSON.stringify(settings)],
-    {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, [builtProgram(program), JSON.stringify(settings)], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   return signal;
 }

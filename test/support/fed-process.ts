@@ -19,5 +19,5 @@ export interface FedProcessSettings
 
 /** Runs a consumer as a child process until it has ended; answers the signal that ended it. */
 export function runFedProcess(settings: FedProcessSettings): Promise<NodeJS.Signals | null> {
-  return runDoomed(new URL('fed-main.ts', import.meta.url), settings);
+  return runDoomed('fed-main', settings);
 }

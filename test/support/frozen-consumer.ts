@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
+import { builtProgram } from './built-program.ts';
 
 export interface FrozenConsumerSettings {
   readonly url: string;
@@ -26,12 +27,11 @@ export interface FrozenConsumer {
   end(): Promise<void>;
 }
 
-const main = fileURLToPath(new URL('frozen-consumer-main.ts', import.meta.url));
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Starts it, from the sources; it joins its group in its own time. */
+/** Starts it; it joins its group in its own time. */
 export function startFrozenConsumer(settings: FrozenConsumerSettings): FrozenConsumer {
-  const child = spawn(process.execPath, ['--import', 'jiti/register', main, JSON.stringify(settings)], {
+  const child = spawn(process.execPath, [builtProgram('frozen-consumer-main'), JSON.stringify(settings)], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 import type { Crash } from './doomed-process.ts';
 import type { ParkedStage } from './parked-stage.ts';
+import { builtProgram } from './built-program.ts';
 
 export interface HandlerProcessSettings {
   readonly url: string;
@@ -24,7 +25,7 @@ export interface HandlerProcess {
   kill(): Promise<void>;
 }
 
-/** Starts it as a child process, from the sources. */
+/** Starts it as a child process. */
 export function startHandlerProcess(stage: ParkedStage, crash?: Crash): HandlerProcess {
   const settings: HandlerProcessSettings = {
     url: stage.url,
@@ -33,8 +34,7 @@ export function startHandlerProcess(stage: ParkedStage, crash?: Crash): HandlerP
     group: stage.group,
     ...(crash !== undefined && { crash }),
   };
-  const main = fileURLToPath(new URL('handler-main.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'jiti/register', main, JSON.stringify(settings)], {
+  const child = spawn(process.execPath, [builtProgram('handler-main'), JSON.stringify(settings)], {
     cwd: fileURLToPath(new URL('../../', import.meta.url)),
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 import { cacheFolder } from '../../src/local/cache-folder.ts';
 import type { Environment } from '../../src/local/index.ts';
+import { builtProgram } from './built-program.ts';
 
 /** A cache folder of the test's own, which shares only what is installed; and the environment that names it. */
 export async function ownCache(): Promise<{ readonly cache: string; readonly env: Environment }> {
@@ -36,8 +37,7 @@ export interface ServerParent {
 
 /** Runs `local-parent.ts` and waits until its servers answer. */
 export async function startParent(env: Environment, ...args: readonly string[]): Promise<ServerParent> {
-  const program = join(import.meta.dirname, 'local-parent.ts');
-  const child = spawn(process.execPath, ['--import', 'jiti/register', program, ...args], {
+  const child = spawn(process.execPath, [builtProgram('local-parent'), ...args], {
     env,
     stdio: ['pipe', 'pipe', 'inherit'],
   });

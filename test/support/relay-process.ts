@@ -6,6 +6,7 @@ import type { CrashPoint } from '../../src/core/crash-point.ts';
 import type { Topic } from '../../src/core/topic.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import type { RelaySettings } from '../../src/config/relay-settings.ts';
+import { builtProgram } from './built-program.ts';
 
 /** What a relay process is started with. */
 export interface RelayProcessOptions {
@@ -35,16 +36,15 @@ export interface RelayProcess {
   end(): Promise<void>;
 }
 
-const main = fileURLToPath(new URL('relay-main.ts', import.meta.url));
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Starts a relay as a child process, from the sources, and waits until it delivers. */
+/** Starts a relay as a child process, and waits until it delivers. */
 export async function startRelayProcess(settings: RelayProcessOptions): Promise<RelayProcess> {
   const argument: RelayProcessOptions = {
     ...settings,
     topics: settings.topics.map(({ name, rules }) => ({ name, rules })),
   };
-  const child = spawn(process.execPath, ['--import', 'jiti/register', main, JSON.stringify(argument)], {
+  const child = spawn(process.execPath, [builtProgram('relay-main'), JSON.stringify(argument)], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

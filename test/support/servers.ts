@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import { stderr } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import {
   type LocalRedis,
   type LocalServers,
@@ -40,9 +43,16 @@ interface Shared {
 const registry = globalThis as typeof globalThis & { [key: symbol]: Shared | undefined };
 const sharedKey = Symbol.for('temporal-outbox.test-servers');
 
+/** Commands are run as they are built. */
+async function build(): Promise<void> {
+  const program = fileURLToPath(new URL('../../tools/build.mjs', import.meta.url));
+  await promisify(execFile)(process.execPath, [program, '--when-stale']);
+}
+
 /** The time-skipping server is only fetched: tests start their own, and none of them should wait for a download. */
 async function startAll(): Promise<TestServers> {
   const options = { env: process.env, progress, durable: false };
+  await build();
   await timeSkippingServer(options);
   const redis = await startRedis(options);
   try {

@@ -1,0 +1,24 @@
+/**
+ * Bundles the built workflows, so that no relay and no consumer has to when it starts. The name of the file says for which
+ * version of the worker, because no other may run it.
+ */
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { bundleWorkflowCode } from '@temporalio/worker';
+
+const mapped = /^(?<code>.*\/\/# sourceMappingURL=data:application\/json;[^,]*base64,)(?<map>[^\n]*)\s*$/s;
+
+/** The paths in its map are those of the machine that builds; in a package they are of no use. */
+function portable(bundle) {
+  const parts = mapped.exec(bundle)?.groups;
+  if (parts === undefined) throw new Error('The bundle of the workflows has no source map at its end.');
+  const map = Buffer.from(parts.map, 'base64').toString().replaceAll(`${resolve()}/`, '');
+  return parts.code + Buffer.from(map).toString('base64');
+}
+
+const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json');
+const silent = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+const workflowsPath = resolve('dist/workflows/index.js');
+const { code } = await bundleWorkflowCode({ workflowsPath, logger: silent });
+writeFileSync(`dist/workflows/bundle-${version}.js`, portable(code));
