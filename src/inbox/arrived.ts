@@ -43,7 +43,7 @@ export function identify<Tx>(incoming: IncomingMessage, routes: Routes<Tx>): Arr
     const id = reason === 'no-id' ? undefined : incoming.headers['ce_id'];
     return {
       incoming,
-      id: isName(id) ? id : positionId(incoming),
+      id: isName(id) && id === storableText(id) ? id : positionId(incoming),
       topic: bounded(incoming.headers['ce_type'] ?? incoming.address),
       key,
       way: { kind: 'refused', error },

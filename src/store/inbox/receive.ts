@@ -35,7 +35,8 @@ export async function receive(
   const [only, ...others] = messages;
   if (only !== undefined && others.length === 0 && (await receiveOne(sql, group, only, idleMs)))
     return ['new'];
-  const ids = messages.map(({ id }) => id);
+  // One text costs clients less than an array of many.
+  const ids = JSON.stringify(messages.map(({ id }) => id));
   const topics = alike(messages.map(({ topic }) => topic));
   const keys = (): readonly (string | null)[] => messages.map(({ key }) => key);
   const arrivals =
@@ -70,7 +71,7 @@ const fewMessages = 20;
 /** @returns `null` when the keys are needed, because the group has parked ones */
 async function ask(sql: Sql, values: readonly unknown[]): Promise<readonly Arrival[] | null> {
   const [row] = await sql.query<{ arrivals: readonly Arrival[] | null }>(
-    'select outbox.receive($1, $2::text[], $3::text[], $4::text[], $5::integer) as arrivals',
+    `select outbox.receive($1, array(select json_array_elements_text($2::json)), $3::text[], $4::text[], $5::integer) as arrivals`,
     values,
   );
   return row?.arrivals ?? null;

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { topic } from '../../../src/core/topic.ts';
+import { identify } from '../../../src/inbox/arrived.ts';
+import { routeOf } from '../../../src/inbox/route.ts';
+import { Routes } from '../../../src/inbox/routes.ts';
+import { incoming } from './incoming.ts';
+
+const routes = new Routes(
+  [routeOf<unknown, unknown, unknown>(topic('orders', z.unknown()), () => undefined)],
+  [],
+);
+
+test.each([
+  ['its own id, where it has one', 'id-7', 'id-7'],
+  ['its place, where its id is not storable', 'half \ud800', 'orders/0/10'],
+  ['its place, where it has no id', '', 'orders/0/10'],
+])('a message of an unknown topic is known by %s', (_, id, known) => {
+  const arrived = identify(incoming({ headers: { ce_id: id, ce_type: 'nobody-knows' } }), routes);
+
+  expect(arrived).toMatchObject({ id: known, topic: 'nobody-knows', way: { kind: 'refused' } });
+});
