@@ -8,11 +8,11 @@ import { untilDone } from '../support/until-done.ts';
 import { brokenPromises } from '../support/kept-promises.ts';
 
 const orders = numbered('orders');
-/** The grace of a relay; a busy machine may take some more to end its process. */
-const exitsWithinMs = 20_000;
+/** A relay gives its drains 10 s; a machine that starts and loads others meanwhile takes some more. One that hangs stays. */
+const exitsWithinMs = 40_000;
 const restarts = faultRounds(5);
 
-test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load repeat nothing, and each ends within 20 s`, {
+test(`I1 I3 I11 F25: two relays restarted ${restarts} times in turn under load repeat nothing, and each ends by itself`, {
   timeout: faultTimeoutMs(600_000),
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders] });
