@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type WorkflowBundleOption } from '@temporalio/worker';
+import { manifestVersion } from '../core/manifest-version.ts';
 
 let bundle: Promise<WorkflowBundleOption> | undefined;
 
@@ -19,7 +20,8 @@ export function bundleWorkflows(): Promise<WorkflowBundleOption> {
 }
 
 async function made(): Promise<WorkflowBundleOption> {
-  const name = `bundle-${workerVersion()}.js`;
+  const version = manifestVersion(createRequire(import.meta.url)('@temporalio/worker/package.json'));
+  const name = `bundle-${version}.js`;
   // Beside the built workflows; where this runs from the sources, those are in the build.
   const codePath = ['../../workflows/', '../../dist/workflows/']
     .map((folder) => pathOf(folder + name))
@@ -32,13 +34,6 @@ async function made(): Promise<WorkflowBundleOption> {
 
 function pathOf(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
-}
-
-function workerVersion(): string {
-  const manifest: unknown = createRequire(import.meta.url)('@temporalio/worker/package.json');
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : '';
 }
 
 const quiet = {
