@@ -62,7 +62,7 @@ export async function measureConsume(
       const last = Object.entries(rates).map(([name, values]) => `${name} ${values.at(-1)}/s`);
       tell(`consume, round ${round}: ${last.join(', ')}`);
     }
-    const { replay, replaySingle } = await measureReplay(stage, prisma, sizes.replayed);
+    const { replay, replaySingle } = await measureReplay(stage, prisma, sizes);
     tell(`replay of ${sizes.replayed}: ${replay}/s in batches, ${replaySingle}/s one by one`);
     const memory = await measureMemory(stage, prisma, sizes.remembered);
     tell(`memory over ${memory.messages}: ${memory.earlyMb} MB, then at most ${memory.latestMb} MB`);
@@ -81,20 +81,26 @@ export async function measureConsume(
   }
 }
 
-/** Everything that was processed arrives a second and a third time. */
+/** Everything that was processed arrives again and again. */
 async function measureReplay(
   stage: Stage,
   prisma: PrismaClient,
-  count: number,
+  { replayed, rounds }: ConsumeSizes,
 ): Promise<Pick<ConsumeFigures, 'replay' | 'replaySingle'>> {
-  const arrivals = await fillTopic(stage, count);
+  const arrivals = await fillTopic(stage, replayed);
   const group = randomUUID();
   await consumeOurs(stage, prisma, arrivals, { group, batch: true });
-  await rewind(stage, group, arrivals.topic.name);
-  const replay = await consumeOurs(stage, prisma, arrivals, { group, batch: true, duplicates: true });
-  await rewind(stage, group, arrivals.topic.name);
-  const replaySingle = await consumeOurs(stage, prisma, arrivals, { group, batch: false, duplicates: true });
-  return { replay, replaySingle };
+  const again = async (batch: boolean): Promise<number> => {
+    await rewind(stage, group, arrivals.topic.name);
+    return consumeOurs(stage, prisma, arrivals, { group, batch, duplicates: true });
+  };
+  const inBatches: number[] = [];
+  const oneByOne: number[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    inBatches.push(await again(true));
+    oneByOne.push(await again(false));
+  }
+  return { replay: median(inBatches), replaySingle: median(oneByOne) };
 }
 
 /** What is alive after a collection, so that neither garbage nor the laziness of the heap counts. */
