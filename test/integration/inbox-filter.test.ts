@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
 import type { RedisFilterEvent } from '../../src/filters/redis/redis-filter-options.ts';
-import { type LocalRedis, startRedis } from '../../src/local/index.ts';
 import { InboxStage, range } from '../support/inbox-stage.ts';
-import { ownCache } from '../support/local-cache.ts';
+import { ownRedis } from '../support/own-redis.ts';
 import { until } from '../support/until.ts';
 
 /** A topic of Kafka with twenty messages, and consumers of one group whose filter uses this Redis. */
@@ -19,13 +18,6 @@ async function staged(url: string, answerWithin: '2s' | '10s') {
   };
   await stage.publish(range(1, 20).map((n) => ({ n, partition: n % 2 })));
   return { stage, events, consume };
-}
-
-async function ownRedis(): Promise<LocalRedis> {
-  const { env } = await ownCache();
-  const server = await startRedis({ env });
-  onTestFinished(() => server.stop());
-  return server;
 }
 
 const sorted = (effects: readonly number[]) => effects.toSorted((a, b) => a - b);

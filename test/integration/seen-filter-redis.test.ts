@@ -7,9 +7,8 @@ import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
 import type { RedisFilterEvent, RedisFilterOptions } from '../../src/filters/redis/redis-filter-options.ts';
 import type { SeenFilter } from '../../src/inbox/seen-filter.ts';
-import { type LocalRedis, startRedis } from '../../src/local/index.ts';
 import { freeze } from '../support/frozen-process.ts';
-import { ownCache } from '../support/local-cache.ts';
+import { ownRedis, redisAt } from '../support/own-redis.ts';
 import { until } from '../support/until.ts';
 
 // The first question of a test must not depend on how busy the machine is.
@@ -27,22 +26,6 @@ function opened(options: Partial<RedisFilterOptions> = {}) {
   });
   onTestFinished(() => filter.close());
   return { filter, events };
-}
-
-async function ownRedis(): Promise<LocalRedis & { readonly node: NonNullable<LocalRedis['node']> }> {
-  const { env } = await ownCache();
-  const server = await startRedis({ env });
-  onTestFinished(() => server.stop());
-  if (server.node === undefined) throw new Error('It was not started here.');
-  return { ...server, node: server.node };
-}
-
-async function redisAt(url: string) {
-  const client = createClient({ url });
-  client.on('error', () => {});
-  await client.connect();
-  onTestFinished(() => client.destroy());
-  return client;
 }
 
 const idsOf = (count: number) => Array.from({ length: count }, () => randomUUID());
