@@ -10,7 +10,8 @@ import type { MaintenanceIntervals } from './schedules.ts';
 import { hasSearchAttributes } from './search-attributes.ts';
 import { createWorkflowCensus } from './workflow-census.ts';
 import { createWorkflowStarter } from './workflow-starter.ts';
-import { type Hosted, hostWorkers, type WorkersInput } from './workers.ts';
+import type { Hosted } from './running-workers.ts';
+import { hostWorkers, type WorkersInput } from './workers.ts';
 
 export type WorkerExtras = WorkersInput['extra'];
 

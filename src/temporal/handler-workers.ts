@@ -1,10 +1,9 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { createInboxActivities } from '../../activities/inbox-activities.ts';
 import type { KeyDrains } from '../inbox/ports.ts';
-import { RunningWorkers } from './running-workers.ts';
+import { type Hosted, keepRunning } from './running-workers.ts';
 import { handleTaskQueue } from './task-queues.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
-import type { Hosted } from './workers.ts';
 
 export interface HandlerWorkersInput {
   readonly connection: NativeConnection;
@@ -37,17 +36,7 @@ export async function hostHandlers(input: HandlerWorkersInput): Promise<Hosted> 
       maxCachedWorkflows: 0,
     }),
   ];
-  const first = await create();
-  const running = new RunningWorkers(create, (event) => {
+  return keepRunning(create, (event) => {
     if (event.type === 'failed') failed(event.error);
   });
-  const done = running.run(first);
-  return {
-    done,
-    renew: () => running.renew(),
-    stop: () => {
-      running.stop();
-      return done;
-    },
-  };
 }

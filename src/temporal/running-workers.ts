@@ -5,8 +5,33 @@ import type { Report } from '../relay/report.ts';
 /** Before workers that failed are made anew. */
 const againAfterMs = 1_000;
 
+/** Workers that run until they are stopped. */
+export interface Hosted {
+  /** Resolves after {@link Hosted.stop}. */
+  readonly done: Promise<void>;
+  /** Ends the workers, and makes them anew. */
+  renew(): void;
+  /** Ends the workers: drains settle, free their lanes and return first. */
+  stop(): Promise<void>;
+}
+
+/** Makes workers and runs them; rejects when the first ones cannot be made, and reports what fails later. */
+export async function keepRunning(create: () => Promise<readonly Worker[]>, report: Report): Promise<Hosted> {
+  const first = await create();
+  const running = new RunningWorkers(create, report);
+  const done = running.run(first);
+  return {
+    done,
+    renew: () => running.renew(),
+    stop: () => {
+      running.stop();
+      return done;
+    },
+  };
+}
+
 /** Workers that are made anew when they fail, and when they are told to. */
-export class RunningWorkers {
+class RunningWorkers {
   readonly #create: () => Promise<readonly Worker[]>;
   readonly #report: Report;
   readonly #stopping = new AbortController();

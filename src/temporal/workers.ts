@@ -10,7 +10,7 @@ import { createMessageActivities } from '../../activities/message-activities.ts'
 import type { Maintenance } from '../relay/maintenance.ts';
 import type { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
-import { RunningWorkers } from './running-workers.ts';
+import { type Hosted, keepRunning } from './running-workers.ts';
 import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from './task-queues.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
 
@@ -27,16 +27,6 @@ export interface WorkersInput {
   readonly extra: Pick<WorkerOptions, 'interceptors' | 'workerDeploymentOptions'> | undefined;
 }
 
-/** Workers that run until they are stopped. */
-export interface Hosted {
-  /** Resolves after {@link Hosted.stop}. */
-  readonly done: Promise<void>;
-  /** Ends the workers, and makes them anew. */
-  renew(): void;
-  /** Ends the workers: drains settle, free their lanes and return first. */
-  stop(): Promise<void>;
-}
-
 /** Room for lanes that other relays announce while this one runs. */
 const spareLaneSlots = 32;
 const messageSlots = 50;
@@ -48,17 +38,7 @@ const maintenanceSlots = 8;
  */
 export async function hostWorkers(input: WorkersInput): Promise<Hosted> {
   const bundle = await bundleWorkflows();
-  const first = await createWorkers(input, bundle);
-  const running = new RunningWorkers(() => createWorkers(input, bundle), input.report);
-  const done = running.run(first);
-  return {
-    done,
-    renew: () => running.renew(),
-    stop: () => {
-      running.stop();
-      return done;
-    },
-  };
+  return keepRunning(() => createWorkers(input, bundle), input.report);
 }
 
 async function createWorkers(
