@@ -19,13 +19,13 @@ export interface ConsumerSettings {
    */
   readonly batch?: { readonly size: number };
   /**
-   * Partitions that are handled side by side, 1 to 256. Each uses one connection of the database while it is.
+   * Partitions that are handled side by side, 1 to 256. Each uses a connection of the database per message in hand.
    * @defaultValue 4
    */
   readonly concurrency?: number;
   /**
-   * Messages of different keys of one partition that are handled side by side, 1 to 256, each with a connection of its
-   * own; a key keeps its order. Without effect on batches. @defaultValue 1
+   * Messages of different keys of one partition that are handled side by side, 1 to 256. A key keeps its order, messages
+   * without a key have none; 1 keeps the order of the whole partition. Without effect on batches. @defaultValue 2
    */
   readonly keyConcurrency?: number;
   /**
@@ -95,7 +95,7 @@ const defaults = {
   quickRetries: [100, 500],
   retry: ['10s', '30s', '60s', '120s', '300s'],
   concurrency: 4,
-  keyConcurrency: 1,
+  keyConcurrency: 2,
   maxKills: 3,
   parkedConcurrency: 10,
   startWithin: '60s',
@@ -130,11 +130,12 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
     throw invalid('exhausted', "'release-key' or 'hold-key'");
   if (typeof deadLetters !== 'boolean' && typeof deadLetters !== 'function')
     throw invalid('deadLetters', 'a boolean or a function of the address');
+  const keyConcurrency = integer('keyConcurrency', settings.keyConcurrency ?? defaults.keyConcurrency, 256);
   return {
     group: settings.group,
     batchSize: batch === undefined ? undefined : integer('batch.size', batch.size, 10_000),
     concurrency: integer('concurrency', settings.concurrency ?? defaults.concurrency, 256),
-    keyConcurrency: integer('keyConcurrency', settings.keyConcurrency ?? defaults.keyConcurrency, 256),
+    keyConcurrency: batch === undefined ? keyConcurrency : 1,
     quickRetriesMs: delays(
       'quickRetries',
       settings.quickRetries ?? defaults.quickRetries,

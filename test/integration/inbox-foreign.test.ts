@@ -45,6 +45,8 @@ async function consume(
   const made = consumer(stage.prisma, {
     config: { ...stage.config, topics: [...topics] },
     group: stage.group,
+    // In order also without keys.
+    keyConcurrency: 1,
     quickRetries: [],
   });
   for (const one of topics) {

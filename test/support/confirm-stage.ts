@@ -96,6 +96,8 @@ export class ConfirmStage {
   }: ConsumeOptions = {}): Promise<RunningConsumer> {
     const transports = { kafka: withReceipts(kafka({ brokers: inject('kafkaBrokers') }), receipts) };
     const running = await consumer(prisma, {
+      // So that a test can tell the order of everything; keys side by side have tests of their own.
+      keyConcurrency: 1,
       ...settings,
       config: { ...this.config, transports },
       group,

@@ -64,7 +64,8 @@ export async function startFed(
   const letters: DeadLetter[] = [];
   const consumer = new Consumer<ShopTransaction>({
     client: prisma,
-    settings: { group: 'numbers', report: (event) => events.push(event), ...settings },
+    // In order, so that a test can tell what comes after what; keys side by side have tests of their own.
+    settings: { group: 'numbers', keyConcurrency: 1, report: (event) => events.push(event), ...settings },
     topics: [numbers],
     sourceOf: () => source,
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),

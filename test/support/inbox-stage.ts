@@ -111,6 +111,8 @@ export class InboxStage {
     const running = await consumer(this.prisma, {
       config: this.config,
       group: this.group,
+      // So that a test can tell the order of everything; keys side by side have tests of their own.
+      keyConcurrency: 1,
       report: (event) => events.push(event),
       ...settings,
     })

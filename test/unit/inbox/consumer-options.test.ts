@@ -6,7 +6,7 @@ test('what is left out has its default', () => {
     group: 'orders',
     batchSize: undefined,
     concurrency: 4,
-    keyConcurrency: 1,
+    keyConcurrency: 2,
     quickRetriesMs: [100, 500],
     tries: { retryMs: [10_000, 30_000, 60_000, 120_000, 300_000], holdKey: false },
     maxKills: 3,
@@ -17,6 +17,15 @@ test('what is left out has its default', () => {
     transactionTimeoutMs: undefined,
     startWithinMs: 60_000,
   });
+});
+
+test('batches keep the order of their partition, also where they are done singly', () => {
+  const { keyConcurrency } = resolveConsumerRules({
+    group: 'orders',
+    batch: { size: 10 },
+    keyConcurrency: 5,
+  });
+  expect(keyConcurrency).toBe(1);
 });
 
 test('no quick retries at all is a choice', () => {
