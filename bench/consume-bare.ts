@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
 import type { PrismaClient } from '../src/demo/generated/client.ts';
-import { type Arrivals, kafkaOf, type Payload, partitions } from './consume-load.ts';
+import { type Arrivals, kafkaOf, Pace, type Payload, partitions } from './consume-load.ts';
 import type { Stage } from './workload.ts';
 
 interface Parsed {
@@ -61,10 +61,10 @@ export async function consumeBare(
     maxBytesPerPartition: batch === undefined ? 256 * 1024 : 1024 * 1024,
     allowAutoTopicCreation: false,
   });
+  const pace = new Pace(count);
   let done = 0;
-  let startedAt = 0;
-  let finish: () => void = () => undefined;
-  const finished = new Promise<void>((resolve) => {
+  let finish: (perSecond: number) => void = () => undefined;
+  const finished = new Promise<number>((resolve) => {
     finish = resolve;
   });
   const take = async (payload: EachBatchPayload): Promise<void> => {
@@ -76,13 +76,12 @@ export async function consumeBare(
       payload.resolveOffset(some.at(-1)?.offset ?? '0');
       await payload.heartbeat();
       done += some.length;
+      pace.reached(done);
     }
     await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
-    if (done >= count) finish();
+    const perSecond = pace.perSecond();
+    if (perSecond !== undefined) finish(perSecond);
   };
-  consumer.on('consumer.group_join', () => {
-    startedAt ||= performance.now();
-  });
   await consumer.connect();
   await consumer.subscribe({ topics: [topic.name], fromBeginning: true });
   await consumer.run({
@@ -91,8 +90,7 @@ export async function consumeBare(
     partitionsConsumedConcurrently: partitions,
     eachBatch: take,
   });
-  await finished;
-  const perSecond = Math.round((1_000 * count) / (performance.now() - startedAt));
+  const perSecond = await finished;
   await consumer.disconnect();
   return perSecond;
 }

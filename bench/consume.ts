@@ -6,14 +6,13 @@ import { consumer } from '../src/config/consumer.ts';
 import type { PrismaClient } from '../src/demo/generated/client.ts';
 import { kafka } from '../src/transports/kafka/kafka-transport.ts';
 import { consumeBare } from './consume-bare.ts';
-import { type Arrivals, fillTopic, makeEffectTable, prismaOf, rewind } from './consume-load.ts';
+import { type Arrivals, fillTopic, makeEffectTable, Pace, prismaOf, rewind } from './consume-load.ts';
 import type { Stage } from './workload.ts';
 
 export interface ConsumeSizes {
   readonly rounds: number;
   readonly batched: number;
   readonly single: number;
-  readonly replayed: number;
   readonly remembered: number;
 }
 
@@ -31,6 +30,9 @@ export interface ConsumeFigures {
 }
 
 const batchSize = 1_000;
+/** In this order: what is compared is measured in succession, because the machine may be faster a minute later. */
+const rateNames = ['single', 'bareSingle', 'bareBatch', 'batch', 'replay', 'replaySingle'] as const;
+type Rate = (typeof rateNames)[number];
 
 /** How ours is run: which group, in batches or not, and until how many have come through. */
 interface Run {
@@ -53,27 +55,23 @@ export async function measureConsume(
     // Connections, compiled queries and warm pages are nobody's merit.
     await consumeOurs(stage, prisma, few, { group: randomUUID(), batch: true });
     await consumeBare(stage, prisma, few, { batch: batchSize });
-    const rates = { batch: [], bareBatch: [], single: [], bareSingle: [] } as Record<string, number[]>;
+    const rates = new Map<Rate, number[]>(rateNames.map((name) => [name, []]));
     for (let round = 1; round <= sizes.rounds; round += 1) {
-      rates['batch']?.push(await consumeOurs(stage, prisma, many, { group: randomUUID(), batch: true }));
-      rates['bareBatch']?.push(await consumeBare(stage, prisma, many, { batch: batchSize }));
-      rates['single']?.push(await consumeOurs(stage, prisma, few, { group: randomUUID(), batch: false }));
-      rates['bareSingle']?.push(await consumeBare(stage, prisma, few, { batch: undefined }));
-      const last = Object.entries(rates).map(([name, values]) => `${name} ${values.at(-1)}/s`);
+      const runs = runsOf(stage, prisma, { many, few });
+      for (const name of rateNames) rates.get(name)?.push(await runs[name]());
+      const last = rateNames.map((name) => `${name} ${rates.get(name)?.at(-1)}/s`);
       tell(`consume, round ${round}: ${last.join(', ')}`);
     }
-    const { replay, replaySingle } = await measureReplay(stage, prisma, sizes);
-    tell(`replay of ${sizes.replayed}: ${replay}/s in batches, ${replaySingle}/s one by one`);
     const memory = await measureMemory(stage, prisma, sizes.remembered);
     tell(`memory over ${memory.messages}: ${memory.earlyMb} MB, then at most ${memory.latestMb} MB`);
-    const of = (name: string): number => median(rates[name] ?? []);
+    const of = (name: Rate): number => median(rates.get(name) ?? []);
     return {
       batch: of('batch'),
       bareBatch: of('bareBatch'),
       single: of('single'),
       bareSingle: of('bareSingle'),
-      replay,
-      replaySingle,
+      replay: of('replay'),
+      replaySingle: of('replaySingle'),
       memory,
     };
   } finally {
@@ -81,26 +79,25 @@ export async function measureConsume(
   }
 }
 
-/** Everything that was processed arrives again and again. */
-async function measureReplay(
+/** One round. A replay is of what the round has processed in batches. */
+function runsOf(
   stage: Stage,
   prisma: PrismaClient,
-  { replayed, rounds }: ConsumeSizes,
-): Promise<Pick<ConsumeFigures, 'replay' | 'replaySingle'>> {
-  const arrivals = await fillTopic(stage, replayed);
+  { many, few }: { readonly many: Arrivals; readonly few: Arrivals },
+): Record<Rate, () => Promise<number>> {
   const group = randomUUID();
-  await consumeOurs(stage, prisma, arrivals, { group, batch: true });
-  const again = async (batch: boolean): Promise<number> => {
-    await rewind(stage, group, arrivals.topic.name);
-    return consumeOurs(stage, prisma, arrivals, { group, batch, duplicates: true });
+  const replay = async (batch: boolean): Promise<number> => {
+    await rewind(stage, group, many.topic.name);
+    return consumeOurs(stage, prisma, many, { group, batch, duplicates: true });
   };
-  const inBatches: number[] = [];
-  const oneByOne: number[] = [];
-  for (let round = 1; round <= rounds; round += 1) {
-    inBatches.push(await again(true));
-    oneByOne.push(await again(false));
-  }
-  return { replay: median(inBatches), replaySingle: median(oneByOne) };
+  return {
+    single: () => consumeOurs(stage, prisma, few, { group: randomUUID(), batch: false }),
+    bareSingle: () => consumeBare(stage, prisma, few, { batch: undefined }),
+    bareBatch: () => consumeBare(stage, prisma, many, { batch: batchSize }),
+    batch: () => consumeOurs(stage, prisma, many, { group, batch: true }),
+    replay: () => replay(true),
+    replaySingle: () => replay(false),
+  };
 }
 
 /** What is alive after a collection, so that neither garbage nor the laziness of the heap counts. */
@@ -126,14 +123,12 @@ async function measureMemory(
   return { messages, earlyMb, latestMb };
 }
 
-/** From the assignment of the partitions to the last message, so that joining the group counts for nobody. */
 async function consumeOurs(
   stage: Stage,
   prisma: PrismaClient,
   { topic, count }: Arrivals,
   { group, batch, duplicates = false, progress }: Run,
 ): Promise<number> {
-  let startedAt = 0;
   const made = consumer(prisma, {
     config: {
       database: { url: stage.databaseUrl },
@@ -143,9 +138,6 @@ async function consumeOurs(
     },
     group,
     ...(batch && { batch: { size: batchSize } }),
-    report: ({ type }) => {
-      if (type === 'assigned') startedAt ||= performance.now();
-    },
   });
   if (batch)
     made.onBatch(topic, (tx, messages) =>
@@ -167,11 +159,14 @@ async function consumeOurs(
     const counts = running.counts();
     return duplicates ? counts.duplicates : counts.processed;
   };
-  while (done() < count) {
+  const pace = new Pace(count);
+  let perSecond: number | undefined;
+  while (perSecond === undefined) {
     await delay(5);
     progress?.(done());
+    pace.reached(done());
+    perSecond = pace.perSecond();
   }
-  const perSecond = Math.round((1_000 * count) / (performance.now() - startedAt));
   await running.stop();
   return perSecond;
 }
