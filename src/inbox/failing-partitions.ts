@@ -12,23 +12,26 @@ export interface FailingPartition extends Position {
   readonly since: Date;
 }
 
-/** The one message per partition that keeps failing. */
+/** The messages that keep failing: one of a partition, or as many as are handled side by side. */
 export class FailingPartitions {
-  readonly #byPartition = new Map<string, FailingPartition>();
+  readonly #byPartition = new Map<string, Map<string, FailingPartition>>();
 
+  /** One per partition: the message that has failed for the longest time. */
   list(): readonly FailingPartition[] {
-    return [...this.#byPartition.values()];
+    return [...this.#byPartition.values()].flatMap((those) => [...those.values()].slice(0, 1));
   }
 
   /** How often the message at this position has failed. */
   attempts(position: Position): number {
-    return this.#at(position)?.attempts ?? 0;
+    return this.#byPartition.get(nameOf(position))?.get(position.offset)?.attempts ?? 0;
   }
 
   failed(position: Position, topic: string | undefined, error: unknown): void {
     const { address, partition, offset } = position;
-    const before = this.#at(position);
-    this.#byPartition.set(nameOf(position), {
+    const those = this.#byPartition.get(nameOf(position)) ?? new Map<string, FailingPartition>();
+    const before = those.get(offset);
+    this.#byPartition.set(nameOf(position), those);
+    those.set(offset, {
       address,
       partition,
       offset,
@@ -39,11 +42,21 @@ export class FailingPartitions {
     });
   }
 
-  /** @returns whether the partition had been standing on this message */
+  /** @returns whether the partition had been standing, and goes on now */
   settled(position: Position): boolean {
     // Asked for every message, and nearly always there is none.
     if (this.#byPartition.size === 0) return false;
-    return this.#at(position) !== undefined && this.#byPartition.delete(nameOf(position));
+    const those = this.#byPartition.get(nameOf(position));
+    return those !== undefined && those.delete(position.offset) && this.#forgetEmpty(position, those);
+  }
+
+  /** Forgets what the broker offers no more, because others have handled it or its time was over. */
+  offered(partition: Partition, offsets: () => readonly string[]): void {
+    const those = this.#byPartition.get(nameOf(partition));
+    if (those === undefined) return;
+    const open = new Set(offsets());
+    for (const offset of those.keys()) if (!open.has(offset)) those.delete(offset);
+    this.#forgetEmpty(partition, those);
   }
 
   /** Forgets the partitions of others: they know better how theirs are. */
@@ -52,9 +65,8 @@ export class FailingPartitions {
     for (const name of this.#byPartition.keys()) if (!mine.has(name)) this.#byPartition.delete(name);
   }
 
-  #at(position: Position): FailingPartition | undefined {
-    const known = this.#byPartition.get(nameOf(position));
-    return known?.offset === position.offset ? known : undefined;
+  #forgetEmpty(partition: Partition, those: ReadonlyMap<string, FailingPartition>): boolean {
+    return those.size === 0 && this.#byPartition.delete(nameOf(partition));
   }
 }
 

@@ -66,6 +66,7 @@ export class MessageIntake<Tx extends Transaction> {
   async handle(batch: IncomingBatch): Promise<void> {
     const { tally } = this.#options;
     tally.inFlight += batch.messages.length;
+    this.#failing.offered(batch, () => batch.messages.map(({ offset }) => offset));
     try {
       const arrived = await this.#dropKnown(batch, this.#identified(batch));
       if (arrived.length > 0 && batch.mayBegin() && !(await this.#begin(batch, arrived)))

@@ -16,12 +16,26 @@ test('tries are counted per message, and the first failure says since when', () 
   ]);
 });
 
-test('a later message of the partition begins to count anew', () => {
+test('messages side by side are counted each, and the partition goes on after the last of them', () => {
   const failing = new FailingPartitions();
-  failing.failed(at('5'), undefined, 'a');
-  failing.failed(at('6'), undefined, 'b');
+  for (const offset of ['6', '5', '6', '5']) failing.failed(at(offset), undefined, 'a');
 
-  expect(failing.list()).toMatchObject([{ offset: '6', attempts: 1 }]);
+  expect([failing.attempts(at('5')), failing.attempts(at('6'))]).toEqual([2, 2]);
+  expect(failing.list()).toMatchObject([{ offset: '6' }]);
+  expect(failing.settled(at('6'))).toBe(false);
+  expect(failing.list()).toMatchObject([{ offset: '5' }]);
+  expect(failing.settled(at('5'))).toBe(true);
+});
+
+test('what is offered no more is forgotten', () => {
+  const failing = new FailingPartitions();
+  for (const offset of ['5', '6']) failing.failed(at(offset), undefined, 'a');
+  failing.failed(at('5', 1), undefined, 'b');
+  failing.offered({ address: 'orders', partition: 0 }, () => ['6', '7']);
+
+  expect(failing.list()).toMatchObject([{ offset: '6', partition: 0 }, { partition: 1 }]);
+  failing.offered({ address: 'orders', partition: 0 }, () => ['7']);
+  expect(failing.list()).toMatchObject([{ partition: 1 }]);
 });
 
 test('only a message that had failed resumes its partition', () => {
