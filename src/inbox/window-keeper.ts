@@ -23,7 +23,7 @@ interface KeeperPaces {
 }
 
 const paces: KeeperPaces = { roundMs: 60 * 60_000, againMs: 60_000, noteMs: 24 * 60 * 60_000 };
-/** For the client: a step may wait 5 s for handlers, and find all connections in use before that. */
+/** For the client: a step may wait 10 s for handlers, and find all connections in use before that. */
 const patience = { maxWait: 10_000, timeout: 30_000 } as const;
 
 /**

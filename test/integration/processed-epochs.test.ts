@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
+import { receive } from '../../src/store/inbox/receive.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { storeMessages } from '../../src/store/write.ts';
 import { createEmptyDatabase } from '../support/database.ts';
 import { dayMs, EpochBench, hourMs } from '../support/epoch-bench.ts';
+import { untilLockWaits } from '../support/lock-waits.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 
 let bench: EpochBench;
@@ -50,6 +52,34 @@ test('what is taken back in its transaction is new to the next one', async () =>
     await forgetProcessed(sql, 'g', ['b']);
   });
 
+  expect(await bench.mark(['a', 'b'])).toEqual(['b']);
+});
+
+test('messages that arrive one by one are noted in the current epoch, and known from every one before', async () => {
+  const arrive = (id: string) =>
+    bench.database.transaction((sql) => receive(sql, 'g', [{ id, topic: 'orders', key: null }]));
+  for (const [index, id] of ['a', 'b', 'c'].entries()) {
+    expect(await arrive(id)).toEqual(['new']);
+    expect(await arrive(id)).toEqual(['processed']);
+    const rows = await bench.database.query(
+      `select p.epoch::integer as epoch from outbox.processed p where p.message_id = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ epoch: index + 1 }]);
+    expect(await bench.roll()).toBe('rolled');
+  }
+  for (const id of ['a', 'b', 'c']) expect(await arrive(id)).toEqual(['processed']);
+});
+
+test('whoever has noted a single id is waited for when its epoch ends', async () => {
+  await bench.mark(['before']);
+  const open = await openTransaction(bench.url);
+  expect(await receive(open, 'g', [{ id: 'a', topic: 'orders', key: null }])).toEqual(['new']);
+  expect(await bench.roll(50)).toBe('busy');
+  const rolling = bench.roll(30_000);
+  await untilLockWaits(bench.database, 1, 400);
+  await open.commit();
+  expect(await rolling).toBe('rolled');
   expect(await bench.mark(['a', 'b'])).toEqual(['b']);
 });
 

@@ -68,6 +68,13 @@ test('noting ids touches as many pages as ids and epochs ask for, whatever lies 
   expect(ten).toBeLessThan(10 * 6 * pagesPerProbe);
 });
 
+test('a single new id touches as many pages as there are epochs ask for', async () => {
+  const call = 'select outbox.receive_one($1, $2, $3, $4)';
+  expect(await pagesOfCall(call, () => ['g', randomUUID(), 'orders', '30000'])).toBeLessThan(
+    7 * pagesPerProbe,
+  );
+});
+
 test('a plan that a connection made while an epoch was empty is as good when that has filled', async () => {
   const ids = arrayOf(Array.from({ length: 10 }, () => randomUUID()));
   const taken: number[] = [];

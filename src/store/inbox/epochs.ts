@@ -26,7 +26,7 @@ export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
  * Ends the current epoch and begins the next one.
  *
  * @param epochMs how long the current one must have lasted
- * @param patienceMs how long writers are waited for, and keep others waiting
+ * @param patienceMs how long writers are waited for, and keep others waiting: twice, for those of batches and of singles
  * @returns `young`: it has not lasted long enough, or is empty; `busy`: writers were in the way, or another keeper
  */
 export async function rollEpoch(

@@ -35,7 +35,7 @@ export interface KeptWindow {
 }
 
 const hourMs = 60 * 60_000;
-/** How long handlers may be kept waiting: usually, and where that was too short for half an epoch. */
+/** How long each of two locks may keep handlers waiting: usually, and where that was too short for half an epoch. */
 const patienceMs = { usual: 300, late: 5_000 } as const;
 
 /** Stands for all ids of a database, those of `once` among them; no group has this name. */
@@ -59,7 +59,7 @@ export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Pr
  * whose messages are live in this database, or are kept by a consumer, stay for as long as that is so. Any number of
  * keepers may run it at once.
  *
- * Handlers that begin at the wrong moment wait for up to 300 ms; for up to 5 s where it is late by half an epoch, because
+ * Handlers that begin at the wrong moment wait for up to 0.6 s; for up to 10 s where it is late by half an epoch, because
  * there was always one at work. While transactions take longer than that, nothing is dropped.
  */
 export async function keepWindow(
