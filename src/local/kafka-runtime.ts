@@ -4,6 +4,7 @@ import { OutboxError } from '../core/errors.ts';
 import { findOnPath, isExecutable, realFolderOf } from './find-program.ts';
 import { javaProgram } from './java-program.ts';
 import type { LocalContext } from './local-context.ts';
+import type { Environment } from './local-options.ts';
 import { mavenPackage } from './maven-jars.ts';
 import { pinned, supported } from './pinned-versions.ts';
 import { describeVersionMismatch } from './program-version.ts';
@@ -91,7 +92,7 @@ export async function kafkaFromRegistry(context: LocalContext): Promise<Offer<Ka
   if ('missing' in folder) return folder;
   const run = (mainClass: string, args: readonly string[]): ServerCommand => ({
     file: java.found,
-    args: [heap, ...jvmFlags(folder.found), mainClass, ...args],
+    args: [heap, ...jvmFlags(folder.found), ...performanceFlags(context.env), mainClass, ...args],
     env: context.env,
   });
   return {
@@ -100,6 +101,11 @@ export async function kafkaFromRegistry(context: LocalContext): Promise<Offer<Ka
       server: (properties) => run('kafka.Kafka', [properties]),
     },
   };
+}
+
+/** What the variable of Kafka's own scripts asks of the JVM, in place of its defaults. */
+export function performanceFlags({ KAFKA_JVM_PERFORMANCE_OPTS: flags = '' }: Environment): readonly string[] {
+  return flags.split(' ').filter((flag) => flag !== '');
 }
 
 function jvmFlags(folder: string): readonly string[] {
