@@ -137,7 +137,7 @@ test('attempts of archived messages go after their time, those of live messages 
 
   expect(await at.archive({}, { pageRows: 1 })).toMatchObject({ archived: 1, deleted: { attempts: 1 } });
   const rows = await bench.database.query<{ id: string }>(
-    `select message_id as id from outbox.attempt order by id`,
+    `select message_id as id from outbox.attempt order by attempt.id`,
   );
   expect(rows).toHaveLength(2);
   expect(rows[0]?.id).toBe(bench.idOf('failed'));

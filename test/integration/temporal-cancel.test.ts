@@ -31,7 +31,7 @@ async function failureOf(stage: Stage, workflowId: string): Promise<unknown> {
 }
 
 const audited = (stage: Stage): Promise<readonly unknown[]> =>
-  stage.database.query('select actor, action, message_id as id, result from outbox.audit order by id');
+  stage.database.query('select actor, action, message_id as id, result from outbox.audit order by audit.id');
 
 test('Cancel in the Temporal UI cancels the message, and the audit says so', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
