@@ -79,7 +79,7 @@ test('after the namespace was deleted and made again, everything that waits gets
   const store = (n: number, after: `${number} seconds` | '1 hour') =>
     stage.commit((tx) => send(tx, reminders, { n }, { after }));
   const soon = [];
-  for (let n = 1; n <= 6; n += 1) soon.push(await store(n, `${10 + 4 * n} seconds`));
+  for (let n = 1; n <= 6; n += 1) soon.push(await store(n, `${10 + 2 * n} seconds`));
   const late = await store(7, '1 hour');
   const lateRun = () => stage.temporal.workflow.getHandle(late.workflowId).describe();
   await until(async () => (await lateRun()).historyLength >= 5);

@@ -50,7 +50,7 @@ export class KafkaBench {
   /** Joins a group and collects what it is given, as text. */
   async consume(group = `group-${randomUUID()}`): Promise<string[]> {
     const received: string[] = [];
-    const consumer = this.broker.consumer({ groupId: group, metadataMaxAge: 500 });
+    const consumer = this.broker.consumer({ groupId: group, metadataMaxAge: 500, maxWaitTimeInMs: 100 });
     this.#consumers.push(consumer);
     await consumer.connect();
     await consumer.subscribe({ topics: [this.address], fromBeginning: true });

@@ -15,7 +15,12 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly R
   );
   if (missing.size === 0) return [];
   const received: ReceivedMessage[] = [];
-  const consumer = kafka.consumer({ groupId: `reader-${randomUUID()}`, maxBytesPerPartition: 4_194_304 });
+  const consumer = kafka.consumer({
+    groupId: `reader-${randomUUID()}`,
+    maxBytesPerPartition: 4_194_304,
+    // A broker that has nothing more is asked again after so long, and only then can the reader leave.
+    maxWaitTimeInMs: 100,
+  });
   await consumer.connect();
   await consumer.subscribe({ fromBeginning: true, topic });
   await new Promise<void>((resolve, reject) => {
