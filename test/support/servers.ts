@@ -9,6 +9,7 @@ import {
   startTogether,
   timeSkippingServer,
 } from '../../src/local/index.ts';
+import { inMemory } from './memory-cache.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -51,7 +52,7 @@ async function build(): Promise<void> {
 
 /** The time-skipping server is only fetched: tests start their own, and none of them should wait for a download. */
 async function startAll(): Promise<TestServers> {
-  const options = { env: process.env, progress, durable: false };
+  const options = { env: await inMemory(process.env), progress, durable: false };
   await build();
   await timeSkippingServer(options);
   const redis = await startRedis(options);
