@@ -6,10 +6,14 @@ const resultFile = process.env.VITEST_RESULT_FILE;
 /** These start PostgreSQL, Temporal and Kafka once for all files, and find them again on the next run. */
 const globalSetup = ['test/support/servers.ts'];
 
+// Brokers that live for seconds: the compiler that takes its time never pays.
+process.env['KAFKA_JVM_PERFORMANCE_OPTS'] ??= '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC';
+
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // Tests wait for servers more than they compute: with as many as this two processors have work.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // A test that passes only sometimes is red until it is understood.
@@ -22,7 +26,17 @@ export default defineConfig({
       exclude: ['**/generated/**'],
     },
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      // Pure, or nearly so: a process for each file would take longer than the tests.
+      // They run before the others, because a process that meanwhile ran one of those is not used again.
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          isolate: false,
+          sequence: { groupOrder: 0 },
+        },
+      },
       {
         // Promises of the compiler: a call that must not compile is a test that fails when it does.
         extends: true,
@@ -40,19 +54,35 @@ export default defineConfig({
           },
         },
       },
-      { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts'], globalSetup } },
+      {
+        extends: true,
+        test: {
+          name: 'contract',
+          include: ['test/contract/**/*.test.ts'],
+          globalSetup,
+          sequence: { groupOrder: 1 },
+        },
+      },
       {
         extends: true,
         test: {
           name: 'integration',
           include: ['test/{integration,invariants,replay}/**/*.test.ts'],
           globalSetup,
+          sequence: { groupOrder: 1 },
         },
       },
       {
         // Apart from the others, because they stop servers of their own, load the machine and take minutes.
         extends: true,
-        test: { name: 'faults', include: ['test/faults/**/*.test.ts'], globalSetup },
+        // More of them at a time would take the processors from each other's load.
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          globalSetup,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
       },
     ],
   },
