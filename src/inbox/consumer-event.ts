@@ -58,9 +58,12 @@ export type ConsumerEvent =
 
 export type ConsumerReport = (event: ConsumerEvent) => void;
 
+/** Of a consumer to which nobody listens: what is told for every message need not be made then. */
+export const unheard: ConsumerReport = () => undefined;
+
 /** A listener that cannot disturb the consumer: what it throws is dropped. */
 export function undisturbed(report: ConsumerReport | undefined): ConsumerReport {
-  if (report === undefined) return () => undefined;
+  if (report === undefined) return unheard;
   return (event) => {
     try {
       report(event);

@@ -4,7 +4,7 @@ import type { Transaction } from '../store/transaction.ts';
 import type { Applier, Outcome } from './applier.ts';
 import { type Arrived, identify } from './arrived.ts';
 import type { Tally } from './consumer-counts.ts';
-import type { ConsumerEvent, ConsumerReport } from './consumer-event.ts';
+import { type ConsumerEvent, type ConsumerReport, unheard } from './consumer-event.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
 import { inKeyOrder } from './key-order.ts';
 import type { KnownMessages } from './known-messages.ts';
@@ -233,7 +233,7 @@ export class MessageIntake<Tx extends Transaction> {
       const state = outcome === 'handled' || outcome === 'duplicate' ? 'processed' : 'parked';
       receipts.add({ id, installation: installationOf(message.incoming.headers['ce_source']), state });
     }
-    report(eventOf(message, outcome, attempt, error));
+    if (report !== unheard) report(eventOf(message, outcome, attempt, error));
   }
 }
 

@@ -143,9 +143,9 @@ function pathOf(path: StandardSchemaV1.Issue['path'] = []): string {
   return steps.length === 0 ? '(whole)' : steps.join('.');
 }
 
-function sentAt({ headers, timestamp }: IncomingMessage): Date {
-  const text = headers['ce_time'];
-  if (text === undefined) return timestamp;
+function sentAt(message: IncomingMessage): Date {
+  const text = message.headers['ce_time'];
+  if (text === undefined) return message.timestamp;
   const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? timestamp : time;
+  return Number.isNaN(time.getTime()) ? message.timestamp : time;
 }

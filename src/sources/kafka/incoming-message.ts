@@ -3,15 +3,32 @@ import type { IncomingMessage } from '../source.ts';
 
 /** A record as the port knows it. */
 export function incomingMessage(address: string, partition: number, record: KafkaMessage): IncomingMessage {
-  return {
-    address,
-    partition,
-    offset: record.offset,
-    key: record.key === null ? null : record.key.toString(),
-    body: record.value,
-    headers: headersOf(record.headers),
-    timestamp: new Date(Number(record.timestamp)),
-  };
+  return new Incoming(address, partition, record);
+}
+
+class Incoming implements IncomingMessage {
+  readonly address: string;
+  readonly partition: number;
+  readonly offset: string;
+  readonly key: string | null;
+  readonly body: Uint8Array | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #timestamp: string;
+
+  constructor(address: string, partition: number, { offset, key, value, headers, timestamp }: KafkaMessage) {
+    this.address = address;
+    this.partition = partition;
+    this.offset = offset;
+    this.key = key === null ? null : key.toString();
+    this.body = value;
+    this.headers = headersOf(headers);
+    this.#timestamp = timestamp;
+  }
+
+  /** Made when it is asked for: nearly every message tells in a header when it was sent, and a replay does not ask. */
+  get timestamp(): Date {
+    return new Date(Number(this.#timestamp));
+  }
 }
 
 function headersOf(headers: IHeaders | undefined): Record<string, string> {
