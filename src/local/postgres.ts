@@ -79,6 +79,7 @@ async function startWay(
       // Not SIGKILL, after which the kernel would keep its shared memory.
       discardSignal: 'SIGQUIT',
       readyWithinMs,
+      survived: /pre-existing shared memory block/,
       probe: () => ensureDatabase(urlOf('postgres')),
     }),
   );

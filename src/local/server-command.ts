@@ -30,6 +30,8 @@ export interface ServerSpec {
   readonly discardSignal: NodeJS.Signals;
   /** How long a start may take. */
   readonly readyWithinMs: number;
+  /** What its log says when it ends at once, because processes of one that was killed are still there. It is tried again then. */
+  readonly survived?: RegExp;
   /** Asks the server once; rejects while it does not answer. */
   readonly probe: () => Promise<void>;
 }

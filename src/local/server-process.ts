@@ -62,9 +62,18 @@ function serverProcess(context: LocalContext, spec: ServerSpec): ServerProcess {
     },
     stop: (signal = spec.stopSignal) => stop(signal),
     async start() {
-      if (child !== undefined && !hasEnded(child)) return;
-      child = spawnRecorded(context, spec, logFile);
-      await untilReady(context, spec, child, logFile);
+      const giveUpAtMs = performance.now() + spec.readyWithinMs;
+      while (child === undefined || hasEnded(child)) {
+        const started = spawnRecorded(context, spec, logFile);
+        child = started;
+        try {
+          await untilReady(context, spec, started, logFile);
+        } catch (error) {
+          const again = hasEnded(started) && spec.survived?.test(logTail(logFile)) === true;
+          if (!again || performance.now() > giveUpAtMs) throw error;
+          await delay(probeEveryMs);
+        }
+      }
     },
     async end() {
       await stop(spec.data.kept ? spec.stopSignal : spec.discardSignal);

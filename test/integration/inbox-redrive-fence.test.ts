@@ -47,7 +47,7 @@ test('the first try of a key that came back waits also for a handler that could 
   const failed = await bench.keep('1', { state: 'failed' });
   const [rolled, rolling] = [heldGate(end), heldGate(end)];
   const keeper = database.transaction(async (sql) => {
-    await sql.query('lock table only outbox.processed in share row exclusive mode');
+    await sql.query('lock table outbox.processed in share row exclusive mode');
     rolling.open();
     await rolled.opened;
   });
