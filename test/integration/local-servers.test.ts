@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createClient } from '@redis/client';
 import { Connection } from '@temporalio/client';
 import { Kafka, logLevel } from 'kafkajs';
@@ -12,6 +13,7 @@ import {
 } from '../../src/local/index.ts';
 import { leftIn, ownCache } from '../support/local-cache.ts';
 import { startTimeSkipping } from '../support/time-skipping.ts';
+import { until } from '../support/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
@@ -33,6 +35,30 @@ test('PostgreSQL from the registry answers, keeps its data over kill -9 and a st
   await server.stop();
   await server.stop();
   expect(leftIn(cache)).toEqual([]);
+});
+
+test('PostgreSQL that was killed starts as soon as the last of its processes has ended', async () => {
+  const { env } = await ownCache();
+  const server = await startPostgres({ env });
+  onTestFinished(() => server.stop());
+  const client = new pg.Client({ connectionString: server.url });
+  client.on('error', () => {});
+  await client.connect();
+  const [backend] = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
+  const { node } = server;
+  if (backend === undefined || node === undefined) throw new Error('There is no local server.');
+  // It does not notice the end of its server before it thaws.
+  process.kill(backend.pid, 'SIGSTOP');
+  await node.stop('SIGKILL');
+
+  const starting = node.start();
+  await until(async () =>
+    (await readFile(node.logFile, 'utf8')).includes('pre-existing shared memory block'),
+  );
+  process.kill(backend.pid, 'SIGCONT');
+
+  await starting;
+  expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
 test('only a server that need not be durable gives up fsync', async () => {
