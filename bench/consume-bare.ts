@@ -70,16 +70,16 @@ export async function consumeBare(
   const take = async (payload: EachBatchPayload): Promise<void> => {
     const { messages } = payload.batch;
     const size = batch ?? 1;
+    let perSecond: number | undefined;
     for (let from = 0; from < messages.length; from += size) {
       const some = messages.slice(from, from + size);
       await (batch === undefined ? writeOne : writeAll)(prisma, groupId, topic.name, some.map(parsed));
       payload.resolveOffset(some.at(-1)?.offset ?? '0');
       await payload.heartbeat();
       done += some.length;
-      pace.reached(done);
+      perSecond = pace.reached(done);
     }
     await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
-    const perSecond = pace.perSecond();
     if (perSecond !== undefined) finish(perSecond);
   };
   await consumer.connect();

@@ -4,7 +4,7 @@ import { Kafka, logLevel, type Producer } from 'kafkajs';
 import { z } from 'zod';
 import { type Topic, topic } from '../src/core/topic.ts';
 import { PrismaClient } from '../src/demo/generated/client.ts';
-import type { Stage } from './workload.ts';
+import { type Stage, warmUpShare } from './workload.ts';
 
 export interface Payload {
   readonly n: number;
@@ -67,30 +67,25 @@ async function send(producer: Producer, name: string, from: number, count: numbe
   await producer.send({ topic: name, messages });
 }
 
-/** The part of a run before the clock starts, in which the program still loads code and makes connections. */
-const warmUpShare = 0.25;
-
 /** Measures how fast messages are consumed, from when the consumer is warm to the last message. */
 export class Pace {
   readonly #count: number;
   #from: { readonly done: number; readonly at: number } | undefined;
-  #perSecond: number | undefined;
 
   constructor(count: number) {
     this.#count = count;
   }
 
-  /** To be called again and again with how many messages are done. */
-  reached(done: number): void {
+  /**
+   * To be called again and again with how many messages are done.
+   *
+   * @returns messages per second, after the last one
+   */
+  reached(done: number): number | undefined {
     const now = performance.now();
-    if (this.#from === undefined && done >= warmUpShare * this.#count) this.#from = { done, at: now };
-    if (this.#perSecond !== undefined || this.#from === undefined || done < this.#count) return;
-    this.#perSecond = Math.round((1_000 * (done - this.#from.done)) / (now - this.#from.at));
-  }
-
-  /** `undefined` before the last message. */
-  perSecond(): number | undefined {
-    return this.#perSecond;
+    if (done >= warmUpShare * this.#count) this.#from ??= { done, at: now };
+    if (this.#from === undefined || done < this.#count) return undefined;
+    return Math.round((1_000 * (done - this.#from.done)) / (now - this.#from.at));
   }
 }
 

@@ -165,8 +165,7 @@ async function consumeOurs(
   while (perSecond === undefined) {
     await delay(5);
     progress?.(done());
-    pace.reached(done());
-    perSecond = pace.perSecond();
+    perSecond = pace.reached(done());
   }
   await running.stop();
   return perSecond;

@@ -10,7 +10,15 @@ import { acquireLane } from '../src/store/lease.ts';
 import { settle } from '../src/store/settle.ts';
 import { readLanes } from '../src/store/topics.ts';
 import type { Transport } from '../src/transports/transport.ts';
-import { type BodyTopic, createTopic, fill, publishedCount, setPaused, type Stage } from './workload.ts';
+import {
+  type BodyTopic,
+  createTopic,
+  fill,
+  publishedCount,
+  setPaused,
+  type Stage,
+  warmUpShare,
+} from './workload.ts';
 
 const lanes = 2;
 const deadlineMs = 60_000;
@@ -116,17 +124,17 @@ export async function drainByArticleLoop(stage: Stage, count: number, transport:
   }
 }
 
-/** By what the batches themselves say, from a quarter of the messages to the last: a start counts for nobody. */
+/** By what the batches themselves say, from when the lanes are warm to the last message. */
 async function drainedPerSecond(stage: Stage, target: BodyTopic, count: number): Promise<number> {
   const [row] = await stage.database.query<{ perSecond: number }>(
     `with drained as (
        select b.published_at as at, sum(b.count) over (order by b.published_at) as done from outbox.batch b where b.topic = $1
      ), warm as (
-       select d.at, d.done from drained d where d.done >= $2::integer / 4 order by d.at limit 1
+       select d.at, d.done from drained d where d.done >= $2::float8 order by d.at limit 1
      )
      select round((max(d.done) - max(w.done)) / extract(epoch from max(d.at) - max(w.at)))::integer as "perSecond"
      from drained d, warm w`,
-    [target.name, count],
+    [target.name, warmUpShare * count],
   );
   if (row === undefined) throw new Error(`${target.name} was not drained.`);
   return row.perSecond;

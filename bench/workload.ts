@@ -13,6 +13,9 @@ export const body = { text: 'x'.repeat(236) };
 
 export type BodyTopic = Topic<{ text: string }>;
 
+/** The part of a run before the clock starts, in which the program still loads code and makes connections. */
+export const warmUpShare = 0.25;
+
 const keys = 1_000;
 const partitions = 4;
 const perStatement = 2_000;
