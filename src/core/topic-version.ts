@@ -45,9 +45,12 @@ export function resolveVersion(
   return { version, upcast: new Map(upcasters) };
 }
 
-/** What a message says of its version: 1 where it says nothing, `undefined` where that is no version. */
-export function versionOf(headers: Readonly<Record<string, string>> | null): number | undefined {
-  const text = headers?.[versionHeader];
+/**
+ * What a message says of its version: 1 where it says nothing, `undefined` where that is no version.
+ *
+ * @param text its header {@link versionHeader}
+ */
+export function versionOf(text: string | undefined): number | undefined {
   if (text === undefined) return 1;
   const version = versionText.test(text) ? Number(text) : undefined;
   return version !== undefined && version <= highestVersion ? version : undefined;

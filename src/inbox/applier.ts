@@ -34,9 +34,7 @@ export interface ApplierOptions<Tx extends Transaction> {
 class HoldsKey extends Error {}
 
 /** A message that can be handled, or the reason why it cannot. */
-type Prepared<Tx> =
-  | { readonly kind: 'ready'; readonly route: Route<Tx>; readonly ready: ReadyMessage<Tx> }
-  | { readonly kind: 'refused'; readonly error: unknown };
+type Prepared<Tx> = ReadyMessage<Tx> | { readonly kind: 'refused'; readonly error: unknown };
 
 /**
  * Applies messages of one partition, each with effect once: their ids and what their handlers write commit in one
@@ -68,7 +66,7 @@ export class Applier<Tx extends Transaction> {
       const sql = sqlOf(tx);
       const arrivals = await receive(sql, this.#options.group, messages, this.#options.idleMs);
       await this.#keep(sql, messages, prepared, arrivals);
-      await handleNew(tx, prepared, arrivals);
+      await handleNew(tx, messages, prepared, arrivals);
       passCrashPoint('inbox:handled');
       return outcomesOf(messages, prepared, arrivals);
     });
@@ -112,11 +110,9 @@ export class Applier<Tx extends Transaction> {
 
 function prepare<Tx>({ incoming, way }: Arrived<Tx>, attempt: number): Prepared<Tx> | Promise<Prepared<Tx>> {
   if (way.kind === 'refused') return way;
-  const { route } = way;
   try {
-    const read = route.read(incoming, attempt);
-    if (!(read instanceof Promise)) return { kind: 'ready', route, ready: read };
-    return read.then((ready): Prepared<Tx> => ({ kind: 'ready', route, ready }), refused);
+    const read = way.read(incoming, attempt);
+    return read instanceof Promise ? read.catch(refused<Tx>) : read;
   } catch (error) {
     return refused(error);
   }
@@ -163,15 +159,17 @@ function outcomesOf<Tx>(
 /** Calls the handlers of what is new: in order per topic, which is all that is promised. */
 async function handleNew<Tx>(
   tx: Tx,
+  messages: readonly Arrived<Tx>[],
   prepared: readonly Prepared<Tx>[],
   arrivals: readonly Arrival[],
 ): Promise<void> {
   const byRoute = new Map<Route<Tx>, ReadyMessage<Tx>[]>();
-  for (const [n, one] of prepared.entries()) {
-    if (one.kind === 'refused' || arrivals[n] !== 'new') continue;
-    const those = byRoute.get(one.route);
-    if (those === undefined) byRoute.set(one.route, [one.ready]);
-    else those.push(one.ready);
+  for (const [n, { way }] of messages.entries()) {
+    const one = prepared[n];
+    if (way.kind === 'refused' || one?.kind !== 'ready' || arrivals[n] !== 'new') continue;
+    const those = byRoute.get(way);
+    if (those === undefined) byRoute.set(way, [one]);
+    else those.push(one);
   }
   for (const [route, those] of byRoute) {
     if (route.batch) await route.handleAll(tx, those);

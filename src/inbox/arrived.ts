@@ -8,18 +8,33 @@ import type { Route } from './route.ts';
 import type { Routes } from './routes.ts';
 import { refusalReasonOf } from './unreadable.ts';
 
+/** Where a message goes: to its handler, or to a person, because it has none. */
+export type Way<Tx> = Route<Tx> | { readonly kind: 'refused'; readonly error: OutboxError };
+
 /** A message of which is known what the group calls it. */
-export interface Arrived<Tx> {
+export class Arrived<Tx> {
   readonly incoming: IncomingMessage;
   /** Its id, or its place where it has none. */
   readonly id: string;
   readonly topic: string;
-  /** Messages of one topic and key queue behind each other. */
-  readonly key: string | null;
-  /** Its handler, or why it has none. */
-  readonly way:
-    | { readonly kind: 'route'; readonly route: Route<Tx> }
-    | { readonly kind: 'refused'; readonly error: OutboxError };
+  readonly way: Way<Tx>;
+  #key: string | null | undefined;
+
+  constructor(incoming: IncomingMessage, { id, topic, way }: Pick<Arrived<Tx>, 'id' | 'topic' | 'way'>) {
+    this.incoming = incoming;
+    this.id = id;
+    this.topic = topic;
+    this.way = way;
+  }
+
+  /** Messages of one topic and key queue behind each other. Read when it is asked for, which a duplicate's is not. */
+  get key(): string | null {
+    if (this.#key === undefined) {
+      const { key } = this.incoming;
+      this.#key = key === null ? null : bounded(key);
+    }
+    return this.#key;
+  }
 }
 
 /** A message of a topic that has no handler in this consumer. */
@@ -30,24 +45,20 @@ export interface Ignored {
 
 /** Looks at address and headers only, so that duplicates cost no reading of their bodies. */
 export function identify<Tx>(incoming: IncomingMessage, routes: Routes<Tx>): Arrived<Tx> | Ignored {
-  const key = incoming.key === null ? null : bounded(incoming.key);
   try {
     const route = routes.find(incoming);
     if (typeof route === 'string') return { incoming, ignored: route };
-    const topic = route.topic.name;
-    return { incoming, id: route.idOf(incoming), topic, key, way: { kind: 'route', route } };
+    return new Arrived(incoming, { id: route.idOf(incoming), topic: route.topic.name, way: route });
   } catch (error) {
     const reason = refusalReasonOf(error);
     if (reason === undefined || !(error instanceof OutboxError)) throw error;
     // An id that is there tells a repeat from a second message even of an unknown topic.
-    const id = reason === 'no-id' ? undefined : incoming.headers['ce_id'];
-    return {
-      incoming,
+    const id = reason === 'no-id' ? undefined : incoming.header('ce_id');
+    return new Arrived<Tx>(incoming, {
       id: isName(id) && id === storableText(id) ? id : positionId(incoming),
-      topic: bounded(incoming.headers['ce_type'] ?? incoming.address),
-      key,
+      topic: bounded(incoming.header('ce_type') ?? incoming.address),
       way: { kind: 'refused', error },
-    };
+    });
   }
 }
 

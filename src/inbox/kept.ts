@@ -1,4 +1,5 @@
 import type { BegunTry } from '../store/inbox/tries.ts';
+import { incomingMessage } from '../sources/incoming-message.ts';
 import type { IncomingMessage } from '../sources/source.ts';
 import type { KeptMessage } from '../store/inbox/park.ts';
 import { readWire, writeWire } from '../store/inbox/wire.ts';
@@ -43,7 +44,7 @@ export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, holdKey: bool
 /** The message as it arrived. */
 export function arrivedAgain({ address, partition, offset, wire, body, sentAt }: BegunTry): IncomingMessage {
   const { key, headers } = readWire(wire);
-  return { address, partition, offset, key, headers, body, timestamp: sentAt };
+  return incomingMessage({ address, partition, offset, key, headers, body, timestamp: sentAt });
 }
 
 /** A sender may stamp its records with anything, also with microseconds; the moment of arrival is the next best. */

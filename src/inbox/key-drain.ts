@@ -12,7 +12,7 @@ import {
   type TryRules,
 } from '../store/inbox/tries.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
-import { type Arrived, identify } from './arrived.ts';
+import { Arrived, identify } from './arrived.ts';
 import type { Tally } from './consumer-counts.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { arrivedAgain, errorText } from './kept.ts';
@@ -118,7 +118,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     if (found === undefined) throw noHandler(message.topic);
     const { way } = found.arrived;
     if (way.kind === 'refused') throw way.error;
-    const ready = await way.route.read(found.arrived.incoming, message.attempts);
+    const ready = await way.read(found.arrived.incoming, message.attempts);
     const { client, group, idleMs } = this.#options;
     return client.$transaction(async (tx) => {
       const sql = sqlOf(tx);
@@ -157,7 +157,10 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       const arrived = identify(incoming, routes);
       // An edited message has an id of its own, whatever its headers say.
       if ('id' in arrived && arrived.way.kind === 'route')
-        return { arrived: { ...arrived, id: message.id }, routes };
+        return {
+          arrived: new Arrived(incoming, { id: message.id, topic: arrived.topic, way: arrived.way }),
+          routes,
+        };
     }
     const [routes] = this.#options.routes;
     if (routes === undefined) return undefined;
@@ -167,10 +170,10 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
 
   async #answer({ id }: BegunTry, found: Found<Tx> | undefined): Promise<void> {
     if (found === undefined || found.arrived.way.kind !== 'route') return;
-    const { topic } = found.arrived.way.route;
+    const { topic } = found.arrived.way;
     if (topic.rules.confirm?.group !== this.#options.group) return;
     const receipts = this.#options.receiptsOf(found.routes);
-    const installation = installationOf(found.arrived.incoming.headers['ce_source']);
+    const installation = installationOf(found.arrived.incoming.header('ce_source'));
     receipts?.add({ id, installation, state: 'processed' });
     await receipts?.flush();
   }

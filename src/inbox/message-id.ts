@@ -24,7 +24,7 @@ export type IdReader = (message: IncomingMessage) => string;
  */
 export function idReader(topic: string, rule: MessageIdRule | undefined): IdReader {
   if (rule === undefined) {
-    return (message) => checked(message, message.headers['ce_id'], 'header ce_id');
+    return (message) => checked(message, message.header('ce_id'), 'header ce_id');
   }
   const { read, name } = readerOf(topic, rule);
   return (message) => checked(message, `${topic}:${checked(message, read(message), name)}`, name);
@@ -43,7 +43,7 @@ function readerOf(topic: string, rule: MessageIdRule): NamedReader {
   }
   const header: unknown = typeof rule === 'object' && rule !== null ? rule.header : undefined;
   if (typeof header === 'string' && header !== '' && Object.keys(rule).length === 1) {
-    return { read: ({ headers }) => headers[header], name: `header ${header}` };
+    return { read: (message) => message.header(header), name: `header ${header}` };
   }
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',

@@ -98,7 +98,7 @@ export class MessageIntake<Tx extends Transaction> {
       const { address, partition, offset } = incoming;
       report({
         type: 'ignored',
-        id: incoming.headers['ce_id'] ?? '',
+        id: incoming.header('ce_id') ?? '',
         topic: one.ignored,
         address,
         partition,
@@ -213,7 +213,7 @@ export class MessageIntake<Tx extends Transaction> {
     const { address, partition, offset } = first;
     const position = { address, partition, offset };
     const retryInMs = nextPauseMs(this.#failing.attempts(position));
-    this.#failing.failed(position, first.headers['ce_type'], error);
+    this.#failing.failed(position, first.header('ce_type'), error);
     const attempt = this.#failing.attempts(position);
     this.#options.report({ type: 'partition-paused', ...position, attempt, error, retryInMs });
     batch.reject(first, retryInMs);
@@ -229,9 +229,9 @@ export class MessageIntake<Tx extends Transaction> {
     if (outcome === 'duplicate' || outcome === 'kept') known.expectMore();
     if (outcome === 'queued') onParked();
     if (outcome === 'refused') onFailed();
-    if (way.kind === 'route' && receipts !== undefined && way.route.topic.rules.confirm?.group === group) {
+    if (receipts !== undefined && way.kind === 'route' && way.topic.rules.confirm?.group === group) {
       const state = outcome === 'handled' || outcome === 'duplicate' ? 'processed' : 'parked';
-      receipts.add({ id, installation: installationOf(message.incoming.headers['ce_source']), state });
+      receipts.add({ id, installation: installationOf(message.incoming.header('ce_source')), state });
     }
     if (report !== unheard) report(eventOf(message, outcome, attempt, error));
   }

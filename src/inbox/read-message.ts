@@ -68,7 +68,7 @@ function readWith<Output>(
 /** The parsed body in the form of the current version. */
 function currentPayload<Input, Output>(topic: Topic<Input, Output>, message: IncomingMessage): unknown {
   const { name, rules } = topic;
-  const version = versionOf(message.headers);
+  const version = versionOf(message.header(versionHeader));
   if (version === rules.version) return parseBody(message);
   if (version === undefined)
     throw unreadable(message, 'unknown-version', `its header ${versionHeader} is no version`);
@@ -144,7 +144,7 @@ function pathOf(path: StandardSchemaV1.Issue['path'] = []): string {
 }
 
 function sentAt(message: IncomingMessage): Date {
-  const text = message.headers['ce_time'];
+  const text = message.header('ce_time');
   if (text === undefined) return message.timestamp;
   const time = new Date(text);
   return Number.isNaN(time.getTime()) ? message.timestamp : time;

@@ -12,6 +12,7 @@ export interface RouteOptions {
 
 /** A message that was read and has its handler, so that only a transaction is missing. */
 export interface ReadyMessage<Tx> {
+  readonly kind: 'ready';
   readonly id: string;
   readonly topic: string;
   /** Has the handler apply it, alone. */
@@ -19,6 +20,7 @@ export interface ReadyMessage<Tx> {
 }
 
 interface Reader<Tx> {
+  readonly kind: 'route';
   readonly topic: Topic;
   /** The id alone, so that a duplicate is known before its body is read. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE` */
   idOf(message: IncomingMessage): string;
@@ -81,6 +83,7 @@ interface ReadyClass<Tx, Output> {
 
 function readyFor<Tx, Output>(handler: Handler<Tx, Output>): ReadyClass<Tx, Output> {
   return class Ready implements ReadyMessage<Tx> {
+    readonly kind = 'ready';
     readonly id: string;
     readonly topic: string;
     readonly #message: InboxMessage<Output>;
@@ -110,6 +113,7 @@ function readerOf<Tx, Input, Output>(
 ): Reader<Tx> {
   const idOf: IdReader = idReader(topic.name, id);
   return {
+    kind: 'route',
     topic,
     idOf,
     read: (incoming, attempt) => {

@@ -36,7 +36,7 @@ export class Routes<Tx> {
    * it. It is not passed over: it may be of a topic that a newer sender knows, and what is passed over never comes back.
    */
   find(message: IncomingMessage): Route<Tx> | string {
-    const name = message.headers['ce_type'];
+    const name = message.header('ce_type');
     if (name !== undefined) {
       const named = this.#byName.get(name);
       if (named !== undefined) return named;

@@ -1,6 +1,12 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
-import { oldestVersion, UpcastFailure, upcastPayload, versionOf } from '../core/topic-version.ts';
+import {
+  oldestVersion,
+  UpcastFailure,
+  upcastPayload,
+  versionHeader,
+  versionOf,
+} from '../core/topic-version.ts';
 
 /**
  * The payload of a stored message as consumers that know this topic will judge it: made current by its upcasters.
@@ -13,7 +19,7 @@ export function currentForm(
   payload: unknown,
   headers: Readonly<Record<string, string>> | null,
 ): unknown {
-  const version = versionOf(headers);
+  const version = versionOf(headers?.[versionHeader]);
   if (version === undefined || version < oldestVersion(rules) || version > rules.version) {
     throw new OutboxError(
       'OUTBOX_PAYLOAD_INVALID',

@@ -14,6 +14,8 @@ export interface IncomingMessage extends Partition {
   readonly body: Uint8Array | null;
   /** Of a name that occurs several times, the last value. */
   readonly headers: Readonly<Record<string, string>>;
+  /** One of {@link headers}, which a source need not make all for it. */
+  header(name: string): string | undefined;
   /** When the broker says it was sent. */
   readonly timestamp: Date;
 }

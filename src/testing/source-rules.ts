@@ -93,6 +93,9 @@ export class OfferRules {
       message.key === key &&
       // A broker that has no message without a body gives it as an empty one.
       (arrived ?? '') === (body ?? '') &&
+      Object.entries({ ...headers, constructor: undefined }).every(
+        ([name, value]) => message.header(name) === value,
+      ) &&
       Object.entries(headers).every(([name, value]) => message.headers[name] === value) &&
       message.offset !== '' &&
       !Number.isNaN(message.timestamp.getTime());

@@ -58,6 +58,23 @@ const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscri
       messages: batch.messages.map((one) => ({ ...one, headers: { ...one.headers, ce_type: 'other' } })),
     })),
   ],
+  'changes the header that is asked for': [
+    unchanged,
+    changing((batch) => ({
+      ...batch,
+      messages: batch.messages.map((one) => ({ ...one, header: () => 'other' })),
+    })),
+  ],
+  'knows a header that was not sent': [
+    unchanged,
+    changing((batch) => ({
+      ...batch,
+      messages: batch.messages.map((one) => ({
+        ...one,
+        header: (name) => Reflect.get(one.headers, name) as string | undefined,
+      })),
+    })),
+  ],
   'offers an empty batch': [
     unchanged,
     (subscription, memory) =>

@@ -52,11 +52,11 @@ export const layers = [
   },
   {
     folder: 'src/inbox',
-    imports: ['core/', 'store/'],
+    imports: ['core/', 'store/', 'sources/incoming-message.ts'],
     types: ['sources/source.ts'],
     uses: ['io'],
     reason:
-      'src/inbox may import src/store, src/core and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
+      'src/inbox may import src/store, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
   },
   {
     folder: 'src/filters',

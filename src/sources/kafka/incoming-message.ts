@@ -6,38 +6,51 @@ export function incomingMessage(address: string, partition: number, record: Kafk
   return new Incoming(address, partition, record);
 }
 
+/** Texts are made when they are asked for: a replay reads two headers, and thousands of messages wait for their turn. */
 class Incoming implements IncomingMessage {
   readonly address: string;
   readonly partition: number;
-  readonly offset: string;
-  readonly key: string | null;
-  readonly body: Uint8Array | null;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly #timestamp: string;
+  readonly #record: KafkaMessage;
 
-  constructor(address: string, partition: number, { offset, key, value, headers, timestamp }: KafkaMessage) {
+  constructor(address: string, partition: number, record: KafkaMessage) {
     this.address = address;
     this.partition = partition;
-    this.offset = offset;
-    this.key = key === null ? null : key.toString();
-    this.body = value;
-    this.headers = headersOf(headers);
-    this.#timestamp = timestamp;
+    this.#record = record;
   }
 
-  /** Made when it is asked for: nearly every message tells in a header when it was sent, and a replay does not ask. */
+  get offset(): string {
+    return this.#record.offset;
+  }
+
+  get key(): string | null {
+    return this.#record.key?.toString() ?? null;
+  }
+
+  get body(): Uint8Array | null {
+    return this.#record.value;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const { headers = {} } = this.#record;
+    const texts: Record<string, string> = {};
+    for (const name of Object.keys(headers)) {
+      const text = textOf(headers[name]);
+      if (text !== undefined) texts[name] = text;
+    }
+    return texts;
+  }
+
   get timestamp(): Date {
-    return new Date(Number(this.#timestamp));
+    return new Date(Number(this.#record.timestamp));
+  }
+
+  header(name: string): string | undefined {
+    const { headers } = this.#record;
+    // Strangers name them, too.
+    return headers !== undefined && Object.hasOwn(headers, name) ? textOf(headers[name]) : undefined;
   }
 }
 
-function headersOf(headers: IHeaders | undefined): Record<string, string> {
-  const texts: Record<string, string> = {};
-  if (headers === undefined) return texts;
-  for (const name of Object.keys(headers)) {
-    const value = headers[name];
-    const last = Array.isArray(value) ? value.at(-1) : value;
-    if (last !== undefined) texts[name] = last.toString();
-  }
-  return texts;
+function textOf(value: IHeaders[string]): string | undefined {
+  return (Array.isArray(value) ? value.at(-1) : value)?.toString();
 }

@@ -1,3 +1,4 @@
+import { incomingMessage } from '../incoming-message.ts';
 import type { IncomingMessage } from '../source.ts';
 
 /** A message for a memory source. */
@@ -29,7 +30,7 @@ export class MemoryLog {
   append({ key = null, body, headers = {}, partition = this.#choose(key) }: MemoryMessage): IncomingMessage {
     const row = this.#rows[partition];
     if (row === undefined) throw new RangeError(`${this.#address} has no partition ${partition}.`);
-    const message: IncomingMessage = {
+    const message = incomingMessage({
       address: this.#address,
       partition,
       offset: String(row.length),
@@ -37,7 +38,7 @@ export class MemoryLog {
       body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
       headers: { ...headers },
       timestamp: new Date(),
-    };
+    });
     row.push(message);
     return message;
   }

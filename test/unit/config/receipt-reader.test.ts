@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReceiptReader } from '../../../src/config/receipt-reader.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
+import { incomingMessage } from '../../../src/sources/incoming-message.ts';
 import type { IncomingMessage, Source, Subscription } from '../../../src/sources/source.ts';
 import { until } from '../../support/until.ts';
 
@@ -44,14 +45,14 @@ function message(
   body: string,
   offset: string,
 ): IncomingMessage {
-  return {
+  return incomingMessage({
     ...place,
     offset,
     key: null,
     body: new TextEncoder().encode(body),
     headers: {},
     timestamp: new Date(0),
-  };
+  });
 }
 
 /** A reader whose receipts are `applied`, `locked` or `broken`, as their bodies say. */

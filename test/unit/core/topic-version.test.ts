@@ -37,19 +37,18 @@ test('a version may be 1,000,000', () => {
 });
 
 test.each([
-  [null, 1],
-  [{}, 1],
-  [{ 'outbox-version': '1' }, 1],
-  [{ 'outbox-version': '7' }, 7],
-  [{ 'outbox-version': '1000000' }, 1_000_000],
-  [{ 'outbox-version': '1000001' }, undefined],
-  [{ 'outbox-version': '0' }, undefined],
-  [{ 'outbox-version': '01' }, undefined],
-  [{ 'outbox-version': ' 1' }, undefined],
-  [{ 'outbox-version': '' }, undefined],
-  [{ 'outbox-version': '1e3' }, undefined],
-])('the headers %j say version %s', (headers, version) => {
-  expect(versionOf(headers as Record<string, string> | null)).toBe(version);
+  [undefined, 1],
+  ['1', 1],
+  ['7', 7],
+  ['1000000', 1_000_000],
+  ['1000001', undefined],
+  ['0', undefined],
+  ['01', undefined],
+  [' 1', undefined],
+  ['', undefined],
+  ['1e3', undefined],
+])('the header %j says version %s', (text, version) => {
+  expect(versionOf(text)).toBe(version);
 });
 
 test('upcasters are applied in turn, from the version of the payload to the current one', () => {

@@ -75,7 +75,8 @@ const cases: readonly Case[] = [
   refuse('src/inbox', value('../relay/drain.ts'), 'src/inbox may import'),
   refuse('src/inbox', value('../sources/source.ts'), 'the types of src/sources/source.ts'),
   refuse('src/inbox', value('kafkajs'), kafkajs),
-  ...allow('src/inbox', type('../sources/source.ts'), value('../store/pool.ts'), value('../core/errors.ts')),
+  ...allow('src/inbox', type('../sources/source.ts'), value('../sources/incoming-message.ts')),
+  ...allow('src/inbox', value('../store/pool.ts'), value('../core/errors.ts')),
 
   refuse(
     'src/operations',

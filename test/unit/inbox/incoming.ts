@@ -1,11 +1,12 @@
+import { incomingMessage } from '../../../src/sources/incoming-message.ts';
 import type { IncomingMessage } from '../../../src/sources/source.ts';
 
 /** A message as a source hands it over; tests state only what matters to them. */
 export function incoming(
-  differs: Partial<IncomingMessage> & { readonly json?: unknown } = {},
+  differs: Partial<Omit<IncomingMessage, 'header'>> & { readonly json?: unknown } = {},
 ): IncomingMessage {
   const { json = { n: 1 }, ...rest } = differs;
-  return {
+  return incomingMessage({
     address: 'orders',
     partition: 0,
     offset: '10',
@@ -14,5 +15,5 @@ export function incoming(
     headers: { ce_id: 'id-1', ce_type: 'orders' },
     timestamp: new Date(0),
     ...rest,
-  };
+  });
 }

@@ -1,18 +1,21 @@
 import { expect, test } from 'vitest';
+import { incomingMessage } from '../../../src/sources/incoming-message.ts';
 import { OpenMessages } from '../../../src/sources/open-messages.ts';
 import type { IncomingMessage } from '../../../src/sources/source.ts';
 
 /** Messages at these offsets: a log has gaps. */
 function messagesAt(...offsets: readonly number[]): IncomingMessage[] {
-  return offsets.map((offset) => ({
-    address: 'orders',
-    partition: 2,
-    offset: String(offset),
-    key: null,
-    body: null,
-    headers: {},
-    timestamp: new Date(0),
-  }));
+  return offsets.map((offset) =>
+    incomingMessage({
+      address: 'orders',
+      partition: 2,
+      offset: String(offset),
+      key: null,
+      body: null,
+      headers: {},
+      timestamp: new Date(0),
+    }),
+  );
 }
 
 function doneAfter(messages: readonly IncomingMessage[], ...places: readonly number[]): string | undefined {

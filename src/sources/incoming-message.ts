@@ -1,0 +1,7 @@
+import type { IncomingMessage } from './source.ts';
+
+/** A message of which everything is at hand. */
+export function incomingMessage(fields: Omit<IncomingMessage, 'header'>): IncomingMessage {
+  const { headers } = fields;
+  return { ...fields, header: (name) => (Object.hasOwn(headers, name) ? headers[name] : undefined) };
+}
