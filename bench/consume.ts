@@ -7,7 +7,7 @@ import type { PrismaClient } from '../src/demo/generated/client.ts';
 import { kafka } from '../src/transports/kafka/kafka-transport.ts';
 import { consumeBare } from './consume-bare.ts';
 import { type Arrivals, fillTopic, makeEffectTable, Pace, prismaOf, rewind } from './consume-load.ts';
-import type { Stage } from './workload.ts';
+import { overall, type Stage } from './workload.ts';
 
 export interface ConsumeSizes {
   readonly rounds: number;
@@ -16,7 +16,7 @@ export interface ConsumeSizes {
   readonly remembered: number;
 }
 
-/** Messages per second from Kafka into the database, each with its id: medians. */
+/** Messages per second from Kafka into the database, each with its id: of all rounds together. */
 export interface ConsumeFigures {
   readonly batch: number;
   readonly bareBatch: number;
@@ -29,6 +29,8 @@ export interface ConsumeFigures {
 }
 
 const batchSize = 1_000;
+/** More often would be work that shows, more seldom less exact. */
+const lookEveryMs = 20;
 /** What is compared is measured in succession, and the shortest runs twice: the machine may be faster a minute later. */
 const order = ['single', 'bareSingle', 'bareBatch', 'batch', 'replay', 'bareSingle', 'single'] as const;
 type Rate = (typeof order)[number];
@@ -68,7 +70,7 @@ export async function measureConsume(
     }
     const memory = await measureMemory(stage, prisma, sizes.remembered);
     tell(`memory over ${memory.messages}: ${memory.earlyMb} MB, then at most ${memory.latestMb} MB`);
-    const of = (name: Rate): number => median(rates.get(name) ?? []);
+    const of = (name: Rate): number => overall(rates.get(name) ?? []);
     return {
       batch: of('batch'),
       bareBatch: of('bareBatch'),
@@ -163,14 +165,10 @@ async function consumeOurs(
   const pace = new Pace(count);
   let perSecond: number | undefined;
   while (perSecond === undefined) {
-    await delay(5);
+    await delay(lookEveryMs);
     progress?.(done());
     perSecond = pace.reached(done());
   }
   await running.stop();
   return perSecond;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

@@ -16,9 +16,15 @@ export type BodyTopic = Topic<{ text: string }>;
 /** The part of a run before the clock starts, in which the program still loads code and makes connections. */
 export const warmUpShare = 0.25;
 
+/** Messages per second of rounds of the same size, together: no round counts more than another, and none is left out. */
+export function overall(rates: readonly number[]): number {
+  return Math.round(rates.length / rates.reduce((seconds, rate) => seconds + 1 / rate, 0));
+}
+
 const keys = 1_000;
 const partitions = 4;
 const perStatement = 2_000;
+const writers = 2;
 
 export interface Stage {
   readonly database: Database;
@@ -46,20 +52,25 @@ export async function createTopic(stage: Stage, name: string, options: TopicOpti
 
 /** Stores `count` messages through the product's own write side. */
 export async function fill(stage: Stage, target: BodyTopic, count: number, at?: Date): Promise<void> {
-  for (let stored = 0; stored < count; stored += perStatement) {
-    const messages = Array.from({ length: Math.min(perStatement, count - stored) }, (_, index) => ({
-      payload: body,
-      key: `key-${(stored + index) % keys}`,
-      ...(at !== undefined && { at }),
-    }));
-    await stage.database.transaction((sql) =>
-      sendBatch(
-        fromQuery((text, values) => sql.query(text, values)),
-        target,
-        messages,
-      ),
-    );
-  }
+  let begun = 0;
+  const writer = async (): Promise<void> => {
+    for (let from = begun; from < count; from = begun) {
+      begun += perStatement;
+      const messages = Array.from({ length: Math.min(perStatement, count - from) }, (_, index) => ({
+        payload: body,
+        key: `key-${(from + index) % keys}`,
+        ...(at !== undefined && { at }),
+      }));
+      await stage.database.transaction((sql) =>
+        sendBatch(
+          fromQuery((text, values) => sql.query(text, values)),
+          target,
+          messages,
+        ),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, writer));
 }
 
 /** Pauses or resumes a topic: a paused one may be filled while relays run. */
