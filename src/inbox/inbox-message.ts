@@ -1,4 +1,9 @@
-/** A message as a handler receives it. */
+/**
+ * A message as a handler receives it.
+ *
+ * Key, headers and time are read off the wire when they are asked for: a log shows them, but a copy made by spread lacks
+ * them.
+ */
 export interface InboxMessage<Payload> {
   /** The id under which it was sent, or `<topic>:<id>` where the handler says what tells it; handled once per group and id. */
   readonly id: string;

@@ -11,6 +11,7 @@ import {
 import type { IncomingMessage } from '../sources/source.ts';
 import type { InboxMessage } from './inbox-message.ts';
 import { parseBody } from './parse-body.ts';
+import { ReceivedMessage } from './received-message.ts';
 import { unreadable } from './unreadable.ts';
 import { withoutValues } from './without-values.ts';
 
@@ -29,40 +30,19 @@ export function readMessage<Input, Output>(
   id: string,
   attempt: number,
 ): InboxMessage<Output> | Promise<InboxMessage<Output>> {
-  const payload = currentPayload(topic, message);
-  const result = judged(topic, message, payload);
-  if (result instanceof Promise) {
-    return result.then(
-      (late) => readWith(topic, message, id, attempt, valueOf(topic, message, payload, late)),
-      (error: unknown) => {
-        // Too deep for the schema's recursion: that stays so.
-        throw error instanceof RangeError ? thrown(topic, message, payload, error) : error;
-      },
-    );
-  }
-  return readWith(topic, message, id, attempt, valueOf(topic, message, payload, result));
-}
-
-function readWith<Output>(
-  topic: Topic,
-  message: IncomingMessage,
-  id: string,
-  attempt: number,
-  payload: Output,
-): InboxMessage<Output> {
-  const { address, headers, key, offset, partition } = message;
-  return {
-    id,
-    topic: topic.name,
-    key,
-    payload,
-    headers,
-    attempt,
-    sentAt: sentAt(message),
-    address,
-    partition,
-    offset,
+  const body = currentPayload(topic, message);
+  const result = judged(topic, message, body);
+  const received = (judgement: StandardSchemaV1.Result<Output>): InboxMessage<Output> => {
+    const payload = valueOf(topic, message, body, judgement);
+    return new ReceivedMessage(message, { id, topic: topic.name, payload, attempt });
   };
+  if (result instanceof Promise) {
+    return result.then(received, (error: unknown) => {
+      // Too deep for the schema's recursion: that stays so.
+      throw error instanceof RangeError ? thrown(topic, message, body, error) : error;
+    });
+  }
+  return received(result);
 }
 
 /** The parsed body in the form of the current version. */
@@ -141,11 +121,4 @@ function thrown(topic: Topic, message: IncomingMessage, payload: unknown, error:
 function pathOf(path: StandardSchemaV1.Issue['path'] = []): string {
   const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
   return steps.length === 0 ? '(whole)' : steps.join('.');
-}
-
-function sentAt(message: IncomingMessage): Date {
-  const text = message.header('ce_time');
-  if (text === undefined) return message.timestamp;
-  const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? message.timestamp : time;
 }

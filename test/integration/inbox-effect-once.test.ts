@@ -70,7 +70,7 @@ test('a handler receives what was sent, and where it came from', async () => {
   const running = await stage.consume('one', { afterEffect: (message) => void received.push(message) });
   await until(() => running.counts().processed === 1);
 
-  expect(received).toEqual([
+  expect(received).toMatchObject([
     {
       id,
       topic: stage.topic.name,

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Topic, topic } from '../../../src/core/topic.ts';
@@ -23,7 +24,7 @@ test('a message is read at once where the schema needs no waiting', () => {
 
 test('a message says where it came from, and which try this is', async () => {
   const headers = { ce_id: 'a', ce_type: 'orders', tenant: 'blue' };
-  expect(await readMessage(orders, incoming({ headers, key: 'k' }), 'a', 3)).toEqual({
+  const whole = {
     id: 'a',
     topic: 'orders',
     key: 'k',
@@ -34,7 +35,29 @@ test('a message says where it came from, and which try this is', async () => {
     address: 'orders',
     partition: 0,
     offset: '10',
-  });
+  };
+
+  const message = await readMessage(orders, incoming({ headers, key: 'k' }), 'a', 3);
+
+  expect(message).toMatchObject(whole);
+  expect(JSON.parse(JSON.stringify(message))).toEqual(JSON.parse(JSON.stringify(whole)));
+});
+
+test('a message is logged as a whole', async () => {
+  const headers = { ce_id: 'a', tenant: 'blue' };
+
+  const shown = inspect(await readMessage(orders, incoming({ headers, key: 'k' }), 'a', 1));
+
+  for (const part of ["id: 'a'", "key: 'k'", "tenant: 'blue'", 'sentAt: 1970-01-01', "offset: '10'"])
+    expect(shown).toContain(part);
+});
+
+test('who compares messages, as tests do, may copy one without its fields', async () => {
+  const message = await readMessage(orders, incoming({ key: 'k' }), 'a', 1);
+
+  const { key, headers, sentAt } = Object.create(Reflect.getPrototypeOf(message)) as typeof message;
+
+  expect([key, headers, sentAt]).toEqual([null, {}, new Date(0)]);
 });
 
 test('the time of sending is that of the sender, else that of the broker', async () => {
