@@ -44,6 +44,15 @@ test('ids are new once per group, in whichever epoch they are, and also within o
   expect([...read].toSorted()).toEqual(['a', 'b', 'c', 'd']);
 });
 
+test('an id that is asked for twice is told once, whether most of them are noted or few', async () => {
+  await bench.mark(['a']);
+  await bench.roll();
+  await bench.mark(['b']);
+
+  expect(await readProcessed(bench.database, 'g', ['a', 'a', 'b', 'c'])).toEqual(new Set(['a', 'b']));
+  expect(await readProcessed(bench.database, 'g', ['a', 'a', 'c', 'd', 'e'])).toEqual(new Set(['a']));
+});
+
 test('what is taken back in its transaction is new to the next one', async () => {
   await bench.mark(['a']);
   await bench.roll();
