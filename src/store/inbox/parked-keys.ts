@@ -67,9 +67,7 @@ export async function overdueKeys(
   const rows = await sql.query<WantedKey & KeyPlace & { readonly wanted: boolean }>(
     `with k as materialized (
        select p.id, p.workflow_id, p.topic, p.key, p.next_at, p.told_at, p.told_at = '-infinity' as asked
-       from outbox.parked_key p
-       where p.consumer_group = $1 and p.next_at <= outbox.clock() and (p.next_at, p.id) > ($2::timestamptz, $3::uuid)
-       order by p.next_at, p.id limit $4
+       from outbox.due_keys($1, $2::timestamptz, $3::uuid, $4) p
      )
      select ${columns}, k.next_at::text as "nextAt",
        case when k.asked or (k.told_at is not null and greatest(k.told_at, k.next_at) < outbox.clock() - $5 * interval '1 ms')
