@@ -72,5 +72,6 @@ function bounded(text: string): string {
   if (plain.test(text)) return text;
   const storable = storableText(text);
   if (Buffer.byteLength(storable) <= mostBytes) return storable;
-  return `${storable.slice(0, 100)}…${createHash('sha256').update(text).digest('hex')}`;
+  // The cut may part a pair of surrogates.
+  return `${storableText(storable.slice(0, 100))}…${createHash('sha256').update(text).digest('hex')}`;
 }
