@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
-import type { TransactionClient } from './transaction-client.ts';
+import type { TransactionClient, TransactionLimits } from './transaction-client.ts';
 
 /** For as long a transaction waits for a connection of the pool: many consumers and drains may share few. */
 const maxWaitMs = 30_000;
@@ -36,8 +36,10 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   }
 
   /** @throws OutboxError `OUTBOX_HANDLER_STUCK`; and whatever the client and `work` throw */
-  async $transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    const timeoutMs = this.#timeoutMs;
+  async $transaction<Result>(
+    work: (tx: Tx) => Promise<Result>,
+    { maxWait = maxWaitMs, timeout: timeoutMs = this.#timeoutMs }: TransactionLimits = {},
+  ): Promise<Result> {
     const limitMs = (timeoutMs ?? unknownLimitMs) + graceMs;
     let timer: NodeJS.Timeout | undefined;
     // From when the work begins: until then it waits for a connection, which has a limit of its own.
@@ -55,7 +57,7 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
             return work(tx);
           },
           {
-            maxWait: maxWaitMs,
+            maxWait,
             ...(timeoutMs !== undefined && { timeout: timeoutMs }),
             ...(this.#nameLevel && { isolationLevel: 'ReadCommitted' }),
           },

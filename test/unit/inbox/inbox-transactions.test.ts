@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
+import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
+import type { Transaction } from '../../../src/store/transaction.ts';
+
+/** Tells with which options it is asked for a transaction. */
+function told(): { readonly client: TransactionClient<Transaction>; readonly options: unknown[] } {
+  const options: unknown[] = [];
+  const tx: Transaction = { $queryRawUnsafe: () => Promise.reject(new Error('nobody asks')) };
+  return {
+    options,
+    client: {
+      $transaction(work, given) {
+        options.push(given);
+        return work(tx);
+      },
+    },
+  };
+}
+
+test('a transaction has the limits that it asks for, else those of its consumer', async () => {
+  const { client, options } = told();
+  const transactions = new InboxTransactions(client, 2_000);
+
+  await transactions.$transaction(async () => undefined);
+  await transactions.$transaction(async () => undefined, { maxWait: 10_000, timeout: 30_000 });
+  await new InboxTransactions(client, undefined).$transaction(async () => undefined);
+
+  expect(options).toEqual([
+    { maxWait: 30_000, timeout: 2_000 },
+    { maxWait: 10_000, timeout: 30_000 },
+    { maxWait: 30_000 },
+  ]);
+});
