@@ -105,10 +105,14 @@ test('a key whose queue has become empty is ended by its next try', async () => 
   expect(await made.database.query('select from outbox.parked_key')).toEqual([]);
 });
 
-test('a batch that waited for a message which another consumer parked is refused, so that nothing overtakes it', async () => {
+test.each([
+  ['parked', kept('1', 1)],
+  ['failed, to hold its key', { ...kept('1', 1), state: 'failed' as const, hold: true }],
+])('a batch that waited for a message which another consumer %s is refused, so that nothing overtakes it', async (_, one) => {
   // Frozen with the first message of the key parked, but not committed.
   const frozen = await openTransaction(made.url);
-  await parkFirst(frozen, '1');
+  expect(await receive(frozen, group, [message('1')])).toEqual(['new']);
+  await park(frozen, group, [one], 0);
   const batch = made.database.transaction((sql) => receive(sql, group, [message('1'), message('2')]));
   // Caught before it happens, or it would count as an error that nobody handles.
   const refusal = batch.then(

@@ -42,7 +42,7 @@ export async function setMark(
   { owner, size, lastId, kills }: Mark,
 ): Promise<void> {
   await sql.query(
-    `with quick as materialized (select set_config('synchronous_commit', 'off', true))
+    `with quick as materialized (select set_config('synchronous_commit', 'off', true), outbox.limit_idle())
      insert into outbox.mark (consumer_group, address, partition, owner, size, last_id, kills)
      select $1, $2, $3, $4::uuid, $5, $6, $7 from quick
      on conflict (consumer_group, address, partition) do update set owner = excluded.owner, size = excluded.size,

@@ -105,8 +105,8 @@ export async function markKeysTold(
     `with told as materialized (
        select k.id from unnest($1::uuid[], $2::timestamptz[]) as t (id, told_at) join outbox.parked_key k on k.id = t.id
        where k.told_at is not distinct from t.told_at for no key update of k skip locked
-     )
-     update outbox.parked_key k set told_at = outbox.clock() from told t where k.id = t.id`,
+     ), limited as materialized (select outbox.limit_idle())
+     update outbox.parked_key k set told_at = outbox.clock() from told t, limited where k.id = t.id`,
     [keys.map(({ keyId }) => keyId), keys.map(({ toldAt }) => toldAt)],
   );
 }
