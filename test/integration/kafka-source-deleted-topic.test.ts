@@ -10,11 +10,19 @@ import { until } from '../support/until.ts';
 const brokers = inject('kafkaBrokers');
 const kafka = observer(brokers);
 
-async function publish(client: Kafka, topic: string, text: string): Promise<void> {
+async function publish(client: Kafka, topic: string, ...texts: readonly string[]): Promise<void> {
   const producer = client.producer({ allowAutoTopicCreation: false });
   await producer.connect();
-  await producer.send({ topic, messages: [{ value: text }] });
+  await producer.send({ topic, messages: texts.map((value) => ({ value })) });
   await producer.disconnect();
+}
+
+async function makeAnew(topic: string): Promise<void> {
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true });
+  await admin.disconnect();
+  await untilServed(kafka, topic);
 }
 
 interface Received {
@@ -24,14 +32,14 @@ interface Received {
   readonly subscribed: Subscribed;
 }
 
-async function receive(addresses: readonly string[]): Promise<Received> {
+async function receive(addresses: readonly string[], fromBeginning: boolean): Promise<Received> {
   const texts: string[] = [];
   const told: { readonly error: unknown; readonly retryInMs: number }[] = [];
   const subscribed = await kafkaSource(kafkaConnection(brokers)).subscribe({
     addresses,
     group: `group-${randomUUID()}`,
     concurrency: 4,
-    fromBeginning: true,
+    fromBeginning,
     joinWithinMs: 30_000,
     batchSize: 100,
     async handle(batch) {
@@ -52,7 +60,7 @@ test('a topic that is deleted is told and left out, the others go on, and it is 
 }, async () => {
   const healthy = await createTopic(kafka);
   const deleted = await createTopic(kafka);
-  const { texts, told } = await receive([healthy, deleted]);
+  const { texts, told } = await receive([healthy, deleted], true);
   await publish(kafka, healthy, 'one');
   await publish(kafka, deleted, 'two');
   await until(() => texts.length === 2);
@@ -67,16 +75,35 @@ test('a topic that is deleted is told and left out, the others go on, and it is 
     retryInMs: 10_000,
   });
 
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.createTopics({ topics: [{ topic: deleted, numPartitions: 1 }], waitForLeaders: true });
-  await admin.disconnect();
-  await untilServed(kafka, deleted);
+  await makeAnew(deleted);
   await publish(kafka, deleted, 'four');
   await until(() => texts.includes('four'), 60_000);
   // A membership that ends before it has committed lets the next one begin before its last messages.
   expect(new Set(texts)).toEqual(new Set(['four', 'one', 'three', 'two']));
 });
+
+for (const { others, when } of [
+  { others: 0, when: 'while it is the only one' },
+  { others: 1, when: 'while it is left out' },
+])
+  test(`of a topic that is made anew ${when}, a group that began with what arrived misses nothing`, {
+    timeout: 180_000,
+  }, async () => {
+    const topic = await createTopic(kafka);
+    const beside = await Promise.all(Array.from({ length: others }, () => createTopic(kafka)));
+    await publish(kafka, topic, 'before', 'before');
+    const { texts, told } = await receive([topic, ...beside], false);
+    await publish(kafka, topic, 'one');
+    await until(() => texts.includes('one'));
+
+    await deleteTopic(kafka, topic);
+    // At the second time, the first look at what exists has been.
+    await until(() => told.length === 2, 60_000);
+    await makeAnew(topic);
+    await publish(kafka, topic, 'two', 'three', 'four', 'five');
+    await until(() => texts.includes('five'), 60_000);
+    expect(new Set(texts)).toEqual(new Set(['five', 'four', 'one', 'three', 'two']));
+  });
 
 test('a topic that is missing at the start fails the first join, with its reason', async () => {
   const missing = `missing-${randomUUID()}`;

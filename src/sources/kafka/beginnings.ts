@@ -9,17 +9,23 @@ export interface Place {
   readonly offset: string;
 }
 
+/** What Kafka answers where nothing is committed. kafkajs commits other negative ones, to begin with the oldest message. */
+const noOffset = '-1';
+
 /**
  * Where a group begins that wants only what arrives from now on.
  *
  * Kafka knows "now" only as the moment of a fetch, again and again until something is committed: what arrives before
  * the first commit would be lost by a crash, or at once. So the ends of the logs are looked up before the first join,
  * and committed for the partitions for which the group has no offset.
+ *
+ * A start is used up by the group's first offset. Kafka drops the offsets of a topic that is deleted: of one that is
+ * made anew under the same name the old start means nothing.
  */
 export class Beginnings {
   readonly #connection: KafkaConnection;
   readonly #subscription: Subscription;
-  #starts: ReadonlyMap<string, string> | undefined;
+  #starts: Map<string, string> | undefined;
 
   constructor(connection: KafkaConnection, subscription: Subscription) {
     this.#connection = connection;
@@ -34,8 +40,9 @@ export class Beginnings {
   /** The places to commit for these partitions: of those that have no offset yet. */
   async of(assigned: readonly Partition[]): Promise<readonly Place[]> {
     const committed = await this.#committed();
+    for (const name of committed) this.#starts?.delete(name);
     const fresh = assigned.filter((partition) => !committed.has(nameOf(partition)));
-    // One that did not exist at the look is wanted from its first message on.
+    // One that did not exist at the look, or was made anew since, is wanted from its first message on.
     const starts = this.#starts;
     return fresh.map(({ address, partition }) => ({
       topic: address,
@@ -44,7 +51,18 @@ export class Beginnings {
     }));
   }
 
-  async #startsNow(): Promise<ReadonlyMap<string, string>> {
+  /** Tells that the group has offsets of these partitions now. */
+  used(address: string, partitions: readonly Pick<Partition, 'partition'>[]): void {
+    for (const { partition } of partitions) this.#starts?.delete(nameOf({ address, partition }));
+  }
+
+  /** Tells that these addresses are gone: should they come back, they are wanted from their first message on. */
+  forget(addresses: readonly string[]): void {
+    for (const name of this.#starts?.keys() ?? [])
+      if (addresses.some((address) => name.startsWith(`${address}/`))) this.#starts?.delete(name);
+  }
+
+  async #startsNow(): Promise<Map<string, string>> {
     const committed = await this.#committed();
     const starts = new Map<string, string>();
     for (const address of this.#subscription.addresses) {
@@ -65,7 +83,7 @@ export class Beginnings {
     return new Set(
       found.flatMap(({ topic, partitions }) =>
         partitions
-          .filter(({ offset }) => BigInt(offset) >= 0n)
+          .filter(({ offset }) => offset !== noOffset)
           .map(({ partition }) => nameOf({ address: topic, partition })),
       ),
     );

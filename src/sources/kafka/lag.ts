@@ -30,7 +30,8 @@ export async function kafkaLag(
     partitions.map(({ partition, low, high }) => {
       const known = offsetOf.get(`${address}/${partition}`) ?? -1n;
       const start = fromBeginning ? BigInt(low) : BigInt(high);
-      const from = known < 0n ? start : larger(known, BigInt(low));
+      // Another negative one is a place that kafkajs has set back to the oldest message.
+      const from = known === -1n ? start : larger(known, BigInt(low));
       return { address, partition, messages: Number(larger(BigInt(high) - from, 0n)) };
     }),
   );

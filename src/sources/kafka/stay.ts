@@ -101,6 +101,7 @@ export class Stay {
     if (!this.#everJoined) return addresses;
     const known = await this.#topics().catch(() => addresses);
     const missing = addresses.filter((address) => !known.includes(address));
+    this.#beginnings?.forget(missing);
     // Without any of them there is nothing to join for: the join fails, and is tried again.
     if (missing.length === 0 || missing.length === addresses.length) return addresses;
     this.#subscription.disconnected(
