@@ -10,13 +10,29 @@ import { createTestDatabase } from '../support/database.ts';
 
 const id = randomUUID();
 const rules = { retryMs: [0], holdKey: false };
-const begun = { id: '1', topic: 'orders', key: 'k', address: 'orders', partition: 0, offset: '1', attempts: 1 };
+const begun = {
+  id: '1',
+  topic: 'orders',
+  key: 'k',
+  address: 'orders',
+  partition: 0,
+  offset: '1',
+  attempts: 1,
+};
 const message = { ...begun, wire: '{"key":"k","headers":{}}', body: null, sentAt: new Date(0) };
 
 /** Whatever holds a lock of the inbox until its transaction ends. */
 const steps: readonly [name: string, step: (sql: Sql) => Promise<unknown>][] = [
   ['receives one', (sql) => receive(sql, 'g', [{ id: 'a', topic: 'orders', key: null }])],
-  ['receives many', (sql) => receive(sql, 'g', ['a', 'b'].map((one) => ({ id: one, topic: 'orders', key: null })))],
+  [
+    'receives many',
+    (sql) =>
+      receive(
+        sql,
+        'g',
+        ['a', 'b'].map((one) => ({ id: one, topic: 'orders', key: null })),
+      ),
+  ],
   ['begins a try', (sql) => beginTry(sql, id, rules)],
   ['joins a try', (sql) => joinTry(sql, 'g', id, message)],
   [
@@ -49,15 +65,18 @@ const steps: readonly [name: string, step: (sql: Sql) => Promise<unknown>][] = [
   ['drops an epoch', (sql) => dropEpoch(sql, '1', 50)],
 ];
 
-test.for(steps)('whoever %s and is frozen then is ended by the database', async ([, step], { onTestFinished }) => {
-  const made = await createTestDatabase();
-  onTestFinished(() => made.drop());
-  const limit = await made.database.transaction(async (sql) => {
-    await step(sql);
-    const [row] = await sql.query<{ limit: string }>(
-      `select current_setting('idle_in_transaction_session_timeout') as limit`,
-    );
-    return row?.limit;
-  });
-  expect(limit).toBe('30s');
-});
+test.for(steps)(
+  'whoever %s and is frozen then is ended by the database',
+  async ([, step], { onTestFinished }) => {
+    const made = await createTestDatabase();
+    onTestFinished(() => made.drop());
+    const limit = await made.database.transaction(async (sql) => {
+      await step(sql);
+      const [row] = await sql.query<{ limit: string }>(
+        `select current_setting('idle_in_transaction_session_timeout') as limit`,
+      );
+      return row?.limit;
+    });
+    expect(limit).toBe('30s');
+  },
+);

@@ -108,24 +108,27 @@ test('a key whose queue has become empty is ended by its next try', async () => 
 test.each([
   ['parked', kept('1', 1)],
   ['failed, to hold its key', { ...kept('1', 1), state: 'failed' as const, hold: true }],
-])('a batch that waited for a message which another consumer %s is refused, so that nothing overtakes it', async (_, one) => {
-  // Frozen with the first message of the key parked, but not committed.
-  const frozen = await openTransaction(made.url);
-  expect(await receive(frozen, group, [message('1')])).toEqual(['new']);
-  await park(frozen, group, [one], 0);
-  const batch = made.database.transaction((sql) => receive(sql, group, [message('1'), message('2')]));
-  // Caught before it happens, or it would count as an error that nobody handles.
-  const refusal = batch.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  await until(waits);
-  await frozen.commit();
+])(
+  'a batch that waited for a message which another consumer %s is refused, so that nothing overtakes it',
+  async (_, one) => {
+    // Frozen with the first message of the key parked, but not committed.
+    const frozen = await openTransaction(made.url);
+    expect(await receive(frozen, group, [message('1')])).toEqual(['new']);
+    await park(frozen, group, [one], 0);
+    const batch = made.database.transaction((sql) => receive(sql, group, [message('1'), message('2')]));
+    // Caught before it happens, or it would count as an error that nobody handles.
+    const refusal = batch.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await until(waits);
+    await frozen.commit();
 
-  expect(await refusal).toMatchObject({ code: '40001' });
-  expect(await made.database.transaction((sql) => receiveNext(sql, '1'))).toBe('parked');
-  expect(await made.database.transaction((sql) => receiveNext(sql, '2'))).toBe('queued');
-});
+    expect(await refusal).toMatchObject({ code: '40001' });
+    expect(await made.database.transaction((sql) => receiveNext(sql, '1'))).toBe('parked');
+    expect(await made.database.transaction((sql) => receiveNext(sql, '2'))).toBe('queued');
+  },
+);
 
 test('hazard 10, the other order: a message that arrives while its key ends is handled, after the last one is committed', async () => {
   const { keyId, five } = await fiveBegun();

@@ -54,12 +54,7 @@ async function receiveOne(
   idleMs: number,
 ): Promise<boolean> {
   // A row without columns is an answer that no client has to convert.
-  const rows = await sql.query('select where outbox.receive_one($1, $2, $3, $4)', [
-    group,
-    id,
-    topic,
-    idleMs,
-  ]);
+  const rows = await sql.query('select where outbox.receive_one($1, $2, $3, $4)', [group, id, topic, idleMs]);
   return rows.length > 0;
 }
 

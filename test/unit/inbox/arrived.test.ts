@@ -25,7 +25,10 @@ test('a long key or topic that is cut within a character is storable', () => {
   const long = `${'x'.repeat(99)}😀${'y'.repeat(600)}`;
   const arrived = identify(incoming({ key: long, headers: { ce_id: 'id-7', ce_type: long } }), routes);
 
-  expect(arrived).toMatchObject({ key: expect.stringMatching(/^x{99}/), topic: expect.stringMatching(/^x{99}/) });
+  expect(arrived).toMatchObject({
+    key: expect.stringMatching(/^x{99}/),
+    topic: expect.stringMatching(/^x{99}/),
+  });
   if (!('id' in arrived)) throw new Error('ignored');
   for (const text of [arrived.key ?? '', arrived.topic]) expect(text).toBe(Buffer.from(text).toString());
 });
