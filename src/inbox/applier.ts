@@ -31,7 +31,7 @@ export interface ApplierOptions<Tx extends Transaction> {
 }
 
 /** One of these holds its key, which those behind it must find held: they are applied singly. */
-class HoldsKey extends Error {}
+export class HoldsKey extends Error {}
 
 /** A message that can be handled, or the reason why it cannot. */
 type Prepared<Tx> = ReadyMessage<Tx> | { readonly kind: 'refused'; readonly error: unknown };
@@ -51,7 +51,8 @@ export class Applier<Tx extends Transaction> {
    * Applies these messages in one transaction. Those of a parked key are kept behind it, those that cannot be read are
    * kept for a person.
    *
-   * Rejects when a handler or the database fails, or they must be applied singly; nothing of any of them is done then.
+   * Rejects when a handler or the database fails, and with {@link HoldsKey} when they must be applied singly; nothing of
+   * any of them is done then.
    */
   async apply(messages: readonly Arrived<Tx>[], attempt: number): Promise<readonly Outcome[]> {
     const prepared: Prepared<Tx>[] = [];

@@ -33,7 +33,10 @@ export type ConsumerEvent =
   | { readonly type: 'window-failing'; readonly error: unknown; readonly retryInMs: number }
   /** Copies of failed messages could not be sent to the address of dead letters; it is tried again. */
   | { readonly type: 'dead-letters-failing'; readonly error: unknown; readonly retryInMs: number }
-  /** A try was rolled back; another follows, or the message is parked. */
+  /**
+   * A try was rolled back; another follows, or the message is parked. Of a transaction of several messages it tells where
+   * the first of them is, whichever of them has failed: they are tried singly next.
+   */
   | ({ readonly type: 'failed'; readonly attempt: number; readonly error: unknown } & Position)
   /** The message can neither be handled nor kept: its partition waits, others go on. Told again at every pause. */
   | ({

@@ -1,10 +1,11 @@
 import { installationOf } from '../core/receipt.ts';
 import type { IncomingBatch, Partition } from '../sources/source.ts';
 import type { Transaction } from '../store/transaction.ts';
-import type { Applier, Outcome } from './applier.ts';
+import { type Applier, HoldsKey, type Outcome } from './applier.ts';
 import { type Arrived, identify } from './arrived.ts';
 import type { Tally } from './consumer-counts.ts';
 import { type ConsumerEvent, type ConsumerReport, unheard } from './consumer-event.ts';
+import { FailedChunks } from './failed-chunks.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
 import { inKeyOrder } from './key-order.ts';
 import type { KnownMessages } from './known-messages.ts';
@@ -45,6 +46,7 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
 export class MessageIntake<Tx extends Transaction> {
   readonly #options: MessageIntakeOptions<Tx>;
   readonly #failing = new FailingPartitions();
+  readonly #failedChunks = new FailedChunks();
   readonly #oneByOne: OneByOne<Tx>;
 
   constructor(options: MessageIntakeOptions<Tx>) {
@@ -58,6 +60,7 @@ export class MessageIntake<Tx extends Transaction> {
 
   assigned(partitions: readonly Partition[]): void {
     this.#failing.keepOnly(partitions);
+    this.#failedChunks.keepOnly(partitions);
     this.#options.marks.keepOnly(partitions);
     this.#options.report({ type: 'assigned', partitions });
   }
@@ -126,7 +129,9 @@ export class MessageIntake<Tx extends Transaction> {
     const ids = arrived.map(({ id }) => id);
     if (!(await marks.begin(batch, ids))) return this.#searchKiller(batch, arrived);
     if (batchSize === undefined) return this.#singles(batch, arrived);
-    return this.#chunks(batch, arrived, batchSize);
+    const leading = this.#failedChunks.leading(batch, () => arrived.map(({ incoming }) => incoming.offset));
+    if (leading > 0 && !(await this.#singles(batch, arrived.slice(0, leading)))) return false;
+    return this.#chunks(batch, arrived.slice(leading), batchSize);
   }
 
   async #chunks(batch: IncomingBatch, arrived: readonly Arrived<Tx>[], size: number): Promise<boolean> {
@@ -134,7 +139,10 @@ export class MessageIntake<Tx extends Transaction> {
     for (let from = 0; from < arrived.length; from += size) {
       if (!batch.mayBegin()) return false;
       const chunk = arrived.slice(from, from + size);
-      const outcomes = await applier.apply(chunk, 1).catch(() => undefined);
+      const outcomes = await applier.apply(chunk, 1).catch((error: unknown) => {
+        this.#chunkFailed(chunk, error);
+        return undefined;
+      });
       if (outcomes === undefined) {
         if (!(await this.#singles(batch, chunk))) return false;
         continue;
@@ -146,6 +154,19 @@ export class MessageIntake<Tx extends Transaction> {
       if (known.filters) await this.#noted(chunk.filter((_, n) => outcomes[n] === 'handled'));
     }
     return true;
+  }
+
+  #chunkFailed(chunk: readonly Arrived<Tx>[], error: unknown): void {
+    const { report, tally } = this.#options;
+    const [first] = chunk;
+    // One that must be applied singly was found before its transaction, and at little cost.
+    if (first === undefined || error instanceof HoldsKey) return;
+    tally.failures += 1;
+    report({ type: 'failed', ...positionOf(first), attempt: 1, error });
+    this.#failedChunks.failed(
+      first.incoming,
+      chunk.map(({ incoming }) => incoming.offset),
+    );
   }
 
   async #singles(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {

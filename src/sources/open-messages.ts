@@ -35,6 +35,11 @@ export class OpenMessages {
     if (place !== undefined) this.#end = Math.min(this.#end, place);
   }
 
+  /** Whether anything is done so that the next offer begins behind it. */
+  get moved(): boolean {
+    return this.#acknowledged[0] === 1 && this.#end > 0;
+  }
+
   /** The last message before the first open one; `undefined` when the first of all is open. */
   lastDone(): IncomingMessage | undefined {
     const open = this.#acknowledged.indexOf(0);

@@ -27,7 +27,8 @@ export interface IncomingBatch extends Partition {
   readonly signal: AbortSignal;
   /**
    * False when no further message of this batch may be begun. What is not acknowledged is offered again, here or to the
-   * next owner of the partition.
+   * next owner of the partition. Before the first message is acknowledged, it is not false for want of time: every offer
+   * gets somewhere.
    */
   mayBegin(): boolean;
   /**

@@ -55,6 +55,12 @@ test('a batch that fails leaves nothing, and is done singly: only the message th
     { n: 4, state: 'parked', reason: 'error' },
     { n: 9, state: 'parked', reason: null },
   ]);
+  // The batch is told at its first message.
+  expect(running.counts().failures).toBe(2);
+  expect(running.events.filter(({ type }) => type === 'failed')).toMatchObject([
+    { offset: '0', attempt: 1 },
+    { offset: '3', attempt: 1 },
+  ]);
 
   inbox.feed(...range(11, 20).map((n) => ({ n, key: `k${n % 5}` })));
   await until(async () => (await running.status()).lag === 0);
@@ -96,6 +102,7 @@ test('under hold-key a message of a batch that cannot be read holds those of its
     { state: 'failed', reason: 'unreadable' },
     { n: 3, state: 'parked' },
   ]);
+  expect(running.counts().failures).toBe(0);
 });
 
 test('keys of one partition are handled side by side, each in its order', async () => {

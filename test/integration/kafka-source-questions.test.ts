@@ -128,3 +128,21 @@ test('a batch that takes longer than its share of time ends early, and its rest 
   expect(begun).toEqual(Array.from({ length: 40 }, (_, n) => String(n)));
   expect(batches).toBeGreaterThan(1);
 });
+
+test('a batch whose share of time is over before its first message begins gets on by one message', async () => {
+  const topic = await createTopic(kafka);
+  await publish(topic, [0, 0]);
+  const begun: string[][] = [];
+  await subscribe(topic, `group-${randomUUID()}`, async (batch) => {
+    const those: string[] = [];
+    begun.push(those);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    for (const message of batch.messages) {
+      if (!batch.mayBegin()) return;
+      those.push(message.offset);
+      batch.acknowledge(message);
+    }
+  });
+  await until(() => begun.flat().length >= 2, 15_000);
+  expect(begun).toEqual([['0'], ['1']]);
+});

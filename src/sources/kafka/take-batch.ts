@@ -6,7 +6,8 @@ import { OpenMessages } from '../open-messages.ts';
 /**
  * kafkajs fetches from a broker again only when all partitions of the last answer have been handled. So each gets a
  * share of time, and its rest is fetched again: the shorter one, once no other is at work and may wait for it, and never
- * more than the longer one, which bounds what is delivered again after a crash.
+ * more than the longer one, which bounds what is delivered again after a crash. Until the first message is done it has
+ * all the time that it needs: else one for which a share is too short would be fetched for ever.
  */
 const shareMs = { alone: 1_000, most: 3_000 } as const;
 /** Heartbeats are sent at most every {@link heartbeatIntervalMs}; looking more often keeps them punctual. */
@@ -79,6 +80,7 @@ async function handOver(
   const open = new OpenMessages(messages);
   const startedAtMs = performance.now();
   const hasTime = (): boolean => {
+    if (!open.moved) return true;
     const spentMs = performance.now() - startedAtMs;
     return spentMs < (context.inHand.size > 1 ? shareMs.most : shareMs.alone);
   };

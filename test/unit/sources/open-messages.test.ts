@@ -82,3 +82,15 @@ test('any order of acknowledgements ends with everything done, and never with a 
     expect(open.lastDone()?.offset).toBe(messages[expected]?.offset);
   }
 });
+
+test('the next offer begins further on as soon as the first message is done, unless it was rejected', () => {
+  const [first, second] = gappy as [IncomingMessage, IncomingMessage];
+  const open = new OpenMessages(gappy);
+  open.acknowledge(second);
+  expect(open.moved).toBe(false);
+  open.acknowledge(first);
+  expect(open.moved).toBe(true);
+  open.reject(first);
+  expect(open.moved).toBe(false);
+  expect(new OpenMessages([]).moved).toBe(false);
+});
