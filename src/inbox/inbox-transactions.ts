@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
-import type { TransactionClient, TransactionLimits } from './transaction-client.ts';
+import type { TransactionClient } from './transaction-client.ts';
 
 /** For as long a transaction waits for a connection of the pool: many consumers and drains may share few. */
 const maxWaitMs = 30_000;
@@ -8,6 +8,14 @@ const maxWaitMs = 30_000;
 const unknownLimitMs = 60_000;
 /** Prisma rolls back at its limit; only work that does not end by itself is left after this. */
 const graceMs = 5_000;
+
+/** Milliseconds. */
+interface Limits {
+  /** For a connection. */
+  readonly maxWait?: number;
+  /** For all of its work. @defaultValue the consumer's limit */
+  readonly timeout?: number;
+}
 
 /**
  * The client as the inbox uses it: READ COMMITTED, because what another transaction has just committed must be seen, and
@@ -38,7 +46,7 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   /** @throws OutboxError `OUTBOX_HANDLER_STUCK`; and whatever the client and `work` throw */
   async $transaction<Result>(
     work: (tx: Tx) => Promise<Result>,
-    { maxWait = maxWaitMs, timeout: timeoutMs = this.#timeoutMs }: TransactionLimits = {},
+    { maxWait = maxWaitMs, timeout: timeoutMs = this.#timeoutMs }: Limits = {},
   ): Promise<Result> {
     const limitMs = (timeoutMs ?? unknownLimitMs) + graceMs;
     let timer: NodeJS.Timeout | undefined;
