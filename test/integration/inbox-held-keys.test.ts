@@ -57,3 +57,21 @@ test('an older failed message of a held key is handled when it is retried, and t
   expect((await bench.keyOf(holder))?.dueInMs, 'it has no time').toBeNull();
   expect(await arrivesNow(bench)).toEqual(['queued']);
 });
+
+test('what fails behind a message that was retried meanwhile holds its key only after that one', async (end) => {
+  const bench = await keptBench(end, { holdKey: true });
+  const older = await bench.keep('older', { state: 'failed' });
+  const [tried, behind] = [await bench.keep('tried'), await bench.keep('behind')];
+  const begun = await bench.beginOnceKnown(tried);
+  if (begun.kind !== 'try') throw new Error(`no try, but ${begun.kind}`);
+
+  expect(await bench.operator.inbox.retry(of(bench, older), ada)).toMatchObject([{ result: 'retried' }]);
+  await giveUp(bench, begun.message, true);
+  const shown = await bench.operator.inbox.show({ group: bench.group, id: behind });
+  expect(shown).toMatchObject({ why: { text: expect.stringContaining('2 messages') } });
+
+  expect(await bench.drain(older)).toEqual([older]);
+  expect(await bench.begin(behind)).toMatchObject({ kind: 'held' });
+  await bench.operator.inbox.retry(of(bench, tried), ada);
+  expect(await bench.drain(tried)).toEqual([tried, behind]);
+});

@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database.ts';
+import { markCopied } from '../../src/store/inbox/dead-letters.ts';
+import { dropEnded } from '../../src/store/inbox/ended.ts';
 import { carryKept, carryLive, dropEpoch, rollEpoch } from '../../src/store/inbox/epochs.ts';
-import { setMark } from '../../src/store/inbox/marks.ts';
+import { clearMark, clearMarks, setMark } from '../../src/store/inbox/marks.ts';
 import { markKeysTold } from '../../src/store/inbox/parked-keys.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
 import { beginTry, failTry, joinTry } from '../../src/store/inbox/tries.ts';
+import { noteWindow } from '../../src/store/inbox/window.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const id = randomUUID();
+const partition = { group: 'g', address: 'orders', partition: 0 };
 const rules = { retryMs: [0], holdKey: false };
 const begun = {
   id: '1',
@@ -21,8 +25,12 @@ const begun = {
 };
 const message = { ...begun, wire: '{"key":"k","headers":{}}', body: null, sentAt: new Date(0) };
 
-/** Whatever holds a lock of the inbox until its transaction ends. */
-const steps: readonly [name: string, step: (sql: Sql) => Promise<unknown>][] = [
+type Step = (sql: Sql) => Promise<unknown>;
+
+const mark: Step = (sql) => setMark(sql, partition, { owner: id, size: 1, lastId: 'a', kills: 0 });
+
+/** Whatever holds a lock of the inbox until its transaction ends, and what was committed before it. */
+const steps: readonly [name: string, step: Step, before?: Step][] = [
   ['receives one', (sql) => receive(sql, 'g', [{ id: 'a', topic: 'orders', key: null }])],
   [
     'receives many',
@@ -49,16 +57,21 @@ const steps: readonly [name: string, step: (sql: Sql) => Promise<unknown>][] = [
       await markKeysTold(sql, [{ keyId: id, toldAt: null }]);
     },
   ],
+  ['marks what is in hand', mark],
+  ['decides about a kept message', (sql) => sql.query(`select outbox.retry_kept('g', 'a')`)],
+  ['ends what was in hand', (sql) => clearMarks(sql, 'g', id), mark],
+  ['ends what was in hand of a partition', (sql) => clearMark(sql, partition, id), mark],
   [
-    'marks what is in hand',
+    'notes copies',
+    (sql) => markCopied(sql, 'g', ['a']),
     (sql) =>
-      setMark(
-        sql,
-        { group: 'g', address: 'orders', partition: 0 },
-        { owner: id, size: 1, lastId: 'a', kills: 0 },
+      sql.query(
+        `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
+         values ('g', 'a', 'failed', 'orders', 'orders', 0, '1', '{}', now())`,
       ),
   ],
-  ['decides about a kept message', (sql) => sql.query(`select outbox.retry_kept('g', 'a')`)],
+  ['notes its window', (sql) => noteWindow(sql, { group: 'g', windowMs: 3_600_000 })],
+  ['drops what was decided', (sql) => dropEnded(sql, 0, null)],
   ['ends an epoch', (sql) => rollEpoch(sql, 0, 50)],
   ['carries live ids', (sql) => carryLive(sql, '1')],
   ['carries kept ids', (sql) => carryKept(sql, '1')],
@@ -67,9 +80,10 @@ const steps: readonly [name: string, step: (sql: Sql) => Promise<unknown>][] = [
 
 test.for(steps)(
   'whoever %s and is frozen then is ended by the database',
-  async ([, step], { onTestFinished }) => {
+  async ([, step, before], { onTestFinished }) => {
     const made = await createTestDatabase();
     onTestFinished(() => made.drop());
+    if (before !== undefined) await made.database.transaction(before);
     const limit = await made.database.transaction(async (sql) => {
       await step(sql);
       const [row] = await sql.query<{ limit: string }>(

@@ -92,7 +92,7 @@ test('a group that began with what arrived, and falls behind what is kept, goes 
   const topic = await createTopic(kafka);
   await publish(topic, 'before');
   const { texts } = await join(topic, `group-${randomUUID()}`, (text) =>
-    text === 'two' ? 3_000 : undefined,
+    text === 'two' ? 15_000 : undefined,
   );
   await publish(topic, 'one');
   await until(() => texts.includes('one'));

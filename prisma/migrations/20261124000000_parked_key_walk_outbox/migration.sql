@@ -1,6 +1,6 @@
 -- Due keys are walked through in the order of an index, page by page. With statistics of before a burst, PostgreSQL 15 found
 -- and sorted all of them for each page.
--- Locks: outbox.parked_key against writes, while the index over it is built.
+-- Locks: outbox.parked_key entirely, while the index over it is built; consumers wait.
 
 drop index outbox.parked_key_next;
 create index parked_key_next on outbox.parked_key (consumer_group, next_at, id);

@@ -1,6 +1,10 @@
 -- A failed message that holds its key is the first of its queue, whatever is done to those behind it. And nobody who is
 -- frozen, or gone without a word, holds a lock of the inbox for longer than 30 s.
--- Locks: outbox.parked against writers, while an index over its rows is built.
+-- Locks: the epochs of processed ids against being begun and dropped; outbox.parked entirely, while an index over its rows
+-- is built.
+
+-- First, because who has it reads what is locked below.
+select pg_advisory_xact_lock(hashtextextended('outbox.processed_epoch', 0));
 
 -- Who has a key_id is in the queue of that key: parked, or failed and holding it.
 drop index outbox.parked_queue;
@@ -158,6 +162,32 @@ begin
     m.attempts + 1)::outbox.try_answer;
 end $$;
 
+-- As before. Only the first of a queue holds its key.
+create or replace function outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_hold boolean) returns text
+language plpgsql
+as $$
+declare
+  home uuid;
+  place bigint;
+  behind boolean;
+begin
+  update outbox.parked p set state = 'failed', reason = p_reason, last_error = coalesce(p_error, p.last_error),
+    updated_at = outbox.clock()
+  where p.consumer_group = p_group and p.message_id = p_message_id and p.state = 'parked'
+  returning key_id, position into home, place;
+  if home is null then return 'gone'; end if;
+  if p_hold and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
+    -- Behind one that was retried meanwhile it holds the key when it is its turn.
+    behind := exists (select from outbox.parked p where p.key_id = home and p.position < place);
+    update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
+    return case when behind then 'more' else 'held' end;
+  end if;
+  update outbox.parked p set key_id = null where p.consumer_group = p_group and p.message_id = p_message_id;
+  if outbox.end_key(home) then return 'gone'; end if;
+  update outbox.parked_key k set next_at = outbox.clock() where k.id = home;
+  return 'more';
+end $$;
+
 -- As before.
 create or replace function outbox.fail_try(
   p_group text, p_message_id text, p_attempts integer, p_reason text, p_error text, p_final boolean, p_retry_ms float8[], p_hold boolean
@@ -293,6 +323,5 @@ begin
     'wire', jsonb_build_object('before', outbox.sha256(m.wire), 'after', outbox.sha256(p_wire)));
 end $$;
 
--- Once more, now that no older outbox.roll_processed can be at work: it would have begun an epoch without writing this.
-select pg_advisory_xact_lock(hashtextextended('outbox.processed_epoch', 0));
+-- Once more, now that no older outbox.roll_processed is at work: it would have begun an epoch without writing this.
 select outbox.write_receive_one(outbox.current_epoch());

@@ -1,4 +1,4 @@
-import type { EachBatchPayload } from 'kafkajs';
+import type { EachBatchPayload, OffsetsByTopicPartition } from 'kafkajs';
 import type { IncomingMessage, Subscription } from '../source.ts';
 import { incomingMessage } from './incoming-message.ts';
 import { OpenMessages } from '../open-messages.ts';
@@ -64,8 +64,7 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
     clearInterval(heart);
     context.stopping.removeEventListener('abort', stop);
   }
-  // All that is done of any partition: its effects are committed, whichever batch tells the broker.
-  await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
+  await payload.commitOffsetsIfNecessary(doneOf(payload));
   // An `undefined` error is an error, too: hence the box.
   if (trouble !== undefined) throw trouble.error;
 }
@@ -101,6 +100,29 @@ async function handOver(
   // fetches again from here, so what is open needs no more to be offered again.
   resolve(payload, open.lastDone());
   if (restMs !== undefined) context.resumeAfter(restMs, payload.pause());
+}
+
+/** As kafkajs answers it: its types leave out that partitions are texts here. */
+interface Uncommitted {
+  readonly topics: readonly {
+    readonly topic: string;
+    readonly partitions: readonly { readonly partition: number | string; readonly offset: string }[];
+  }[];
+}
+
+/**
+ * How far this partition is done. Of others kafkajs may hold where it began to fetch, which is the oldest message until
+ * it heeds where the group begins.
+ */
+function doneOf(payload: EachBatchPayload): OffsetsByTopicPartition {
+  const { topic, partition } = payload.batch;
+  const uncommitted: Uncommitted = payload.uncommittedOffsets();
+  const own = uncommitted.topics
+    .find((one) => one.topic === topic)
+    ?.partitions.find((one) => Number(one.partition) === partition);
+  return {
+    topics: own === undefined ? [] : [{ topic, partitions: [{ partition, offset: own.offset }] }],
+  };
 }
 
 function resolve(payload: EachBatchPayload, last: IncomingMessage | undefined): void {

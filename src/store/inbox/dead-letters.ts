@@ -43,7 +43,9 @@ export async function readUncopied(
 /** Notes that these have a copy. */
 export async function markCopied(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
   await sql.query(
-    `update outbox.parked set copied_at = outbox.clock() where consumer_group = $1 and message_id = any($2::text[])`,
+    `with limited as materialized (select outbox.limit_idle())
+     update outbox.parked set copied_at = outbox.clock() from limited
+     where consumer_group = $1 and message_id = any($2::text[])`,
     [group, ids],
   );
 }

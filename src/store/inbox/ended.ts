@@ -33,7 +33,7 @@ export async function dropEnded(sql: Sql, ageMs: number, after: EndedPlace | nul
     id: string | null;
   }>(
     `select d.deleted, d.next_at::text as at, d.next_group as "group", d.next_id as id
-     from outbox.drop_ended_kept($1::bigint, $2::timestamptz, $3, $4, ${pageMessages}) d`,
+     from outbox.limit_idle(), outbox.drop_ended_kept($1::bigint, $2::timestamptz, $3, $4, ${pageMessages}) d`,
     [String(Math.round(ageMs)), at, group, id],
   );
   if (row === undefined || row.at === null || row.group === null || row.id === null)

@@ -51,9 +51,15 @@ export async function setMark(
   );
 }
 
+/** Who is frozen before it commits must not hold up the next owner. */
+const limited = 'with limited as materialized (select outbox.limit_idle())';
+
 /** Everything that this consumer had in hand has ended. */
 export async function clearMarks(sql: Sql, group: string, owner: string): Promise<void> {
-  await sql.query('delete from outbox.mark where consumer_group = $1 and owner = $2::uuid', [group, owner]);
+  await sql.query(
+    `${limited} delete from outbox.mark using limited where consumer_group = $1 and owner = $2::uuid`,
+    [group, owner],
+  );
 }
 
 /** What this consumer had in hand of one partition has ended. */
@@ -63,7 +69,8 @@ export async function clearMark(
   owner: string,
 ): Promise<void> {
   await sql.query(
-    'delete from outbox.mark where consumer_group = $1 and address = $2 and partition = $3 and owner = $4::uuid',
+    `${limited} delete from outbox.mark using limited
+     where consumer_group = $1 and address = $2 and partition = $3 and owner = $4::uuid`,
     [group, address, partition, owner],
   );
 }

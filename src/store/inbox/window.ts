@@ -44,7 +44,9 @@ export const wholeDatabase = '';
 /** Writes down that this group is there, and its window; {@link wholeDatabase}: for how long every id is kept at least. */
 export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Promise<void> {
   await sql.query(
-    `insert into outbox.consumer_group as g (consumer_group, window_ms, seen_at) values ($1, $2::bigint, outbox.clock())
+    `with limited as materialized (select outbox.limit_idle())
+     insert into outbox.consumer_group as g (consumer_group, window_ms, seen_at)
+     select $1, $2::bigint, outbox.clock() from limited
      on conflict (consumer_group) do update set window_ms = excluded.window_ms, seen_at = excluded.seen_at`,
     [group, bigintOf(windowMs)],
   );

@@ -27,7 +27,7 @@ export interface KeptKey {
   /** Until the next try of its first message; negative: overdue, `null`: a failed message holds it. */
   readonly nextInMs: number | null;
   readonly nextAt: string | null;
-  /** The first message of the queue, or the failed one that holds it. */
+  /** The first message of the queue; a failed one holds it. */
   readonly first: { readonly id: string; readonly state: KeptState } | null;
   /** Messages of the queue before this one. */
   readonly before: number;
@@ -49,13 +49,9 @@ export async function readKeptMessage(sql: Sql, { group, id }: KeptName): Promis
           'workflowId', k.workflow_id,
           'nextInMs', case when k.next_at < 'infinity' then extract(epoch from k.next_at - outbox.clock()) * 1000 end,
           'nextAt', case when k.next_at < 'infinity' then k.next_at end,
-          'first', case when k.next_at < 'infinity'
-            then (select jsonb_build_object('id', f.message_id, 'state', f.state) from outbox.parked f
-              where f.key_id = k.id and f.state = 'parked' order by f.position limit 1)
-            else (select jsonb_build_object('id', f.message_id, 'state', f.state) from outbox.parked f
-              where f.consumer_group = k.consumer_group and f.key_id = k.id and f.state = 'failed' order by f.position limit 1) end,
-          'before', (select count(*) from outbox.parked b
-            where b.key_id = k.id and b.state = 'parked' and b.position < p.position),
+          'first', (select jsonb_build_object('id', f.message_id, 'state', f.state) from outbox.parked f
+            where f.key_id = k.id order by f.position limit 1),
+          'before', (select count(*) from outbox.parked b where b.key_id = k.id and b.position < p.position),
           'inHand', not exists (select from outbox.parked_key l where l.id = k.id for share skip locked),
           'told', k.told_at > '-infinity')
         from outbox.parked_key k where k.id = p.key_id) as "parkedKey"
