@@ -7,7 +7,7 @@ import type { TopicRoute } from '../relay/topic-route.ts';
 import type { Database } from '../store/database.ts';
 import { readInstallation } from '../store/installation.ts';
 import { requireMigrated } from '../store/migrate.ts';
-import { openDatabase } from '../store/pool.ts';
+import { openDatabase, relayLimits } from '../store/pool.ts';
 import { writeSettings } from '../store/settings.ts';
 import { readLanes, upsertTopics } from '../store/topics.ts';
 import { connectEngine, type WorkerExtras } from '../temporal/engine.ts';
@@ -100,7 +100,7 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   const lanesWanted = config.topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
   // One connection per lane, and some for the watcher, the starter and releases.
   const connections = config.database.connections ?? lanesWanted + 6;
-  const database = openDatabase({ url: config.database.url, connections });
+  const database = openDatabase({ url: config.database.url, connections, limits: relayLimits });
   opened.add(() => database.close());
   const { timings, limits, intervals, settings } = resolveRelaySettings(config.relay);
   await requireReceiptTopics(config);
@@ -138,13 +138,15 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
     retention,
     report,
   });
+  await relay.open();
+  opened.add(() => relay.close());
   const hosted = await engine.host({ relay, maintenance }, installation, lanes, report);
   opened.add(() => hosted.stop());
   const kept = engine.keep(hosted, installation, intervals, report);
   opened.add(() => kept.stop());
   // Watching ends first, so that nothing is started for workers that are about to end.
   opened.add(() => relay.stop());
-  await relay.start();
+  relay.start();
   confirmation.start();
   return {
     searchAttributes: engine.searchAttributes,

@@ -3,14 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
 import type { Lane } from '../core/lane.ts';
 import { type Claim, claim } from '../store/claim.ts';
-import { type Database, isConnectionFailure } from '../store/database.ts';
+import { type Database, isConnectionFailure, type LiveSession } from '../store/database.ts';
 import { type AcquiredLane, markSuspect } from '../store/lease.ts';
 import { releaseHeld } from '../store/release-held.ts';
+import type { Progress } from '../store/settle.ts';
 import { pinPartitions, readPartitions } from '../store/topics.ts';
 import type { Hold } from '../transports/transport.ts';
 import { sitOutHold } from './hold.ts';
 import { LaneLease } from './lane-lease.ts';
-import { type Progress, planSettlement } from './plan-settlement.ts';
+import { planSettlement } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
 import type { Report } from './report.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
@@ -30,6 +31,8 @@ export interface DrainInput {
   readonly timings: RelayTimings;
   readonly limits: BatchLimits;
   readonly wake: Wake;
+  /** The session of this process, by which others see that it lives. @defaultValue none: its leases alone say so */
+  readonly session?: () => LiveSession | undefined;
   readonly report: Report;
   /** Shutdown or cancel: settle what is on its way, free the lane, return. */
   readonly signal: AbortSignal;
@@ -47,7 +50,7 @@ const acquireEveryMs = 250;
  * a statement; what the broker does is written on the rows.
  */
 export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
-  const lease = new LaneLease(input.database, input.lane, randomUUID());
+  const lease = new LaneLease(input.database, input.lane, randomUUID(), input.session ?? (() => undefined));
   const deadline = performance.now() + input.timings.runMs;
   for (;;) {
     const acquired = await lease.acquire();
@@ -135,7 +138,7 @@ class Drain {
       const claimedAt = performance.now();
       try {
         await this.#lease.renewIfOld();
-        return { claimed: await this.#claim(), claimedAt };
+        return { claimed: await this.#lease.during(() => this.#claim()), claimedAt };
       } catch (error) {
         const patient = isConnectionFailure(error) && !this.#lease.staleSince(startedAt);
         if (!patient || this.#stop.aborted) throw error;
@@ -173,7 +176,8 @@ class Drain {
     const { route, source } = this.#input;
     const partitions = await this.#pinnedPartitions();
     if (typeof partitions !== 'number') return this.#hold(partitions);
-    if (this.#lease.staleSince(claimedAt)) return;
+    // Nobody else had the lane since the claim when it is ours still; one that is discarded would cost as much again.
+    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return;
     const { outcomes, hold } = await this.#lease.during(() =>
       publishBatch(route, source, partitions, claimed, this.#stop),
     );

@@ -1,5 +1,5 @@
 import type { Lane } from '../core/lane.ts';
-import type { Database } from '../store/database.ts';
+import type { Database, LiveSession } from '../store/database.ts';
 import {
   abandonLease,
   type AcquiredLane,
@@ -12,21 +12,24 @@ import {
 /** A lease is renewed once it is this old. */
 const renewAfterMs = 3_000;
 
-/** The lane as this drain holds it. Lost for good when somebody else took it. */
+/** The lane as this drain holds it. Lost for good when somebody else took it, or when the session of the process ended. */
 export class LaneLease {
   readonly owner: string;
   readonly #database: Database;
   readonly #lane: Lane;
+  readonly #session: () => LiveSession | undefined;
   readonly #lost = new AbortController();
+  readonly #ended = new AbortController();
   #renewedAt = 0;
 
-  constructor(database: Database, lane: Lane, owner: string) {
+  constructor(database: Database, lane: Lane, owner: string, session: () => LiveSession | undefined) {
     this.#database = database;
     this.#lane = lane;
     this.owner = owner;
+    this.#session = session;
   }
 
-  /** Fires when the lane belongs to somebody else. */
+  /** Fires when the lane is not ours any more. */
   get lostSignal(): AbortSignal {
     return this.#lost.signal;
   }
@@ -38,8 +41,12 @@ export class LaneLease {
 
   async acquire(): Promise<AcquiredLane | undefined> {
     const startedAt = performance.now();
-    const acquired = await acquireLane(this.#database, this.#lane, this.owner);
-    if (acquired !== undefined) this.#renewedAt = startedAt;
+    const session = this.#session();
+    const acquired = await acquireLane(this.#database, this.#lane, this.owner, session?.key);
+    if (acquired === undefined) return undefined;
+    this.#renewedAt = startedAt;
+    if (session?.lost.aborted) this.lose();
+    session?.lost.addEventListener('abort', () => this.lose(), { signal: this.#ended.signal });
     return acquired;
   }
 
@@ -54,13 +61,20 @@ export class LaneLease {
 
   /** Prolongs the lease when it is old enough. */
   async renewIfOld(): Promise<void> {
-    if (this.ageMs < renewAfterMs || this.#lost.signal.aborted) return;
-    const startedAt = performance.now();
-    if (await renewLease(this.#database, this.#lane, this.owner)) this.#renewedAt = startedAt;
-    else this.lose();
+    if (this.ageMs >= renewAfterMs) await this.renew();
   }
 
-  /** Runs `work` and keeps the lease alive meanwhile, so that a slow broker does not cost the lane. */
+  /** Prolongs the lease. False: the lane is lost. */
+  async renew(): Promise<boolean> {
+    if (this.#lost.signal.aborted) return false;
+    const startedAt = performance.now();
+    const ours = await renewLease(this.#database, this.#lane, this.owner);
+    if (ours) this.#renewedAt = startedAt;
+    else this.lose();
+    return ours;
+  }
+
+  /** Runs `work` and keeps the lease alive meanwhile, so that a slow broker, or a slow claim, does not cost the lane. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     // A failed renewal says nothing about the owner; the settle finds out.
     const timer = setInterval(() => void this.renewIfOld().catch(() => undefined), renewAfterMs / 3);
@@ -76,12 +90,14 @@ export class LaneLease {
     return performance.now() - sinceMs > leaseMs / 2;
   }
 
-  free(quiet: boolean): Promise<void> {
-    return freeLease(this.#database, this.#lane, this.owner, quiet);
+  async free(quiet: boolean): Promise<void> {
+    this.#ended.abort();
+    await freeLease(this.#database, this.#lane, this.owner, quiet);
   }
 
   /** Gives the lane up like an owner that died. */
-  abandon(): Promise<void> {
-    return abandonLease(this.#database, this.#lane, this.owner);
+  async abandon(): Promise<void> {
+    this.#ended.abort();
+    await abandonLease(this.#database, this.#lane, this.owner);
   }
 }

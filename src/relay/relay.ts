@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '../core/lane.ts';
 import { cancelAudited } from '../store/cancel-audited.ts';
-import type { Database } from '../store/database.ts';
+import type { Database, Session } from '../store/database.ts';
 import { lanesOfNudge, nudgeChannel } from '../store/nudge.ts';
 import { readOutcome, type ReleaseAnswer, releaseMessage } from '../store/release.ts';
 import type { DrainAnswer } from './drain.ts';
@@ -39,7 +39,7 @@ export class Relay {
   readonly #starter: Starter;
   readonly #overdue: Overdue;
   readonly #watcher: Watcher;
-  #nudges: { stop(): Promise<void> } | undefined;
+  #session: Session | undefined;
 
   constructor(input: RelayInput) {
     const { database, workflows, report, routes, timings } = input;
@@ -63,20 +63,28 @@ export class Relay {
     });
   }
 
-  /** Begins to watch the outbox and to start workflows. */
-  async start(): Promise<void> {
-    this.#nudges = await this.#input.database.listen(nudgeChannel, (payload) =>
+  /** Opens the session of this process, to which the lanes that it drains are tied. */
+  async open(): Promise<void> {
+    this.#session = await this.#input.database.openSession(nudgeChannel, (payload) =>
       this.#watcher.nudge(lanesOfNudge(payload)),
     );
+  }
+
+  /** Begins to watch the outbox and to start workflows. */
+  start(): void {
     this.#watcher.start();
   }
 
   /** Ends watching and starting. Drains end by the signals of their callers. */
   async stop(): Promise<void> {
-    await this.#nudges?.stop();
     await this.#watcher.stop();
     await this.#starter.stop();
     await this.#overdue.stop();
+  }
+
+  /** Ends the session, when all drains have ended. */
+  async close(): Promise<void> {
+    await this.#session?.stop();
   }
 
   knows(topic: string): boolean {
@@ -97,6 +105,7 @@ export class Relay {
       report,
       signal,
       progress,
+      session: () => this.#session?.current(),
     });
   }
 

@@ -34,7 +34,12 @@ export class Starter {
   }
 
   /** Starts the lanes that have work and no owner. */
-  readonly startLanes = coalesce(() => this.#guard('start-lanes', () => this.#lanesOnce()));
+  readonly startLanes = coalesce(() => this.#guard('start-lanes', () => this.#lanesOnce({ orphans: false })));
+
+  /** Starts the lanes that have work and whose owner has died. */
+  readonly startOrphans = coalesce(() =>
+    this.#guard('start-lanes', () => this.#lanesOnce({ orphans: true })),
+  );
 
   /** Starts the workflows of waiting messages, until none is left. */
   readonly startMessages = coalesce(() =>
@@ -53,7 +58,13 @@ export class Starter {
   /** Makes no more starts, and waits for those under way. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all([this.startLanes(), this.startMessages(), this.restartTerminated(), this.startBulks()]);
+    await Promise.all([
+      this.startLanes(),
+      this.startOrphans(),
+      this.startMessages(),
+      this.restartTerminated(),
+      this.startBulks(),
+    ]);
   }
 
   async #bulksOnce(): Promise<void> {
@@ -77,9 +88,9 @@ export class Starter {
     if (ids.length > 0) await forgetTold(this.#database, ids);
   }
 
-  async #lanesOnce(): Promise<void> {
+  async #lanesOnce(which: { readonly orphans: boolean }): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    const lanes = await wantedLanes(this.#database, this.#topics);
+    const lanes = await wantedLanes(this.#database, this.#topics, which);
     if (lanes.length === 0) return;
     await Promise.all(lanes.map((lane) => this.#workflows.startLane(lane)));
     this.#report({ type: 'lanes-started', count: lanes.length });

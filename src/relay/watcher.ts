@@ -16,6 +16,9 @@ const hotForMs = 5_000;
 /** What is overdue but not released (locked, or its workflow's turn) is looked at this often. */
 const sweepAgainMs = 20;
 
+/** Lanes of owners that have died are looked for this often. */
+const orphansEveryMs = 200;
+
 export interface WatcherInput {
   readonly database: Database;
   readonly drains: Drains;
@@ -38,6 +41,7 @@ export class Watcher {
   #snapshot: string | null = null;
   #newsAt = 0;
   #checkedAt = Number.NEGATIVE_INFINITY;
+  #orphansAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
   constructor(input: WatcherInput) {
@@ -78,6 +82,10 @@ export class Watcher {
     const now = performance.now();
     if (news.length > 0) this.#newsAt = now;
     this.#spread(news);
+    if (now - this.#orphansAt >= orphansEveryMs) {
+      this.#orphansAt = now;
+      void starter.startOrphans();
+    }
     if (now - this.#checkedAt >= timings.checkMs) {
       this.#checkedAt = now;
       void starter.startLanes();

@@ -66,7 +66,7 @@ async function readPlace(sql: Sql): Promise<Place> {
     `select id, (system_identifier, database_oid) is distinct from (
          (select c.system_identifier::text from pg_control_system() c),
          (select oid from pg_database where datname = current_database())) as moved,
-       exists (select from outbox.lane where alive_until > clock_timestamp()) as delivering
+       exists (select from outbox.lane l where outbox.lane_held(l)) as delivering
      from outbox.installation`,
   );
   if (row === undefined) throw new Error('The installation has lost its row.');
@@ -108,7 +108,7 @@ async function renewOthers(sql: Sql): Promise<void> {
 async function restartLanes(sql: Sql): Promise<void> {
   await sql.query(
     `update outbox.lane set cursor = 0, snapshot = null, suspect = null, owner = null, alive_until = null,
-       wanted_since = null, started_at = null, hold = null`,
+       session = null, server_started_at = null, wanted_since = null, started_at = null, hold = null`,
   );
 }
 

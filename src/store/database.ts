@@ -8,11 +8,30 @@ export interface Database extends Sql {
   /** Runs `work` in one READ COMMITTED transaction: committed when it resolves, rolled back when it rejects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
   /**
-   * Calls `onNotify` with the payload of every notification of the channel, and reconnects by itself. Notifications may
-   * be missed: they make things faster, nothing depends on them. After a reconnect it is called with an empty payload.
+   * Opens the session of this process: see {@link Session}. Calls `onNotify` with the payload of every notification of
+   * the channel. Notifications may be missed: they make things faster, nothing depends on them. After a reconnect it is
+   * called with an empty payload.
    */
-  listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }>;
+  openSession(channel: string, onNotify: (payload: string) => void): Promise<Session>;
   close(): Promise<void>;
+}
+
+/**
+ * A connection of its own that lives as long as the process, and reconnects by itself. When the process ends, however it
+ * ends, the server knows within milliseconds.
+ */
+export interface Session {
+  /** The connection of now; undefined while there is none, or where a pooler shares it among processes. */
+  current(): LiveSession | undefined;
+  stop(): Promise<void>;
+}
+
+/** One connection of a {@link Session}. */
+export interface LiveSession {
+  /** Of the advisory lock that it holds: a bigint as text, different for each connection. */
+  readonly key: string;
+  /** Fires when the connection is lost. */
+  readonly lost: AbortSignal;
 }
 
 /** True when the database cannot be reached, in contrast to a statement that it refused. */

@@ -1,7 +1,10 @@
 import type { Lane } from '../core/lane.ts';
 import type { Sql } from './database.ts';
 
-/** How long an owner may be silent. The lease is renewed long before; a frozen owner loses its lane after this time. */
+/**
+ * How long an owner may be silent; `outbox.lane_held` knows it, too. The lease is renewed long before. A frozen owner loses
+ * its lane after this time, one whose process ended as soon as its session is gone.
+ */
 export const leaseMs = 10_000;
 
 /** A lane as its new owner finds it. */
@@ -11,27 +14,35 @@ export interface AcquiredLane {
   readonly snapshot: string | null;
   /** Rows visible in this snapshot may have been published by an owner that died. */
   readonly suspect: string | null;
-  /** True when the previous owner's lease ran out instead of being freed. */
+  /** True when the previous owner has not freed the lane, or may have been forgotten in a failover. */
   readonly lapsed: boolean;
 }
 
-/** Takes the lane if nobody holds a live lease. `undefined`: somebody does, or the lane does not exist. */
+/**
+ * Takes the lane if nobody has it. `undefined`: somebody does, its row is locked, or the lane does not exist.
+ *
+ * @param session the advisory lock of this process's session; null: it has none, and the lease alone says that it lives
+ */
 export async function acquireLane(
   sql: Sql,
   { topic, lane }: Lane,
   owner: string,
+  session: string | null = null,
 ): Promise<AcquiredLane | undefined> {
   const [row] = await sql.query<AcquiredLane>(
     `with before as materialized (
-       select owner, alive_until from outbox.lane where topic = $1 and n = $2 for update
+       select l.owner, l.server_started_at, outbox.lane_held(l) as held from outbox.lane l
+       where topic = $1 and n = $2 for update skip locked
      )
      update outbox.lane l
-     set owner = $3, alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null, hold = null
+     set owner = $3, alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null, hold = null,
+       server_started_at = pg_postmaster_start_time(), session = case when outbox.session_lives($5) then $5::bigint end
      from before b
-     where l.topic = $1 and l.n = $2
-       and (b.owner is null or b.owner = $3 or b.alive_until < clock_timestamp())
-     returning l.cursor, l.snapshot::text, l.suspect::text, (b.owner is not null and b.owner <> $3) as lapsed`,
-    [topic, lane, owner, leaseMs],
+     where l.topic = $1 and l.n = $2 and (b.owner = $3 or not b.held)
+     returning l.cursor, l.snapshot::text, l.suspect::text,
+       -- Also after a restart: a failover may have lost that somebody took the lane since.
+       (b.owner <> $3 or b.server_started_at <> pg_postmaster_start_time()) is true as lapsed`,
+    [topic, lane, owner, leaseMs, session],
   );
   return row;
 }
@@ -39,8 +50,8 @@ export async function acquireLane(
 /** Prolongs the lease. `false`: the lane belongs to somebody else now. */
 export async function renewLease(sql: Sql, { topic, lane }: Lane, owner: string): Promise<boolean> {
   const rows = await sql.query(
-    `update outbox.lane set alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null
-     where topic = $1 and n = $2 and owner = $3 returning 1`,
+    `update outbox.lane l set alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null
+     where topic = $1 and n = $2 and outbox.lane_owned(l, $3) returning 1`,
     [topic, lane, owner, leaseMs],
   );
   return rows.length > 0;
@@ -57,9 +68,9 @@ export async function freeLease(
   quiet: boolean,
 ): Promise<void> {
   await sql.query(
-    `update outbox.lane set owner = null, alive_until = null, hold = null,
+    `update outbox.lane l set owner = null, alive_until = null, session = null, hold = null,
        suspect = case when $4 then null else suspect end, started_at = case when $4 then null else started_at end
-     where topic = $1 and n = $2 and owner = $3`,
+     where topic = $1 and n = $2 and outbox.lane_owned(l, $3)`,
     [topic, lane, owner, quiet],
   );
 }
@@ -83,7 +94,7 @@ export async function markSuspect(
   snapshot: string,
 ): Promise<boolean> {
   const rows = await sql.query(
-    `update outbox.lane set suspect = $4::pg_snapshot where topic = $1 and n = $2 and owner = $3 returning 1`,
+    `update outbox.lane l set suspect = $4::pg_snapshot where topic = $1 and n = $2 and outbox.lane_owned(l, $3) returning 1`,
     [topic, lane, owner, snapshot],
   );
   return rows.length > 0;

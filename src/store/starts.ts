@@ -12,19 +12,28 @@ export interface LaneStart extends Lane {
 const stuckAfterMs = 60_000;
 
 /**
- * Lanes of the named topics with work and without a live lease, each at most once a second over all starters; they
- * are marked as asked for.
+ * Lanes of the named topics that have work and that nobody has, each at most once a second over all starters; they are
+ * marked as asked for. The workflow of a dead owner is replaced once: it waits for the heartbeat of a process that is gone.
  *
  * Work is a row that a claim would return, or a held row whose key is free. Paused topics have none.
+ *
+ * @param orphans only lanes whose owner has died
  */
-export async function wantedLanes(sql: Sql, topics: readonly string[]): Promise<readonly LaneStart[]> {
+export async function wantedLanes(
+  sql: Sql,
+  topics: readonly string[],
+  { orphans }: { readonly orphans: boolean } = { orphans: false },
+): Promise<readonly LaneStart[]> {
   return sql.query<LaneStart>(
     `with wanted as materialized (
-       select l.topic, l.n, l.wanted_since < clock_timestamp() - $1 * interval '1 ms' as replace
+       select l.topic, l.n,
+         case when l.wanted_since is null then l.owner is not null
+           else l.wanted_since < clock_timestamp() - $1 * interval '1 ms' end as replace
        from outbox.lane l join outbox.topic t on t.name = l.topic
-       where l.topic = any($2) and not outbox.is_paused(l.topic)
-         and (l.owner is null or l.alive_until < clock_timestamp())
-         and (l.started_at is null or l.started_at < clock_timestamp() - interval '1 second')
+       where l.topic = any($2) and (not $3 or l.owner is not null) and not outbox.is_paused(l.topic)
+         and not outbox.lane_held(l)
+         -- One that lies ahead was written before the clock was set back.
+         and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp()) is not true
          and (
            (select m.id from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
               and m.position > l.cursor order by m.position limit 1) is not null
@@ -44,8 +53,8 @@ export async function wantedLanes(sql: Sql, topics: readonly string[]): Promise<
      set started_at = clock_timestamp(),
        wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
      from wanted w where l.topic = w.topic and l.n = w.n
-     returning l.topic, l.n as lane, outbox.lane_workflow_id(l.topic, l.n) as "workflowId", coalesce(w.replace, false) as replace`,
-    [stuckAfterMs, [...topics]],
+     returning l.topic, l.n as lane, outbox.lane_workflow_id(l.topic, l.n) as "workflowId", w.replace`,
+    [stuckAfterMs, [...topics], orphans],
   );
 }
 

@@ -69,7 +69,7 @@ async function request(overrides: Partial<ClaimRequest> = {}): Promise<ClaimRequ
   const [now] = await bench.database.query<{ snapshot: string }>(
     `select pg_current_snapshot()::text as snapshot`,
   );
-  return {
+  const given = {
     owner: me,
     cursor,
     snapshot: now?.snapshot ?? null,
@@ -79,6 +79,12 @@ async function request(overrides: Partial<ClaimRequest> = {}): Promise<ClaimRequ
     suspect: null,
     ...overrides,
   };
+  // A claim is answered only where the lane says the same.
+  await bench.database.query('update outbox.lane set cursor = $1, snapshot = $2::pg_snapshot', [
+    given.cursor,
+    given.snapshot,
+  ]);
+  return given;
 }
 
 /** A snapshot in which the 300 youngest transactions are in progress. */

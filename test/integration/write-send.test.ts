@@ -169,7 +169,7 @@ describe.each([
 test('transaction commits, answers what the work answers, and names the lanes it filled to who listens', async () => {
   const orders = await fresh();
   const woken: string[] = [];
-  const listener = await made.database.listen(nudgeChannel, (payload) => {
+  const listener = await made.database.openSession(nudgeChannel, (payload) => {
     woken.push(payload);
   });
   try {

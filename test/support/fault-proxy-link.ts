@@ -22,6 +22,8 @@ export class FaultLink {
   #losing: LoseReply | undefined;
   /** Bytes were lost: the connection must not go on as if nothing had happened. */
   #damaged = false;
+  /** The other side has vanished, for good. */
+  #stranded = false;
 
   constructor(state: FaultState, client: Socket) {
     this.#state = state;
@@ -44,16 +46,17 @@ export class FaultLink {
     const { fault } = this.#state;
     this.#passed = { requests: 0, replies: 0 };
     this.#losing = undefined;
+    if (fault?.kind === 'strand') this.#stranded = true;
     if (fault?.kind === 'reset') this.#resetBy('reset');
-    else if (this.#damaged && !swallows(fault?.kind)) this.reset();
+    else if (this.#damaged && !this.#stranded && !swallows(fault?.kind)) this.reset();
   }
 
   #carry(from: Socket, to: Socket, direction: Direction): void {
-    from.on('data', (piece) => this.#meet(piece, to, direction));
-    from.on('end', () => this.#later(direction, 0, () => to.end()));
+    from.on('data', (piece) => (this.#stranded ? this.#swallow('strand') : this.#meet(piece, to, direction)));
+    from.on('end', () => this.#tell(direction, () => to.end()));
     // What one side suffers, the other one sees.
-    from.on('error', () => to.resetAndDestroy());
-    from.on('close', () => this.#later(direction, 0, () => to.destroySoon()));
+    from.on('error', () => this.#tell(direction, () => to.resetAndDestroy()));
+    from.on('close', () => this.#tell(direction, () => to.destroySoon()));
     to.on('drain', () => from.resume());
   }
 
@@ -81,10 +84,15 @@ export class FaultLink {
       case 'lose-request':
         if (direction === 'requests' && this.#chooses(fault, piece)) return this.#resetBy(fault.kind);
         break;
-      case 'reset':
-      case undefined:
+      default:
+      // Nothing is wrong, or it was done when the fault was injected.
     }
     this.#later(direction, 0, () => this.#pass(piece, to, direction));
+  }
+
+  /** The end of one side, unless the other one has vanished for it. */
+  #tell(direction: Direction, work: () => void): void {
+    if (!this.#stranded) this.#later(direction, 0, work);
   }
 
   #pass(piece: Buffer, to: Socket, direction: Direction): void {
@@ -112,7 +120,7 @@ export class FaultLink {
     work();
   }
 
-  #swallow(kind: 'blackhole' | 'drop-replies'): void {
+  #swallow(kind: 'blackhole' | 'drop-replies' | 'strand'): void {
     this.#damaged = true;
     this.#state.fire(kind);
   }

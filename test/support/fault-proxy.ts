@@ -7,6 +7,7 @@ import { seededRandom } from './random.ts';
  *
  * - `delay`: every piece of both directions comes late, in its order.
  * - `blackhole`: pieces of both directions vanish; connections stay open, and new ones are accepted.
+ * - `strand`: connections that are open now go on as if the other side had vanished without a word; new ones work.
  * - `drop-replies`: what the server says vanishes; it gets everything.
  * - `reset`: open connections are reset now, and new ones as soon as they are made.
  * - `cut`: a connection is reset once so many bytes of one direction have passed since the fault was injected.
@@ -15,7 +16,7 @@ import { seededRandom } from './random.ts';
  */
 export type Fault =
   | { readonly kind: 'delay'; readonly ms: number; readonly jitterMs?: number }
-  | { readonly kind: 'blackhole' | 'drop-replies' | 'reset' }
+  | { readonly kind: 'blackhole' | 'drop-replies' | 'reset' | 'strand' }
   | { readonly kind: 'cut'; readonly of: 'requests' | 'replies'; readonly afterBytes: number }
   | LoseReply
   | LoseRequest;
@@ -54,6 +55,8 @@ export interface FaultProxy {
    * again, and without them the stream means something else.
    */
   heal(): void;
+  /** Open connections are reset, and new ones go to this server: what a failover does to an address. */
+  redirect(target: string): void;
   /** How often a fault of this kind was done to somebody: pieces delayed or lost, connections reset. */
   fired(kind: FaultKind): number;
   /** How many connections are open. */
@@ -67,7 +70,7 @@ export interface FaultState {
   fault: Fault | undefined;
   /** Requests that the fault of now has chosen. */
   chosen: number;
-  readonly target: { readonly host: string; readonly port: number };
+  target: { readonly host: string; readonly port: number };
   /** 0 to 1, exclusive. */
   chance(): number;
   fire(kind: FaultKind): void;
@@ -82,13 +85,12 @@ export interface FaultState {
  * @param seed decides jitter and chances
  */
 export async function startFaultProxy(target: string, seed = 1): Promise<FaultProxy> {
-  const { hostname: host, port } = new URL(`tcp://${target}`);
   const random = seededRandom(seed);
   const fired = new Map<FaultKind, number>();
   const state: FaultState = {
     fault: undefined,
     chosen: 0,
-    target: { host, port: Number(port) },
+    target: hostAndPort(target),
     chance: () => random.next(),
     fire: (kind) => void fired.set(kind, (fired.get(kind) ?? 0) + 1),
   };
@@ -109,6 +111,10 @@ export async function startFaultProxy(target: string, seed = 1): Promise<FaultPr
     address: `127.0.0.1:${own}`,
     inject: change,
     heal: () => change(undefined),
+    redirect: (to) => {
+      state.target = hostAndPort(to);
+      for (const link of links) link.reset();
+    },
     fired: (kind) => fired.get(kind) ?? 0,
     connections: () => links.size,
     async close() {
@@ -116,6 +122,11 @@ export async function startFaultProxy(target: string, seed = 1): Promise<FaultPr
       await new Promise((done) => server.close(done));
     },
   };
+}
+
+function hostAndPort(address: string): { readonly host: string; readonly port: number } {
+  const { hostname: host, port } = new URL(`tcp://${address}`);
+  return { host, port: Number(port) };
 }
 
 function listen(server: Server): Promise<number> {

@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../../src/store/database.ts';
+import type { Database, Session, Sql } from '../../src/store/database.ts';
 
 /** What a dead process would have heard. Not a connection failure, so nobody sits it out. */
 export class ProcessDied extends Error {
@@ -61,8 +61,8 @@ export class MortalDatabase implements Database {
     return this.#mortally(commit);
   }
 
-  listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }> {
-    return this.#inner.listen(channel, onNotify);
+  openSession(channel: string, onNotify: (payload: string) => void): Promise<Session> {
+    return this.#inner.openSession(channel, onNotify);
   }
 
   async close(): Promise<void> {}

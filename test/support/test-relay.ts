@@ -121,7 +121,8 @@ export async function startTestRelay(
     withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
     report: (event) => events.push(event),
   });
-  await relay.start();
+  await relay.open();
+  relay.start();
   return {
     relay,
     workflows,
@@ -129,6 +130,7 @@ export async function startTestRelay(
     stop: async () => {
       await relay.stop();
       await workflows.stop();
+      await relay.close();
     },
   };
 }

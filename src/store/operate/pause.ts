@@ -100,7 +100,7 @@ export async function readHeldLanes(sql: Sql, scope: PauseScope): Promise<readon
   return sql.query<HeldLane>(
     `select l.topic, l.n as lane, to_char(l.alive_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "aliveUntil"
      from outbox.lane l
-     where l.owner is not null and l.alive_until >= clock_timestamp() and l.topic in (select outbox.topics_of($1, $2))
+     where outbox.lane_held(l) and l.topic in (select outbox.topics_of($1, $2))
      order by l.topic, l.n`,
     scopeValues(scope),
   );

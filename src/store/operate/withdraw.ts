@@ -39,13 +39,12 @@ export function withdrawAsOwner(
     // The lane before its messages, as a settle locks them; and nobody takes it before this transaction has ended.
     before: async (sql) => {
       if (seize)
-        await sql.query('update outbox.lane set owner = $3 where topic = $1 and n = $2', [
-          topic,
-          lane,
-          owner,
-        ]);
+        await sql.query(
+          'update outbox.lane set owner = $3, session = null, server_started_at = pg_postmaster_start_time() where topic = $1 and n = $2',
+          [topic, lane, owner],
+        );
       const rows = await sql.query(
-        'select from outbox.lane where topic = $1 and n = $2 and owner = $3 for update',
+        'select from outbox.lane l where topic = $1 and n = $2 and outbox.lane_owned(l, $3) for update',
         [topic, lane, owner],
       );
       owned = rows.length > 0;

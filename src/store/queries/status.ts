@@ -33,7 +33,7 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
        union all
        select (select min(m.topic) from outbox.message m where m.state = 'ready' and m.topic > t.topic) from topics t where t.topic is not null
      ), lanes as (
-       select l.topic, l.n as lane, l.cursor, l.snapshot, l.hold, coalesce(l.alive_until > clock_timestamp(), false) as owned,
+       select l.topic, l.n as lane, l.cursor, l.snapshot, l.hold, outbox.lane_held(l) as owned,
          outbox.lane_workflow_id(l.topic, l.n) as workflow_id
        from outbox.lane l
      ), pending as (

@@ -43,7 +43,7 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        t.name is not null as "topicKnown", t.transport, coalesce(t.paused, false) as "topicPaused",
        coalesce(x.paused, false) as "transportPaused",
        outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,
-       l.hold, coalesce(l.alive_until > clock_timestamp(), false) as owned,
+       l.hold, coalesce(outbox.lane_held(l), false) as owned,
        to_char(l.wanted_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "wantedSince",
        blocker.found as blocker, coalesce(before.count, 0) as before
      from outbox.message_all a
