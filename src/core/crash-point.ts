@@ -3,6 +3,7 @@
  *
  * - `relay:claimed`: a batch was read, nothing was sent.
  * - `relay:acknowledged`: the broker has the batch, the database does not know it.
+ * - `relay:settling`: the cursor is moved past it in a transaction that is open, its exceptions are not written.
  * - `relay:settled`: the database knows it.
  * - `relay:confirmed`: a receipt is applied, the broker does not know that it was read.
  * - `relay:bulk-page`: a page of a bulk operation is committed, its workflow does not know it.
@@ -22,6 +23,7 @@
 export const crashPoints = [
   'relay:claimed',
   'relay:acknowledged',
+  'relay:settling',
   'relay:settled',
   'relay:confirmed',
   'relay:bulk-page',

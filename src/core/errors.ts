@@ -57,6 +57,10 @@ export const errorRules = {
   },
   OUTBOX_INVALID_OPTION: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_KEY_INVALID: { retryable: false, next: 'Use a key of 1 to 256 bytes without NUL characters.' },
+  OUTBOX_LANE_LOCKED: {
+    retryable: true,
+    next: 'End that transaction; select pg_terminate_backend(<pid>) does it by force.',
+  },
   OUTBOX_MESSAGE_UNKNOWN: {
     retryable: false,
     next: 'Check the id; messages older than the retention are gone.',

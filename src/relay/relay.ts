@@ -6,6 +6,7 @@ import { lanesOfNudge, nudgeChannel } from '../store/nudge.ts';
 import { readOutcome, type ReleaseAnswer, releaseMessage } from '../store/release.ts';
 import type { DrainAnswer } from './drain.ts';
 import { Drains } from './drains.ts';
+import { LaneBlockers } from './lane-blockers.ts';
 import { type ConfirmingTopic, Overdue } from './overdue.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
@@ -57,6 +58,7 @@ export class Relay {
       drains: this.#drains,
       starter: this.#starter,
       overdue: this.#overdue,
+      blockers: new LaneBlockers(database, report),
       punctualTopics: routes.filter((route) => route.rules.waits === 'lane').map((route) => route.name),
       timings,
       report,

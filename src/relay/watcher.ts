@@ -3,6 +3,7 @@ import type { Database } from '../store/database.ts';
 import { sweep } from '../store/release.ts';
 import { look, type LaneNews } from '../store/watch.ts';
 import type { Drains } from './drains.ts';
+import type { LaneBlockers } from './lane-blockers.ts';
 import type { Overdue } from './overdue.ts';
 import type { Report } from './report.ts';
 import type { Starter } from './starter.ts';
@@ -24,6 +25,7 @@ export interface WatcherInput {
   readonly drains: Drains;
   readonly starter: Starter;
   readonly overdue: Overdue;
+  readonly blockers: LaneBlockers;
   /** Topics whose messages wait without a workflow: released as soon as they are due. */
   readonly punctualTopics: readonly string[];
   readonly timings: RelayTimings;
@@ -76,7 +78,7 @@ export class Watcher {
 
   /** One look and what follows from it. Answers the time until the next. */
   async #round(): Promise<number> {
-    const { database, timings, starter, overdue } = this.#input;
+    const { database, timings, starter, overdue, blockers } = this.#input;
     const { snapshot, news, nextDueInMs } = await look(database, this.#snapshot);
     this.#snapshot = snapshot;
     const now = performance.now();
@@ -93,6 +95,7 @@ export class Watcher {
       void starter.restartTerminated();
       void starter.startBulks();
       void overdue.check();
+      void blockers.check();
     }
     const hot = now - this.#newsAt < hotForMs;
     const pause = hot ? timings.hotLookMs : timings.idleLookMs;

@@ -1,3 +1,4 @@
+import { passCrashPoint } from '../core/crash-point.ts';
 import type { Lane } from '../core/lane.ts';
 import { leaseMs } from './lease.ts';
 import type { Database, Sql } from './database.ts';
@@ -62,6 +63,7 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
   return database.transaction(async (sql) => {
     // The lane first: its row lock keeps a new owner from claiming what is being settled here.
     const owned = await moveCursor(sql, lane, settlement);
+    passCrashPoint('relay:settling');
     if (owned) await applyChanges(sql, settlement.changes);
     return owned;
   });

@@ -1,0 +1,76 @@
+import { OutboxError } from '../core/errors.ts';
+import type { Database } from '../store/database.ts';
+import { type LaneBlocker, readLaneBlockers } from '../store/queries/lane-blockers.ts';
+import { coalesce } from './coalesce.ts';
+import type { Report } from './report.ts';
+
+/** A transaction that has rows of lanes locked for so long is told. */
+const tellAfterMs = 5_000;
+/** Between looks, and between two reports of one transaction. */
+const lookEveryMs = 5_000;
+const tellEveryMs = 60_000;
+
+interface Seen {
+  readonly sinceMs: number;
+  toldAtMs: number;
+}
+
+/**
+ * Tells who keeps relays from their lanes: relays pass over rows that somebody has locked, and would otherwise wait in
+ * silence.
+ */
+export class LaneBlockers {
+  readonly #database: Database;
+  readonly #report: Report;
+  readonly #tellAfterMs: number;
+  readonly #lookEveryMs: number;
+  #seen = new Map<string, Seen>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    database: Database,
+    report: Report,
+    times: { readonly tellAfterMs: number; readonly lookEveryMs: number } = { tellAfterMs, lookEveryMs },
+  ) {
+    this.#database = database;
+    this.#report = report;
+    this.#tellAfterMs = times.tellAfterMs;
+    this.#lookEveryMs = times.lookEveryMs;
+  }
+
+  /** Looks, however often it is called, every few seconds. */
+  readonly check = coalesce(async () => {
+    const now = performance.now();
+    if (now - this.#lookedAt < this.#lookEveryMs) return;
+    this.#lookedAt = now;
+    try {
+      this.#compare(await readLaneBlockers(this.#database), now);
+    } catch (error) {
+      this.#report({ type: 'failed', what: 'look', error });
+    }
+  });
+
+  #compare(blockers: readonly LaneBlocker[], now: number): void {
+    const before = this.#seen;
+    this.#seen = new Map();
+    for (const blocker of blockers) {
+      const name = `${blocker.pid} ${blocker.transaction}`;
+      const seen = before.get(name) ?? { sinceMs: now, toldAtMs: Number.NEGATIVE_INFINITY };
+      this.#seen.set(name, seen);
+      if (now - seen.sinceMs < this.#tellAfterMs || now - seen.toldAtMs < tellEveryMs) continue;
+      seen.toldAtMs = now;
+      this.#report({ type: 'failed', what: 'start-lanes', error: laneLocked(blocker, now - seen.sinceMs) });
+    }
+  }
+}
+
+function laneLocked({ pid, application }: LaneBlocker, lockedMs: number): OutboxError {
+  const who =
+    application === '' ? `Process ${pid} of the server` : `Process ${pid} of the server ("${application}")`;
+  const seconds = Math.round(lockedMs / 1_000);
+  return new OutboxError(
+    'OUTBOX_LANE_LOCKED',
+    `${who} has rows of outbox.lane locked in a transaction that has been open for at least ${seconds} s. Their lanes wait.`,
+    { details: { pid, application, seconds } },
+  );
+}
