@@ -12,15 +12,19 @@ import {
 /** A lease is renewed once it is this old. */
 const renewAfterMs = 3_000;
 
-/** The lane as this drain holds it. Lost for good when somebody else took it, or when the session of the process ended. */
+/** How often a long step looks whether the lease is old, or its session another one. */
+const lookEveryMs = 200;
+
+/** The lane as this drain holds it. Lost for good when somebody else took it. */
 export class LaneLease {
   readonly owner: string;
   readonly #database: Database;
   readonly #lane: Lane;
   readonly #session: () => LiveSession | undefined;
   readonly #lost = new AbortController();
-  readonly #ended = new AbortController();
   #renewedAt = 0;
+  /** The session that the lane was tied to last. */
+  #tiedTo: string | undefined;
 
   constructor(database: Database, lane: Lane, owner: string, session: () => LiveSession | undefined) {
     this.#database = database;
@@ -29,7 +33,7 @@ export class LaneLease {
     this.#session = session;
   }
 
-  /** Fires when the lane is not ours any more. */
+  /** Fires when the lane belongs to somebody else. */
   get lostSignal(): AbortSignal {
     return this.#lost.signal;
   }
@@ -41,12 +45,9 @@ export class LaneLease {
 
   async acquire(): Promise<AcquiredLane | undefined> {
     const startedAt = performance.now();
-    const session = this.#session();
-    const acquired = await acquireLane(this.#database, this.#lane, this.owner, session?.key);
-    if (acquired === undefined) return undefined;
-    this.#renewedAt = startedAt;
-    if (session?.lost.aborted) this.lose();
-    session?.lost.addEventListener('abort', () => this.lose(), { signal: this.#ended.signal });
+    const key = this.#session()?.key;
+    const acquired = await acquireLane(this.#database, this.#lane, this.owner, key);
+    if (acquired !== undefined) this.#renewed(startedAt, key);
     return acquired;
   }
 
@@ -59,17 +60,18 @@ export class LaneLease {
     this.#lost.abort();
   }
 
-  /** Prolongs the lease when it is old enough. */
+  /** Prolongs the lease when it is old enough, or tied to a session that is lost. */
   async renewIfOld(): Promise<void> {
-    if (this.ageMs >= renewAfterMs) await this.renew();
+    if (this.ageMs >= renewAfterMs || this.#session()?.key !== this.#tiedTo) await this.renew();
   }
 
   /** Prolongs the lease. False: the lane is lost. */
   async renew(): Promise<boolean> {
     if (this.#lost.signal.aborted) return false;
     const startedAt = performance.now();
-    const ours = await renewLease(this.#database, this.#lane, this.owner);
-    if (ours) this.#renewedAt = startedAt;
+    const key = this.#session()?.key;
+    const ours = await renewLease(this.#database, this.#lane, this.owner, key);
+    if (ours) this.#renewed(startedAt, key);
     else this.lose();
     return ours;
   }
@@ -77,7 +79,7 @@ export class LaneLease {
   /** Runs `work` and keeps the lease alive meanwhile, so that a slow broker, or a slow claim, does not cost the lane. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     // A failed renewal says nothing about the owner; the settle finds out.
-    const timer = setInterval(() => void this.renewIfOld().catch(() => undefined), renewAfterMs / 3);
+    const timer = setInterval(() => void this.renewIfOld().catch(() => undefined), lookEveryMs);
     try {
       return await work();
     } finally {
@@ -90,14 +92,17 @@ export class LaneLease {
     return performance.now() - sinceMs > leaseMs / 2;
   }
 
-  async free(quiet: boolean): Promise<void> {
-    this.#ended.abort();
-    await freeLease(this.#database, this.#lane, this.owner, quiet);
+  free(quiet: boolean): Promise<void> {
+    return freeLease(this.#database, this.#lane, this.owner, quiet);
   }
 
   /** Gives the lane up like an owner that died. */
-  async abandon(): Promise<void> {
-    this.#ended.abort();
-    await abandonLease(this.#database, this.#lane, this.owner);
+  abandon(): Promise<void> {
+    return abandonLease(this.#database, this.#lane, this.owner);
+  }
+
+  #renewed(startedAt: number, key: string | undefined): void {
+    this.#renewedAt = startedAt;
+    this.#tiedTo = key;
   }
 }

@@ -1,7 +1,13 @@
 import type { TopicRules } from '../core/topic.ts';
 import type { Claim, ClaimedMessage } from '../store/claim.ts';
-import type { MessageChange, PartitionRanges, Progress, Settlement } from '../store/settle.ts';
+import type { MessageChange, PartitionRanges, Settlement } from '../store/settle.ts';
 import type { Outcome } from '../transports/transport.ts';
+
+/** How far a lane is. */
+export interface Progress {
+  readonly cursor: string;
+  readonly snapshot: string | null;
+}
 
 export interface PlanInput {
   readonly owner: string;
@@ -36,7 +42,6 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
   const batch = batchOf(batchId, claim.messages, outcomes);
   return {
     owner,
-    before: progress,
     cursor: stays ? progress.cursor : greater(progress.cursor, last.position),
     snapshot: stays ? progress.snapshot : claim.snapshot,
     changes,

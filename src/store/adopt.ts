@@ -108,7 +108,7 @@ async function renewOthers(sql: Sql): Promise<void> {
 async function restartLanes(sql: Sql): Promise<void> {
   await sql.query(
     `update outbox.lane set cursor = 0, snapshot = null, suspect = null, owner = null, alive_until = null,
-       session = null, server_started_at = null, wanted_since = null, started_at = null, hold = null`,
+       session = null, incarnation = null, wanted_since = null, started_at = null, hold = null`,
   );
 }
 

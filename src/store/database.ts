@@ -30,8 +30,6 @@ export interface Session {
 export interface LiveSession {
   /** Of the advisory lock that it holds: a bigint as text, different for each connection. */
   readonly key: string;
-  /** Fires when the connection is lost. */
-  readonly lost: AbortSignal;
 }
 
 /** True when the database cannot be reached, in contrast to a statement that it refused. */

@@ -31,28 +31,34 @@ export async function acquireLane(
 ): Promise<AcquiredLane | undefined> {
   const [row] = await sql.query<AcquiredLane>(
     `with before as materialized (
-       select l.owner, l.server_started_at, outbox.lane_held(l) as held from outbox.lane l
+       select l.owner, l.incarnation, outbox.lane_held(l) as held from outbox.lane l
        where topic = $1 and n = $2 for update skip locked
      )
      update outbox.lane l
      set owner = $3, alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null, hold = null,
-       server_started_at = pg_postmaster_start_time(), session = case when outbox.session_lives($5) then $5::bigint end
+       incarnation = outbox.incarnation(), session = case when outbox.session_lives($5) then $5::bigint end
      from before b
      where l.topic = $1 and l.n = $2 and (b.owner = $3 or not b.held)
      returning l.cursor, l.snapshot::text, l.suspect::text,
        -- Also after a restart: a failover may have lost that somebody took the lane since.
-       (b.owner <> $3 or b.server_started_at <> pg_postmaster_start_time()) is true as lapsed`,
+       (b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed`,
     [topic, lane, owner, leaseMs, session],
   );
   return row;
 }
 
-/** Prolongs the lease. `false`: the lane belongs to somebody else now. */
-export async function renewLease(sql: Sql, { topic, lane }: Lane, owner: string): Promise<boolean> {
+/** Prolongs the lease, and ties the lane to this session. `false`: the lane belongs to somebody else now. */
+export async function renewLease(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+  session: string | null = null,
+): Promise<boolean> {
   const rows = await sql.query(
-    `update outbox.lane l set alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null
+    `update outbox.lane l set alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null,
+       session = case when outbox.session_lives($5) then $5::bigint end
      where topic = $1 and n = $2 and outbox.lane_owned(l, $3) returning 1`,
-    [topic, lane, owner, leaseMs],
+    [topic, lane, owner, leaseMs, session],
   );
   return rows.length > 0;
 }

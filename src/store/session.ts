@@ -11,21 +11,13 @@ const reconnectAfterMs = 250;
 const goodbyeMs = 500;
 
 /**
- * What the session asks of its connection: a server that loses sight of this machine gives the session up in about as
- * long as a lease lasts, instead of the two hours of its defaults.
- */
-const keepaliveSql = `
-  select set_config('tcp_keepalives_idle', '3', false), set_config('tcp_keepalives_interval', '2', false),
-    set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '9000', false)`;
-
-/**
  * Opens a connection of its own that lives as long as this process, and makes it anew when it is lost. It holds an
  * advisory lock, by which others see at once when the process has ended, and listens to a channel.
  *
  * Resolves after the first attempt to connect, whether or not it succeeded.
  *
- * @param onNotify called with the payload of each notification, and with an empty one after every connect
- * @param onSilent called when the server stopped answering, or ended the connection
+ * @param onNotify called with the payload of each notification, and with an empty one after a reconnect
+ * @param onSilent called when the server stopped answering: other connections may wait for it in vain
  */
 export async function openSession(
   url: string,
@@ -34,28 +26,32 @@ export async function openSession(
   onSilent: () => void,
 ): Promise<Session> {
   const stopping = new AbortController();
-  let live: Connected | undefined;
-  let onFirst: () => void = () => undefined;
-  const first = new Promise<void>((resolve) => {
-    onFirst = resolve;
-  });
+  const open = (): Promise<Connected | undefined> =>
+    Connected.open(url, channel, onNotify).catch(() => undefined);
+  let live = await open();
 
   async function keep(): Promise<void> {
     while (!stopping.signal.aborted) {
-      live = await Connected.open(url, channel, onNotify).catch(() => undefined);
-      onFirst();
-      if (live !== undefined) {
-        onNotify('');
-        await live.untilLost(stopping.signal);
-        live = undefined;
-        if (!stopping.signal.aborted) onSilent();
-      }
-      await delay(reconnectAfterMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (live === undefined)
+        await delay(reconnectAfterMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      else await outlive(live);
+      if (stopping.signal.aborted) return;
+      live = await open();
+      // What was said meanwhile was not heard.
+      if (live !== undefined) onNotify('');
     }
+    await live?.close();
+  }
+
+  async function outlive(connected: Connected): Promise<void> {
+    const end = await connected.untilEnd(stopping.signal);
+    live = undefined;
+    if (end === 'silent') onSilent();
+    const closed = connected.close();
+    if (stopping.signal.aborted) await closed;
   }
 
   const kept = keep();
-  await first;
   return {
     current: () => (live?.exclusive ? live : undefined),
     async stop() {
@@ -87,36 +83,39 @@ class Connected implements LiveSession {
       connectionString: url,
       application_name: 'temporal-outbox session',
       connectionTimeoutMillis: pingWithinMs,
-      query_timeout: pingWithinMs,
+      query_timeout: 2 * pingWithinMs,
       keepAlive: true,
     });
     const connected = new Connected(client, randomBytes(8).readBigInt64BE().toString());
     client.on('notification', ({ payload }) => onNotify(payload ?? ''));
     try {
       await client.connect();
-      await client.query(keepaliveSql);
-      await client.query(`listen ${pg.escapeIdentifier(channel)}`);
-      await client.query('select pg_advisory_lock($1)', [connected.key]);
+      // In one message, because lanes wait for it when a session was lost. A server that loses sight of this machine gives
+      // the session up in about as long as a lease lasts, instead of the two hours of its defaults.
+      await client.query(`
+        set tcp_keepalives_idle = 3; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 9000;
+        listen ${pg.escapeIdentifier(channel)}; select pg_advisory_lock(${connected.key})`);
       await connected.#ping();
       return connected;
     } catch (error) {
-      await connected.#close();
+      await connected.close();
       throw error;
     }
   }
 
-  get lost(): AbortSignal {
-    return this.#lost.signal;
-  }
-
-  /** Resolves when the connection is gone: lost, silent, or stopped. */
-  async untilLost(stop: AbortSignal): Promise<void> {
+  /** Resolves when the connection is to be given up. `silent`: the server does not answer any more. */
+  async untilEnd(stop: AbortSignal): Promise<'ended' | 'silent'> {
     const ended = AbortSignal.any([stop, this.#lost.signal]);
-    while (!ended.aborted) {
+    for (;;) {
       await delay(pingEveryMs, undefined, { signal: ended }).catch(() => undefined);
-      if (!ended.aborted) await this.#ping().catch(() => this.#lost.abort());
+      if (ended.aborted) return 'ended';
+      const answer = this.#ping().then(
+        () => 'alive' as const,
+        () => 'ended' as const,
+      );
+      const heard = await Promise.race([answer, delay(pingWithinMs, 'silent' as const, { ref: false })]);
+      if (heard !== 'alive') return heard;
     }
-    await this.#close();
   }
 
   async #ping(): Promise<void> {
@@ -126,8 +125,7 @@ class Connected implements LiveSession {
     if (pid !== this.#pid) this.exclusive = false;
   }
 
-  async #close(): Promise<void> {
-    this.#lost.abort();
+  async close(): Promise<void> {
     // A goodbye to a server that is gone is never answered.
     const ended = this.#client.end().catch(() => undefined);
     await Promise.race([ended, delay(goodbyeMs, undefined, { ref: false })]);

@@ -26,16 +26,8 @@ export interface MessageChange {
 /** First offset and number of messages, by partition. */
 export type PartitionRanges = Readonly<Record<string, { readonly first: string; readonly count: number }>>;
 
-/** How far a lane is: its position, and the snapshot that belongs to it. */
-export interface Progress {
-  readonly cursor: string;
-  readonly snapshot: string | null;
-}
-
 export interface Settlement {
   readonly owner: string;
-  /** What the lane must still say, as at the claim of the batch; or what this settlement makes of it. */
-  readonly before: Progress;
   /** The new cursor and the snapshot that belongs to it. Never below the old cursor. */
   readonly cursor: string;
   readonly snapshot: string | null;
@@ -70,14 +62,11 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
 }
 
 async function moveCursor(sql: Sql, { topic, lane }: Lane, settlement: Settlement): Promise<boolean> {
-  const { batch, before, owner, cursor, snapshot } = settlement;
+  const { batch, owner, cursor, snapshot } = settlement;
   const rows = await sql.query(
     `with moved as (
        update outbox.lane l set cursor = $4, snapshot = $5::pg_snapshot, alive_until = clock_timestamp() + $6 * interval '1 ms'
-       where topic = $1 and n = $2 and outbox.lane_owned(l, $3) and (
-         cursor = $12 and snapshot::text is not distinct from $13::text
-         or cursor = $4 and snapshot::text is not distinct from $5::pg_snapshot::text)
-       returning 1
+       where topic = $1 and n = $2 and outbox.lane_owned(l, $3) returning 1
      ), logged as (
        insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
        select $11::uuid, $1, $2, $7, $8, $9, outbox.clock(), $10::jsonb from moved where $11::uuid is not null
@@ -96,8 +85,6 @@ async function moveCursor(sql: Sql, { topic, lane }: Lane, settlement: Settlemen
       batch?.count ?? null,
       JSON.stringify(batch?.partitions ?? {}),
       batch?.id ?? null,
-      before.cursor,
-      before.snapshot,
     ],
   );
   return rows.length > 0;

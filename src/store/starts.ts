@@ -32,8 +32,8 @@ export async function wantedLanes(
        from outbox.lane l join outbox.topic t on t.name = l.topic
        where l.topic = any($2) and (not $3 or l.owner is not null) and not outbox.is_paused(l.topic)
          and not outbox.lane_held(l)
-         -- One that lies ahead was written before the clock was set back.
-         and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp()) is not true
+         -- One that lies far ahead was written before the clock was set back.
+         and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
          and (
            (select m.id from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
               and m.position > l.cursor order by m.position limit 1) is not null

@@ -223,7 +223,7 @@ test('where nothing has moved nothing is written, and another id is refused whil
   });
   expect(await bench.database.query('select 1 from outbox.audit')).toEqual([]);
   await bench.database.query(
-    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', server_started_at = pg_postmaster_start_time() where n = 0`,
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation() where n = 0`,
   );
   await expect(adopt(bench.database, { ...by, newInstallation: true })).rejects.toMatchObject({
     code: 'OUTBOX_STILL_DELIVERING',

@@ -223,7 +223,7 @@ test('show tells what happened to a message, and what keeps it', async () => {
 test('what waits in line is told how many go first', async () => {
   for (const label of ['A', 'B', 'C']) await bench.send(label);
   await bench.database.query(
-    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', server_started_at = pg_postmaster_start_time()`,
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation()`,
   );
 
   expect((await operator.show(bench.idOf('C')))?.why).toEqual({

@@ -63,7 +63,7 @@ test('a lane whose owner died counts as let go when its lease is over', async ()
   // Before the lease begins: however slow this machine is, a pause that waits for its end takes longer than it.
   const startedAt = performance.now();
   await bench.database.query(
-    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '1 second', server_started_at = pg_postmaster_start_time()`,
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '1 second', incarnation = outbox.incarnation()`,
   );
 
   expect(await operator.pause(topic, ada)).toMatchObject({ complete: true });
@@ -99,7 +99,7 @@ test('what nobody has announced cannot be paused', async () => {
 
 test('a dry run of a pause tells who holds lanes, and pauses nothing', async () => {
   await bench.database.query(
-    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', server_started_at = pg_postmaster_start_time()`,
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation()`,
   );
 
   expect(await operator.pause(topic, { ...ada, dryRun: true })).toMatchObject({

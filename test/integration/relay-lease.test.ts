@@ -25,7 +25,6 @@ const claimAs = (owner: string, at: { readonly cursor: string; readonly snapshot
 
 const retrying = (owner: string, label: string, snapshot: string): Settlement => ({
   owner,
-  before: { cursor: '0', snapshot: null },
   cursor: '1',
   snapshot,
   changes: [{ id: bench.idOf(label), to: 'retrying', attempt: 'rejected', error: 'no', retryInMs: 60_000 }],

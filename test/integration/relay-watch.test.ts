@@ -84,7 +84,7 @@ test('a lane is wanted when its held messages are free, and when rows committed 
 test('a lane with a live owner is not started, one whose owner died is', async () => {
   await bench.send('A');
   await bench.database.query(
-    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', server_started_at = pg_postmaster_start_time()`,
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation()`,
   );
   expect(await wanted()).toBe(0);
   await bench.lapse();
@@ -97,9 +97,9 @@ test('a lane is started at most once a second, and replaced when starts have not
     { topic: 'orders', lane: 0, replace: false },
   ]);
   // However slow this machine is, the second is not over.
-  await bench.database.query(`update outbox.lane set started_at = started_at + interval '1 minute'`);
+  await bench.database.query(`update outbox.lane set started_at = started_at + interval '15 s'`);
   expect(await wantedLanes(bench.database, ['orders'])).toEqual([]);
-  await bench.database.query(`update outbox.lane set started_at = started_at - interval '61 s'`);
+  await bench.database.query(`update outbox.lane set started_at = started_at - interval '16 s'`);
   expect(await wantedLanes(bench.database, ['orders'])).toMatchObject([{ replace: false }]);
   await bench.database.query(
     `update outbox.lane set started_at = started_at - interval '1 s', wanted_since = wanted_since - interval '61 s'`,

@@ -1,25 +1,30 @@
--- Ties a lane to the server that granted it and to a database session of its owner's process, so that an owner's progress
--- never outlives a failover or a crash, and a process that died frees its lanes at once.
+-- Ties a lane to the life of the server in which it was taken, so that an owner's progress never outlives a failover or a
+-- crash, and to a database session of its owner's process, so that a process that died frees its lanes at once.
 -- Locks: "outbox.lane" for the moment of adding two columns, which rewrites nothing. Stop relays of the version before: they
 -- write neither column, so their claims answer that the lane is not theirs.
 
 alter table outbox.lane
+  -- The life of the server in which the owner took the lane.
+  add column incarnation timestamptz,
   -- Key of the advisory lock that the session of the owner's process holds; null: it has none, its lease alone counts.
-  add column session bigint,
-  -- When the server was started on which the owner took the lane.
-  add column server_started_at timestamptz;
+  add column session bigint;
+
+-- The life of this server: another one after every start, failover and crash. All statistics begin anew when a crash has
+-- ended every session without ending the server.
+create function outbox.incarnation() returns timestamptz language sql stable
+as $$ select greatest(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()) $$;
 
 -- True while somebody holds the advisory lock of this key, that is: while the session that took it is there. Nobody else
 -- ever takes it; the shared lock that proves the opposite ends with the transaction that asks.
 create function outbox.session_lives(p_session bigint) returns boolean language sql volatile
 as $$ select not pg_try_advisory_xact_lock_shared(p_session) $$;
 
--- True when the lane is this owner's to claim from and to settle: taken on this server, by a process that lives.
-create function outbox.lane_owned(l outbox.lane, p_owner uuid) returns boolean language sql volatile
-as $$
-  select l.owner = p_owner and l.server_started_at = pg_postmaster_start_time()
-    and (l.session is null or outbox.session_lives(l.session))
-$$;
+-- True when the lane is this owner's to claim from and to settle.
+--
+-- A new primary may lack the last commits of the old one, and a server may forget some in a crash. Positions and
+-- transaction ids are given out again then, and an owner that went on would pass the messages that got them.
+create function outbox.lane_owned(l outbox.lane, p_owner uuid) returns boolean language sql stable
+as $$ select l.owner = p_owner and l.incarnation = outbox.incarnation() $$;
 
 -- True while somebody has the lane; what a dead owner leaves is free.
 --
@@ -28,7 +33,7 @@ $$;
 create function outbox.lane_held(l outbox.lane) returns boolean language sql volatile
 as $$
   select coalesce(l.owner is not null
-    and l.server_started_at = pg_postmaster_start_time()
+    and l.incarnation = outbox.incarnation()
     and l.alive_until between clock_timestamp() and clock_timestamp() + interval '20 seconds'
     and (l.session is null or l.alive_until > clock_timestamp() + interval '9.5 seconds' or outbox.session_lives(l.session)), false)
 $$;
@@ -39,9 +44,6 @@ $$;
 -- Why three branches and `position + 0`: an OR, or a late branch that walks the position index, costs 40 to 90 ms per
 -- claim at a million rows instead of half a millisecond. And why the transactions that were running are joined one by
 -- one: as `= any(…)` they become a filter over the whole lane while the table has not been analyzed yet.
--- Why the lane's cursor and snapshot must be those of the caller: after a failover to a standby that lacked commits, or a
--- crash that lost some, positions and transaction ids are given out again, and progress that the database has forgotten
--- would pass the messages that got them.
 -- Why one statement, and STABLE: what is claimable, who owns the lane and which keys are blocked must be seen by one
 -- snapshot, that of the statement which calls this.
 -- Why the settings: every branch must walk its index, whatever the statistics say; a plan that is not made for certain
@@ -69,8 +71,7 @@ begin
   return query
   with own as materialized (
     select x.mine, x.paused, x.mine and not x.paused as may
-    from (select exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-        and l.cursor = p_cursor and l.snapshot::text is not distinct from p_snapshot::text) as mine,
+    from (select exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)) as mine,
       outbox.is_paused(p_topic) as paused) x
   )
   select pg_current_snapshot()::text, (select mine from own), (select paused from own),

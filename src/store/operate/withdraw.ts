@@ -40,7 +40,7 @@ export function withdrawAsOwner(
     before: async (sql) => {
       if (seize)
         await sql.query(
-          'update outbox.lane set owner = $3, session = null, server_started_at = pg_postmaster_start_time() where topic = $1 and n = $2',
+          'update outbox.lane set owner = $3, session = null, incarnation = outbox.incarnation() where topic = $1 and n = $2',
           [topic, lane, owner],
         );
       const rows = await sql.query(
