@@ -35,7 +35,7 @@ export interface LiveSession {
 /** True when the database cannot be reached, in contrast to a statement that it refused. */
 export function isConnectionFailure(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-  if (/^[0-9A-Z]{5}$/.test(code))
-    return code.startsWith('08') || code.startsWith('57P') || code.startsWith('53');
-  return true;
+  if (!/^[0-9A-Z]{5}$/.test(code)) return true;
+  // Connection exceptions, a server that ends or begins, one without room, and one that ended a silent transaction.
+  return ['08', '57P', '53', '25P03'].some((prefix) => code.startsWith(prefix));
 }

@@ -1,9 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test, type TestContext } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../src/config/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { defaultTimings } from '../../src/relay/timings.ts';
+import { claim } from '../../src/store/claim.ts';
+import { acquireLane } from '../../src/store/lease.ts';
 import { openDatabase } from '../../src/store/pool.ts';
 import { upsertTopics } from '../../src/store/topics.ts';
 import { storeMessages } from '../../src/store/write.ts';
@@ -151,3 +153,27 @@ test.for(['the server', 'one backend'] as const)(
     await expectPublished(fresh);
   },
 );
+
+test('I1 a claim that reaches a standby is refused', { timeout: 60_000 }, async (context) => {
+  const server = await ownPostgres(context);
+  const primary = openDatabase({ url: server.url, connections: 1 });
+  const owner = randomUUID();
+  await upsertTopics(primary, [policyOf(orders, 'scripted')]);
+  const acquired = await acquireLane(primary, { topic: 'orders', lane: 0 }, owner);
+  const standby = await startStandby(context, server.url);
+  await standby.caughtUp();
+  const reader = openDatabase({ url: standby.url, connections: 1 });
+  context.onTestFinished(async () => {
+    await primary.close();
+    await reader.close();
+  });
+  const claimed = claim(
+    reader,
+    { topic: 'orders', lane: 0 },
+    { cursor: '0', snapshot: null, owner, limit: 1, bytes: 1_000, failedBlocks: false, suspect: null },
+  );
+
+  expect(acquired).toBeDefined();
+  // A snapshot of a standby names no running transactions: what they commit later would count as passed.
+  await expect(claimed).rejects.toMatchObject({ code: '25006' });
+});
