@@ -3,9 +3,12 @@
  *
  * - `FAULT_SEEDS=7,8,9`: the seeds of every seeded test, in place of its own.
  * - `FAULT_ROUNDS=5`: five times as many kills, restarts or lost replies.
+ * - `FAULT_MINUTES=10`: how long all faults happen together.
  */
 const seedsGiven = process.env['FAULT_SEEDS'] ?? '';
 const factor = Number(process.env['FAULT_ROUNDS'] ?? 1);
+/** How long all faults happen together. */
+export const faultMinutes = Number(process.env['FAULT_MINUTES'] ?? 0.5);
 
 /** The seeds of a test: one run for each. */
 export function faultSeeds(...usual: readonly number[]): readonly number[] {

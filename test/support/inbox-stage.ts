@@ -64,9 +64,17 @@ export class InboxStage {
   readonly kafka: Kafka;
   readonly brokers: string;
   readonly #made: TestDatabase;
+  readonly #temporalAddress: string;
   readonly #running: StagedConsumer[] = [];
 
-  constructor(made: TestDatabase, brokers: string, address: string) {
+  /** @param temporalAddress of the server that runs the workflows of parked keys */
+  constructor(
+    made: TestDatabase,
+    brokers: string,
+    address: string,
+    temporalAddress: string = inject('temporalAddress'),
+  ) {
+    this.#temporalAddress = temporalAddress;
     this.brokers = brokers;
     this.#made = made;
     this.kafka = observer(brokers);
@@ -87,7 +95,7 @@ export class InboxStage {
   }
 
   get config(): Config {
-    return configOf(this.url, this.brokers, this.topic, inject('temporalAddress'));
+    return configOf(this.url, this.brokers, this.topic, this.#temporalAddress);
   }
 
   async publish(records: readonly NumberedRecord[]): Promise<void> {

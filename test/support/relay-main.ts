@@ -2,12 +2,13 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { crashAt } from '../../src/testing/crash-at.ts';
+import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { journalTransport } from './journal.ts';
 import type { RelayProcessOptions } from './relay-process.ts';
 
-// A relay that publishes to the journal of its database; `relay-process.ts` starts it and says how.
+// A relay that publishes to Kafka, or to the journal of its database; `relay-process.ts` starts it and says how.
 const settings = JSON.parse(process.argv[2] ?? '') as RelayProcessOptions;
-const { crash, url, temporalAddress } = settings;
+const { brokers, crash, url, temporalAddress } = settings;
 
 Runtime.install({
   logger: new DefaultLogger('ERROR', () => undefined),
@@ -23,7 +24,7 @@ const relay = startRelay(
     database: { url },
     temporal: { address: temporalAddress },
     topics: settings.topics.map((topic) => ({ ...topic, schema: z.unknown() })),
-    transports: { journal: journalTransport(url) },
+    transports: { only: brokers === undefined ? journalTransport(url) : kafka({ brokers }) },
     relay: settings.settings ?? {},
   },
   {

@@ -15,6 +15,8 @@ export interface RelayProcessOptions {
   /** Schemas stay behind: a relay never reads a payload. */
   readonly topics: readonly Pick<Topic, 'name' | 'rules'>[];
   readonly settings?: RelaySettings;
+  /** Of a Kafka that it publishes to. @defaultValue none: it publishes to the journal in its database */
+  readonly brokers?: string;
   readonly buildId?: string;
   /** A signal that the process sends to itself at the n-th pass (from 1) of a crash point. */
   readonly crash?: {
