@@ -13,6 +13,8 @@ const gates = [
   'package:check',
   'test',
   'test:faults',
+  // A commit plants a few of the bugs that tests must catch; over some commits all have their turn.
+  'test:mutations -- --rotate 8',
 ];
 /** Set by `.ci/run`, which counts what passed and failed: the folder for one result file per gate that runs tests. */
 const resultFolder = process.env.VITEST_RESULT_FOLDER;
@@ -20,7 +22,7 @@ const resultFolder = process.env.VITEST_RESULT_FOLDER;
 for (const [index, gate] of gates.entries()) {
   console.log(`\n=== ${index + 1}/${gates.length} ${gate} ===`);
   const startedAtMs = Date.now();
-  const { status } = spawnSync('npm', ['run', '--silent', gate], {
+  const { status } = spawnSync('npm', ['run', '--silent', ...gate.split(' ')], {
     stdio: 'inherit',
     env:
       resultFolder === undefined

@@ -3,6 +3,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
 import type { RedisFilterEvent } from '../../src/filters/redis/redis-filter-options.ts';
 import { InboxStage, range } from '../support/inbox-stage.ts';
+import { MemoryInbox } from '../support/memory-inbox.ts';
 import { ownRedis } from '../support/own-redis.ts';
 import { until } from '../support/until.ts';
 
@@ -54,4 +55,31 @@ test('with a Redis that is killed, messages and duplicates are handled as withou
 
   expect(sorted(await stage.effects())).toEqual(range(1, 40));
   expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['redis-away']));
+});
+
+test.for([
+  ['one by one', {}],
+  ['in batches', { batch: { size: 5 } }],
+] as const)('ids are told to the filter only when their effects are committed, %s', async ([, settings]) => {
+  const inbox = await MemoryInbox.create();
+  onTestFinished(() => inbox.end());
+  let told = 0;
+  const tooEarly: unknown[] = [];
+  const filter = {
+    seen: async () => new Set<string>(),
+    add: async (_group: string, ids: readonly string[]) => {
+      told += ids.length;
+      const committed = (await inbox.effects()).length;
+      if (committed < told) tooEarly.push({ told, committed });
+    },
+    close: async () => undefined,
+  };
+  inbox.feed(...range(1, 20).map((n) => ({ n })));
+
+  const running = await inbox.consume({ filter, ...settings });
+  await until(() => running.counts().processed === 20);
+  await running.stop();
+
+  expect(tooEarly).toEqual([]);
+  expect(told).toBe(20);
 });

@@ -26,7 +26,7 @@ afterEach(async () => {
   bench = undefined;
 });
 
-const by = { actor: 'test' };
+const by = { actor: 'test', withinMs: 30_000 };
 
 /** Where a message lies, and where its key belongs. */
 async function placeOf(label: string): Promise<{ lane: number; rightLane: number; workflow: string }> {

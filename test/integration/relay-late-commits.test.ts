@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { claim } from '../../src/store/claim.ts';
+import { acquireLane } from '../../src/store/lease.ts';
 import { type LaneBench, laneBench } from '../support/lane-bench.ts';
 
 let bench: LaneBench;
@@ -93,6 +96,32 @@ test('rows whose transactions were in progress at the claim are read once, by th
   await bench.drain();
 
   expect(bench.broker.labels).toEqual(['first', 'in-progress', 'younger']);
+});
+
+test('the first transaction that a claim could not see is read by the next one', async () => {
+  const id = await bench.send('A');
+  const [stored] = await bench.database.query<{ xid: string }>(
+    'select xid::text as xid from outbox.message where id = $1',
+    [id],
+  );
+  const xid = BigInt(stored?.xid ?? 0);
+  const owner = randomUUID();
+  await acquireLane(bench.database, bench.lane, owner);
+  const { position: cursor } = await bench.row('A');
+  /** What a claim finds that follows one with this snapshot, whose cursor went past the message. */
+  const behind = async (snapshot: string) => {
+    const limits = { limit: 10, bytes: 1_000_000, failedBlocks: false, suspect: null };
+    const claimed = await claim(bench.database, bench.lane, { owner, cursor, snapshot, ...limits });
+    expect(claimed.owned).toBe(true);
+    return claimed.messages.map((message) => message.id);
+  };
+
+  // A snapshot sees what is below its xmin, and nothing from its xmax on.
+  expect(await behind(`${xid}:${xid}:`)).toEqual([id]);
+  expect(await behind(`${xid - 1n}:${xid}:${xid - 1n}`)).toEqual([id]);
+  expect(await behind(`${xid}:${xid + 1n}:${xid}`)).toEqual([id]);
+  expect(await behind(`${xid + 1n}:${xid + 1n}:`)).toEqual([]);
+  expect(await behind(`${xid - 1n}:${xid + 1n}:${xid - 1n}`)).toEqual([]);
 });
 
 test('a batch is bounded by bytes, and a message larger than the bound goes alone', async () => {

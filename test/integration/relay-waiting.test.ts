@@ -52,6 +52,21 @@ test('the sweep leaves a message to its workflow for 200 ms, and takes it at onc
   expect(await sweep(bench.database, [], 100)).toBe(1);
 });
 
+test('nothing is released 30 ms before its time, and nothing waits at its time', async () => {
+  await stopClock(bench.database);
+  const id = await bench.send('A', { afterMs: 60_000 });
+
+  await makeDue(['A'], -30);
+  expect(await releaseMessage(bench.database, id)).toEqual({ kind: 'waiting', dueInMs: 30 });
+  expect(await sweep(bench.database, ['orders'], 100)).toBe(0);
+  await makeDue(['A'], -1);
+  expect(await releaseMessage(bench.database, id)).toEqual({ kind: 'waiting', dueInMs: 1 });
+  expect(await sweep(bench.database, ['orders'], 100)).toBe(0);
+
+  await makeDue(['A'], 0);
+  expect(await releaseMessage(bench.database, id)).toEqual({ kind: 'ready' });
+});
+
 test('a sweep takes the longest overdue first, and passes by what a transaction has locked', async () => {
   const labels = ['a', 'b', 'c', 'd'];
   for (const label of labels.toReversed()) await bench.send(label, { afterMs: 60_000 });
@@ -59,7 +74,12 @@ test('a sweep takes the longest overdue first, and passes by what a transaction 
   const canceling = await bench.begin();
   await bench.cancel('b', canceling);
 
-  expect(await sweep(bench.database, [], 2)).toBe(2);
+  // One that waited for the cancel would wait for ever.
+  const released = await bench.database.transaction(async (sql) => {
+    await sql.query(`set local lock_timeout = '5s'`);
+    return sweep(sql, [], 2).catch(() => 'it waited for the lock of the cancel');
+  });
+  expect(released).toBe(2);
   await bench.drain();
   expect(bench.broker.labels).toEqual(['a', 'c']);
   await canceling.rollback();

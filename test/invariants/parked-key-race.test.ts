@@ -91,6 +91,19 @@ test('hazard 10: a message that queues while its key is drained keeps the key pa
   expect(await made.database.transaction((sql) => receiveNext(sql, '7'))).toBe('queued');
 });
 
+test('while a key is parked, only messages of that key queue: not those of others, of other topics, or without a key', async () => {
+  await fiveBegun();
+  const others = [
+    { id: '6', topic: 'orders', key: 'l' },
+    { id: '7', topic: 'letters', key: 'k' },
+    { id: '8', topic: 'orders', key: null },
+  ];
+
+  const arrivals = await made.database.transaction((sql) => receive(sql, group, [message('9'), ...others]));
+
+  expect(arrivals).toEqual(['queued', 'new', 'new', 'new']);
+});
+
 test('a key whose queue has become empty is ended by its next try', async () => {
   const { keyId, five } = await fiveBegun();
   const consumer = await openTransaction(made.url);

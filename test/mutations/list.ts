@@ -1,0 +1,19 @@
+import { inboxMutations } from './list/inbox.ts';
+import { laneMutations } from './list/lanes.ts';
+import { maintenanceMutations } from './list/maintenance.ts';
+import { parkedMutations } from './list/parked.ts';
+import { settleMutations } from './list/settle.ts';
+import { waitingMutations } from './list/waiting.ts';
+import { writingMutations } from './list/writing.ts';
+import type { Mutation } from './mutation.ts';
+
+/** All bugs that tests are known to catch, in the order of a message's way. */
+export const mutations: readonly Mutation[] = [
+  ...writingMutations,
+  ...waitingMutations,
+  ...laneMutations,
+  ...settleMutations,
+  ...maintenanceMutations,
+  ...inboxMutations,
+  ...parkedMutations,
+];

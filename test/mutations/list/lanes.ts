@@ -1,0 +1,138 @@
+import type { Mutation } from '../mutation.ts';
+
+const noLoss = 'No loss (I1)';
+const order = 'Order per key (I3)';
+const cancelHolds = 'A committed cancel holds (I5)';
+
+const standsStill =
+  'No lane stands still for a connection that died without a word, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)';
+
+/** A lane is owned, claimed, and given another number. */
+export const laneMutations: readonly Mutation[] = [
+  {
+    name: 'claim-without-the-first-late-id',
+    promise: noLoss,
+    file: 'outbox.claim()',
+    find: 'm.xid >= pg_snapshot_xmax(p_snapshot)',
+    replace: 'm.xid > pg_snapshot_xmax(p_snapshot)',
+    test: 'test/integration/relay-late-commits.test.ts',
+    title: 'the first transaction that a claim could not see is read by the next one',
+  },
+  {
+    name: 'claim-without-ids-in-progress',
+    promise: noLoss,
+    file: 'outbox.claim()',
+    find: 'r.xid = running.xid',
+    replace: 'false',
+    test: 'test/integration/relay-late-commits.test.ts',
+    title: 'the first transaction that a claim could not see is read by the next one',
+  },
+  {
+    name: 'claim-passes-held',
+    promise: order,
+    file: 'outbox.claim()',
+    find: `o.state in ('retrying', 'held', 'failed')`,
+    replace: `o.state in ('retrying', 'failed')`,
+    test: 'test/integration/relay-held-keys.test.ts',
+    title: 'a head that vanishes between the held release and the claim',
+  },
+  {
+    name: 'held-released-past-a-locked-one',
+    promise: order,
+    file: 'src/store/release-held.ts',
+    find: `o.state = 'held' and o.position < f.position`,
+    replace: `o.state = 'held' and o.position < 0`,
+    test: 'test/integration/relay-held-keys.test.ts',
+    title: 'a follower that is being canceled keeps those behind it held',
+  },
+  {
+    name: 'lease-taken-early',
+    promise: 'A frozen process does no harm when it thaws',
+    file: 'outbox.lane_held()',
+    find: 'l.alive_until between clock_timestamp() and',
+    replace: `l.alive_until between clock_timestamp() + interval '5 s' and`,
+    test: 'test/integration/relay-lease.test.ts',
+    title: 'a lease is kept to its last second',
+  },
+  {
+    name: 'renewal-ignores-the-loss',
+    promise: 'A frozen process does no harm when it thaws',
+    file: 'src/relay/lane-lease.ts',
+    find: '    else this.lose();\n',
+    replace: '',
+    test: 'test/integration/relay-lost-lane.test.ts',
+    title: 'a lane that is taken during a slow publish stops the publish',
+  },
+  {
+    name: 'stale-claim-sent-unasked',
+    promise: 'A frozen process does no harm when it thaws',
+    file: 'src/relay/drain.ts',
+    find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return;\n',
+    replace: '',
+    test: 'test/integration/relay-lost-lane.test.ts',
+    title: 'a claim that is old is not sent when the lane was taken since',
+  },
+  {
+    name: 'lane-of-a-dead-session-stays',
+    promise: 'The lanes of a relay that died go on at once',
+    file: 'outbox.lane_held()',
+    find: ' or outbox.session_lives(l.session)',
+    replace: ' or true',
+    test: 'test/integration/relay-lease.test.ts',
+    title: 'an owner whose session has ended is followed half a second after its last renewal',
+  },
+  {
+    name: 'lane-waited-for',
+    promise: standsStill,
+    file: 'src/store/lease.ts',
+    find: 'where topic = $1 and n = $2 for update skip locked',
+    replace: 'where topic = $1 and n = $2 for update',
+    test: 'test/integration/relay-lease.test.ts',
+    title: 'a new owner waits for a settle that is under way',
+  },
+  {
+    name: 'lane-owned-across-a-restart',
+    promise: 'A failover costs repeats, never what commits after it (I1)',
+    file: 'outbox.lane_owned()',
+    find: ' and l.incarnation = outbox.incarnation()',
+    replace: '',
+    test: 'test/integration/relay-lease.test.ts',
+    title: 'a lane that was taken before the server was started again',
+  },
+  {
+    name: 'lapse-ignored',
+    promise: cancelHolds,
+    file: 'src/store/lease.ts',
+    find: '(b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed',
+    replace: 'false as lapsed',
+    test: 'test/integration/relay-dead-owner.test.ts',
+    title: 'nothing that a dead owner may have published can be canceled',
+  },
+  {
+    name: 'lane-freed-after-an-error',
+    promise: cancelHolds,
+    file: 'src/relay/drain.ts',
+    find: '(clean ? this.#lease.free(quiet) : this.#lease.abandon())',
+    replace: 'this.#lease.free(quiet)',
+    test: 'test/integration/relay-dead-owner.test.ts',
+    title: 'a settle that the database refuses to the end',
+  },
+  {
+    name: 'lane-change-waits-for-writers-only',
+    promise: order,
+    file: 'src/store/lanes-switch.ts',
+    find: `and a.backend_type is distinct from 'autovacuum worker'`,
+    replace: `and a.backend_type is distinct from 'autovacuum worker' and a.backend_xid is not null`,
+    test: 'test/integration/lanes-change.test.ts',
+    title: 'a transaction that has not written yet, but has seen the old number, is waited for',
+  },
+  {
+    name: 'lane-change-leaves-late-rows',
+    promise: noLoss,
+    file: 'src/store/lanes-replace.ts',
+    find: `    moved += await inPages(database, '', () => [lateOfLane, [topic, lanes, batchRows, n]]);\n`,
+    replace: '',
+    test: 'test/integration/lanes-change.test.ts',
+    title: 'messages that join a lane behind its cursor are delivered',
+  },
+];

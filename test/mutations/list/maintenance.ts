@@ -1,0 +1,53 @@
+import type { Mutation } from '../mutation.ts';
+
+const archive = 'The archive keeps nobody waiting';
+const window = 'The window is kept (I12)';
+
+/** What is finished is archived, what is missing is started again, and processed ids are dropped by epochs. */
+export const maintenanceMutations: readonly Mutation[] = [
+  {
+    name: 'archive-of-what-is-not-passed',
+    promise: archive,
+    file: 'src/store/archive.ts',
+    find: 'and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)',
+    replace: 'and m.position <= l.cursor',
+    test: 'test/integration/archive.test.ts',
+    title: 'what waits, retries, is held, or is not passed stays',
+  },
+  {
+    name: 'archive-of-what-is-suspect',
+    promise: archive,
+    file: 'src/store/archive.ts',
+    find: 'and (m.position <= $5 or l.suspect is null or not pg_visible_in_snapshot(m.xid, l.suspect))',
+    replace: 'and $5::bigint is not null',
+    test: 'test/integration/archive.test.ts',
+    title: 'what a dead owner could see stays for a day',
+  },
+  {
+    name: 'reconcile-restarts-nothing',
+    promise: 'No loss (I1)',
+    file: 'src/relay/reconcile.ts',
+    find: 'if (!(await census.isRunning(id))) missing.push(id);',
+    replace: 'await census.isRunning(id);',
+    test: 'test/integration/reconcile-pages.test.ts',
+    title: 'a message without a workflow is handed to the starter again',
+  },
+  {
+    name: 'epoch-aged-from-its-begin',
+    promise: window,
+    file: 'src/store/inbox/epochs.ts',
+    find: 'coalesce(e.ended_at, e.begun_at)',
+    replace: 'e.begun_at',
+    test: 'test/integration/processed-epochs.test.ts',
+    title: 'an epoch lasts a quarter of the window',
+  },
+  {
+    name: 'epoch-ends-under-its-writers',
+    promise: window,
+    file: 'outbox.roll_processed()',
+    find: '    lock table only outbox.processed in share row exclusive mode;\n',
+    replace: '',
+    test: 'test/invariants/dedup-window.test.ts',
+    title: 'I12: no id is new twice',
+  },
+];

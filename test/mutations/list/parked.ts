@@ -1,0 +1,59 @@
+import type { Mutation } from '../mutation.ts';
+
+const othersFlow = 'A key that waits blocks no other';
+const order = 'Order survives parking and redrive (I3)';
+
+/** A message that failed waits for its next try, and for a person. */
+export const parkedMutations: readonly Mutation[] = [
+  {
+    name: 'every-key-queues',
+    promise: othersFlow,
+    file: 'outbox.receive()',
+    find: `x.topic = d.topic and x.key = d.key) f))
+      order by k.id for key share
+    )
+    select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1]) and l.key = u.key) order by u.n)`,
+    replace: `x.topic = d.topic) f))
+      order by k.id for key share
+    )
+    select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1])) order by u.n)`,
+    test: 'test/invariants/parked-key-race.test.ts',
+    title: 'while a key is parked, only messages of that key queue',
+  },
+  {
+    name: 'parked-queue-ignored',
+    promise: order,
+    file: 'outbox.receive()',
+    find: `case when queued[u.n] then 'queued' else 'new' end`,
+    replace: `'new'`,
+    test: 'test/invariants/parked-key-race.test.ts',
+    title: 'a message that queues while its key is drained',
+  },
+  {
+    name: 'batch-overtakes-a-key-just-parked',
+    promise: order,
+    file: 'outbox.receive()',
+    find: 'if cardinality(p_ids) > 1 and exists (',
+    replace: 'if cardinality(p_ids) < 1 and exists (',
+    test: 'test/invariants/parked-key-race.test.ts',
+    title: 'a batch that waited for a message which another consumer',
+  },
+  {
+    name: 'redrive-does-not-wait-for-older-handlers',
+    promise: order,
+    file: 'outbox.begin_try()',
+    find: 'if k.unseen_before is not null and',
+    replace: 'if k.unseen_before is null and',
+    test: 'test/integration/inbox-redrive-fence.test.ts',
+    title: 'the first try of a key that came back waits for handlers that began before',
+  },
+  {
+    name: 'letters-behind-a-refused-one-wait',
+    promise: 'A failed message is copied to its address of dead letters',
+    file: 'src/inbox/dead-letters.ts',
+    find: 'const next = away || skipped.length === left.length ? [] : skipped;',
+    replace: 'const next: typeof skipped = away ? [] : [];',
+    test: 'test/integration/dead-letters.test.ts',
+    title: 'letters that are refused stay, and keep none of the others from being sent once',
+  },
+];

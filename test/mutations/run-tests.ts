@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { env } from 'node:process';
+import type { Mutation } from './mutation.ts';
+import type { TestResults } from './verdict.ts';
+
+/** Longer than any named test takes; a bug that hangs its test is caught by the test's own limit before. */
+const longestMs = 120_000;
+
+/** The project of vitest that a test file belongs to. */
+export function projectOf(test: string): string {
+  const folder = test.split('/')[1] ?? '';
+  return ['unit', 'contract', 'faults'].includes(folder) ? folder : 'integration';
+}
+
+/**
+ * Runs the tests of an entry in a copy of the repository.
+ *
+ * @param servers addresses of running servers as variables of the environment
+ * @returns what vitest wrote, `undefined` when the run had to be ended
+ */
+export async function runTests(
+  root: string,
+  { test, title }: Mutation,
+  servers: Readonly<Record<string, string>>,
+): Promise<TestResults | undefined> {
+  const outputFile = join(root, 'mutation-results.json');
+  rmSync(outputFile, { force: true });
+  const named = title === undefined ? [] : ['-t', title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)];
+  // What is red here is no failure of the run that counts them.
+  const { VITEST_RESULT_FILE: _file, VITEST_RESULT_FOLDER: _folder, ...inherited } = env;
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const reporting = ['--reporter=json', `--outputFile=${outputFile}`];
+  const child = spawn(
+    process.execPath,
+    [vitest, 'run', '--project', projectOf(test), ...reporting, ...named, test],
+    // A group of its own, so that it ends with all that it started.
+    { cwd: root, env: { ...inherited, ...servers }, stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+  );
+  let complaints = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+  const tooLong = setTimeout(() => end('SIGKILL'), longestMs);
+  const interrupted = (): void => end('SIGTERM');
+  process.once('exit', interrupted);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject).once('close', resolve);
+  }).finally(() => {
+    clearTimeout(tooLong);
+    process.off('exit', interrupted);
+  });
+  if (code === null) return undefined;
+  try {
+    return JSON.parse(readFileSync(outputFile, 'utf8')) as TestResults;
+  } catch {
+    return { testResults: [{ message: complaints.trim(), assertionResults: [] }] };
+  }
+
+  function end(signal: NodeJS.Signals): void {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    } catch {
+      // It has gone already.
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/**
+ * What came of a planted bug.
+ *
+ * - `caught`: a test was red by what it expects.
+ * - `timed out`: red, but only because something took too long, which does not say what is broken.
+ * - `survived`: all tests were green.
+ * - `stale`: the entry does not fit the sources any more.
+ * - `broken`: no test ran: the title is gone, or the change does not load.
+ */
+export interface Verdict {
+  readonly kind: 'caught' | 'timed out' | 'survived' | 'stale' | 'broken';
+  /** What the test said; for the last two, why. */
+  readonly said: string;
+}
+
+/** What is read of a result file of vitest. */
+export interface TestResults {
+  readonly testResults: readonly {
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly title: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[];
+    }[];
+  }[];
+}
+
+/**
+ * A wait that ended says that something did not happen, not what happened instead. A test that vitest has ended has the
+ * middle one of these as its message.
+ */
+const outOfTime =
+  /^(?:Error: )?(?:(?:Test|Hook) timed out in |STACK_TRACE_ERROR|The condition did not come true in )/;
+
+/** Judges a run by its results; `undefined`: it was ended because it took too long. */
+export function judge(results: TestResults | undefined): Verdict {
+  if (results === undefined) return { kind: 'timed out', said: 'the tests were ended' };
+  const tests = results.testResults.flatMap(({ assertionResults }) => assertionResults);
+  const failures = tests.flatMap(({ status, failureMessages = [] }) =>
+    status === 'failed' ? failureMessages : [],
+  );
+  const said = failures.map((message) => firstLine(message));
+  const precise = said.find((line) => !outOfTime.test(line));
+  if (precise !== undefined) return { kind: 'caught', said: precise };
+  if (said[0] !== undefined) return { kind: 'timed out', said: said[0] };
+  const loading = results.testResults.map(({ message }) => message).find((message) => message !== '');
+  if (loading !== undefined) return { kind: 'broken', said: firstLine(loading) };
+  if (tests.some(({ status }) => status === 'passed'))
+    return { kind: 'survived', said: 'every test was green' };
+  return { kind: 'broken', said: 'no test has that title' };
+}
+
+function firstLine(message: string): string {
+  return stripVTControlCharacters(message).split('\n', 1)[0]?.trim() ?? '';
+}

@@ -1,0 +1,5 @@
+/** Plants the bugs of test/mutations one at a time and sees that a test is red for each: `npm run test:mutations`. */
+import { createJiti } from 'jiti';
+
+const { main } = await createJiti(import.meta.url).import('../test/mutations/main.ts');
+process.exitCode = await main(process.argv.slice(2));
