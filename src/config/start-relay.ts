@@ -11,6 +11,7 @@ import { openDatabase, relayLimits } from '../store/pool.ts';
 import { writeSettings } from '../store/settings.ts';
 import { readLanes, upsertTopics } from '../store/topics.ts';
 import { connectEngine, type WorkerExtras } from '../temporal/engine.ts';
+import { completeInBackground } from './announced-topics.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { resolveRelaySettings } from './relay-settings.ts';
@@ -131,6 +132,9 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
     report,
     confirming: confirmation.topics,
   });
+  const topics = routes.map(({ name }) => name);
+  const completing = completeInBackground(database, topics, report);
+  opened.add(() => completing.stop());
   const maintenance = createMaintenance({
     database,
     census: engine.census(installation),
