@@ -55,7 +55,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     docker: () => dockerOffer(context, containerWay(context)),
     registry: async () => mapOffer(await postgresFromRegistry(context), asProgram),
   });
-  const started = await startOnFreePorts(() => startWay(context, way, settings(options)));
+  const started = await startOnFreePorts(() => startWay(context, way, settingsOf(options)));
   return { ...started, source };
 }
 
@@ -88,7 +88,7 @@ async function startWay(
   return { url: urlOf(databaseName), node, stop: () => node.end() };
 }
 
-function settings({ durable = true, settings: more = [] }: PostgresOptions): readonly string[] {
+function settingsOf({ durable = true, settings: more = [] }: PostgresOptions): readonly string[] {
   const always = ['max_connections=200', 'timezone=UTC', 'log_timezone=UTC', 'autovacuum=on', ...more];
   return durable ? always : [...always, 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 }
