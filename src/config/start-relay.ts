@@ -3,6 +3,7 @@ import { withdrawIds } from '../operations/withdraw.ts';
 import { createMaintenance } from '../relay/maintenance.ts';
 import { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
+import { refuseTwin } from '../relay/twin.ts';
 import type { TopicRoute } from '../relay/topic-route.ts';
 import type { Database } from '../store/database.ts';
 import { readInstallation } from '../store/installation.ts';
@@ -48,7 +49,8 @@ interface Started {
 /**
  * Starts the process that delivers: watcher, starter and Temporal workers. Any number of relays may run.
  *
- * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_SERVER_UNAVAILABLE`;
+ * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
+ * `OUTBOX_SERVER_UNAVAILABLE`;
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
 export function startRelay(config: Config, options: RelayOptions = {}): RunningRelay {
@@ -120,6 +122,8 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   );
   opened.add(() => engine.close());
   const report = options.report ?? (() => undefined);
+  const askPlace = engine.placeAsker(installation);
+  await refuseTwin(database, askPlace);
   const confirmation = confirmationOf(config, { database, installation, report });
   opened.add(() => confirmation.stop());
   const relay = new Relay({
@@ -138,6 +142,7 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   const maintenance = createMaintenance({
     database,
     census: engine.census(installation),
+    askPlace,
     withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
     retention,
     report,

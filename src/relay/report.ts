@@ -36,6 +36,7 @@ export type RelayEvent =
       readonly what:
         | 'announce'
         | 'claim'
+        | 'installation'
         | 'look'
         | 'sweep'
         | 'start-lanes'

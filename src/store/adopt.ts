@@ -146,7 +146,7 @@ async function forgetAllTold(sql: Sql): Promise<number> {
 
 async function writePlace(sql: Sql): Promise<void> {
   await sql.query(
-    `update outbox.installation set system_identifier = (select c.system_identifier::text from pg_control_system() c),
+    `update outbox.installation set served_since = null, twin = null, system_identifier = (select c.system_identifier::text from pg_control_system() c),
        database_oid = (select oid from pg_database where datname = current_database())`,
   );
 }
