@@ -1,5 +1,6 @@
 import type { Maintenance } from '../src/relay/maintenance.ts';
 import type { Reconciliation } from '../src/relay/reconcile.ts';
+import type { PlaceAnswer } from '../src/store/twin.ts';
 import type { RetentionOutcome } from '../src/store/retention.ts';
 import { type BulkActivities, createBulkActivities } from './bulk-activities.ts';
 import { withHeartbeat } from './heartbeat.ts';
@@ -16,8 +17,17 @@ export interface ReconcileActivities {
   reconcileWorkflows(): Promise<Reconciliation>;
 }
 
+/** Activity of the workflow `whichDatabase`. */
+export interface PlaceActivities {
+  /** Says whether the database of this relay has the question. */
+  answerPlace(question: string): Promise<PlaceAnswer>;
+}
+
 /** Activities of the maintenance task queue. */
-export type MaintenanceActivities = ArchiveActivities & BulkActivities & ReconcileActivities;
+export type MaintenanceActivities = ArchiveActivities &
+  BulkActivities &
+  PlaceActivities &
+  ReconcileActivities;
 
 function createArchiveActivities(maintenance: Pick<Maintenance, 'archive'>): ArchiveActivities {
   return {
@@ -37,5 +47,6 @@ export function createMaintenanceActivities(maintenance: Maintenance): Maintenan
     ...createArchiveActivities(maintenance),
     ...createBulkActivities(maintenance.bulk),
     ...createReconcileActivities(maintenance),
+    answerPlace: (question) => maintenance.answerPlace(question),
   };
 }

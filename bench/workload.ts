@@ -5,7 +5,7 @@ import { policyOf } from '../src/config/topic-policy.ts';
 import { type Topic, topic, type TopicOptions } from '../src/core/topic.ts';
 import { sendBatch } from '../src/outbox/send.ts';
 import type { Database } from '../src/store/database.ts';
-import { upsertTopics } from '../src/store/topics.ts';
+import { announceTopics } from '../src/operations/announce.ts';
 import { fromQuery } from '../src/store/transaction.ts';
 
 /** About 250 bytes once serialised. */
@@ -46,7 +46,7 @@ export async function createTopic(stage: Stage, name: string, options: TopicOpti
     topics: [{ topic: made.name, numPartitions: partitions }],
   });
   await admin.disconnect();
-  await upsertTopics(stage.database, [policyOf(made, 'kafka')]);
+  await announceTopics(stage.database, [policyOf(made, 'kafka')], {});
   return made;
 }
 

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { type RelayOptions, startRelay } from '../config/start-relay.ts';
+import { OutboxError } from '../core/errors.ts';
 import { exitCodes, type Output } from './output.ts';
 
 /** Runs a relay until the signal fires. */
@@ -24,7 +25,7 @@ type RelayEvent = Parameters<NonNullable<RelayOptions['report']>>[0];
 
 function tell(event: RelayEvent, output: Output): void {
   if (event.type === 'failed') {
-    const error = event.error instanceof Error ? event.error.message : String(event.error);
+    const error = inWords(event.error);
     output.trouble(`${new Date().toISOString()} ${event.what} failed: ${error}`);
     output.value({ event: 'failed', what: event.what, error });
     return;
@@ -34,4 +35,9 @@ function tell(event: RelayEvent, output: Output): void {
   const { type, ...details } = event;
   output.line(`${new Date().toISOString()} ${type} ${JSON.stringify(details)}`);
   output.value({ event: type, ...details });
+}
+
+function inWords(error: unknown): string {
+  if (error instanceof OutboxError) return `${error.message} ${error.next}`;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -13,7 +13,11 @@ const heading = ['TOPIC', 'LANE', 'OLDEST DUE', 'READY', 'HELD', 'RETRYING', 'WA
 
 /** Shows how every lane stands, the one with the oldest due message first. */
 export async function statusCommand(url: string, output: Output): Promise<number> {
-  const { oldestDueMs, lanes, topics, settings, reconciliation, groups } = await status(url);
+  const { oldestDueMs, lanes, topics, settings, reconciliation, twin, groups } = await status(url);
+  if (twin !== null)
+    output.line(
+      `Relays deliver for this installation from another living database as well: ${twin.place} (${twin.seenAt}).`,
+    );
   output.line(oldestDueMs === null ? 'Nothing is due.' : `Oldest due message: ${age(oldestDueMs)}`);
   output.line(table(heading, lanes.map(row)));
   if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);
@@ -21,7 +25,7 @@ export async function statusCommand(url: string, output: Output): Promise<number
   if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
   const last = settings.map(({ name, value }) => [name, value]);
   if (last.length > 0) output.line(`\n${table(['SETTING OF THE LAST RELAY', 'VALUE'], last)}`);
-  output.value({ ok: true, oldestDueMs, lanes, topics, settings, reconciliation, groups });
+  output.value({ ok: true, oldestDueMs, lanes, topics, settings, reconciliation, twin, groups });
   return exitCodes.ok;
 }
 

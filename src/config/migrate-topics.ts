@@ -1,6 +1,6 @@
+import { announceTopics } from '../operations/announce.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase } from '../store/pool.ts';
-import { upsertTopics } from '../store/topics.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { createReceiptTopics } from './confirmation.ts';
 import { policyOf } from './topic-policy.ts';
@@ -25,9 +25,11 @@ export async function migrateTopics(given: Config): Promise<MigratedTopics> {
   try {
     await requireMigrated(database);
     const receipts = await createReceiptTopics(config);
-    await upsertTopics(
+    await announceTopics(
       database,
       config.topics.map((topic) => policyOf(topic, transportOf(config, topic).name)),
+      // What is not complete by then is completed by the relays.
+      { withinMs: 10_000 },
     );
     return { topics: config.topics.map(({ name }) => name), receipts };
   } finally {

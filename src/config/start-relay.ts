@@ -3,6 +3,7 @@ import { withdrawIds } from '../operations/withdraw.ts';
 import { createMaintenance } from '../relay/maintenance.ts';
 import { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
+import { refuseTwin } from '../relay/twin.ts';
 import type { TopicRoute } from '../relay/topic-route.ts';
 import type { Database } from '../store/database.ts';
 import { readInstallation } from '../store/installation.ts';
@@ -11,6 +12,7 @@ import { openDatabase, relayLimits } from '../store/pool.ts';
 import { writeSettings } from '../store/settings.ts';
 import { readLanes, upsertTopics } from '../store/topics.ts';
 import { connectEngine, type WorkerExtras } from '../temporal/engine.ts';
+import { completeInBackground } from './announced-topics.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { resolveRelaySettings } from './relay-settings.ts';
@@ -47,7 +49,8 @@ interface Started {
 /**
  * Starts the process that delivers: watcher, starter and Temporal workers. Any number of relays may run.
  *
- * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_SERVER_UNAVAILABLE`;
+ * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
+ * `OUTBOX_SERVER_UNAVAILABLE`;
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
 export function startRelay(config: Config, options: RelayOptions = {}): RunningRelay {
@@ -119,6 +122,8 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   );
   opened.add(() => engine.close());
   const report = options.report ?? (() => undefined);
+  const askPlace = engine.placeAsker(installation);
+  await refuseTwin(database, askPlace);
   const confirmation = confirmationOf(config, { database, installation, report });
   opened.add(() => confirmation.stop());
   const relay = new Relay({
@@ -131,9 +136,13 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
     report,
     confirming: confirmation.topics,
   });
+  const topics = routes.map(({ name }) => name);
+  const completing = completeInBackground(database, topics, report);
+  opened.add(() => completing.stop());
   const maintenance = createMaintenance({
     database,
     census: engine.census(installation),
+    askPlace,
     withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
     retention,
     report,

@@ -55,6 +55,10 @@ export const errorRules = {
     retryable: false,
     next: 'Point the relay at the database it was installed in; a restored copy must be adopted before it may deliver.',
   },
+  OUTBOX_INSTALLATION_TWICE: {
+    retryable: false,
+    next: 'Stop the relays of the copy, and give it an id of its own: `temporal-outbox migrate --adopt --new-installation`. After a failover, stop the old primary.',
+  },
   OUTBOX_INVALID_OPTION: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_KEY_INVALID: { retryable: false, next: 'Use a key of 1 to 256 bytes without NUL characters.' },
   OUTBOX_LANE_LOCKED: {

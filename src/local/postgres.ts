@@ -26,6 +26,8 @@ export interface LocalPostgres {
 export interface PostgresOptions extends LocalOptions {
   /** Whether a commit survives the loss of power. False makes tests faster. @defaultValue true */
   readonly durable?: boolean;
+  /** What else the server is started with, as `name=value`. @defaultValue none */
+  readonly settings?: readonly string[];
 }
 
 const readyWithinMs = 60_000;
@@ -53,14 +55,14 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     docker: () => dockerOffer(context, containerWay(context)),
     registry: async () => mapOffer(await postgresFromRegistry(context), asProgram),
   });
-  const started = await startOnFreePorts(() => startWay(context, way, options.durable ?? true));
+  const started = await startOnFreePorts(() => startWay(context, way, settingsOf(options)));
   return { ...started, source };
 }
 
 async function startWay(
   context: LocalContext,
   way: PostgresWay,
-  durable: boolean,
+  settings: readonly string[],
 ): Promise<Pick<Required<LocalPostgres>, 'url' | 'node' | 'stop'>> {
   const data = await makeDataFolder(context, way.dataName, way.user);
   const login = await loginOf(data, way.user);
@@ -74,7 +76,7 @@ async function startWay(
       name: 'PostgreSQL',
       nodeId: 1,
       address: `127.0.0.1:${port}`,
-      command: way.command(data, login, port, settings(durable)),
+      command: way.command(data, login, port, settings),
       stopSignal: 'SIGINT',
       // Not SIGKILL, after which the kernel would keep its shared memory.
       discardSignal: 'SIGQUIT',
@@ -86,8 +88,8 @@ async function startWay(
   return { url: urlOf(databaseName), node, stop: () => node.end() };
 }
 
-function settings(durable: boolean): readonly string[] {
-  const always = ['max_connections=200', 'timezone=UTC', 'log_timezone=UTC', 'autovacuum=on'];
+function settingsOf({ durable = true, settings: more = [] }: PostgresOptions): readonly string[] {
+  const always = ['max_connections=200', 'timezone=UTC', 'log_timezone=UTC', 'autovacuum=on', ...more];
   return durable ? always : [...always, 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 }
 

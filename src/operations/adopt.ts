@@ -15,7 +15,7 @@ export interface AdoptOptions {
 }
 
 /**
- * Lets relays deliver from a database that was restored from a dump, or moved by a logical upgrade.
+ * Lets relays deliver from a database that was restored from a dump, or moved by a logical upgrade or replication.
  *
  * Nothing is lost. What the original published after the dump is published again, and at least what it had in hand, a
  * batch per lane at most, may be: stop its relays before the dump. A copy beside a living original holds the same

@@ -2,10 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
 import type { Lane } from '../core/lane.ts';
 import type { Database } from '../store/database.ts';
-import { beginChange, readTopicCounts, type TopicChange, type TopicCounts } from '../store/lanes-change.ts';
+import {
+  beginChange,
+  ChangeGone,
+  readTopicCounts,
+  type TopicChange,
+  type TopicCounts,
+} from '../store/lanes-change.ts';
 import { emptyHands } from '../store/lanes-empty.ts';
 import { replaceMessages } from '../store/lanes-replace.ts';
-import { endLanesChange, olderTransactions, switchLanes } from '../store/lanes-switch.ts';
+import {
+  endLanesChange,
+  preparedTransactions,
+  runningTransactions,
+  switchLanes,
+} from '../store/lanes-switch.ts';
+import type { Author } from '../store/operate/author.ts';
 import { readLanes } from '../store/topics.ts';
 import { type Ask, authorOf } from './ask.ts';
 import { untilHandsAreEmpty } from './pause.ts';
@@ -54,39 +66,69 @@ export async function changeLanes(
     throw invalidCount('lanes', `an integer from 1 to ${mostLanes}`);
   const before = await knownTopic(database, topic);
   if (before.lanes === lanes && before.change === null) return { done: true, moved: 0 };
-  const change = await beginChange(database, { topic, kind: 'lanes', wanted: lanes }, authorOf(options));
+  const author = authorOf(options);
+  const change = await beginChange(database, { topic, kind: 'lanes', wanted: lanes }, author);
+  return continueLanesChange(database, change, author, options);
+}
+
+/**
+ * Carries a change of lanes that has begun on until it is complete, or the time is over. Any number of callers may.
+ *
+ * @throws OutboxError `OUTBOX_CHANGE_UNDER_WAY` when another call has replaced the change meanwhile
+ */
+export async function continueLanesChange(
+  database: Database,
+  change: TopicChange,
+  author: Author,
+  options: Pick<ChangeOptions, 'withinMs' | 'signal'>,
+): Promise<ChangeAnswer> {
   const patience = patienceOf(options);
-  const busy = await emptyLanes(database, topic, patience);
-  if (busy.length > 0) return { done: false, waitingFor: 'deliveries', who: busy };
-  if (change.step === 'begun') await switchLanes(database, change, authorOf(options));
-  const open = await outlive(database, patience);
-  if (open.length > 0) return { done: false, waitingFor: 'transactions', who: open };
-  return moveAll(database, change, options, patience);
+  try {
+    const busy = await emptyLanes(database, change.topic, patience);
+    if (busy.length > 0) return { done: false, waitingFor: 'deliveries', who: busy };
+    if (change.step === 'begun') await switchLanes(database, change, author);
+    const open = await outlive(database, patience);
+    if (open.length > 0) return { done: false, waitingFor: 'transactions', who: open };
+    return await moveAll(database, change, author, patience);
+  } catch (error) {
+    if (!(error instanceof ChangeGone)) throw error;
+    const now = await readTopicCounts(database, change.topic);
+    if (now?.lanes === change.wanted && now.change === null) return { done: true, moved: 0 };
+    throw new OutboxError('OUTBOX_CHANGE_UNDER_WAY', `Another call changes the lanes of "${change.topic}".`, {
+      details: { topic: change.topic },
+    });
+  }
 }
 
 async function moveAll(
   database: Database,
   change: TopicChange,
-  options: ChangeOptions,
+  author: Author,
   patience: Patience,
 ): Promise<ChangeAnswer> {
   let moved = 0;
   do {
-    moved += await replaceMessages(database, change.topic, change.wanted);
-    if (await endLanesChange(database, change, authorOf(options))) return { done: true, moved };
+    moved += await replaceMessages(database, change);
+    if (await endLanesChange(database, change, author)) return { done: true, moved };
   } while (await patience.again());
   return { done: false, waitingFor: 'messages', who: [] };
 }
 
-/** Waits until every transaction that runs now has ended, and answers those that have not. */
+/**
+ * Waits until every transaction that is open now has ended, and answers those that have not. Whoever is prepared
+ * meanwhile ends under another name, so prepared ones are looked up when the running ones have gone.
+ */
 async function outlive(database: Database, patience: Patience): Promise<readonly string[]> {
-  const older = await olderTransactions(database);
-  let open = older;
-  while (open.length > 0 && (await patience.again())) {
-    const running = new Set((await olderTransactions(database)).map(({ id }) => id));
-    open = older.filter(({ id }) => running.has(id));
+  for (const read of [runningTransactions, preparedTransactions]) {
+    const older = await read(database);
+    let open = older;
+    while (open.length > 0 && (await patience.again())) {
+      const there = new Set((await read(database)).map(({ id }) => id));
+      open = older.filter(({ id }) => there.has(id));
+    }
+    if (open.length > 0) return open.map(({ name }) => name);
   }
-  return open.map(({ id, pid }) => (pid === null ? `prepared transaction ${id}` : `process ${pid}`));
+  return [];
 }
 
 /** Waits until nobody has messages of the topic in hand, and answers the lanes of which somebody still has. */
@@ -114,7 +156,10 @@ export interface Patience {
   again(): Promise<boolean>;
 }
 
-export function patienceOf({ withinMs = defaultWithinMs, signal }: ChangeOptions): Patience {
+export function patienceOf({
+  withinMs = defaultWithinMs,
+  signal,
+}: Pick<ChangeOptions, 'withinMs' | 'signal'>): Patience {
   const deadline = performance.now() + withinMs;
   const leftMs = (): number => (signal?.aborted ? 0 : Math.max(0, deadline - performance.now()));
   return {

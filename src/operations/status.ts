@@ -5,6 +5,7 @@ import { type GroupStatus, readGroups } from '../store/queries/inbox-status.ts';
 import { type Reconciliation, readReconciliation } from '../store/queries/reconciliation.ts';
 import { readTopicPolicies, type TopicPolicyRow } from '../store/queries/topic-policies.ts';
 import { readSettings, type Setting } from '../store/settings.ts';
+import { readTwin, type Twin } from '../store/twin.ts';
 import { type LaneStatus, readStatus } from '../store/queries/status.ts';
 
 /** How the whole outbox stands. */
@@ -19,11 +20,13 @@ export interface Status {
   readonly settings: readonly Setting[];
   /** The last comparison of rows with workflows; null before the first. */
   readonly reconciliation: Reconciliation | null;
+  /** Another living database that is this installation, too, seen in the last minutes; null: none. */
+  readonly twin: Twin | null;
   /** Consumer groups whose inbox is in this database, and what they keep. */
   readonly groups: readonly GroupStatus[];
 }
 
-export type { GroupStatus, LaneStatus, Reconciliation, Setting, TopicPolicyRow };
+export type { GroupStatus, LaneStatus, Reconciliation, Setting, TopicPolicyRow, Twin };
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
 export async function status(databaseUrl: string): Promise<Status> {
@@ -46,6 +49,7 @@ export async function statusOf(database: Database): Promise<Status> {
     topics: await readTopicPolicies(database),
     settings: await readSettings(database),
     reconciliation: (await readReconciliation(database)) ?? null,
+    twin: await readTwin(database),
     groups: await readGroups(database),
   };
 }

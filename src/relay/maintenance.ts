@@ -2,16 +2,20 @@ import type { RetentionRules } from '../core/retention.ts';
 import type { Database } from '../store/database.ts';
 import { type BulkRunner, createBulkRunner } from './bulk.ts';
 import { applyRetention, type RetentionOutcome } from '../store/retention.ts';
-import type { Withdraw, WorkflowCensus } from './ports.ts';
+import { answerQuestion, type PlaceAnswer } from '../store/twin.ts';
+import type { AskPlace, Withdraw, WorkflowCensus } from './ports.ts';
 import { reconcile, type Reconciliation } from './reconcile.ts';
 import type { Report } from './report.ts';
+import { reportTwin } from './twin.ts';
 
 /** What keeps an installation tidy, to be run now and then. Any number of relays may run it, also at once. */
 export interface Maintenance {
   /** Moves finished messages to the history and drops what is past its time. */
   archive(signal: AbortSignal, progress: () => void): Promise<RetentionOutcome>;
-  /** Compares rows with workflows, and repairs. */
+  /** Compares rows with workflows, and repairs; looks whether another database is this installation, too. */
   reconcile(signal: AbortSignal, progress: () => void): Promise<Reconciliation>;
+  /** Says whether this relay's database has a question that another relay has written into its own. */
+  answerPlace(question: string): Promise<PlaceAnswer>;
   /** Carries out bulk operations. */
   readonly bulk: BulkRunner;
 }
@@ -19,6 +23,7 @@ export interface Maintenance {
 export interface MaintenanceInput {
   readonly database: Database;
   readonly census: WorkflowCensus;
+  readonly askPlace: AskPlace;
   readonly retention: RetentionRules;
   readonly withdraw: Withdraw;
   readonly report: Report;
@@ -26,8 +31,9 @@ export interface MaintenanceInput {
 
 /** Gives the tasks what they work on, and reports what they did. */
 export function createMaintenance(input: MaintenanceInput): Maintenance {
-  const { database, census, retention, withdraw, report } = input;
+  const { database, census, askPlace, retention, withdraw, report } = input;
   return {
+    answerPlace: (question) => answerQuestion(database, question),
     bulk: createBulkRunner({ database, withdraw, report }),
     async archive(signal, progress) {
       const outcome = await applyRetention({ database, rules: retention, signal, progress });
@@ -37,6 +43,7 @@ export function createMaintenance(input: MaintenanceInput): Maintenance {
     async reconcile(signal, progress) {
       const result = await reconcile({ database, census, signal, progress });
       report({ type: 'reconciled', restarted: result.restarted, ended: result.ended });
+      await reportTwin({ database, ask: askPlace, signal, progress }, report);
       return result;
     },
   };

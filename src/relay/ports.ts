@@ -2,6 +2,7 @@ import type { BulkStart } from '../store/bulk-starts.ts';
 import type { Author } from '../store/operate/author.ts';
 import type { MessageChange } from '../store/operate/change-messages.ts';
 import type { LaneStart, MessageStart } from '../store/starts.ts';
+import type { PlaceAnswer } from '../store/twin.ts';
 
 /**
  * What the relay needs of a workflow engine. Starts are idempotent by workflow id, which is why any number of relays
@@ -53,3 +54,10 @@ export interface WorkflowCensus {
   /** Ends the workflow of this message by force. `false`: none ran. */
   end(id: string, reason: string): Promise<boolean>;
 }
+
+/**
+ * Asks the relays of the installation, by way of the queues that they share, whether their database has the question.
+ *
+ * @returns the answer of any one of them; undefined: none was there within some seconds, or the signal fired
+ */
+export type AskPlace = (question: string, signal: AbortSignal) => Promise<PlaceAnswer | undefined>;

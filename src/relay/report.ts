@@ -23,11 +23,20 @@ export type RelayEvent =
   | { readonly type: 'messages-unconfirmed'; readonly topic: string; readonly count: number }
   /** A record among the receipts that is none; it was passed over. */
   | { readonly type: 'receipt-unreadable'; readonly reason: string }
+  /** A new topic is not delivered yet: its lanes wait for the named transactions, or for locked messages. */
+  | {
+      readonly type: 'topic-waiting';
+      readonly topic: string;
+      readonly waitingFor: string;
+      readonly who: readonly string[];
+    }
   | { readonly type: 'reconciled'; readonly restarted: number; readonly ended: number }
   | {
       readonly type: 'failed';
       readonly what:
+        | 'announce'
         | 'claim'
+        | 'installation'
         | 'look'
         | 'sweep'
         | 'start-lanes'

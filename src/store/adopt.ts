@@ -1,4 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
+import { raiseSequences } from './adopt-sequences.ts';
 import { writeAudit } from './audit.ts';
 import type { Database, Sql } from './database.ts';
 
@@ -40,6 +41,8 @@ export async function adoptDatabase(
     if (!moved && delivering) {
       throw new OutboxError('OUTBOX_STILL_DELIVERING', 'A relay still delivers from this database.');
     }
+    // Before the lanes begin anew: their cursors say how far positions were.
+    await raiseSequences(sql);
     const settled = await settlePassed(sql);
     const ready = await renewReady(sql);
     await renewOthers(sql);
@@ -73,14 +76,21 @@ async function readPlace(sql: Sql): Promise<Place> {
   return row;
 }
 
-/** Passed rows say themselves that they are published. The time is known where one batch alone can have been theirs. */
+/**
+ * Passed rows say themselves that they are published. The time is known where one batch alone can have been theirs; of
+ * the batches that end at the row or later the nearest tell, as in the archive, because to look at all would take for
+ * ever.
+ */
 async function settlePassed(sql: Sql): Promise<number> {
   return changedBy(
     sql,
     `update outbox.message m set state = 'published', updated_at = outbox.clock(), xid = pg_current_xact_id(),
-       published_at = coalesce(m.published_at, (select min(b.published_at) from outbox.batch b
-         where b.topic = m.topic and b.lane = m.lane and m.position between b.first_position and b.last_position
-         having count(*) = 1))
+       published_at = coalesce(m.published_at, (
+         select case when count(*) = 1 then max(near.published_at) end
+         from (select b.first_position, b.published_at from outbox.batch b
+           where b.topic = m.topic and b.lane = m.lane and b.last_position >= m.position
+           order by b.last_position limit 3) near
+         where near.first_position <= m.position))
      from outbox.lane l
      where l.topic = m.topic and l.n = m.lane and m.state = 'ready'
        and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)`,
@@ -136,7 +146,7 @@ async function forgetAllTold(sql: Sql): Promise<number> {
 
 async function writePlace(sql: Sql): Promise<void> {
   await sql.query(
-    `update outbox.installation set system_identifier = (select c.system_identifier::text from pg_control_system() c),
+    `update outbox.installation set served_since = null, twin = null, system_identifier = (select c.system_identifier::text from pg_control_system() c),
        database_oid = (select oid from pg_database where datname = current_database())`,
   );
 }

@@ -9,6 +9,8 @@ export type ChangeKind = 'lanes' | 'partitions';
 
 /** A change that is under way; while its row is there, the topic is paused. */
 export interface TopicChange {
+  /** UUID; a change to another number is another one. */
+  readonly id: string;
   readonly topic: string;
   readonly kind: ChangeKind;
   readonly wanted: number;
@@ -31,7 +33,7 @@ export async function readTopicCounts(sql: Sql, topic: string): Promise<TopicCou
   const [row] = await sql.query<TopicCounts>(
     `select t.address, t.transport, t.lanes, t.partitions,
        case when c.topic is null then null
-         else jsonb_build_object('topic', c.topic, 'kind', c.kind, 'wanted', c.wanted, 'step', c.step) end as change
+         else jsonb_build_object('id', c.id, 'topic', c.topic, 'kind', c.kind, 'wanted', c.wanted, 'step', c.step) end as change
      from outbox.topic t left join outbox.topic_change c on c.topic = t.name where t.name = $1`,
     [topic],
   );
@@ -46,16 +48,17 @@ export async function readTopicCounts(sql: Sql, topic: string): Promise<TopicCou
  */
 export async function beginChange(
   database: Database,
-  { topic, kind, wanted }: Omit<TopicChange, 'step'>,
+  { topic, kind, wanted }: Omit<TopicChange, 'id' | 'step'>,
   by: Author,
 ): Promise<TopicChange> {
   return database.transaction(async (sql) => {
     const [row] = await sql.query<TopicChange & { readonly fresh: boolean }>(
       `insert into outbox.topic_change as c (topic, kind, wanted, actor) values ($1, $2, $3, $4)
        on conflict (topic) do update set wanted = excluded.wanted, actor = excluded.actor,
-         step = case when c.wanted = excluded.wanted then c.step else 'begun' end
+         step = case when c.wanted = excluded.wanted then c.step else 'begun' end,
+         id = case when c.wanted = excluded.wanted then c.id else excluded.id end
        where c.kind = excluded.kind
-       returning c.topic, c.kind, c.wanted, c.step, xmax = 0 as fresh`,
+       returning c.id, c.topic, c.kind, c.wanted, c.step, xmax = 0 as fresh`,
       [topic, kind, wanted, by.actor],
     );
     if (row === undefined) {
@@ -68,6 +71,23 @@ export async function beginChange(
     await auditChange(sql, row, row.fresh ? 'begun' : 'continued', by);
     return row;
   });
+}
+
+/** The change was completed or replaced by another call. */
+export class ChangeGone extends Error {}
+
+/**
+ * Keeps a change as it is until the transaction ends: nobody completes or replaces it meanwhile.
+ *
+ * @throws ChangeGone
+ */
+export async function holdChange(sql: Sql, { topic, id }: TopicChange): Promise<void> {
+  const rows = await sql.query('select from outbox.topic_change where topic = $1 and id = $2 for update', [
+    topic,
+    id,
+  ]);
+  if (rows.length === 0)
+    throw new ChangeGone(`Another call has completed or replaced the change of "${topic}".`);
 }
 
 /** Ends a change in the transaction of its last step: the topic is delivered again. */

@@ -1,28 +1,32 @@
 import type { Database } from './database.ts';
+import { holdChange, type TopicChange } from './lanes-change.ts';
 
 /** Rows moved by one transaction. */
 const batchRows = 1_000;
 
 /**
- * Moves every message of a paused topic that is not published to the lane of its key among `lanes`, batch by batch.
- * Positions stay, and with them the order of every key. Rows that a transaction has locked are passed over.
+ * Moves every message of a paused topic that is not published to the lane of its key, batch by batch. Positions stay,
+ * and with them the order of every key. Rows that a transaction has locked are passed over.
  *
  * What an owner that died may have published is marked on its row, because the lane's own mark stays behind.
  *
  * @returns how many were moved
+ * @throws ChangeGone before a batch that no longer belongs to the change
  */
-export async function replaceMessages(database: Database, topic: string, lanes: number): Promise<number> {
+export async function replaceMessages(database: Database, change: TopicChange): Promise<number> {
+  const { topic, wanted } = change;
   const from = await database.query<{ n: number; cursor: string }>(
     'select n, cursor from outbox.lane where topic = $1 order by n',
     [topic],
   );
+  const inPages = pager(database, change);
   let moved = 0;
   for (const { n, cursor } of from) {
-    moved += await inPages(database, cursor, (after) => [readyOfLane, [topic, lanes, batchRows, n, after]]);
-    moved += await inPages(database, '', () => [lateOfLane, [topic, lanes, batchRows, n]]);
+    moved += await inPages(cursor, (after) => [readyOfLane, [topic, wanted, batchRows, n, after]]);
+    moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);
   }
   const first = '00000000-0000-0000-0000-000000000000';
-  return moved + (await inPages(database, first, (after) => [others, [topic, lanes, batchRows, after]]));
+  return moved + (await inPages(first, (after) => [others, [topic, wanted, batchRows, after]]));
 }
 
 interface MovedRow {
@@ -30,19 +34,25 @@ interface MovedRow {
   readonly moved: number;
 }
 
+type Page = (after: string) => readonly [text: string, values: readonly unknown[]];
+
 /** Repeats a statement behind the last row of each page until a page is not full. */
-async function inPages(
-  database: Database,
-  first: string,
-  page: (after: string) => readonly [text: string, values: readonly unknown[]],
-): Promise<number> {
-  let total = 0;
-  for (let after = first; ; ) {
-    const [row] = await database.query<MovedRow>(...page(after));
-    total += row?.moved ?? 0;
-    if (row === undefined || row.last === null || row.moved < batchRows) return total;
-    after = row.last;
-  }
+function pager(database: Database, change: TopicChange) {
+  const movePage = (...statement: ReturnType<Page>): Promise<MovedRow | undefined> =>
+    database.transaction(async (sql) => {
+      await holdChange(sql, change);
+      const [row] = await sql.query<MovedRow>(...statement);
+      return row;
+    });
+  return async (first: string, page: Page): Promise<number> => {
+    let total = 0;
+    for (let after = first; ; ) {
+      const row = await movePage(...page(after));
+      total += row?.moved ?? 0;
+      if (row === undefined || row.last === null || row.moved < batchRows) return total;
+      after = row.last;
+    }
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Database, Sql } from './database.ts';
-import { auditChange, endChange, type TopicChange } from './lanes-change.ts';
+import { auditChange, endChange, holdChange, type TopicChange } from './lanes-change.ts';
 import type { Author } from './operate/author.ts';
 
 /**
@@ -11,6 +11,7 @@ import type { Author } from './operate/author.ts';
 export async function switchLanes(database: Database, change: TopicChange, by: Author): Promise<void> {
   const { topic, wanted } = change;
   await database.transaction(async (sql) => {
+    await holdChange(sql, change);
     await sql.query('update outbox.topic set lanes = $2, updated_at = now() where name = $1', [
       topic,
       wanted,
@@ -24,35 +25,45 @@ export async function switchLanes(database: Database, change: TopicChange, by: A
   });
 }
 
-/** A transaction that runs in this database. */
-export interface RunningTransaction {
+/** A transaction of this database. */
+export interface OpenTransaction {
   /** Never used twice while the server runs. */
   readonly id: string;
-  /** Of its server process; null: prepared, and waiting for its second phase. */
-  readonly pid: number | null;
+  /** For people. */
+  readonly name: string;
 }
 
 /**
- * Transactions of this database that run now, with or without a transaction id of their own.
+ * Transactions of this database that a server process runs now, with or without a transaction id of their own.
  *
  * Every transaction locks its virtual id from its first moment to its last, before it reads anything, and every role
  * may read these locks. Vacuum stores no messages and is left out where the role may know.
  */
-export async function olderTransactions(sql: Sql): Promise<readonly RunningTransaction[]> {
-  return sql.query<RunningTransaction>(
-    `select l.virtualxid as id, l.pid
+export async function runningTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
+  return sql.query<OpenTransaction>(
+    `select l.virtualxid as id, 'process ' || l.pid as name
      from pg_locks l join pg_stat_activity a on a.pid = l.pid
      where l.locktype = 'virtualxid' and l.granted and l.mode = 'ExclusiveLock' and l.pid <> pg_backend_pid()
        and a.datid = (select oid from pg_database where datname = current_database())
-       and a.backend_type is distinct from 'autovacuum worker'
-     union all
-     select gid, null from pg_prepared_xacts where database = current_database()`,
+       and a.backend_type is distinct from 'autovacuum worker'`,
+  );
+}
+
+/**
+ * Transactions of this database that wait for their second phase. One that prepares is among these before it ceases to
+ * be {@link runningTransactions running}; names may be used again, transaction ids are not.
+ */
+export async function preparedTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
+  return sql.query<OpenTransaction>(
+    `select transaction::text as id, 'prepared transaction ' || gid as name
+     from pg_prepared_xacts where database = current_database()`,
   );
 }
 
 /** Ends a change of lanes when no row lies in a wrong lane any more. `false`: some do, or are locked. */
 export async function endLanesChange(database: Database, change: TopicChange, by: Author): Promise<boolean> {
   return database.transaction(async (sql) => {
+    await holdChange(sql, change);
     const [row] = await sql.query<{ misplaced: boolean }>(
       `select exists (
            select from outbox.lane l join outbox.message m on m.topic = l.topic and m.lane = l.n and m.state = 'ready'

@@ -1,10 +1,11 @@
 import type { Database } from './database.ts';
-import { endChange, type TopicChange } from './lanes-change.ts';
+import { endChange, holdChange, type TopicChange } from './lanes-change.ts';
 import type { Author } from './operate/author.ts';
 
 /** Pins the new number of partitions of a topic that nobody delivers, and lets deliveries go on by it. */
 export async function pinNewPartitions(database: Database, change: TopicChange, by: Author): Promise<void> {
   await database.transaction(async (sql) => {
+    await holdChange(sql, change);
     await sql.query('update outbox.topic set partitions = $2, updated_at = now() where name = $1', [
       change.topic,
       change.wanted,

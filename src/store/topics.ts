@@ -1,6 +1,7 @@
 import type { ConfirmRules } from '../core/topic.ts';
 import type { Lane } from '../core/lane.ts';
 import type { Sql } from './database.ts';
+import type { TopicChange } from './lanes-change.ts';
 
 /** The policy of a topic as the database holds it. */
 export interface TopicPolicy {
@@ -18,9 +19,15 @@ export interface TopicPolicy {
   readonly delayLimitMs: number;
 }
 
+/** Who makes several lanes of the one for which the messages of an unknown topic are stored. */
+export const announcer = 'announcement';
+
 /**
  * Writes the policies and makes the lanes. The number of lanes and of partitions of a known topic stay as they are:
  * changing them moves keys, and is an operation of its own.
+ *
+ * A topic that was unknown had one lane, and there may be messages of it, also in transactions that are open now. With
+ * several lanes it begins with a change of lanes that has to be completed before it is delivered.
  */
 export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): Promise<void> {
   await sql.query(
@@ -44,14 +51,17 @@ export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): 
          is distinct from (excluded.transport, excluded.address, excluded.waits, excluded.exhausted, excluded.retry_ms,
            excluded.horizon, excluded.visible, excluded.payload_limit_bytes, excluded.delay_limit,
            excluded.confirm_group, excluded.confirm_max_sends, excluded.confirm_within_ms)
-       returning t.name, t.lanes
+       returning t.name, t.lanes, t.xmax = 0 as fresh
+     ), changed as (
+       insert into outbox.topic_change (topic, kind, wanted, step, actor)
+       select name, 'lanes', lanes, 'switched', $2 from stored where fresh and lanes > 1
      )
      insert into outbox.lane (topic, n)
      select p.name, lane from policy p
        left join stored s on s.name = p.name left join outbox.topic known on known.name = p.name,
        generate_series(0, coalesce(s.lanes, known.lanes, p.lanes) - 1) lane
      on conflict do nothing`,
-    [JSON.stringify(policies)],
+    [JSON.stringify(policies), announcer],
   );
 }
 
@@ -84,4 +94,12 @@ export async function readLanes(sql: Sql, topics: readonly string[]): Promise<re
   return sql.query<Lane>(`select topic, n as lane from outbox.lane where topic = any($1) order by topic, n`, [
     [...topics],
   ]);
+}
+
+/** Changes of lanes that began with the announcement of these topics, and are not complete. */
+export async function readAnnounced(sql: Sql, topics: readonly string[]): Promise<readonly TopicChange[]> {
+  return sql.query<TopicChange>(
+    `select id, topic, kind, wanted, step from outbox.topic_change where topic = any($1) and actor = $2 order by topic`,
+    [[...topics], announcer],
+  );
 }

@@ -1,9 +1,10 @@
 import { Client } from '@temporalio/client';
 import type { Maintenance } from '../relay/maintenance.ts';
-import type { WorkflowCensus, WorkflowStarter } from '../relay/ports.ts';
+import type { AskPlace, WorkflowCensus, WorkflowStarter } from '../relay/ports.ts';
 import type { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
 import { connectTemporal, type TemporalAddress } from './connection.ts';
+import { createPlaceAsker } from './place-asker.ts';
 import { quietRuntime } from './runtime.ts';
 import { keepSchedules } from './schedule-keeper.ts';
 import type { MaintenanceIntervals } from './schedules.ts';
@@ -29,6 +30,8 @@ export interface Engine {
   starter(installation: string): WorkflowStarter;
   /** Tells which workflows of one installation run. */
   census(installation: string): WorkflowCensus;
+  /** Asks the relays of one installation which database they work with. */
+  placeAsker(installation: string): AskPlace;
   /** Runs the workers of a relay, anew when they fail. */
   host(parts: HostedParts, installation: string, lanes: number, report: Report): Promise<Hosted>;
   /** Keeps the schedules of the maintenance in place, and the workers in the namespace of this name, until it is stopped. */
@@ -56,6 +59,7 @@ export async function connectEngine(
     starter: (installation) => createWorkflowStarter(client, installation, searchAttributes),
     close: () => connection.close(),
     census: (installation) => createWorkflowCensus(client, installation),
+    placeAsker: (installation) => createPlaceAsker(client, installation),
     host: (parts, installation, lanes, report) =>
       hostWorkers({ connection, namespace: target.namespace, installation, ...parts, report, lanes, extra }),
     keep: (hosted, installation, intervals, report) =>

@@ -186,6 +186,37 @@ test('what a relay had in hand when the dump was made counts as maybe published'
   expect(await copy.row('in hand')).toMatchObject({ state: 'ready', maybePublished: true });
 });
 
+test('after native logical replication, which copies no sequences, a message comes behind what is ready, and settles', async () => {
+  const bench = await originalBench();
+  await bench.send('K0', { key: 'k' });
+  await bench.drain({ lane: { topic: bench.topic, lane: 1 } });
+  await bench.drain();
+  bench.broker.judge = () => 'reject';
+  await bench.send('rejected', { key: 'r' });
+  for (const lane of [0, 1]) await bench.drain({ lane: { topic: bench.topic, lane } });
+  await bench.send('K1', { key: 'k' });
+  await bench.database.query(
+    `insert into outbox.audit (actor, action, result) values ('test', 'a', 'done'), ('test', 'b', 'done')`,
+  );
+  const copy = await moved(bench);
+  const sequences = await copy.database.query<{ name: string; first: string }>(
+    `select oid::regclass::text as name, setval(oid, 1, false) as first from pg_class
+     where relkind = 'S' and relnamespace = 'outbox'::regnamespace`,
+  );
+  expect(sequences.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['outbox.message_position', 'outbox.attempt_id_seq', 'outbox.audit_id_seq']),
+  );
+  copy.know('K1', bench.idOf('K1'));
+
+  expect(await adopt(copy.database, by)).toMatchObject({ adopted: true, ready: 1, settled: 1 });
+  await copy.send('K2', { key: 'k' });
+  await copy.send('new', { key: 'n' });
+  copy.broker.judge = ({ payload }) => (payload === '"new"' ? 'reject' : 'store');
+  for (const lane of [0, 1]) await copy.drain({ lane: { topic: copy.topic, lane } });
+  expect(copy.broker.labels).toEqual(['K1', 'K2']);
+  expect(await copy.states('new', 'K1', 'K2')).toEqual(['retrying', 'published', 'published']);
+});
+
 test('a copy beside a living original gets an id and workflow ids of its own', async () => {
   const bench = await originalBench();
   await bench.send('waiting', { key: 'k', afterMs: 3_600_000 });
@@ -211,6 +242,40 @@ test('a copy beside a living original gets an id and workflow ids of its own', a
   ]);
 });
 
+test('adoption reads a few batches per passed message, however many there are', async () => {
+  const bench = await laneBench();
+  ends.push(() => bench.drop());
+  const { database } = bench;
+  const count = 20_000;
+  await database.query(
+    `insert into outbox.message (id, topic, lane, position, key, payload, state, workflow_id)
+     select gen_random_uuid(), 'orders', 0, n, 'k', '1', 'ready', 'w' from generate_series(1, $1::integer) n`,
+    [count],
+  );
+  await database.query(
+    `insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
+     select gen_random_uuid(), 'orders', 0, n, n, 1, timestamptz '2020-01-01' + n * interval '1 s', '{}' from generate_series(1, $1::integer) n`,
+    [count],
+  );
+  await database.query('update outbox.lane set cursor = $1, snapshot = pg_current_snapshot()', [count]);
+  await database.query(`update outbox.installation set system_identifier = 'another'`);
+  const entriesRead = async (): Promise<number> => {
+    const [row] = await database.query<{ read: number }>(
+      `select (pg_stat_get_tuples_returned('outbox.batch_lane'::regclass) + pg_stat_get_tuples_returned('outbox.batch'::regclass))::float8 as read`,
+    );
+    return row?.read ?? 0;
+  };
+
+  expect(await adopt(database, by)).toMatchObject({ settled: count });
+  // A server process tells its counts when it is idle.
+  await until(async () => (await entriesRead()) >= count, 30_000);
+  expect(await entriesRead()).toBeLessThan(10 * count);
+  const dated = await database.query<{ right: boolean; count: number }>(
+    `select published_at = timestamptz '2020-01-01' + position * interval '1 s' as right, count(*)::integer from outbox.message group by 1`,
+  );
+  expect(dated).toEqual([{ right: true, count }]);
+});
+
 test('where nothing has moved nothing is written, and another id is refused while a relay delivers', async () => {
   const bench = await originalBench();
   const installation = await readInstallation(bench.database);
@@ -221,7 +286,7 @@ test('where nothing has moved nothing is written, and another id is refused whil
     ready: 0,
     waiting: 0,
   });
-  expect(await bench.database.query('select 1 from outbox.audit')).toEqual([]);
+  expect(await bench.database.query(`select 1 from outbox.audit where action = 'adopt'`)).toEqual([]);
   await bench.database.query(
     `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation() where n = 0`,
   );

@@ -8,7 +8,7 @@ import { type BatchLimits, defaultBatchLimits, defaultTimings } from '../../src/
 import { Wake } from '../../src/relay/wake.ts';
 import type { Database, Sql } from '../../src/store/database.ts';
 import { releaseMessage, type ReleaseAnswer } from '../../src/store/release.ts';
-import { upsertTopics } from '../../src/store/topics.ts';
+import { announceTopics } from '../../src/operations/announce.ts';
 import { cancelMessage, type NewMessage, storeMessages } from '../../src/store/write.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { openTransaction, type OpenTransaction } from './open-transaction.ts';
@@ -158,6 +158,6 @@ export class LaneBench {
 export async function laneBench(options: TopicOptions = {}): Promise<LaneBench> {
   const testDatabase = await createTestDatabase();
   const orders = topic('orders', z.unknown(), options);
-  await upsertTopics(testDatabase.database, [policyOf(orders, 'scripted')]);
+  await announceTopics(testDatabase.database, [policyOf(orders, 'scripted')], {});
   return new LaneBench(testDatabase, orders.rules);
 }

@@ -12,11 +12,12 @@ export interface OwnPostgres {
   start(): Promise<void>;
 }
 
-/** Starts the server; it ends with the test. */
-export async function ownPostgres(context: {
-  readonly onTestFinished: (work: () => Promise<void>) => void;
-}): Promise<OwnPostgres> {
-  const server = await startPostgres({ env: { ...process.env, DATABASE_URL: '' } });
+/** Starts the server; it ends with the test. @param settings as `name=value` */
+export async function ownPostgres(
+  context: { readonly onTestFinished: (work: () => Promise<void>) => void },
+  settings: readonly string[] = [],
+): Promise<OwnPostgres> {
+  const server = await startPostgres({ env: { ...process.env, DATABASE_URL: '' }, settings });
   context.onTestFinished(() => server.stop());
   const { node, url } = server;
   if (node === undefined) throw new Error('This test kills the server, so it has to be one of its own.');

@@ -1,4 +1,5 @@
 import type { Sql } from '../database.ts';
+import { twinSeen } from '../twin.ts';
 import { countRows, type Finding, findViolations } from './verify-finding.ts';
 
 /** What a row may not look like, as a condition on `outbox.message m`. */
@@ -52,7 +53,10 @@ export async function verifyStates(sql: Sql): Promise<Finding> {
        union all
        select 'It supersedes a message that another one supersedes too.', topic, id, key from (
          select *, count(*) over (partition by supersedes) as twice from outbox.message_all where supersedes is not null) s
-       where twice > 1) x
+       where twice > 1
+       union all
+       select 'Relays deliver from another living database as well: ' || (twin ->> 'place'), null, null, null
+       from outbox.installation where ${twinSeen}) x
      where what is not null`,
   );
   const checked = await countRows(sql, 'select count(*)::integer as count from outbox.message');

@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { completeAnnounced } from '../operations/announce.ts';
+import type { Report } from '../relay/report.ts';
+import type { Database } from '../store/database.ts';
+
+/** Between reports about a topic that still waits, and after a failure. */
+const tellEveryMs = 5_000;
+const againAfterMs = 1_000;
+
+/** Completes the lanes of new topics beside everything else, until it is done or stopped. */
+export function completeInBackground(
+  database: Database,
+  topics: readonly string[],
+  report: Report,
+): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const done = complete(database, topics, report, stopping.signal);
+  return {
+    stop: () => {
+      stopping.abort();
+      return done;
+    },
+  };
+}
+
+async function complete(
+  database: Database,
+  topics: readonly string[],
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  // Whoever waits for transactions must not begin anew with each report: there are always some.
+  let withinMs = tellEveryMs;
+  while (!signal.aborted) {
+    try {
+      const unfinished = await completeAnnounced(database, topics, { withinMs, signal });
+      if (unfinished.length === 0) return;
+      withinMs = 12 * tellEveryMs;
+      if (signal.aborted) return;
+      for (const { topic, waitingFor, who } of unfinished)
+        report({ type: 'topic-waiting', topic, waitingFor, who });
+    } catch (error) {
+      if (!signal.aborted) report({ type: 'failed', what: 'announce', error });
+      await delay(againAfterMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}

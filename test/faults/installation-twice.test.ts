@@ -1,0 +1,143 @@
+import { expect, inject, test, type TestContext, vi } from 'vitest';
+import { type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
+import { adopt } from '../../src/operations/adopt.ts';
+import type { RelayEvent } from '../../src/relay/report.ts';
+import type { Database } from '../../src/store/database.ts';
+import { readInstallation } from '../../src/store/installation.ts';
+import { openDatabase } from '../../src/store/pool.ts';
+import { verifyStates } from '../../src/store/queries/verify-states.ts';
+import { readTwin } from '../../src/store/twin.ts';
+import { storeMessages } from '../../src/store/write.ts';
+import { runCli } from '../support/cli.ts';
+import { ownPostgres } from '../support/own-postgres.ts';
+import { numbered, quietTemporal } from '../support/stage.ts';
+import { startStandby } from '../support/standby-postgres.ts';
+import { until } from '../support/until.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const orders = numbered('orders');
+
+interface StartedRelay extends RunningRelay {
+  /** Ids of what it published. */
+  readonly published: readonly string[];
+  readonly events: readonly RelayEvent[];
+}
+
+/** A relay of the namespace that all share, which compares every second. */
+function relayOn(context: TestContext, url: string): StartedRelay {
+  quietTemporal();
+  const events: RelayEvent[] = [];
+  const published: string[] = [];
+  const relay = startRelay(
+    {
+      database: { url },
+      temporal: { address: inject('temporalAddress') },
+      topics: [orders],
+      transports: {
+        noted: {
+          name: 'noted',
+          publish: ({ messages }) => {
+            published.push(...messages.map(({ id }) => id));
+            return Promise.resolve({
+              outcomes: messages.map(() => ({ kind: 'acknowledged' as const, partition: 0, offset: '0' })),
+            });
+          },
+          probe: () => Promise.resolve(),
+          close: () => Promise.resolve(),
+        },
+      },
+      relay: { linger: 100, reconcile: '1s', scheduleCheck: '1s' },
+    },
+    { report: (event) => events.push(event) },
+  );
+  context.onTestFinished(() => relay.stop());
+  return { ...relay, events, published };
+}
+
+/** A database, and a physical copy of it that lives as well. */
+async function originalAndClone(context: TestContext) {
+  const server = await ownPostgres(context);
+  const { url } = server;
+  const original = relayOn(context, url);
+  await original.ready;
+  const clone = await startStandby(context, url);
+  await clone.caughtUp();
+  const open = (at: string): Database => {
+    const database = openDatabase({ url: at, connections: 2 });
+    context.onTestFinished(() => database.close());
+    return database;
+  };
+  return { url, kill: () => server.kill(), original, clone, open };
+}
+
+async function delivers(relay: StartedRelay, database: Database): Promise<void> {
+  const [stored] = await storeMessages(database, 'orders', [{ payload: '{"n":1}' }]);
+  await until(() => relay.published.includes(stored?.id ?? ''), 60_000);
+}
+
+test('a relay of a clone refuses to start beside the living original, and starts once the clone has an id of its own', async (context) => {
+  const { url, original, clone, open } = await originalAndClone(context);
+  await clone.cut();
+  await clone.promote();
+
+  const refused = relayOn(context, clone.url);
+  await expect(refused.ready).rejects.toMatchObject({
+    code: 'OUTBOX_INSTALLATION_TWICE',
+    details: { place: expect.stringContaining(new URL(url).host) as string },
+  });
+  const onClone = open(clone.url);
+  const { stdout } = await runCli(['status'], { DATABASE_URL: clone.url });
+  expect(stdout).toContain('another living database');
+  expect((await verifyStates(onClone)).first).toMatchObject([
+    { what: expect.stringContaining('another living database') as string, id: null },
+  ]);
+  // The original never noticed.
+  const onOriginal = open(url);
+  await delivers(original, onOriginal);
+  expect(await readTwin(onOriginal)).toBeNull();
+
+  await adopt(onClone, { actor: 'test', newInstallation: true });
+  expect(await readInstallation(onClone)).not.toBe(await readInstallation(onOriginal));
+  const adopted = relayOn(context, clone.url);
+  await adopted.ready;
+  expect(await readTwin(onClone)).toBeNull();
+  await delivers(adopted, onClone);
+  await delivers(original, onOriginal);
+});
+
+test('relays that come to deliver from two living databases of one installation say so', async (context) => {
+  const { url, original, clone, open } = await originalAndClone(context);
+  await clone.cut();
+  await clone.promote();
+  // While nobody works for the original, nothing speaks against its clone.
+  await original.stop();
+  const ofClone = relayOn(context, clone.url);
+  await ofClone.ready;
+  const again = relayOn(context, url);
+  await again.ready;
+
+  const twice = ({ events }: StartedRelay): boolean =>
+    events.some(
+      ({ type, ...event }) =>
+        type === 'failed' && String(Object.values(event)[1]).includes('another living database'),
+    );
+  await until(() => twice(ofClone) || twice(again), 120_000);
+  const noted = await readTwin(open(twice(again) ? url : clone.url));
+  expect(noted?.place).toContain(new URL(twice(again) ? clone.url : url).host);
+});
+
+test('a failover to a standby that lacks the last commits is no second database', async (context) => {
+  const { kill, original, clone, open, url } = await originalAndClone(context);
+  await clone.cut();
+  await delivers(original, open(url));
+  await kill();
+  await clone.promote();
+  // Relays of the old primary still poll, and cannot say anything.
+  const next = relayOn(context, clone.url);
+  await next.ready;
+  const onNext = open(clone.url);
+  await delivers(next, onNext);
+  await until(() => next.events.some(({ type }) => type === 'reconciled'), 60_000);
+  expect(await readTwin(onNext)).toBeNull();
+});

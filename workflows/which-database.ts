@@ -1,0 +1,14 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { PlaceActivities } from '../activities/maintenance-activities.ts';
+import type { PlaceAnswer } from '../src/store/twin.ts';
+
+const { answerPlace } = proxyActivities<PlaceActivities>({
+  // Whoever asks waits for three seconds in all.
+  startToCloseTimeout: '1 second',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '200 milliseconds' },
+});
+
+/** Has one relay say whether its database has the question. */
+export async function whichDatabase(question: string): Promise<PlaceAnswer> {
+  return answerPlace(question);
+}
