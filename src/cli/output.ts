@@ -44,7 +44,7 @@ export function explain(error: unknown, output: Output): number {
 }
 
 function exitCodeOf({ code }: OutboxError): number {
-  if (code === 'OUTBOX_SERVER_UNAVAILABLE') return exitCodes.unreachable;
+  if (code === 'OUTBOX_SERVER_UNAVAILABLE' || code === 'OUTBOX_SERVER_REFUSED') return exitCodes.unreachable;
   return code === 'OUTBOX_INVALID_OPTION' || code === 'OUTBOX_ID_INVALID'
     ? exitCodes.usage
     : exitCodes.failed;

@@ -93,6 +93,10 @@ export const errorRules = {
     retryable: false,
     next: 'Cancel or reschedule the waiting message of this ref, or choose another ref.',
   },
+  OUTBOX_SERVER_REFUSED: {
+    retryable: false,
+    next: 'Correct the user, the password, or the name of the database or namespace.',
+  },
   OUTBOX_SERVER_UNAVAILABLE: {
     retryable: true,
     next: 'Start the server, install what is missing, or correct its address.',

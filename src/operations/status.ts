@@ -1,11 +1,11 @@
 import type { Database } from '../store/database.ts';
 import { requireMigrated } from '../store/migrate.ts';
-import { openDatabase } from '../store/pool.ts';
 import { type GroupStatus, readGroups } from '../store/queries/inbox-status.ts';
 import { type Reconciliation, readReconciliation } from '../store/queries/reconciliation.ts';
 import { readTopicPolicies, type TopicPolicyRow } from '../store/queries/topic-policies.ts';
 import { readSettings, type Setting } from '../store/settings.ts';
 import { type LaneStatus, readStatus } from '../store/queries/status.ts';
+import { visitDatabase } from '../store/visit.ts';
 
 /** How the whole outbox stands. */
 export interface Status {
@@ -27,13 +27,10 @@ export type { GroupStatus, LaneStatus, Reconciliation, Setting, TopicPolicyRow }
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
 export async function status(databaseUrl: string): Promise<Status> {
-  const database = openDatabase({ url: databaseUrl, connections: 1 });
-  try {
+  return visitDatabase(databaseUrl, async (database) => {
     await requireMigrated(database);
-    return await statusOf(database);
-  } finally {
-    await database.close();
-  }
+    return statusOf(database);
+  });
 }
 
 /** The status of a migrated database. */

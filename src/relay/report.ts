@@ -23,6 +23,14 @@ export type RelayEvent =
   | { readonly type: 'messages-unconfirmed'; readonly topic: string; readonly count: number }
   /** A record among the receipts that is none; it was passed over. */
   | { readonly type: 'receipt-unreadable'; readonly reason: string }
+  /** It starts, and a server that it needs is not there yet. Told at once, and then every five seconds at most. */
+  | {
+      readonly type: 'waiting';
+      readonly server: 'PostgreSQL' | 'Temporal';
+      /** `host:port` */
+      readonly address: string;
+      readonly error: unknown;
+    }
   | { readonly type: 'reconciled'; readonly restarted: number; readonly ended: number }
   | {
       readonly type: 'failed';

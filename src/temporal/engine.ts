@@ -41,14 +41,10 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer within `withinMs` */
-export async function connectEngine(
-  target: TemporalAddress,
-  withinMs: number,
-  extra: WorkerExtras,
-): Promise<Engine> {
+/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer */
+export async function connectEngine(target: TemporalAddress, extra: WorkerExtras): Promise<Engine> {
   quietRuntime();
-  const connection = await connectTemporal(target, withinMs);
+  const connection = await connectTemporal(target);
   const client = new Client({ connection, namespace: target.namespace });
   const searchAttributes = await hasSearchAttributes(client, target.namespace).catch(() => false);
   return {
