@@ -6,9 +6,10 @@ import type { BulkAnswer } from '../operations/bulk.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';
 import { type FilterOptions, filterOf, withFilter } from './filter-options.ts';
 import { askOf, type OperatorOptions, usageError, withOperations } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import { stopSignal } from './register.ts';
+import { table } from './table.ts';
 
 /** Options of a change of all messages that match a filter. */
 export interface BulkStartOptions extends OperatorOptions, FilterOptions {

@@ -1,9 +1,10 @@
 import type { KeptList } from '../operations/inbox/list.ts';
 import { type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
 import { withOperations } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import type { CommonOptions } from './register.ts';
+import { table } from './table.ts';
 
 export interface InboxListOptions extends CommonOptions, KeptFilterOptions {
   readonly limit?: string;

@@ -1,8 +1,9 @@
 import type { KeptDetails } from '../operations/inbox/show.ts';
 import { usageError, withOperations } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
 import type { CommonOptions } from './register.ts';
+import { table } from './table.ts';
 
 export interface InboxShowOptions extends CommonOptions {
   readonly group?: string;

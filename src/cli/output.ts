@@ -63,16 +63,3 @@ function isRefused(error: unknown): boolean {
     ['ECONNREFUSED', 'ENOTFOUND', 'ETIMEDOUT'].includes(String(error.code))
   );
 }
-
-/** Rows as aligned columns with a heading. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heading.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const format = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [heading, ...rows].map(format).join('\n');
-}

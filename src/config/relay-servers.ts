@@ -1,11 +1,13 @@
+import { databasePlace } from '../core/database-place.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Report } from '../relay/report.ts';
-import { databaseFailure, placeOf } from '../store/database-failure.ts';
+import { databaseFailure } from '../store/database-failure.ts';
 import { named } from '../store/visit.ts';
 import { connectEngine, type Engine, type WorkerExtras } from '../temporal/engine.ts';
 import { temporalFailure } from '../temporal/temporal-failure.ts';
 import type { Config } from './config.ts';
 import { patiently } from './patience.ts';
+import type { AskedServer } from './relay-presence.ts';
 
 /** The servers that a relay cannot begin without, and how it waits for them. */
 export interface RelayServers {
@@ -15,6 +17,8 @@ export interface RelayServers {
   database<Answer>(question: () => Promise<Answer>): Promise<Answer>;
   /** Connects to Temporal, as soon as it answers. */
   engine(extra: WorkerExtras): Promise<Engine>;
+  /** Temporal, to be asked whether it answers. */
+  readonly temporal: AskedServer;
 }
 
 export interface RelayServersInput {
@@ -33,6 +37,8 @@ export function relayServers({ config, report, signal, withinMs }: RelayServersI
   const waiting = (server: 'PostgreSQL' | 'Temporal', at: string) => (error: unknown) =>
     report({ type: 'waiting', server, address: at, error });
   const rules = { signal, withinMs, passing: isAway };
+  let connected: Engine | undefined;
+  let failure: unknown = new Error('It was not asked yet.');
   return {
     report: (event) => {
       if (event.type !== 'failed') report(event);
@@ -45,14 +51,28 @@ export function relayServers({ config, report, signal, withinMs }: RelayServersI
     database: (question) =>
       patiently(() => named(url, question), {
         ...rules,
-        waiting: waiting('PostgreSQL', placeOf(url).address),
+        waiting: waiting('PostgreSQL', databasePlace(url).address),
       }),
-    engine: (extra) =>
-      patiently(() => connectEngine(target, extra), {
+    engine: async (extra) => {
+      const tell = waiting('Temporal', address);
+      connected = await patiently(() => connectEngine(target, extra), {
         ...rules,
-        waiting: waiting('Temporal', address),
+        waiting: (error) => {
+          failure = error;
+          tell(error);
+        },
         late: (engine) => void engine.close().catch(() => undefined),
-      }),
+      });
+      return connected;
+    },
+    temporal: {
+      server: 'Temporal',
+      address,
+      ask: async () => {
+        if (connected === undefined) throw failure;
+        await connected.ping();
+      },
+    },
   };
 }
 

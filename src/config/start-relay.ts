@@ -15,6 +15,7 @@ import type { WorkerExtras } from '../temporal/engine.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { unlessStopped } from './patience.ts';
+import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import { resolveRelaySettings } from './relay-settings.ts';
 import { retentionInWords } from './retention-in-words.ts';
@@ -123,10 +124,7 @@ async function open(
   opened: Opened,
   stop: AbortSignal,
 ): Promise<Started> {
-  const lanesWanted = config.topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
-  // One connection per lane, and some for the watcher, the starter and releases.
-  const connections = config.database.connections ?? lanesWanted + 6;
-  const database = openDatabase({ url: config.database.url, connections });
+  const database = openDatabase({ url: config.database.url, connections: connectionsOf(config) });
   opened.add(() => database.close());
   const { timings, limits, intervals, settings } = resolveRelaySettings(config.relay);
   const servers = relayServers({
@@ -140,10 +138,9 @@ async function open(
   const { installation, routes, lanes } = await servers.database(() => announce(database, config));
   const retention = resolveRetention(config.retention);
   await writeSettings(database, [...settings, ...retentionInWords(retention)]);
-  opened.add(() =>
-    Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close())),
-  );
-
+  opened.add(() => closeTransports(routes));
+  const presence = keepPresence({ database, config, temporal: servers.temporal });
+  opened.add(() => presence.stop());
   const engine = await servers.engine(options.workers);
   opened.add(() => engine.close());
   const confirmation = confirmationOf(config, { database, installation, report });
@@ -179,6 +176,15 @@ async function open(
     done: hosted.done,
     stop: () => opened.close(),
   };
+}
+
+/** One connection per lane, and some for the watcher, the starter and releases. */
+function connectionsOf({ database, topics }: Config): number {
+  return database.connections ?? topics.reduce((sum, topic) => sum + topic.rules.lanes, 0) + 6;
+}
+
+async function closeTransports(routes: readonly TopicRoute[]): Promise<void> {
+  await Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close()));
 }
 
 /** Checks that this is the installation's database, and writes the policies of the topics. */

@@ -1,3 +1,4 @@
+import { databasePlace } from '../core/database-place.ts';
 import { OutboxError } from '../core/errors.ts';
 import { isConnectionFailure } from './database.ts';
 
@@ -30,7 +31,7 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
   const code = codeOf(error);
   const refused = refusals.has(code);
   if (!refused && !isAway(error, code)) return undefined;
-  const { address, database } = placeOf(url);
+  const { address, database } = databasePlace(url);
   const said = reasonOf(error);
   return new OutboxError(
     refused ? 'OUTBOX_SERVER_REFUSED' : 'OUTBOX_SERVER_UNAVAILABLE',
@@ -39,17 +40,6 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
       : `PostgreSQL does not answer at ${address} (database "${database}"): ${said}.`,
     { details: { server: 'PostgreSQL', address, database }, cause: error },
   );
-}
-
-/** Where a database is, without a user and a password. */
-export function placeOf(url: string): { readonly address: string; readonly database: string } {
-  if (!URL.canParse(url)) return { address: 'an address that is none', database: '' };
-  const { hostname, port, pathname, searchParams } = new URL(url);
-  const host = searchParams.get('host') ?? (hostname === '' ? 'localhost' : hostname);
-  return {
-    address: `${host}:${port === '' ? '5432' : port}`,
-    database: decodeURIComponent(pathname.slice(1)),
-  };
 }
 
 function isAway(error: Error, code: string): boolean {

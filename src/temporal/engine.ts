@@ -38,8 +38,13 @@ export interface Engine {
     intervals: MaintenanceIntervals,
     report: Report,
   ): { stop(): Promise<void> };
+  /** Rejects, within seconds, when the server does not answer or has no such namespace. */
+  ping(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** How long a ping waits for the answer. */
+const pingWithinMs = 3_000;
 
 /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer */
 export async function connectEngine(target: TemporalAddress, extra: WorkerExtras): Promise<Engine> {
@@ -50,6 +55,12 @@ export async function connectEngine(target: TemporalAddress, extra: WorkerExtras
   return {
     searchAttributes,
     starter: (installation) => createWorkflowStarter(client, installation, searchAttributes),
+    ping: async () => {
+      const { namespace } = target;
+      await client.withDeadline(Date.now() + pingWithinMs, () =>
+        client.workflowService.describeNamespace({ namespace }),
+      );
+    },
     close: () => connection.close(),
     census: (installation) => createWorkflowCensus(client, installation),
     host: (parts, installation, lanes, report) =>
