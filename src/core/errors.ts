@@ -76,7 +76,7 @@ export const errorRules = {
   },
   OUTBOX_NOT_IN_TRANSACTION: {
     retryable: false,
-    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client itself.',
+    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, `begin` first.',
   },
   OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages beside temporal-outbox.' },
   OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that fits the schema of the topic.' },
