@@ -1,3 +1,4 @@
+import { causeIn } from './cause.ts';
 import type { KeptDetails } from '../operations/inbox/show.ts';
 import { usageError, withOperations } from './operator-options.ts';
 import { exitCodes, type Output } from './output.ts';
@@ -50,7 +51,7 @@ function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonl
     ['state', `${message.state}: ${why.text}`],
     ['key', message.key],
     ['reason', message.reason],
-    ['error', message.lastError],
+    ['error', message.lastError === null ? null : causeIn(message.lastError)],
     ['tries', String(message.attempts)],
     ['next try', parkedKey?.nextAt],
     ['workflow', parkedKey?.workflowId],

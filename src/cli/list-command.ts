@@ -1,6 +1,8 @@
 import type { MessageList } from '../operations/list.ts';
+import { causeIn } from './cause.ts';
 import { type FilterOptions, filterOf } from './filter-options.ts';
-import { withOperations } from './operator-options.ts';
+import { unknownNames } from './known-names.ts';
+import { usageError, withOperations } from './operator-options.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import type { CommonOptions } from './register.ts';
@@ -19,7 +21,7 @@ const mostPages = 20;
 
 /** Lists messages, newest first. */
 export async function listCommand(options: ListOptions, output: Output): Promise<number> {
-  const { messages, next } = await withOperations(options, async (at) => {
+  const { messages, next, wrongName } = await withOperations(options, async (at) => {
     const limit = options.limit === undefined ? 50 : Number(options.limit);
     const found: Listed[] = [];
     let after = options.after;
@@ -32,8 +34,10 @@ export async function listCommand(options: ListOptions, output: Output): Promise
       after = answer.next ?? undefined;
       if (after === undefined || found.length >= limit) break;
     }
-    return { messages: found, next: after ?? null };
+    const wrongName = found.length === 0 ? await unknownNames(at, options) : undefined;
+    return { messages: found, next: after ?? null, wrongName };
   });
+  if (wrongName !== undefined) return usageError(wrongName, output);
   output.line(messages.length === 0 ? 'No messages.' : listTable(messages));
   if (next !== null) output.line(`\nThere may be more: --after ${next}`);
   output.value({ ok: true, messages, next });
@@ -54,7 +58,7 @@ function below({ key, attempts, lastError }: Listed): readonly string[] {
   const facts = [
     ...(key === null ? [] : [`key ${clip(key, 24)}`]),
     ...(attempts === 0 ? [] : [attempts === 1 ? '1 try' : `${attempts} tries`]),
-    ...(lastError === null ? [] : [lastError]),
+    ...(lastError === null ? [] : [causeIn(lastError)]),
   ];
   return facts.length === 0 ? [] : [`  ${clip(facts.join(', '), 78)}`];
 }

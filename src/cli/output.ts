@@ -45,7 +45,9 @@ export function explain(error: unknown, output: Output): number {
 
 function exitCodeOf({ code }: OutboxError): number {
   if (code === 'OUTBOX_SERVER_UNAVAILABLE' || code === 'OUTBOX_SERVER_REFUSED') return exitCodes.unreachable;
-  return code === 'OUTBOX_INVALID_OPTION' || code === 'OUTBOX_ID_INVALID'
+  return code === 'OUTBOX_INVALID_OPTION' ||
+    code === 'OUTBOX_ID_INVALID' ||
+    code === 'OUTBOX_CONFIG_FILE_MISSING'
     ? exitCodes.usage
     : exitCodes.failed;
 }

@@ -1,3 +1,4 @@
+import { causeIn } from './cause.ts';
 import type { MessageDetails } from '../operations/show.ts';
 import { usageError, withOperations } from './operator-options.ts';
 import { exitCodes, type Output } from './output.ts';
@@ -45,7 +46,7 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
     ['stored', message.createdAt.toISOString()],
     ['due', message.dueAt?.toISOString()],
     ['tries', message.attempts === 0 ? undefined : String(message.attempts)],
-    ['error', message.lastError],
+    ['error', message.lastError === null ? null : causeIn(message.lastError)],
     ['may be out', message.maybePublished ? 'yes: it can no longer be canceled' : undefined],
     ['broker', whereabouts(details)],
     ['workflow', message.workflowId],
@@ -65,7 +66,7 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
     ),
     ...section(
       ['ATTEMPT', 'OUTCOME', 'ERROR'],
-      attempts.map(({ at, outcome, error }) => [at.toISOString(), outcome, clip(error ?? '', 60)]),
+      attempts.map(({ at, outcome, error }) => [at.toISOString(), outcome, causeIn(error ?? '')]),
     ),
     ...section(
       ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],

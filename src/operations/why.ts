@@ -94,7 +94,10 @@ function retrying({ dueInMs, dueAt, lastError }: DeliveryFacts): Why {
 function stopped(facts: DeliveryFacts): Why | undefined {
   const { topic, transport, hold } = facts;
   if (!facts.topicKnown)
-    return { code: 'topic-unknown', text: `No relay has announced the topic "${topic}".` };
+    return {
+      code: 'topic-unknown',
+      text: `No relay has announced the topic "${topic}": add it to \`topics\` of the relay's configuration.`,
+    };
   if (facts.topicPaused) return { code: 'topic-paused', text: `The topic "${topic}" is paused.` };
   if (facts.transportPaused)
     return { code: 'transport-paused', text: `The transport "${transport}" is paused.` };

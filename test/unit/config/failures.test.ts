@@ -22,7 +22,7 @@ test.each<[string, Error, string, string]>([
   ],
   [
     'a name with several addresses',
-    new AggregateError([socket('ECONNREFUSED', 'a'), socket('ECONNREFUSED', 'b')]),
+    new AggregateError([socket('ECONNREFUSED', 'a'), socket('ECONNREFUSED', 'b')], 'refused'),
     'OUTBOX_SERVER_UNAVAILABLE',
     'PostgreSQL does not answer at db.example:6432 (database "shop"): a; b.',
   ],

@@ -60,7 +60,11 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['lanes-changing', { changing: true, hold }, /being changed/],
   ['transport-paused', { transportPaused: true, hold }, /^The transport "kafka" is paused\.$/],
   ['topic-paused', { topicPaused: true, transportPaused: true }, /^The topic "orders" is paused\.$/],
-  ['topic-unknown', { topicKnown: false }, /^No relay has announced the topic "orders"\.$/],
+  [
+    'topic-unknown',
+    { topicKnown: false },
+    /^No relay has announced the topic "orders": add it to `topics` of/,
+  ],
   [
     'due-later',
     { state: 'waiting', dueInMs: 11_700_000, dueAt },
