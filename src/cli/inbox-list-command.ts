@@ -1,5 +1,5 @@
 import type { KeptList } from '../operations/inbox/list.ts';
-import { causeIn } from './cause.ts';
+import { causeIn } from '../core/cause.ts';
 import { type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
 import { unknownNames } from './known-names.ts';
 import { usageError, withOperations } from './operator-options.ts';
@@ -23,8 +23,8 @@ export async function inboxListCommand(options: InboxListOptions, output: Output
       ...(limit !== undefined && { limit: Number(limit) }),
       ...(after !== undefined && { after }),
     });
-    const wrongName = listed.messages.length === 0 ? await unknownNames(at, options) : undefined;
-    return { ...listed, wrongName };
+    const wrong = listed.messages.length === 0 ? await unknownNames(at, options) : undefined;
+    return { ...listed, wrongName: wrong };
   });
   if (wrongName !== undefined) return usageError(wrongName, output);
   output.line(messages.length === 0 ? 'No messages.' : keptTable(messages, options.group === undefined));

@@ -1,5 +1,5 @@
 import type { MessageList } from '../operations/list.ts';
-import { causeIn } from './cause.ts';
+import { causeIn } from '../core/cause.ts';
 import { type FilterOptions, filterOf } from './filter-options.ts';
 import { unknownNames } from './known-names.ts';
 import { usageError, withOperations } from './operator-options.ts';
@@ -34,8 +34,8 @@ export async function listCommand(options: ListOptions, output: Output): Promise
       after = answer.next ?? undefined;
       if (after === undefined || found.length >= limit) break;
     }
-    const wrongName = found.length === 0 ? await unknownNames(at, options) : undefined;
-    return { messages: found, next: after ?? null, wrongName };
+    const wrong = found.length === 0 ? await unknownNames(at, options) : undefined;
+    return { messages: found, next: after ?? null, wrongName: wrong };
   });
   if (wrongName !== undefined) return usageError(wrongName, output);
   output.line(messages.length === 0 ? 'No messages.' : listTable(messages));

@@ -1,4 +1,4 @@
-import { causeIn } from './cause.ts';
+import { causeIn } from '../core/cause.ts';
 import type { MessageDetails } from '../operations/show.ts';
 import { usageError, withOperations } from './operator-options.ts';
 import { exitCodes, type Output } from './output.ts';

@@ -19,11 +19,12 @@ import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import { resolveRelaySettings } from './relay-settings.ts';
 import { retentionInWords } from './retention-in-words.ts';
+import { relayTroubleLines } from './trouble-lines.ts';
 import { policyOf } from './topic-policy.ts';
 
 /** What most relays leave alone. */
 export interface RelayOptions {
-  /** Called with what the relay does; nothing depends on it. */
+  /** Called with what the relay does; nothing depends on it. @defaultValue troubles go to standard error, one line each */
   readonly report?: Report;
   /** How long to wait at the start for PostgreSQL and for Temporal, each, in milliseconds. @defaultValue no limit */
   readonly startWithinMs?: number;
@@ -129,7 +130,7 @@ async function open(
   const { timings, limits, intervals, settings } = resolveRelaySettings(config.relay);
   const servers = relayServers({
     config,
-    report: options.report ?? (() => undefined),
+    report: options.report ?? relayTroubleLines(),
     signal: stop,
     withinMs: options.startWithinMs ?? Number.POSITIVE_INFINITY,
   });

@@ -1,8 +1,18 @@
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { Config } from '../../src/config/config.ts';
+import { consumer } from '../../src/config/consumer.ts';
+import { topic } from '../../src/core/topic.ts';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
+import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { runCli } from '../support/cli.ts';
 import { configFile, startCli } from '../support/cli-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTopic, observer } from '../support/kafka-topic.ts';
+import { openPrisma } from '../support/prisma.ts';
 import { refusingServer, startingUp } from '../support/refusing-server.ts';
+import { quietTemporal } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
@@ -110,4 +120,48 @@ test('an unreachable or refusing database is named with its address, without the
   const all = [down, refused, missing, relay, migrate];
   expect(all.map(({ code }) => code)).toEqual([3, 3, 3, 3, 3]);
   expect(JSON.stringify(all)).not.toContain('not-to-be-seen');
+});
+
+test('a consumer that starts before its database says so, waits for it, and then handles; a wrong password is told at once', async (context) => {
+  quietTemporal();
+  const database = await refusingServer(context, startingUp());
+  const url = new URL(made.url);
+  url.host = database.address;
+  const prisma = openPrisma(url.href);
+  const wrong = new URL(made.url);
+  wrong.password = 'not-to-be-seen';
+  const stranger = openPrisma(wrong.href);
+  context.onTestFinished(async () => {
+    await Promise.all([prisma.$disconnect(), stranger.$disconnect()]);
+  });
+  const address = await createTopic(observer(inject('kafkaBrokers')));
+  const only = topic('here', z.unknown(), { address });
+  const config: Config = {
+    database: { url: made.url },
+    temporal: { address: inject('temporalAddress') },
+    topics: [only],
+    transports: { kafka: kafka({ brokers: inject('kafkaBrokers') }) },
+  };
+  const events: ConsumerEvent[] = [];
+  const make = (client: PrismaClient) =>
+    consumer(client, { config, group: address, window: 'forever', report: (event) => events.push(event) }).on(
+      only,
+      () => undefined,
+    );
+
+  await expect(make(stranger).start()).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_REFUSED',
+    message: expect.stringMatching(/^PostgreSQL, as the consumer's client reaches it: Authentication failed/),
+  });
+  const starting = make(prisma).start();
+  await until(() => events.length > 0);
+  expect(events).toEqual([
+    {
+      type: 'waiting',
+      server: 'PostgreSQL',
+      error: expect.objectContaining({ code: 'OUTBOX_SERVER_UNAVAILABLE' }),
+    },
+  ]);
+  database.admit(new URL(made.url).host);
+  await (await starting).stop();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { causeIn } from '../../../src/cli/cause.ts';
+import { causeIn } from '../../../src/core/cause.ts';
 
 test('of an error of Prisma the cause is shown, and neither the call nor its place', () => {
   const text = `PrismaClientKnownRequestError: 
