@@ -19,7 +19,16 @@ export type { KeptWhy } from './operations/inbox/why.ts';
 export type { ListPageOptions, MessageList } from './operations/list.ts';
 export type { PauseAnswer, PauseAsk, ResumeAnswer } from './operations/pause.ts';
 export type { MessageDetails } from './operations/show.ts';
-export type { GroupStatus, LaneStatus, Setting, Status, TopicPolicyRow } from './operations/status.ts';
+export type {
+  GroupLag,
+  GroupStatus,
+  LaneStatus,
+  RelayStatus,
+  ServerStatus,
+  Setting,
+  Status,
+  TopicPolicyRow,
+} from './operations/status.ts';
 export type { Why } from './operations/why.ts';
 export type { WithdrawAsk } from './operations/withdraw.ts';
 export type { BulkAction, BulkCounts, BulkState, BulkStepAnswer } from './store/bulk.ts';
@@ -33,4 +42,5 @@ export type { BulkFilter, SampledMessage } from './store/queries/bulk-selection.
 export type { ListedKept } from './store/queries/inbox-list.ts';
 export type { ListedMessage, MessageFilter } from './store/queries/list.ts';
 export type { ShownAttempt, ShownAudit, ShownMessage } from './store/queries/show.ts';
+export type { ServerView } from './store/relays.ts';
 export type { ShownDelivery } from './store/queries/show-delivery.ts';

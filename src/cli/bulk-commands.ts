@@ -10,9 +10,10 @@ import {
   refusedConsent,
   withOperations,
 } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import { addCommand, type CommonOptions, run, stopSignal, withDatabase } from './register.ts';
+import { table } from './table.ts';
 
 interface ListBulkOptions extends CommonOptions {
   readonly limit?: string;

@@ -5,10 +5,11 @@ import type { Operations } from '../config/operations.ts';
 import type { BulkAnswer } from '../operations/bulk.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';
 import { type FilterOptions, filterOf, withFilter } from './filter-options.ts';
+import { unknownNames } from './known-names.ts';
 import { askOf, type OperatorOptions, usageError, withOperations } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
-import { clip } from './printable.ts';
+import { exitCodes, type Output } from './output.ts';
 import { stopSignal } from './register.ts';
+import { table } from './table.ts';
 
 /** Options of a change of all messages that match a filter. */
 export interface BulkStartOptions extends OperatorOptions, FilterOptions {
@@ -58,6 +59,8 @@ export async function bulkStartCommand(
   const ask = { ...askOf(options), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
   return withOperations(options, async (at) => {
     const found = await at.bulk.start(filterOf(options), task, { ...ask, dryRun: true });
+    const unknown = found.count === 0 ? await unknownNames(at, options) : undefined;
+    if (unknown !== undefined) return usageError(unknown, output);
     output.line(describe(task, found));
     if (options.dryRun === true) {
       output.value({ ok: true, dryRun: true, count: found.count, exact: found.exact, sample: found.sample });
@@ -116,18 +119,11 @@ async function tellStarted(
   return exitCodes.ok;
 }
 
-const heading = ['ID', 'TOPIC', 'STATE', 'KEY', 'STORED', 'TRIES'];
+const heading = ['ID', 'TOPIC', 'STATE', 'KEY'];
 
 function describe({ action }: BulkTask, { count, exact, sample }: BulkAnswer): string {
   if (count === 0) return 'No message matches.';
-  const rows = sample.map((message) => [
-    message.id,
-    clip(message.topic, 16),
-    message.state,
-    clip(message.key ?? '-', 10),
-    `${message.createdAt.toISOString().slice(0, 16)}Z`,
-    String(message.attempts),
-  ]);
+  const rows = sample.map((message) => [message.id, message.topic, message.state, message.key ?? '-']);
   const many = `${exact ? '' : 'At least '}${count} ${count === 1 ? 'message matches' : 'messages match'}`;
   return `${many}; ${action} is asked for.${count > sample.length ? ' The first:' : ''}\n${table(heading, rows)}`;
 }

@@ -10,8 +10,9 @@ import {
   usageError,
   withOperations,
 } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
+import { table } from './table.ts';
 
 export type ChangeOptions = OperatorOptions & TargetOptions;
 

@@ -18,7 +18,11 @@ export function registerDeliveryCommands(root: Command): void {
     run<CommonOptions>(async (options, output) => {
       // Loaded when it is needed: Temporal's worker takes longer to load than other commands to run.
       const { relayCommand } = await import('./relay-command.ts');
-      return relayCommand(await loadConfig(configOf(options)), output, stopSignal());
+      const signal = stopSignal();
+      const code = await relayCommand(await loadConfig(configOf(options)), output, signal);
+      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being made to a server that is away would keep the process for seconds
+      if (signal.aborted) process.exit(code);
+      return code;
     }),
   );
   withDatabase(addCommand(root, 'status', 'show topics, lanes, holds and the oldest due message')).action(

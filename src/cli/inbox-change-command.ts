@@ -4,6 +4,7 @@ import type { KeptManyAnswer } from '../operations/inbox/change-many.ts';
 import { consentTo, countOf } from './bulk-start-command.ts';
 import { keptTable } from './inbox-list-command.ts';
 import { hasKeptFilter, type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
+import { unknownNames } from './known-names.ts';
 import {
   askOf,
   type OperatorOptions,
@@ -11,8 +12,9 @@ import {
   usageError,
   withOperations,
 } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
+import { table } from './table.ts';
 
 export interface InboxChangeOptions extends OperatorOptions, KeptFilterOptions {
   readonly rate?: string;
@@ -70,6 +72,8 @@ async function changeMany(action: KeptAction, options: InboxChangeOptions, outpu
   const ask = { ...askOf(options), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
   return withOperations(options, async (at) => {
     const found = await at.inbox.many(filter, action, { ...ask, dryRun: true });
+    const unknown = found.count === 0 ? await unknownNames(at, options) : undefined;
+    if (unknown !== undefined) return usageError(unknown, output);
     output.line(describe(action, found));
     if (dryRun) {
       output.value({ ok: true, ...found });

@@ -1,9 +1,12 @@
 import type { KeptList } from '../operations/inbox/list.ts';
+import { causeIn } from '../core/cause.ts';
 import { type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
-import { withOperations } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { unknownNames } from './known-names.ts';
+import { usageError, withOperations } from './operator-options.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import type { CommonOptions } from './register.ts';
+import { table } from './table.ts';
 
 export interface InboxListOptions extends CommonOptions, KeptFilterOptions {
   readonly limit?: string;
@@ -15,12 +18,15 @@ type Listed = KeptList['messages'][number];
 /** Lists messages that consumers keep, the latest first. */
 export async function inboxListCommand(options: InboxListOptions, output: Output): Promise<number> {
   const { limit, after } = options;
-  const { messages, next } = await withOperations(options, (at) =>
-    at.inbox.list(keptFilterOf(options), {
+  const { messages, next, wrongName } = await withOperations(options, async (at) => {
+    const listed = await at.inbox.list(keptFilterOf(options), {
       ...(limit !== undefined && { limit: Number(limit) }),
       ...(after !== undefined && { after }),
-    }),
-  );
+    });
+    const wrong = listed.messages.length === 0 ? await unknownNames(at, options) : undefined;
+    return { ...listed, wrongName: wrong };
+  });
+  if (wrongName !== undefined) return usageError(wrongName, output);
   output.line(messages.length === 0 ? 'No messages.' : keptTable(messages, options.group === undefined));
   if (next !== null) output.line(`\nThere may be more: --after ${next}`);
   output.value({ ok: true, messages, next });
@@ -41,7 +47,7 @@ export function keptTable(messages: readonly Listed[], withGroup: boolean): stri
   const [head = '', ...lines] = table(['ID', 'STATE', 'KEY', 'REASON', 'TRIES'], rows).split('\n');
   const below = ({ group, topic, lastError }: Listed): readonly string[] => [
     ...(withGroup ? [`  group ${clip(group, 28)}, topic ${clip(topic, 28)}`] : []),
-    ...(lastError === null ? [] : [`  ${clip(lastError, columns - 2)}`]),
+    ...(lastError === null ? [] : [`  ${clip(causeIn(lastError), columns - 2)}`]),
   ];
   return [head, ...messages.flatMap((message, n) => [lines[n] ?? '', ...below(message)])].join('\n');
 }

@@ -1,8 +1,10 @@
+import { causeIn } from '../core/cause.ts';
 import type { KeptDetails } from '../operations/inbox/show.ts';
 import { usageError, withOperations } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
 import type { CommonOptions } from './register.ts';
+import { table } from './table.ts';
 
 export interface InboxShowOptions extends CommonOptions {
   readonly group?: string;
@@ -49,7 +51,7 @@ function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonl
     ['state', `${message.state}: ${why.text}`],
     ['key', message.key],
     ['reason', message.reason],
-    ['error', message.lastError],
+    ['error', message.lastError === null ? null : causeIn(message.lastError)],
     ['tries', String(message.attempts)],
     ['next try', parkedKey?.nextAt],
     ['workflow', parkedKey?.workflowId],

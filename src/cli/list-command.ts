@@ -1,9 +1,12 @@
 import type { MessageList } from '../operations/list.ts';
+import { causeIn } from '../core/cause.ts';
 import { type FilterOptions, filterOf } from './filter-options.ts';
-import { withOperations } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { unknownNames } from './known-names.ts';
+import { usageError, withOperations } from './operator-options.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import type { CommonOptions } from './register.ts';
+import { table } from './table.ts';
 
 export interface ListOptions extends CommonOptions, FilterOptions {
   readonly limit?: string;
@@ -12,13 +15,13 @@ export interface ListOptions extends CommonOptions, FilterOptions {
 
 type Listed = MessageList['messages'][number];
 
-const heading = ['ID', 'TOPIC', 'STATE', 'KEY', 'STORED', 'TRIES'];
+const heading = ['ID', 'TOPIC', 'STATE', 'STORED'];
 /** Pages that are read to fill one answer; each reads a bounded number of rows. */
 const mostPages = 20;
 
 /** Lists messages, newest first. */
 export async function listCommand(options: ListOptions, output: Output): Promise<number> {
-  const { messages, next } = await withOperations(options, async (at) => {
+  const { messages, next, wrongName } = await withOperations(options, async (at) => {
     const limit = options.limit === undefined ? 50 : Number(options.limit);
     const found: Listed[] = [];
     let after = options.after;
@@ -31,29 +34,37 @@ export async function listCommand(options: ListOptions, output: Output): Promise
       after = answer.next ?? undefined;
       if (after === undefined || found.length >= limit) break;
     }
-    return { messages: found, next: after ?? null };
+    const wrong = found.length === 0 ? await unknownNames(at, options) : undefined;
+    return { messages: found, next: after ?? null, wrongName: wrong };
   });
+  if (wrongName !== undefined) return usageError(wrongName, output);
   output.line(messages.length === 0 ? 'No messages.' : listTable(messages));
   if (next !== null) output.line(`\nThere may be more: --after ${next}`);
   output.value({ ok: true, messages, next });
   return exitCodes.ok;
 }
 
-/** Fits 100 columns; the last error stands below its message. */
+/** Fits 80 columns; the key, the tries and the last error stand below their message. */
 function listTable(messages: readonly Listed[]): string {
   const [head = '', ...rows] = table(heading, messages.map(row)).split('\n');
-  const below = ({ lastError }: Listed): readonly string[] =>
-    lastError === null ? [] : [`  ${clip(lastError, 98)}`];
   return [head, ...messages.flatMap((message, n) => [rows[n] ?? '', ...below(message)])].join('\n');
 }
 
 function row(message: Listed): string[] {
-  return [
-    message.id,
-    clip(message.topic, 16),
-    message.state,
-    clip(message.key ?? '-', 10),
-    `${message.createdAt.toISOString().slice(0, 16)}Z`,
-    String(message.attempts),
+  return [message.id, message.topic, message.state, storedAt(message.createdAt)];
+}
+
+function below({ key, attempts, lastError }: Listed): readonly string[] {
+  const facts = [
+    ...(key === null ? [] : [`key ${clip(key, 24)}`]),
+    ...(attempts === 0 ? [] : [attempts === 1 ? '1 try' : `${attempts} tries`]),
+    ...(lastError === null ? [] : [causeIn(lastError)]),
   ];
+  return facts.length === 0 ? [] : [`  ${clip(facts.join(', '), 78)}`];
+}
+
+/** The year is left out where it is this one. */
+function storedAt(at: Date): string {
+  const text = `${at.toISOString().slice(0, 16)}Z`;
+  return text.slice(0, 4) === new Date().toISOString().slice(0, 4) ? text.slice(5) : text;
 }

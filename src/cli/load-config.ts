@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createJiti } from 'jiti';
 import { type Config, defineConfig } from '../config/config.ts';
@@ -6,23 +7,32 @@ import { OutboxError } from '../core/errors.ts';
 /**
  * Loads `outbox.config.ts`, whose default export is what `defineConfig` returned.
  *
- * @throws OutboxError `OUTBOX_CONFIG_INVALID` when the file is missing or exports something else
+ * @throws OutboxError `OUTBOX_CONFIG_FILE_MISSING`, and `OUTBOX_CONFIG_INVALID` when the file exports something else
  */
 export async function loadConfig(file: string): Promise<Config> {
   const target = path.resolve(file);
+  if (!existsSync(target)) {
+    throw new OutboxError('OUTBOX_CONFIG_FILE_MISSING', `There is no configuration at ${target}.`, {
+      details: { file: target },
+    });
+  }
   const exported: unknown = await createJiti(import.meta.url)
     .import(target, { default: true })
     .catch((cause: unknown) => {
       if (cause instanceof OutboxError) throw cause;
-      throw new OutboxError(
-        'OUTBOX_CONFIG_INVALID',
-        `${target} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
-        { cause },
-      );
+      throw new OutboxError('OUTBOX_CONFIG_INVALID', `${target} cannot be loaded: ${firstLine(cause)}`, {
+        cause,
+      });
     });
   if (typeof exported !== 'object' || exported === null) {
     throw new OutboxError('OUTBOX_CONFIG_INVALID', `${target} has no default export made by defineConfig().`);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- defineConfig checks it
   return defineConfig(exported as Config);
+}
+
+/** A module that is missing brings the list of who required it. */
+function firstLine(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return text.split('\n', 1)[0] ?? text;
 }

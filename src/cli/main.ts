@@ -29,6 +29,13 @@ const root = new Command('temporal-outbox')
   .showHelpAfterError();
 for (const register of groups) register(root);
 
+// Whoever reads only the first lines closes the pipe: that is no failure, and a relay goes on.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 try {
   await root.parseAsync();
 } catch (error) {

@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { env } from '../config/config.ts';
 import { type Operations, operations } from '../config/operations.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Ask, Target } from '../operations/ask.ts';
 import { exitCodes, type Output } from './output.ts';
 import { addCommand, type CommonOptions, databaseUrl, withDatabase } from './register.ts';
+import { systemUser } from './system-user.ts';
 
 /** Options of every command that changes something. */
 export interface OperatorOptions extends CommonOptions {
@@ -40,7 +40,7 @@ export function targetOf({ topic, ref }: TargetOptions, ids: readonly string[]):
 /** Who asks, for the audit. */
 export function askOf({ actor, reason, dryRun }: OperatorOptions): Ask {
   return {
-    actor: actor ?? env('USER', env('LOGNAME', '')),
+    actor: actor ?? systemUser(),
     ...(reason !== undefined && { reason }),
     dryRun: dryRun ?? false,
   };

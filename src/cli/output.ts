@@ -44,8 +44,10 @@ export function explain(error: unknown, output: Output): number {
 }
 
 function exitCodeOf({ code }: OutboxError): number {
-  if (code === 'OUTBOX_SERVER_UNAVAILABLE') return exitCodes.unreachable;
-  return code === 'OUTBOX_INVALID_OPTION' || code === 'OUTBOX_ID_INVALID'
+  if (code === 'OUTBOX_SERVER_UNAVAILABLE' || code === 'OUTBOX_SERVER_REFUSED') return exitCodes.unreachable;
+  return code === 'OUTBOX_INVALID_OPTION' ||
+    code === 'OUTBOX_ID_INVALID' ||
+    code === 'OUTBOX_CONFIG_FILE_MISSING'
     ? exitCodes.usage
     : exitCodes.failed;
 }
@@ -62,17 +64,4 @@ function isRefused(error: unknown): boolean {
     'code' in error &&
     ['ECONNREFUSED', 'ENOTFOUND', 'ETIMEDOUT'].includes(String(error.code))
   );
-}
-
-/** Rows as aligned columns with a heading. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heading.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const format = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [heading, ...rows].map(format).join('\n');
 }

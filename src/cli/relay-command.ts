@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { type RelayOptions, startRelay } from '../config/start-relay.ts';
+import { type RelayOptions, type RunningRelay, startRelay } from '../config/start-relay.ts';
 import { OutboxError } from '../core/errors.ts';
 import { exitCodes, type Output } from './output.ts';
 
@@ -8,7 +8,7 @@ export async function relayCommand(config: Config, output: Output, signal: Abort
   const relay = startRelay(config, { report: (event) => tell(event, output) });
   const stop = (): void => void relay.stop();
   signal.addEventListener('abort', stop, { once: true });
-  await relay.ready;
+  if (!(await untilReady(relay, signal))) return exitCodes.ok;
   output.line(`Delivering ${config.topics.length} topics. Stop with Ctrl-C.`);
   output.value({ event: 'ready', topics: config.topics.map((topic) => topic.name) });
   if (!(await relay.searchAttributes)) {
@@ -21,6 +21,17 @@ export async function relayCommand(config: Config, output: Output, signal: Abort
   return exitCodes.ok;
 }
 
+/** False: it was asked to end before it could deliver. */
+async function untilReady({ ready }: RunningRelay, signal: AbortSignal): Promise<boolean> {
+  try {
+    await ready;
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}
+
 type RelayEvent = Parameters<NonNullable<RelayOptions['report']>>[0];
 
 function tell(event: RelayEvent, output: Output): void {
@@ -28,6 +39,13 @@ function tell(event: RelayEvent, output: Output): void {
     const error = inWords(event.error);
     output.trouble(`${new Date().toISOString()} ${event.what} failed: ${error}`);
     output.value({ event: 'failed', what: event.what, error });
+    return;
+  }
+  if (event.type === 'waiting') {
+    const { server, address } = event;
+    const error = event.error instanceof Error ? event.error.message : String(event.error);
+    output.trouble(`${new Date().toISOString()} waits for ${server} at ${address}: ${error}`);
+    output.value({ event: 'waiting', server, address, error });
     return;
   }
   // One per batch and one per receipt: what goes well would hide all else.

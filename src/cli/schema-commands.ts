@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { env } from '../config/config.ts';
 import { loadConfig } from './load-config.ts';
 import { migrateCommand } from './migrate-command.ts';
 import { addCommand, type CommonOptions, configOf, databaseUrl, run, withDatabase } from './register.ts';
+import { systemUser } from './system-user.ts';
 
 interface MigrateFlags extends CommonOptions {
   readonly print?: boolean;
@@ -45,7 +45,7 @@ export function registerSchemaCommands(root: Command): void {
             adopt:
               options.adopt === true
                 ? {
-                    actor: env('USER', env('LOGNAME', 'unknown')),
+                    actor: systemUser(),
                     newInstallation: options.newInstallation ?? false,
                   }
                 : undefined,

@@ -1,8 +1,10 @@
+import { causeIn } from '../core/cause.ts';
 import type { MessageDetails } from '../operations/show.ts';
 import { usageError, withOperations } from './operator-options.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
 import type { CommonOptions } from './register.ts';
+import { table } from './table.ts';
 
 export interface ShowOptions extends CommonOptions {
   /** Payloads are shown when they are asked for. */
@@ -44,7 +46,7 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
     ['stored', message.createdAt.toISOString()],
     ['due', message.dueAt?.toISOString()],
     ['tries', message.attempts === 0 ? undefined : String(message.attempts)],
-    ['error', message.lastError],
+    ['error', message.lastError === null ? null : causeIn(message.lastError)],
     ['may be out', message.maybePublished ? 'yes: it can no longer be canceled' : undefined],
     ['broker', whereabouts(details)],
     ['workflow', message.workflowId],
@@ -64,7 +66,7 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
     ),
     ...section(
       ['ATTEMPT', 'OUTCOME', 'ERROR'],
-      attempts.map(({ at, outcome, error }) => [at.toISOString(), outcome, clip(error ?? '', 60)]),
+      attempts.map(({ at, outcome, error }) => [at.toISOString(), outcome, causeIn(error ?? '')]),
     ),
     ...section(
       ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],

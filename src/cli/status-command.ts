@@ -3,30 +3,89 @@ import {
   type GroupStatus,
   type LaneStatus,
   type Reconciliation,
+  type RelayStatus,
+  type ServerStatus,
+  type Status,
   status,
   type TopicPolicyRow,
 } from '../operations/status.ts';
-import { exitCodes, type Output, table } from './output.ts';
-import { clip } from './printable.ts';
+import { databasePlace } from '../core/database-place.ts';
+import { exitCodes, type Output } from './output.ts';
+import { clip, printable } from './printable.ts';
+import { table } from './table.ts';
 
-const heading = ['TOPIC', 'LANE', 'OLDEST DUE', 'READY', 'HELD', 'RETRYING', 'WAITING', 'FAILED', 'STATE'];
+const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'HELD', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
 
-/** Shows how every lane stands, the one with the oldest due message first. */
+/** Shows what is reachable, and how every lane stands, the one with the oldest due message first. */
 export async function statusCommand(url: string, output: Output): Promise<number> {
-  const { oldestDueMs, lanes, topics, settings, reconciliation, twin, groups } = await status(url);
+  const answer = await status(url);
+  const { oldestDueMs, lanes, topics, settings, reconciliation, groups, lags, twin } = answer;
   if (twin !== null)
     output.line(
       `Relays deliver for this installation from another living database as well: ${twin.place} (${twin.seenAt}).`,
     );
-  output.line(oldestDueMs === null ? 'Nothing is due.' : `Oldest due message: ${age(oldestDueMs)}`);
-  output.line(table(heading, lanes.map(row)));
+  for (const [name, text] of reachable(url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
+  output.line(
+    `${'Oldest due'.padEnd(nameWidth)}${oldestDueMs === null ? 'nothing is due' : age(oldestDueMs)}`,
+  );
+  if (lanes.length > 0)
+    output.line(
+      `\n${table(
+        heading,
+        lanes.map((lane) => row(lane, answer)),
+      )}`,
+    );
+  if (groups.length > 0)
+    output.line(
+      `\n${table(
+        groupsHeading,
+        groups.map((group) => groupRow(group, lags)),
+      )}`,
+    );
   if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);
-  if (groups.length > 0) output.line(`\n${table(groupsHeading, groups.map(groupRow))}`);
   if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
   const last = settings.map(({ name, value }) => [name, value]);
   if (last.length > 0) output.line(`\n${table(['SETTING OF THE LAST RELAY', 'VALUE'], last)}`);
-  output.value({ ok: true, oldestDueMs, lanes, topics, settings, reconciliation, twin, groups });
+  output.value({ ok: true, ...answer });
   return exitCodes.ok;
+}
+
+const nameWidth = 12;
+
+/** Line by line: who is there, and who is not. */
+function reachable(url: string, { relays, servers }: Status): readonly (readonly [string, string])[] {
+  const { address, database } = databasePlace(url);
+  const living = relays.filter(({ alive }) => alive);
+  const dead = relays.filter(({ alive }) => !alive);
+  return [
+    ['PostgreSQL', `answers at ${address}, database ${database}`],
+    ['Relays', living.length === 0 ? 'none runs: nothing is delivered' : inWords(living.map(nameOf))],
+    ...dead
+      .slice(0, 3)
+      .map(
+        (relay) =>
+          ['', `not seen for ${age(relay.seenMs)}: ${nameOf(relay)}`] as const satisfies [string, string],
+      ),
+    ...(living.length === 0 ? [['Temporal', 'unknown: no relay runs'] as const] : []),
+    ...servers.map((server) => [clip(server.server, nameWidth - 1), serverInWords(server)] as const),
+  ];
+}
+
+function nameOf({ host, pid }: RelayStatus): string {
+  return `${clip(host, 24)} (pid ${pid})`;
+}
+
+/** The first three, and how many more. */
+function inWords(names: readonly string[]): string {
+  const more = names.length > 3 ? `, and ${names.length - 3} more` : '';
+  return `${names.length} ${names.length === 1 ? 'runs' : 'run'}: ${names.slice(0, 3).join(', ')}${more}`;
+}
+
+function serverInWords({ address, relays, answering, error }: ServerStatus): string {
+  const at = address === '' ? '' : ` at ${clip(address, 40)}`;
+  if (error === null) return `answers${at}`;
+  const whom = answering === 0 ? '' : ` by ${relays - answering} of ${relays} relays`;
+  return `cannot be used${whom}${at}: ${printable(error)}`;
 }
 
 function lastComparison({ at, rows, workflows, restarted, ended }: Reconciliation): string {
@@ -43,9 +102,10 @@ const groupsHeading = [
   'SINCE',
   'WINDOW',
   'SEEN',
+  'LAG',
 ];
 
-function groupRow(group: GroupStatus): string[] {
+function groupRow(group: GroupStatus, lags: Status['lags']): string[] {
   const since = (lengthMs: number | null): string => (lengthMs === null ? '-' : age(lengthMs));
   return [
     clip(group.group, 24),
@@ -57,7 +117,14 @@ function groupRow(group: GroupStatus): string[] {
     since(group.oldestFailedMs),
     windowOf(group),
     since(group.seenMs),
+    lagOf(group, lags),
   ];
+}
+
+/** Of all topics together; unknown where no relay could ask. */
+function lagOf({ group }: GroupStatus, lags: Status['lags']): string {
+  const mine = lags.filter((lag) => lag.group === group);
+  return mine.length === 0 ? '-' : String(mine.reduce((sum, { messages }) => sum + messages, 0));
 }
 
 function windowOf({ seenMs, windowMs }: GroupStatus): string {
@@ -79,7 +146,7 @@ function limitsRow(topic: TopicPolicyRow): string[] {
   ];
 }
 
-function row(lane: LaneStatus): string[] {
+function row(lane: LaneStatus, answer: Status): string[] {
   return [
     lane.topic,
     lane.lane === null ? '-' : String(lane.lane),
@@ -89,15 +156,21 @@ function row(lane: LaneStatus): string[] {
     String(lane.retrying),
     String(lane.waiting),
     String(lane.failed),
-    stateOf(lane),
+    stateOf(lane, answer),
   ];
 }
 
-function stateOf(lane: LaneStatus): string {
-  if (lane.lane === null) return 'no relay knows this topic';
+function stateOf(lane: LaneStatus, { relays, servers }: Status): string {
+  if (lane.lane === null) return 'no relay knows this topic: add it to `topics`';
   if (lane.paused) return lane.owned ? 'pausing' : 'paused';
   if (lane.hold !== null) return `on hold (${lane.hold.scope}) since ${lane.hold.since}: ${lane.hold.reason}`;
-  return lane.owned ? 'draining' : 'quiet';
+  if (lane.owned) return 'draining';
+  if (lane.oldestDueMs === null && lane.ready === 0) return 'quiet';
+  if (!relays.some(({ alive }) => alive)) return 'waits: no relay runs';
+  const temporal = servers.filter(({ server }) => server === 'Temporal');
+  return temporal.length > 0 && temporal.every(({ answering }) => answering === 0)
+    ? 'waits for Temporal'
+    : 'waits for a relay';
 }
 
 function age(ageMs: number): string {

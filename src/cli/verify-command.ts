@@ -4,9 +4,10 @@ import { operations, type VerifyAsk } from '../config/operations.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { InvariantResult } from '../operations/verify/report.ts';
-import { exitCodes, type Output, table } from './output.ts';
+import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
 import type { CommonOptions } from './register.ts';
+import { table } from './table.ts';
 
 /** What the command was called with. */
 export interface VerifyFlags extends CommonOptions {

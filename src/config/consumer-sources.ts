@@ -1,10 +1,12 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
+import type { ConsumerReport } from '../inbox/consumer-event.ts';
 import { kafkaSource } from '../sources/kafka/kafka-source.ts';
 import type { Source } from '../sources/source.ts';
 import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import type { Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';
+import { tellingSource } from './consumer-servers.ts';
 
 /**
  * Answers where messages of a topic arrive: at the same broker to which its transport delivers. Topics of one
@@ -12,7 +14,10 @@ import { type Config, transportOf } from './config.ts';
  *
  * The answer throws OutboxError `OUTBOX_SOURCE_UNKNOWN` for a transport from which nothing can be received.
  */
-export function sourcesOf(config: Pick<Config, 'transports'>): (topic: Topic) => Source {
+export function sourcesOf(
+  config: Pick<Config, 'transports'>,
+  report: ConsumerReport,
+): (topic: Topic) => Source {
   const sources = new Map<Transport, Source>();
   return (topic) => {
     const { name, transport } = transportOf(config, topic);
@@ -25,7 +30,7 @@ export function sourcesOf(config: Pick<Config, 'transports'>): (topic: Topic) =>
         { details: { topic: topic.name, transport: name } },
       );
     }
-    const source = kafkaSource(transport.connection);
+    const source = tellingSource(kafkaSource(transport.connection), report);
     sources.set(transport, source);
     return source;
   };

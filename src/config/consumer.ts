@@ -1,12 +1,15 @@
 import { Consumer } from '../inbox/consumer.ts';
-import type { ConsumerSettings } from '../inbox/consumer-options.ts';
+import { undisturbed } from '../inbox/consumer-event.ts';
+import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { startHandlers } from '../temporal/handler-engine.ts';
 import { type Config, defineConfig } from './config.ts';
+import { patientClient } from './consumer-servers.ts';
 import { sourcesOf } from './consumer-sources.ts';
 import { deadLetterSendersOf } from './dead-letter-sender.ts';
 import { receiptSendersOf } from './receipt-sender.ts';
+import { consumerTroubleLines } from './trouble-lines.ts';
 
 export interface ConsumerOptions extends ConsumerSettings {
   /** The same as the relay's: its transports tell where messages arrive, and `temporal` where parked ones are tried. */
@@ -29,15 +32,17 @@ export function consumer<Tx extends Transaction>(
   client: TransactionClient<Tx>,
   options: ConsumerOptions,
 ): Consumer<Tx> {
-  const { config, ...settings } = options;
+  const { config, ...given } = options;
   const { temporal, topics, transports } = defineConfig(config);
   const { address = 'localhost:7233', namespace = 'default' } = temporal;
   const hidden = new Set(topics.filter(({ rules }) => !rules.visible).map(({ name }) => name));
+  const report = undisturbed(given.report ?? consumerTroubleLines(given.group));
+  const settings: ConsumerSettings = { ...given, report };
   return new Consumer({
-    client,
+    client: patientClient(client, resolveConsumerRules(settings).startWithinMs, report),
     settings,
     topics,
-    sourceOf: sourcesOf({ transports }),
+    sourceOf: sourcesOf({ transports }, report),
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
     hostKeys: ({ failed, ...input }) =>

@@ -1,6 +1,6 @@
 import { announceTopics } from '../operations/announce.ts';
 import { requireMigrated } from '../store/migrate.ts';
-import { openDatabase } from '../store/pool.ts';
+import { visitDatabase } from '../store/visit.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { createReceiptTopics } from './confirmation.ts';
 import { policyOf } from './topic-policy.ts';
@@ -21,8 +21,7 @@ export interface MigratedTopics {
  */
 export async function migrateTopics(given: Config): Promise<MigratedTopics> {
   const config = defineConfig(given);
-  const database = openDatabase({ url: config.database.url, connections: 1 });
-  try {
+  return visitDatabase(config.database.url, async (database) => {
     await requireMigrated(database);
     const receipts = await createReceiptTopics(config);
     await announceTopics(
@@ -32,7 +31,5 @@ export async function migrateTopics(given: Config): Promise<MigratedTopics> {
       { withinMs: 10_000 },
     );
     return { topics: config.topics.map(({ name }) => name), receipts };
-  } finally {
-    await database.close();
-  }
+  });
 }

@@ -23,6 +23,7 @@ import type { Rescheduled } from '../store/operate/reschedule.ts';
 import { openDatabase } from '../store/pool.ts';
 import type { MessageFilter } from '../store/queries/list.ts';
 import type { EffectsQuery } from '../store/queries/verify-effects.ts';
+import { named, visitDatabase } from '../store/visit.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import type { Config } from './config.ts';
@@ -113,8 +114,10 @@ export function operations(config: OperationsConfig): Operations {
   const topics = new Map((config.topics ?? []).map((topic) => [topic.name, topic]));
   const ready = once(() => requireMigrated(database));
   const on = async <Result>(work: (database: Database) => Promise<Result>): Promise<Result> => {
-    await ready();
-    return work(database);
+    return named(config.database.url, async () => {
+      await ready();
+      return work(database);
+    });
   };
   return {
     status: () => on(statusOf),
@@ -156,12 +159,8 @@ async function verifyWith(
 ): Promise<VerifyReport> {
   const logs = logsOf({ topics, transports });
   const url = effects?.databaseUrl;
-  const inbox = url === undefined ? database : openDatabase({ url, connections: 1 });
-  try {
-    return await verify(database, logs, { ...ask, effects }, inbox);
-  } finally {
-    if (inbox !== database) await inbox.close();
-  }
+  const judge = (inbox: Database) => verify(database, logs, { ...ask, effects }, inbox);
+  return url === undefined ? judge(database) : visitDatabase(url, judge);
 }
 
 /** A success is remembered, a failure is not. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { resolveRetention } from '../core/retention.ts';
 import { withdrawIds } from '../operations/withdraw.ts';
 import { createMaintenance } from '../relay/maintenance.ts';
@@ -11,32 +12,39 @@ import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase, relayLimits } from '../store/pool.ts';
 import { writeSettings } from '../store/settings.ts';
 import { readLanes, upsertTopics } from '../store/topics.ts';
-import { connectEngine, type WorkerExtras } from '../temporal/engine.ts';
+import type { WorkerExtras } from '../temporal/engine.ts';
 import { completeInBackground } from './announced-topics.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
+import { unlessStopped } from './patience.ts';
+import { keepPresence } from './relay-presence.ts';
+import { relayServers } from './relay-servers.ts';
 import { resolveRelaySettings } from './relay-settings.ts';
 import { retentionInWords } from './retention-in-words.ts';
+import { relayTroubleLines } from './trouble-lines.ts';
 import { policyOf } from './topic-policy.ts';
 
 /** What most relays leave alone. */
 export interface RelayOptions {
-  /** Called with what the relay does; nothing depends on it. */
+  /** Called with what the relay does; nothing depends on it. @defaultValue troubles go to standard error, one line each */
   readonly report?: Report;
-  /** How long to wait for Temporal at the start. @defaultValue 60,000 */
-  readonly temporalWithinMs?: number;
+  /** How long to wait at the start for PostgreSQL and for Temporal, each, in milliseconds. @defaultValue no limit */
+  readonly startWithinMs?: number;
   /** Interceptors of the workers, for tests and tracing, and the id of this build, for the Temporal UI. */
   readonly workers?: WorkerExtras;
 }
 
 export interface RunningRelay {
-  /** Resolves when the relay delivers. Rejects when it could not start. */
+  /** Resolves when the relay delivers. Rejects when it could not start, or was stopped before. */
   readonly ready: Promise<void>;
   /** Resolves after {@link RunningRelay.stop}. Rejects when the relay could not start. */
   readonly done: Promise<void>;
   /** False when the namespace does not know OutboxTopic, OutboxKey and OutboxRef: workflows cannot be searched by them. */
   readonly searchAttributes: Promise<boolean>;
-  /** Settles what is on its way, frees the lanes and ends. Another relay goes on at once. */
+  /**
+   * Settles what is on its way, frees the lanes and ends. Another relay goes on at once. A relay that waits for a server
+   * at its start ends at once.
+   */
   stop(): Promise<void>;
 }
 
@@ -47,19 +55,29 @@ interface Started {
 }
 
 /**
- * Starts the process that delivers: watcher, starter and Temporal workers. Any number of relays may run.
+ * Starts the process that delivers: watcher, starter and Temporal workers. Any number of relays may run. While PostgreSQL
+ * or Temporal is away or starting, it waits, and says so by the event `waiting`.
  *
  * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
- * `OUTBOX_SERVER_UNAVAILABLE`;
+ * `OUTBOX_SERVER_REFUSED`,
+ * `OUTBOX_SERVER_UNAVAILABLE` after `startWithinMs`;
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
 export function startRelay(config: Config, options: RelayOptions = {}): RunningRelay {
-  const starting = start(defineConfig(config), options);
+  const stopping = new AbortController();
+  const starting = start(defineConfig(config), options, stopping.signal);
+  const done = starting.then(
+    (started) => started.done,
+    (error: unknown) => {
+      if (!stopping.signal.aborted) throw error;
+    },
+  );
   return {
     ready: observed(starting.then(() => undefined)),
-    done: observed(starting.then((started) => started.done)),
+    done: observed(done),
     searchAttributes: observed(starting.then((started) => started.searchAttributes)),
     stop: async () => {
+      stopping.abort();
       const started = await starting.catch(() => undefined);
       await started?.stop();
     },
@@ -71,6 +89,9 @@ function observed<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => undefined);
   return promise;
 }
+
+/** How long a stop in the middle of a start waits for what is open. */
+const leaveWithinMs = 300;
 
 /** What has been opened, to be closed in reverse order, once. */
 class Opened {
@@ -89,39 +110,47 @@ class Opened {
   }
 }
 
-async function start(config: Config, options: RelayOptions): Promise<Started> {
+async function start(config: Config, options: RelayOptions, stop: AbortSignal): Promise<Started> {
   const opened = new Opened();
   try {
-    return await open(config, options, opened);
+    return await open(config, options, opened, stop);
   } catch (error) {
-    await opened.close().catch(() => undefined);
+    const closed = opened.close().catch(() => undefined);
+    // A connection that is being made to a server that is away would keep whoever stops for seconds.
+    await (stop.aborted ? Promise.race([closed, delay(leaveWithinMs)]) : closed);
     throw error;
   }
 }
 
-async function open(config: Config, options: RelayOptions, opened: Opened): Promise<Started> {
-  const lanesWanted = config.topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
-  // One connection per lane, and some for the watcher, the starter and releases.
-  const connections = config.database.connections ?? lanesWanted + 6;
-  const database = openDatabase({ url: config.database.url, connections, limits: relayLimits });
+async function open(
+  config: Config,
+  options: RelayOptions,
+  opened: Opened,
+  stop: AbortSignal,
+): Promise<Started> {
+  const database = openDatabase({
+    url: config.database.url,
+    connections: connectionsOf(config),
+    limits: relayLimits,
+  });
   opened.add(() => database.close());
   const { timings, limits, intervals, settings } = resolveRelaySettings(config.relay);
-  await requireReceiptTopics(config);
-  const { installation, routes, lanes } = await announce(database, config);
+  const servers = relayServers({
+    config,
+    report: options.report ?? relayTroubleLines(),
+    signal: stop,
+    withinMs: options.startWithinMs ?? Number.POSITIVE_INFINITY,
+  });
+  const { report } = servers;
+  await unlessStopped(requireReceiptTopics(config), stop);
+  const { installation, routes, lanes } = await servers.database(() => announce(database, config));
   const retention = resolveRetention(config.retention);
   await writeSettings(database, [...settings, ...retentionInWords(retention)]);
-  opened.add(() =>
-    Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close())),
-  );
-
-  const { address = 'localhost:7233', namespace = 'default' } = config.temporal;
-  const engine = await connectEngine(
-    { address, namespace },
-    options.temporalWithinMs ?? 60_000,
-    options.workers,
-  );
+  opened.add(() => closeTransports(routes));
+  const presence = keepPresence({ database, config, temporal: servers.temporal });
+  opened.add(() => presence.stop());
+  const engine = await servers.engine(options.workers);
   opened.add(() => engine.close());
-  const report = options.report ?? (() => undefined);
   const askPlace = engine.placeAsker(installation);
   await refuseTwin(database, askPlace);
   const confirmation = confirmationOf(config, { database, installation, report });
@@ -151,6 +180,7 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   opened.add(() => relay.close());
   const hosted = await engine.host({ relay, maintenance }, installation, lanes, report);
   opened.add(() => hosted.stop());
+  stop.throwIfAborted();
   const kept = engine.keep(hosted, installation, intervals, report);
   opened.add(() => kept.stop());
   // Watching ends first, so that nothing is started for workers that are about to end.
@@ -162,6 +192,15 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
     done: hosted.done,
     stop: () => opened.close(),
   };
+}
+
+/** One connection per lane, and some for the watcher, the starter and releases. */
+function connectionsOf({ database, topics }: Config): number {
+  return database.connections ?? topics.reduce((sum, topic) => sum + topic.rules.lanes, 0) + 6;
+}
+
+async function closeTransports(routes: readonly TopicRoute[]): Promise<void> {
+  await Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close()));
 }
 
 /** Checks that this is the installation's database, and writes the policies of the topics. */

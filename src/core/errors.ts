@@ -17,7 +17,11 @@ export const errorRules = {
     retryable: false,
     next: 'Complete the other change first, by giving its command again.',
   },
-  OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct the named setting in outbox.config.ts.' },
+  OUTBOX_CONFIG_FILE_MISSING: {
+    retryable: false,
+    next: 'Run the command in the folder of outbox.config.ts, or name the file by --config.',
+  },
+  OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct what is named, in the configuration.' },
   OUTBOX_CONFIG_MISSING: {
     retryable: false,
     next: 'Set the named environment variable or give it a default.',
@@ -32,7 +36,7 @@ export const errorRules = {
   },
   OUTBOX_DELAY_OUT_OF_RANGE: {
     retryable: false,
-    next: 'Choose a time between now and the longest delay of the topic.',
+    next: 'Choose a time between now and the longest delay of the topic; a raised one holds once a relay has started with it.',
   },
   OUTBOX_HANDLER_MISSING: {
     retryable: true,
@@ -46,7 +50,10 @@ export const errorRules = {
     retryable: false,
     next: 'Use short names and text values, and leave the reserved names out.',
   },
-  OUTBOX_ID_INVALID: { retryable: false, next: 'Pass a UUID, or leave the id out to have one made.' },
+  OUTBOX_ID_INVALID: {
+    retryable: false,
+    next: 'Pass the whole id, a UUID, as `list` shows it; to send, one may be left out.',
+  },
   OUTBOX_ID_TAKEN: {
     retryable: false,
     next: 'Use another id, or send exactly what the stored message says.',
@@ -84,13 +91,13 @@ export const errorRules = {
   },
   OUTBOX_NOT_IN_TRANSACTION: {
     retryable: false,
-    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client itself.',
+    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, open one first.',
   },
   OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages beside temporal-outbox.' },
   OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that fits the schema of the topic.' },
   OUTBOX_PAYLOAD_TOO_LARGE: {
     retryable: false,
-    next: 'Store the body elsewhere and send its address, or raise the limit of the topic.',
+    next: 'Store the body elsewhere and send its address, or raise `limits.payloadBytes` and start a relay with it.',
   },
   OUTBOX_RECEIPTS_MISSING: {
     retryable: false,
@@ -100,6 +107,10 @@ export const errorRules = {
   OUTBOX_REF_TAKEN: {
     retryable: false,
     next: 'Cancel or reschedule the waiting message of this ref, or choose another ref.',
+  },
+  OUTBOX_SERVER_REFUSED: {
+    retryable: false,
+    next: 'Correct the user, the password, or the name of the database or namespace.',
   },
   OUTBOX_SERVER_UNAVAILABLE: {
     retryable: true,
@@ -119,7 +130,7 @@ export const errorRules = {
   },
   OUTBOX_TOPIC_UNKNOWN: {
     retryable: false,
-    next: 'Check the name, or start a relay that knows the topic.',
+    next: 'Check the name, or add the topic to `topics` of the configuration and start a relay.',
   },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
   OUTBOX_WINDOW_TOO_SHORT: {

@@ -145,6 +145,8 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
   const lanes = options.lanes ?? defaults.lanes;
   if (!Number.isInteger(lanes) || lanes < 1 || lanes > 1024)
     throw invalid(name, 'lanes', 'is not an integer from 1 to 1024');
+  assertNames(name, 'limits', options.limits, ['payloadBytes', 'delay']);
+  assertNames(name, 'confirm', options.confirm, ['group', 'within', 'maxSends', 'resend']);
   const payloadLimitBytes = options.limits?.payloadBytes ?? defaults.payloadBytes;
   if (!Number.isInteger(payloadLimitBytes) || payloadLimitBytes < 1 || payloadLimitBytes > 64 * 1024 * 1024) {
     throw invalid(name, 'limits.payloadBytes', 'is not an integer from 1 to 67,108,864');
@@ -165,6 +167,14 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
     payloadLimitBytes,
     delayLimitMs: positive(name, 'limits.delay', options.limits?.delay ?? defaults.delay),
   };
+}
+
+/** A misspelt option would be a rule that does nothing. */
+function assertNames(name: string, option: string, given: unknown, known: readonly string[]): void {
+  if (given === undefined) return;
+  if (typeof given !== 'object' || given === null) throw invalid(name, option, 'is not an object');
+  const unknown = Object.keys(given).find((each) => !known.includes(each));
+  if (unknown !== undefined) throw invalid(name, `${option}.${unknown}`, 'is no option of a topic');
 }
 
 function retryOf(retry: Retry): readonly Duration[] {

@@ -13,6 +13,14 @@ interface Identified extends Position {
 
 /** What a consumer tells about itself. Nothing depends on anybody listening. */
 export type ConsumerEvent =
+  /** It starts, and a server that it needs is not there yet. Told at once, and then every five seconds at most. */
+  | {
+      readonly type: 'waiting';
+      /** `PostgreSQL`, or the kind of the broker. */
+      readonly server: string;
+      /** Names the address, as far as its client tells. */
+      readonly error: unknown;
+    }
   | { readonly type: 'assigned'; readonly partitions: readonly Partition[] }
   | { readonly type: 'disconnected'; readonly error: unknown; readonly retryInMs: number }
   /** Its effects are committed. */

@@ -63,9 +63,9 @@ export interface ConsumerSettings {
   readonly fromBeginning?: boolean;
   /** How long one transaction may take, passed on to `$transaction`. @defaultValue Prisma's own: 5 s */
   readonly transactionTimeout?: Duration;
-  /** How long `start()` tries to reach the broker. @defaultValue 60 s */
+  /** How long `start()` tries to reach the database, and the broker. @defaultValue 60 s */
   readonly startWithin?: Duration;
-  /** Called with what the consumer does; nothing depends on it. */
+  /** Called with what the consumer does; nothing depends on it. @defaultValue troubles go to standard error, one line each */
   readonly report?: ConsumerReport;
 }
 

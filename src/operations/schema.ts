@@ -6,7 +6,7 @@ import {
   migrate,
   readMigrations,
 } from '../store/migrate.ts';
-import { openDatabase } from '../store/pool.ts';
+import { visitDatabase } from '../store/visit.ts';
 
 /** The SQL of this version, in the order in which it is applied. */
 export function migrations(): Promise<readonly Migration[]> {
@@ -21,24 +21,16 @@ export function migrations(): Promise<readonly Migration[]> {
  * database user lacks the right; nothing is written then
  */
 export async function applyMigrations(databaseUrl: string): Promise<readonly string[]> {
-  const database = openDatabase({ url: databaseUrl, connections: 1 });
   try {
-    return await migrate(database, await readMigrations());
+    return await visitDatabase(databaseUrl, async (database) => migrate(database, await readMigrations()));
   } catch (error) {
     throw refusedRights(error) ?? error;
-  } finally {
-    await database.close();
   }
 }
 
 /** Tells what is applied and what is missing, and writes nothing. */
 export async function migrationState(databaseUrl: string): Promise<MigrationState> {
-  const database = openDatabase({ url: databaseUrl, connections: 1 });
-  try {
-    return await checkMigrations(database, await readMigrations());
-  } finally {
-    await database.close();
-  }
+  return visitDatabase(databaseUrl, async (database) => checkMigrations(database, await readMigrations()));
 }
 
 function refusedRights(error: unknown): OutboxError | undefined {

@@ -1,15 +1,31 @@
 import type { Database } from '../store/database.ts';
 import { requireMigrated } from '../store/migrate.ts';
-import { openDatabase } from '../store/pool.ts';
 import { type GroupStatus, readGroups } from '../store/queries/inbox-status.ts';
 import { type Reconciliation, readReconciliation } from '../store/queries/reconciliation.ts';
 import { readTopicPolicies, type TopicPolicyRow } from '../store/queries/topic-policies.ts';
 import { readSettings, type Setting } from '../store/settings.ts';
 import { readTwin, type Twin } from '../store/twin.ts';
 import { type LaneStatus, readStatus } from '../store/queries/status.ts';
+import { type GroupLag, readRelays, type RelayStatus, type ServerView } from '../store/relays.ts';
+import { visitDatabase } from '../store/visit.ts';
+
+/** A server that relays need, as those that run see it. */
+export interface ServerStatus extends Pick<ServerView, 'server' | 'address'> {
+  /** How many relays need it, and for how many of them it answers. */
+  readonly relays: number;
+  readonly answering: number;
+  /** What one of the others says; `null`: it answers all. */
+  readonly error: string | null;
+}
 
 /** How the whole outbox stands. */
 export interface Status {
+  /** Relays that run, and below them those that died within the last hour. Without a living one nothing is delivered. */
+  readonly relays: readonly RelayStatus[];
+  /** Temporal and the brokers, as living relays see them; empty when none lives. */
+  readonly servers: readonly ServerStatus[];
+  /** What consumer groups whose inbox is in this database have not committed yet, as a living relay saw it. */
+  readonly lags: readonly GroupLag[];
   /** Age of the oldest message that is due and not published; null: nothing is due. */
   readonly oldestDueMs: number | null;
   /** The lane with the oldest due message first. */
@@ -26,24 +42,26 @@ export interface Status {
   readonly groups: readonly GroupStatus[];
 }
 
-export type { GroupStatus, LaneStatus, Reconciliation, Setting, TopicPolicyRow, Twin };
+export type { GroupLag, GroupStatus, LaneStatus, Reconciliation, RelayStatus, Setting, TopicPolicyRow, Twin };
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
 export async function status(databaseUrl: string): Promise<Status> {
-  const database = openDatabase({ url: databaseUrl, connections: 1 });
-  try {
+  return visitDatabase(databaseUrl, async (database) => {
     await requireMigrated(database);
-    return await statusOf(database);
-  } finally {
-    await database.close();
-  }
+    return statusOf(database);
+  });
 }
 
 /** The status of a migrated database. */
 export async function statusOf(database: Database): Promise<Status> {
   const lanes = await readStatus(database);
+  const relays = await readRelays(database);
+  const living = relays.filter(({ alive }) => alive);
   const ages = lanes.flatMap((lane) => (lane.oldestDueMs === null ? [] : [lane.oldestDueMs]));
   return {
+    relays,
+    servers: serversOf(living),
+    lags: living[0]?.lags ?? [],
     oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
     lanes,
     topics: await readTopicPolicies(database),
@@ -52,4 +70,21 @@ export async function statusOf(database: Database): Promise<Status> {
     twin: await readTwin(database),
     groups: await readGroups(database),
   };
+}
+
+/** What living relays say about their servers, by server. */
+function serversOf(living: readonly RelayStatus[]): readonly ServerStatus[] {
+  const views = new Map<string, ServerView[]>();
+  for (const view of living.flatMap(({ servers }) => servers)) {
+    const name = `${view.server} ${view.address}`;
+    views.set(name, [...(views.get(name) ?? []), view]);
+  }
+  return [...views.values()].flatMap((seen) => {
+    const [first] = seen;
+    if (first === undefined) return [];
+    const { server, address } = first;
+    const failed = seen.filter(({ error }) => error !== null);
+    const answering = seen.length - failed.length;
+    return [{ server, address, relays: seen.length, answering, error: failed[0]?.error ?? null }];
+  });
 }

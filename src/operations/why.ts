@@ -20,6 +20,7 @@ export interface Why {
     | 'queued'
     | 'retrying'
     | 'superseded'
+    | 'temporal-away'
     | 'topic-paused'
     | 'topic-unknown'
     | 'transport-paused'
@@ -70,10 +71,10 @@ function waiting(facts: DeliveryFacts): Why {
   const { dueInMs, dueAt } = facts;
   if (dueInMs !== null && dueInMs > 0)
     return { code: 'due-later', text: `It is due in ${length(dueInMs)}, at ${dueAt?.toISOString()}.` };
-  return {
-    code: 'overdue',
-    text: `It has been due for ${length(-(dueInMs ?? 0))}; no relay has released it.`,
-  };
+  const since = length(-(dueInMs ?? 0));
+  return facts.relays === 0
+    ? { code: 'no-relay', text: `It has been due for ${since}. ${noRelay}` }
+    : { code: 'overdue', text: `It has been due for ${since}; no relay has released it.` };
 }
 
 function retrying({ dueInMs, dueAt, lastError }: DeliveryFacts): Why {
@@ -93,7 +94,10 @@ function retrying({ dueInMs, dueAt, lastError }: DeliveryFacts): Why {
 function stopped(facts: DeliveryFacts): Why | undefined {
   const { topic, transport, hold } = facts;
   if (!facts.topicKnown)
-    return { code: 'topic-unknown', text: `No relay has announced the topic "${topic}".` };
+    return {
+      code: 'topic-unknown',
+      text: `No relay has announced the topic "${topic}": add it to \`topics\` of the relay's configuration.`,
+    };
   if (facts.topicPaused) return { code: 'topic-paused', text: `The topic "${topic}" is paused.` };
   if (facts.transportPaused)
     return { code: 'transport-paused', text: `The transport "${transport}" is paused.` };
@@ -124,8 +128,16 @@ function blocked({ blocker, key, state }: DeliveryFacts): Why | undefined {
     : undefined;
 }
 
-function queued({ owned, wantedSince, before }: DeliveryFacts): Why {
+const noRelay = 'No relay is running: start one.';
+
+function queued({ owned, wantedSince, before, relays, temporalError }: DeliveryFacts): Why {
   if (!owned) {
+    if (relays === 0) return { code: 'no-relay', text: noRelay };
+    if (temporalError !== null)
+      return {
+        code: 'temporal-away',
+        text: `Relays run, and Temporal does not answer them: ${temporalError}`,
+      };
     const since = wantedSince === null ? '' : `, asked for since ${wantedSince}`;
     return { code: 'no-relay', text: `No relay drains its lane at this moment${since}.` };
   }

@@ -45,7 +45,11 @@ export async function reschedule(
   }
   const answer = await rescheduleMessage(sqlOf(tx), topic.name, handleOf(handle), target);
   if (answer === 'out-of-range')
-    throw outOfRange(due.at === undefined ? 'after' : 'at', String(due.at ?? due.after));
+    throw outOfRange(
+      due.at === undefined ? 'after' : 'at',
+      String(due.at ?? due.after),
+      topic.rules.delayLimitMs,
+    );
   return answer;
 }
 

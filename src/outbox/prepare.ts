@@ -1,7 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import ms from 'ms';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
+import { unwritablePlace } from './unwritable-place.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
 import type { NewMessage } from '../store/write.ts';
@@ -81,10 +83,11 @@ function toJson(topic: string, payload: unknown): string {
   try {
     text = JSON.stringify(payload);
   } catch (cause) {
+    const where = unwritablePlace(payload);
     throw new OutboxError(
       'OUTBOX_PAYLOAD_INVALID',
-      `The payload for the topic "${topic}" cannot be written as JSON.`,
-      { details: { topic }, cause },
+      `The payload for the topic "${topic}" cannot be written as JSON${where === undefined ? '' : `: ${where.path} ${where.why}`}.`,
+      { details: { topic, ...(where !== undefined && { path: where.path }) }, cause },
     );
   }
   if (text !== undefined) return text;
@@ -130,23 +133,29 @@ export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: numb
   }
   if (due.at !== undefined) {
     if (!(due.at instanceof Date) || !(due.at.getTime() < yearTenThousandMs))
-      throw outOfRange('at', String(due.at));
+      throw outOfRange('at', String(due.at), delayLimitMs);
     return { at: new Date(Math.max(due.at.getTime(), yearOneMs)).toISOString() };
   }
   if (due.after === undefined) return {};
   const afterMs = durationMs(due.after);
-  if (afterMs === undefined || afterMs < 0 || afterMs > delayLimitMs)
-    throw outOfRange('after', String(due.after));
+  if (afterMs === undefined) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      `The option "after" (${String(due.after)}) is no duration: give milliseconds, or words such as '15 minutes'.`,
+      { details: { option: 'after', value: String(due.after) } },
+    );
+  }
+  if (afterMs < 0 || afterMs > delayLimitMs) throw outOfRange('after', String(due.after), delayLimitMs);
   return { afterMs };
 }
 
 /** The error of a due time that the topic does not allow. */
-export function outOfRange(option: string, value: string): OutboxError {
+export function outOfRange(option: string, value: string, delayLimitMs: number): OutboxError {
   return new OutboxError(
     'OUTBOX_DELAY_OUT_OF_RANGE',
-    `The option "${option}" (${value}) is not between now and the longest delay of the topic.`,
+    `The option "${option}" (${value}) is not between now and the longest delay of the topic, ${ms(delayLimitMs)}.`,
     {
-      details: { option, value },
+      details: { option, value, limitMs: delayLimitMs },
     },
   );
 }

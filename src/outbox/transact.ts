@@ -4,8 +4,8 @@ import { sendNudge } from '../store/nudge.ts';
 import { lanesFilledBy } from './ready-lanes.ts';
 
 /** A Prisma client, as far as {@link transaction} needs it. */
-export interface TransactionRunner<Tx> {
-  $transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>;
+export interface TransactionRunner<Tx, Options = unknown> {
+  $transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>;
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
 }
 
@@ -27,28 +27,34 @@ interface Nudge {
 
 const nudges = new WeakMap<object, Nudge>();
 
+type Nudging = Pick<TransactionRunner<never>, '$queryRawUnsafe'>;
+
 /**
  * Runs `work` in a transaction and, after the commit, wakes the relays, so that messages leave within a few
  * milliseconds instead of at the relay's next look.
  *
- * A lost wake-up delays a message by at most 100 ms. Nothing is sent when the transaction is rolled back.
+ * A lost wake-up delays a message by at most 100 ms. Nothing is sent when the transaction is rolled back. `$transaction`
+ * of the client is as safe: its messages leave at the relay's next look.
+ *
+ * @param options handed on to `$transaction`: isolation level, timeouts
  */
-export async function transaction<Tx, Result>(
-  prisma: TransactionRunner<Tx>,
+export async function transaction<Tx, Result, Options>(
+  prisma: TransactionRunner<Tx, Options>,
   work: (tx: Tx) => Promise<Result>,
+  options?: Options,
 ): Promise<Result> {
   let filled: readonly Lane[] = [];
   const result = await prisma.$transaction(async (tx) => {
     const answer = await work(tx);
     filled = lanesFilledBy(tx);
     return answer;
-  });
+  }, options);
   nudge(prisma, filled);
   return result;
 }
 
 /** Never awaited and never failing: the commit stands whether or not a relay hears of it. */
-function nudge<Tx>(prisma: TransactionRunner<Tx>, filled: readonly Lane[]): void {
+function nudge(prisma: Nudging, filled: readonly Lane[]): void {
   const next = nudges.get(prisma) ?? { lastAt: 0, planned: false, lanes: new Map(), anywhere: false };
   nudges.set(prisma, next);
   for (const lane of filled) next.lanes.set(laneName(lane), lane);
@@ -63,7 +69,7 @@ function nudge<Tx>(prisma: TransactionRunner<Tx>, filled: readonly Lane[]): void
   setTimeout(() => notify(prisma, next), waitMs).unref();
 }
 
-function notify<Tx>(prisma: TransactionRunner<Tx>, next: Nudge): void {
+function notify(prisma: Nudging, next: Nudge): void {
   const lanes = next.anywhere ? [] : [...next.lanes.values()];
   Object.assign(next, { lastAt: performance.now(), planned: false, lanes: new Map(), anywhere: false });
   const sql: Sql = { query: async (text, values = []) => prisma.$queryRawUnsafe(text, ...values) };

@@ -30,6 +30,14 @@ export type RelayEvent =
       readonly waitingFor: string;
       readonly who: readonly string[];
     }
+  /** It starts, and a server that it needs is not there yet. Told at once, and then every five seconds at most. */
+  | {
+      readonly type: 'waiting';
+      readonly server: 'PostgreSQL' | 'Temporal';
+      /** `host:port` */
+      readonly address: string;
+      readonly error: unknown;
+    }
   | { readonly type: 'reconciled'; readonly restarted: number; readonly ended: number }
   | {
       readonly type: 'failed';

@@ -91,11 +91,14 @@ export async function checkMigrations(sql: Sql, migrations: readonly Migration[]
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` when the database is older than this version. */
 export async function requireMigrated(sql: Sql): Promise<void> {
-  const { pending } = await checkMigrations(sql, await readMigrations());
+  const all = await readMigrations();
+  const { pending } = await checkMigrations(sql, all);
   if (pending.length > 0) {
     throw new OutboxError(
       'OUTBOX_MIGRATION_MISSING',
-      `The database lacks the migrations ${pending.join(', ')}.`,
+      pending.length === all.length
+        ? 'The database has no schema of the outbox yet.'
+        : `The database lacks ${pending.length === 1 ? 'the migration' : `${pending.length} migrations, the first is`} ${pending[0]}.`,
       { details: { pending } },
     );
   }

@@ -83,7 +83,7 @@ export async function rescheduleMessage(
   due: { readonly afterMs?: number; readonly at?: string },
 ): Promise<'rescheduled' | 'too-late' | 'unknown' | 'out-of-range'> {
   const [row] = await sql.query<{ answer: 'rescheduled' | 'too-late' | 'unknown' | 'out-of-range' }>(
-    `select outbox.reschedule($1::text, $2::text, $3::text::uuid, $4::float8 * interval '1 ms', $5::text::timestamptz) as answer`,
+    `select outbox.move_due($1::text, $2::text, $3::text::uuid, $4::float8 * interval '1 ms', $5::text::timestamptz) as answer`,
     [
       topic,
       'ref' in handle ? handle.ref : null,

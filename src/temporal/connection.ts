@@ -7,25 +7,15 @@ export interface TemporalAddress {
   readonly namespace: string;
 }
 
-/**
- * Connects to Temporal, patiently: a relay that starts before its server waits for it.
- *
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it does not answer within `withinMs`
- */
-export async function connectTemporal(
-  { address }: TemporalAddress,
-  withinMs: number,
-): Promise<NativeConnection> {
-  const until = performance.now() + withinMs;
-  for (;;) {
-    try {
-      return await NativeConnection.connect({ address, grpcCompression: { codec: 'none' } });
-    } catch (cause) {
-      if (performance.now() < until) continue;
-      throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Temporal does not answer at ${address}.`, {
-        details: { address },
-        cause,
-      });
-    }
+/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it does not answer, and for an address that is none */
+export async function connectTemporal({ address }: TemporalAddress): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect({ address, grpcCompression: { codec: 'none' } });
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
+    throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Temporal does not answer at ${address}: ${said}.`, {
+      details: { server: 'Temporal', address },
+      cause,
+    });
   }
 }

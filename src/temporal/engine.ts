@@ -41,22 +41,29 @@ export interface Engine {
     intervals: MaintenanceIntervals,
     report: Report,
   ): { stop(): Promise<void> };
+  /** Rejects, within seconds, when the server does not answer or has no such namespace. */
+  ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer within `withinMs` */
-export async function connectEngine(
-  target: TemporalAddress,
-  withinMs: number,
-  extra: WorkerExtras,
-): Promise<Engine> {
+/** How long a ping waits for the answer. */
+const pingWithinMs = 3_000;
+
+/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer */
+export async function connectEngine(target: TemporalAddress, extra: WorkerExtras): Promise<Engine> {
   quietRuntime();
-  const connection = await connectTemporal(target, withinMs);
+  const connection = await connectTemporal(target);
   const client = new Client({ connection, namespace: target.namespace });
   const searchAttributes = await hasSearchAttributes(client, target.namespace).catch(() => false);
   return {
     searchAttributes,
     starter: (installation) => createWorkflowStarter(client, installation, searchAttributes),
+    ping: async () => {
+      const { namespace } = target;
+      await client.withDeadline(Date.now() + pingWithinMs, () =>
+        client.workflowService.describeNamespace({ namespace }),
+      );
+    },
     close: () => connection.close(),
     census: (installation) => createWorkflowCensus(client, installation),
     placeAsker: (installation) => createPlaceAsker(client, installation),

@@ -86,7 +86,7 @@ async function openHosting(input: HandlersInput, stop: AbortSignal): Promise<Hos
   const { namespace } = temporal;
   // The signals of a process that belongs to the application are its own.
   quietRuntime({ shutdownSignals: [] });
-  const connection = await connectTemporal(temporal, 0);
+  const connection = await connectTemporal(temporal);
   try {
     const client = new Client({ connection, namespace });
     const searchAttributes = await hasSearchAttributes(client, namespace).catch(() => false);

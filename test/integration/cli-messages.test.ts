@@ -29,7 +29,7 @@ async function json(...args: readonly string[]): Promise<unknown> {
   return JSON.parse((await cli(...args, '--json')).stdout);
 }
 
-test('list and show tell what there is and why it waits, within 100 columns and without a payload', async () => {
+test('list and show tell what there is and why it waits, within 80 columns and without a payload', async () => {
   await failAll(bench, ['secret']);
   await bench.send('waiting', { key: `key\u001b[31m${'k'.repeat(60)}`, ref: 'order-42', afterMs: 3_600_000 });
 
@@ -41,9 +41,9 @@ test('list and show tell what there is and why it waits, within 100 columns and 
 
   expect(list).toMatchObject({ code: 0, stderr: '' });
   expect(list.stdout).toMatch(
-    new RegExp(`${bench.idOf('secret')} +orders +failed.*\n +refused by the script`),
+    new RegExp(`${bench.idOf('secret')} +orders +failed.*\n +1 try, refused by the script`),
   );
-  expect(Math.max(...list.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+  expect(Math.max(...list.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(show.stdout).toMatch(/state {7}waiting: It is due in 59 min \d+ s/);
   const all = `${list.stdout}${show.stdout}${failed.stdout}`;
   expect(all, 'control characters are shown, not done').not.toContain('\u001b');

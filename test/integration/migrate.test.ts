@@ -43,6 +43,7 @@ test('a fresh database gets every migration once, with its checksum', async () =
   });
   await expect(requireMigrated(database)).rejects.toMatchObject({
     code: 'OUTBOX_MIGRATION_MISSING',
+    message: 'The database has no schema of the outbox yet.',
     details: { pending: migrations.map(({ name }) => name) },
   });
 
@@ -50,6 +51,18 @@ test('a fresh database gets every migration once, with its checksum', async () =
   const rows = await database.query('select name, checksum from outbox.migration order by name');
   expect(rows).toEqual(migrations.map(({ name, checksum }) => ({ name, checksum })));
   await requireMigrated(database);
+});
+
+test('of many missing migrations the first is named', async () => {
+  const { database } = await open(createEmptyDatabase());
+  const [first, second] = await readMigrations();
+  if (first === undefined || second === undefined) throw new Error('Two are needed.');
+  await migrate(database, [first]);
+  await expect(requireMigrated(database)).rejects.toMatchObject({
+    message: expect.stringMatching(
+      new RegExp(`^The database lacks \\d+ migrations, the first is ${second.name}\\.$`),
+    ),
+  });
 });
 
 test('a second run changes nothing', async () => {

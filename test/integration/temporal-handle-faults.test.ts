@@ -128,7 +128,7 @@ test('nothing is connected before the first start, and without Temporal a start 
     report: () => undefined,
   });
   // What would have been begun earlier would be further.
-  await expect(connectTemporal(elsewhere.temporal, 0)).rejects.toBeInstanceOf(Error);
+  await expect(connectTemporal(elsewhere.temporal)).rejects.toBeInstanceOf(Error);
   expect([asked(), elsewhere.asked()]).toEqual([0, expect.toSatisfy((count: number) => count > 0)]);
 
   const key = {

@@ -134,7 +134,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
   ['a negative delay', 'OUTBOX_DELAY_OUT_OF_RANGE', (tx) => send(tx, orders, text, { after: -1 })],
   [
     'a delay that is no duration',
-    'OUTBOX_DELAY_OUT_OF_RANGE',
+    'OUTBOX_INVALID_OPTION',
     (tx) => send(tx, orders, text, wrong({ after: 'soon' })),
   ],
   [

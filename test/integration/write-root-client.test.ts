@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { cancel, reschedule, send, sendBatch, topic, type Transaction } from '../../src/index.ts';
+import { once } from '../../src/consumer.ts';
+import { cancel, fromQuery, reschedule, send, sendBatch, topic, type Transaction } from '../../src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openPrisma } from '../support/prisma.ts';
 
@@ -44,4 +45,33 @@ test('a client outside of a transaction is refused, plain or extended; inside on
   await prisma.$transaction((tx) => send(tx, orders, text));
   await extended.$transaction((tx) => send(tx, orders, text));
   expect(await count()).toBe(before + 2);
+});
+
+test('a query without an open transaction is refused by every call, whatever its client makes of the error', async () => {
+  const { database } = made;
+  const autocommit = fromQuery((statement, values) => database.query(statement, values));
+  const wrapped = fromQuery((statement, values) =>
+    database.query(statement, values).catch((cause: unknown) => {
+      throw new Error('Failed query', { cause });
+    }),
+  );
+  const outside = { code: 'OUTBOX_NOT_IN_TRANSACTION' };
+  const before = await count();
+  for (const tx of [autocommit, wrapped]) {
+    await expect(send(tx, orders, text)).rejects.toMatchObject(outside);
+    await expect(sendBatch(tx, orders, [{ payload: text }])).rejects.toMatchObject(outside);
+    await expect(cancel(tx, orders, 'taken')).rejects.toMatchObject(outside);
+    await expect(reschedule(tx, orders, 'taken', { after: 0 })).rejects.toMatchObject(outside);
+    await expect(once(tx, 'group', 'id', async () => undefined)).rejects.toMatchObject(outside);
+  }
+  expect(await count()).toEqual(before);
+
+  await database.transaction((sql) =>
+    send(
+      fromQuery((statement, values) => sql.query(statement, values)),
+      orders,
+      text,
+    ),
+  );
+  expect(await count()).toBe(before + 1);
 });

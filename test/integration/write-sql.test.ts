@@ -29,9 +29,9 @@ test('plain SQL sends, repeats, cancels and reschedules', async () => {
   ).toEqual([{ headers: { tenant: 'blue' }, payload: '{"a":1}' }]);
   expect(
     await database.query(
-      `select outbox.reschedule('plain', 'r', after => '1 hour') as a, outbox.reschedule('plain', 'r') as b`,
+      `select outbox.reschedule('plain', 'r', after => '1 hour') as a, outbox.reschedule('plain', 'x', after => '0') as b`,
     ),
-  ).toEqual([{ a: 'rescheduled', b: 'out-of-range' }]);
+  ).toEqual([{ a: 'rescheduled', b: 'unknown' }]);
   expect(
     await database.query(`select outbox.cancel('plain', 'r') as a, outbox.cancel('plain', 'x') as b`),
   ).toEqual([{ a: 'canceled', b: 'unknown' }]);
@@ -70,6 +70,71 @@ const refusals: readonly [what: string, code: string, sql: string][] = [
   ['a delay over 400 days', 'OUTBOX_DELAY_OUT_OF_RANGE', `outbox.send('plain', '1', after => '401 days')`],
   ['an instant that never comes', 'OUTBOX_DELAY_OUT_OF_RANGE', `outbox.send('plain', '1', at => 'infinity')`],
   ['a topic with a slash', 'OUTBOX_TOPIC_INVALID', `outbox.send('a/b', '1')`],
+  ['a payload that is not JSON', 'OUTBOX_PAYLOAD_INVALID', `outbox.send('plain', '{bad json')`],
+  ['an empty payload', 'OUTBOX_PAYLOAD_INVALID', `outbox.send('plain', '')`],
+  [
+    'JSON nested deeper than a parser goes',
+    'OUTBOX_PAYLOAD_INVALID',
+    `outbox.send('plain', repeat('[', 400000))`,
+  ],
+  ['a negative delay', 'OUTBOX_DELAY_OUT_OF_RANGE', `outbox.send('plain', '1', after => '-5 minutes')`],
+  ['an instant before all', 'OUTBOX_DELAY_OUT_OF_RANGE', `outbox.send('plain', '1', at => '-infinity')`],
+  [
+    'a delay and an instant',
+    'OUTBOX_INVALID_OPTION',
+    `outbox.send('plain', '1', after => '1 s', at => now())`,
+  ],
+  ['a ref of 257 bytes', 'OUTBOX_REF_INVALID', `outbox.send('plain', '1', ref => repeat('x', 257))`],
+  ['messages that are no list', 'OUTBOX_INVALID_OPTION', `outbox.send_batch('plain', '{"payload":"1"}')`],
+  ['a message that is no object', 'OUTBOX_INVALID_OPTION', `outbox.send_batch('plain', '["1"]')`],
+  [
+    'a misspelt option of a message',
+    'OUTBOX_INVALID_OPTION',
+    `outbox.send_batch('plain', '[{"payload":"1","after":"5 minutes"}]')`,
+  ],
+  [
+    'bad JSON in a batch',
+    'OUTBOX_PAYLOAD_INVALID',
+    `outbox.send_batch('plain', '[{"payload":"1"},{"payload":"{bad"}]')`,
+  ],
+  [
+    'bad JSON of a type that is JSON as well',
+    'OUTBOX_PAYLOAD_INVALID',
+    `outbox.send_batch('plain', '[{"payload":"{bad","contentType":"application/cloudevents+json; charset=utf-8"}]')`,
+  ],
+  [
+    'a negative delay in a batch',
+    'OUTBOX_DELAY_OUT_OF_RANGE',
+    `outbox.send_batch('plain', '[{"payload":"1","afterMs":-1}]')`,
+  ],
+  [
+    'a delay that is no number',
+    'OUTBOX_DELAY_OUT_OF_RANGE',
+    `outbox.send_batch('plain', '[{"payload":"1","afterMs":"soon"}]')`,
+  ],
+  [
+    'an instant that is none',
+    'OUTBOX_DELAY_OUT_OF_RANGE',
+    `outbox.send_batch('plain', '[{"payload":"1","at":"soon"}]')`,
+  ],
+  ['an id that is no UUID', 'OUTBOX_ID_INVALID', `outbox.send_batch('plain', '[{"payload":"1","id":"42"}]')`],
+  ['cancel by a ref of 257 bytes', 'OUTBOX_REF_INVALID', `outbox.cancel('plain', repeat('x', 257))`],
+  ['cancel by an empty ref', 'OUTBOX_REF_INVALID', `outbox.cancel('plain', '')`],
+  ['cancel by nothing', 'OUTBOX_INVALID_OPTION', `outbox.cancel('plain')`],
+  ['cancel by a ref and an id', 'OUTBOX_INVALID_OPTION', `outbox.cancel('plain', 'r', gen_random_uuid())`],
+  ['cancel in no topic', 'OUTBOX_TOPIC_INVALID', `outbox.cancel(null, 'r')`],
+  ['reschedule by an empty ref', 'OUTBOX_REF_INVALID', `outbox.reschedule('plain', '', after => '1 s')`],
+  ['reschedule without a time', 'OUTBOX_INVALID_OPTION', `outbox.reschedule('plain', 'r')`],
+  [
+    'reschedule to before now',
+    'OUTBOX_DELAY_OUT_OF_RANGE',
+    `outbox.reschedule('plain', 'r', after => '-1 s')`,
+  ],
+  [
+    'reschedule beyond the limit',
+    'OUTBOX_DELAY_OUT_OF_RANGE',
+    `outbox.reschedule('plain', 'r', after => '401 days')`,
+  ],
   [
     'an id twice in one batch',
     'OUTBOX_ID_TAKEN',
@@ -84,6 +149,16 @@ test.each(refusals)('plain SQL raises OB002 for %s, with %s as the detail', asyn
     detail: code,
   });
   expect(await made.database.query('select count(*) from outbox.message')).toEqual(before);
+});
+
+test('plain SQL takes every JSON, anything of another type, and an instant in the past', async () => {
+  const stored = await made.database.query<{ state: string }>(
+    `select * from outbox.send('forms', '"\\u0000\\ud800"') union all select * from outbox.send('forms', ' null ')
+     union all select * from outbox.send('forms', '1', at => now() - interval '1 day')
+     union all select * from outbox.send('forms', '1', after => '0')
+     union all select * from outbox.send_batch('forms', '[{"payload":"{bad","contentType":"text/plain"}, {"payload":{"a":1},"key":null}]')`,
+  );
+  expect(stored.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'ready'));
 });
 
 test('days of a delay have 24 hours, also where the clocks change', async () => {

@@ -94,6 +94,9 @@ test('a transaction of Prisma is taken, the client itself is not', () => {
     Promise<Stored>
   >();
   void transaction(prisma, (inside) => inside.order.count());
+  void transaction(prisma, (inside) => inside.order.count(), { isolationLevel: 'Serializable', timeout: 9 });
+  // @ts-expect-error an option that the client does not have
+  void transaction(prisma, (inside) => inside.order.count(), { isolation: 'Serializable' });
   // @ts-expect-error outside of a transaction a message would survive a rollback
   void send(prisma, orders, payload);
   // @ts-expect-error an extended client is a client, too

@@ -37,6 +37,41 @@ export async function kafkaLag(
   );
 }
 
+/**
+ * How far groups are behind in each of the topics from which they have committed something.
+ *
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
+ */
+export async function committedLags(
+  connection: KafkaConnection,
+  groups: readonly string[],
+  addresses: readonly string[],
+): Promise<readonly { readonly group: string; readonly address: string; readonly messages: number }[]> {
+  if (groups.length === 0 || addresses.length === 0) return [];
+  return askBrokers(connection, async (admin) => {
+    const ends = new Map<string, bigint>();
+    for (const address of addresses) {
+      for (const { partition, high } of await admin.fetchTopicOffsets(address))
+        ends.set(`${address}/${partition}`, BigInt(high));
+    }
+    const lags: { group: string; address: string; messages: number }[] = [];
+    for (const group of groups) {
+      const committed = await admin.fetchOffsets({ groupId: group, topics: [...addresses] });
+      for (const { topic, partitions } of committed) {
+        const known = partitions.filter(({ offset }) => BigInt(offset) >= 0n);
+        if (known.length === 0) continue;
+        const behind = known.map(({ partition, offset }) =>
+          larger((ends.get(`${topic}/${partition}`) ?? 0n) - BigInt(offset), 0n),
+        );
+        lags.push({ group, address: topic, messages: Number(behind.reduce((sum, one) => sum + one, 0n)) });
+      }
+    }
+    return lags;
+  }).catch((cause: unknown) => {
+    throw unavailable(connection, cause);
+  });
+}
+
 function larger(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }

@@ -4,10 +4,7 @@ import { unavailable } from './unavailable.ts';
 
 /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when no broker tells whether the topic exists */
 export async function topicExists(connection: KafkaConnection, topic: string): Promise<boolean> {
-  const topics = await askBrokers(connection, (admin) => admin.listTopics()).catch((error: unknown) => {
-    throw unavailable(connection, error);
-  });
-  return topics.includes(topic);
+  return (await missingTopics(connection, [topic])).length === 0;
 }
 
 /**
@@ -26,4 +23,19 @@ export async function createTopic(
   ).catch((error: unknown) => {
     throw unavailable(connection, error);
   });
+}
+
+/**
+ * The topics among the given ones that the brokers do not have, or do not show.
+ *
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when no broker answers
+ */
+export async function missingTopics(
+  connection: KafkaConnection,
+  topics: readonly string[],
+): Promise<readonly string[]> {
+  const known = await askBrokers(connection, (admin) => admin.listTopics()).catch((error: unknown) => {
+    throw unavailable(connection, error);
+  });
+  return topics.filter((topic) => !known.includes(topic));
 }

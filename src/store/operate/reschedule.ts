@@ -16,7 +16,7 @@ export function rescheduleChange(due: NewDue): MessageChange<Rescheduled> {
     apply: async (sql, rows) => {
       const before = await dueTimes(rows.map(({ id }) => id));
       const answers = await sql.query<{ id: string; result: Rescheduled | 'too-late' }>(
-        `select x.id, outbox.reschedule(x.topic, null, x.id, $3::float8 * interval '1 ms',
+        `select x.id, outbox.move_due(x.topic, null, x.id, $3::float8 * interval '1 ms',
            coalesce($4::text::timestamptz, m.due_at + $5::float8 * interval '1 ms')) as result
          from unnest($1::uuid[], $2::text[]) as x(id, topic) join outbox.message m on m.id = x.id
          where m.state::text = 'waiting'`,

@@ -1,4 +1,5 @@
 import type { State } from '../../core/transitions.ts';
+import { relayStaleMs } from '../relays.ts';
 import type { LaneHold } from '../lease.ts';
 import type { Sql } from '../database.ts';
 
@@ -25,6 +26,10 @@ export interface DeliveryFacts {
   readonly owned: boolean;
   /** ISO time since which the lane's workflow has been asked for in vain. */
   readonly wantedSince: string | null;
+  /** How many relays run. */
+  readonly relays: number;
+  /** Why Temporal does not answer, when it answers no relay that runs. */
+  readonly temporalError: string | null;
   /** The message of the same key that must be settled first. */
   readonly blocker: { readonly id: string; readonly state: State } | null;
   /** Ready messages of the lane that go first, counted up to {@link countLimit}; late commits are left out. */
@@ -45,7 +50,8 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,
        l.hold, coalesce(outbox.lane_held(l), false) as owned,
        to_char(l.wanted_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "wantedSince",
-       blocker.found as blocker, coalesce(before.count, 0) as before
+       blocker.found as blocker, coalesce(before.count, 0) as before, running.count as relays,
+       case when running.count = running.cut_off then running.error end as "temporalError"
      from outbox.message_all a
        left join outbox.topic t on t.name = a.topic
        left join outbox.transport x on x.name = t.transport
@@ -60,8 +66,14 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
            select from outbox.message r where a.state = 'ready' and r.topic = a.topic and r.lane = a.lane and r.state = 'ready'
              and r.position > l.cursor and r.position < a.position
            order by r.position limit ${countLimit}) r) before on true
+       cross join lateral (
+         select count(*)::integer as count, count(s.error)::integer as cut_off, min(s.error) as error
+         from outbox.relay r left join lateral (
+           select e ->> 'address' || ': ' || (e ->> 'error') as error from jsonb_array_elements(r.servers) e
+           where e ->> 'server' = 'Temporal' and e ->> 'error' is not null limit 1) s on true
+         where r.seen_at > clock_timestamp() - $2 * interval '1 ms') running
      where a.id = $1`,
-    [id],
+    [id, relayStaleMs],
   );
   return row;
 }

@@ -31,6 +31,29 @@ export interface KafkaSettings {
   readonly logger: logCreator | undefined;
 }
 
+const optionNames: ReadonlySet<string> = new Set<keyof KafkaOptions>([
+  'brokers',
+  'clientId',
+  'ssl',
+  'sasl',
+  'requestTimeout',
+  'logger',
+]);
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+/** The form of every option that kafkajs would not refuse before the first connection. */
+const forms: readonly (readonly [
+  option: keyof KafkaOptions,
+  fits: (value: unknown) => boolean,
+  wanted: string,
+])[] = [
+  ['clientId', (value) => typeof value === 'string' && value !== '', 'a text that is not empty'],
+  ['ssl', (value) => typeof value === 'boolean' || isObject(value), 'true, false or options of tls.connect'],
+  ['sasl', isObject, 'an object with a mechanism and its credentials'],
+  ['logger', (value) => typeof value === 'function', 'a function'],
+];
+
 const defaultRequestTimeoutMs = 5_000;
 const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
 
@@ -40,6 +63,12 @@ const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
  * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
  */
 export function kafkaSettings(options: KafkaOptions): KafkaSettings {
+  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
+  if (unknown !== undefined) throw invalid(unknown, 'is none', undefined);
+  for (const [option, fits, wanted] of forms) {
+    const value = options[option];
+    if (value !== undefined && !fits(value)) throw invalid(option, `must be ${wanted}`, undefined);
+  }
   return {
     brokers: brokerList(options.brokers),
     clientId: options.clientId ?? 'temporal-outbox',
@@ -51,30 +80,26 @@ export function kafkaSettings(options: KafkaOptions): KafkaSettings {
 }
 
 function brokerList(brokers: string | readonly string[]): readonly string[] {
-  const list = (typeof brokers === 'string' ? brokers.split(',') : brokers)
-    .map((broker) => broker.trim())
+  const given: unknown = typeof brokers === 'string' ? brokers.split(',') : brokers;
+  // An environment variable that is not set is `undefined` in plain JavaScript.
+  const texts: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const list = texts
+    .map((broker) => (typeof broker === 'string' ? broker.trim() : String(broker)))
     .filter((broker) => broker !== '');
   const wrong = list.find((broker) => !/^[^\s:]+:\d{1,5}$/.test(broker));
-  if (list.length === 0 || wrong !== undefined) {
-    throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
-      'The option `brokers` of kafka() must name at least one host:port.',
-      {
-        details: { option: 'brokers', value: wrong ?? '' },
-      },
-    );
-  }
+  if (list.length === 0 || wrong !== undefined)
+    throw invalid('brokers', 'must name at least one host:port', wrong ?? '');
   return list;
 }
 
 function requestTimeout(value: number): number {
   const { from, to } = requestTimeoutRangeMs;
   if (Number.isFinite(value) && value >= from && value <= to) return value;
-  throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
-    `The option \`requestTimeout\` of kafka() must be ${from} to ${to} ms.`,
-    {
-      details: { option: 'requestTimeout', value },
-    },
-  );
+  throw invalid('requestTimeout', `must be ${from} to ${to} ms`, value);
+}
+
+function invalid(option: string, what: string, value: unknown): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_OPTION', `The option \`${option}\` of kafka() ${what}.`, {
+    details: { option, ...(value !== undefined && { value }) },
+  });
 }

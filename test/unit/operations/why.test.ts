@@ -23,6 +23,8 @@ const ready: DeliveryFacts = {
   wantedSince: null,
   blocker: null,
   before: 0,
+  relays: 1,
+  temporalError: null,
 };
 const hold = { scope: 'transport', reason: 'connection refused', since: '2026-11-20T10:00:00.000Z' } as const;
 const blocker = { id: 'm-1', state: 'retrying' } as const;
@@ -34,6 +36,18 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['queued', { before: 10_000 }, /^10000 or more messages/],
   ['no-relay', { owned: false }, /^No relay drains its lane at this moment\.$/],
   ['no-relay', { owned: false, wantedSince: '2026-11-20T10:00:00.000Z' }, /asked for since 2026-11-20T10/],
+  ['no-relay', { owned: false, relays: 0 }, /^No relay is running: start one\.$/],
+  [
+    'no-relay',
+    { state: 'waiting', dueInMs: -90_400, dueAt, relays: 0 },
+    /^It has been due for 1 min 30 s\. No relay is running/,
+  ],
+  [
+    'temporal-away',
+    { owned: false, temporalError: 'localhost:7233: no answer' },
+    /^Relays run, and Temporal does not answer them: localhost:7233: no answer$/,
+  ],
+  ['next', { temporalError: 'localhost:7233: no answer' }, /about to publish/],
   ['behind-key', { blocker, before: 5 }, /^Message m-1 of the key "K" comes first, and is retrying\.$/],
   ['behind-key', { state: 'held', blocker }, /m-1/],
   ['behind-key', { state: 'held' }, /free again/],
@@ -46,7 +60,11 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['lanes-changing', { changing: true, hold }, /being changed/],
   ['transport-paused', { transportPaused: true, hold }, /^The transport "kafka" is paused\.$/],
   ['topic-paused', { topicPaused: true, transportPaused: true }, /^The topic "orders" is paused\.$/],
-  ['topic-unknown', { topicKnown: false }, /^No relay has announced the topic "orders"\.$/],
+  [
+    'topic-unknown',
+    { topicKnown: false },
+    /^No relay has announced the topic "orders": add it to `topics` of/,
+  ],
   [
     'due-later',
     { state: 'waiting', dueInMs: 11_700_000, dueAt },

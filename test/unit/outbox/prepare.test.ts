@@ -63,6 +63,29 @@ test('a refusal by the schema names ten places at most, by their paths', async (
   });
 });
 
+test('what JSON cannot hold is named by its place', async () => {
+  const circle: Record<string, unknown> = {};
+  circle['self'] = { again: circle };
+  const cases: readonly (readonly [payload: unknown, said: string])[] = [
+    [{ order: { lines: [{ price: 1 }, { price: 2n }] } }, 'order.lines.1.price is a BigInt'],
+    [3n, '(whole) is a BigInt'],
+    [circle, 'self.again contains itself'],
+  ];
+  for (const [payload, said] of cases) {
+    await expect(prepare(anything, payload, {})).rejects.toMatchObject({
+      code: 'OUTBOX_PAYLOAD_INVALID',
+      message: expect.stringContaining(said),
+    });
+  }
+});
+
+test('a delay that is none, and one beyond the limit, are told apart, and the limit is named', () => {
+  expect(() => dueOf({ after: 'soon' as never }, dayMs)).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', message: expect.stringContaining('(soon)') }),
+  );
+  expect(() => dueOf({ after: '2 days' }, dayMs)).toThrow(/longest delay of the topic, 1d\.$/);
+});
+
 test('an asynchronous schema is awaited', async () => {
   const slow = topic(
     'slow',
@@ -92,8 +115,8 @@ test('a delay from 0 to the limit is passed on as it is', () => {
 });
 
 test('another delay is refused', () => {
-  const below = fc.double({ max: -Number.MIN_VALUE });
-  const above = fc.double({ min: dayMs, minExcluded: true });
+  const below = fc.double({ max: -Number.MIN_VALUE, noNaN: true, noDefaultInfinity: true });
+  const above = fc.double({ min: dayMs, minExcluded: true, noNaN: true, noDefaultInfinity: true });
   fc.assert(
     fc.property(fc.oneof(below, above), (after) => {
       expect(() => dueOf({ after }, dayMs)).toThrow(outOfRange);

@@ -33,6 +33,20 @@ test('a thousand commits at once wake the relays at once, and once more for thos
   expect(nudges()).toBe(3);
 });
 
+test('options are handed on to the client', async () => {
+  const given: unknown[] = [];
+  const runner: TransactionRunner<string, { readonly timeout: number }> = {
+    $transaction: (work, options) => {
+      given.push(options);
+      return work('tx');
+    },
+    $queryRawUnsafe: async <Result>() => [] as Result,
+  };
+  await transaction(runner, async (tx) => tx, { timeout: 12_000 });
+  await transaction(runner, async (tx) => tx);
+  expect(given).toEqual([{ timeout: 12_000 }, undefined]);
+});
+
 test('two clients are nudged apart from each other', async () => {
   const clients = [client(async () => []), client(async () => [])];
   for (const { runner } of clients) await transaction(runner, async (tx) => tx);

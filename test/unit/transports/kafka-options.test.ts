@@ -29,3 +29,22 @@ for (const requestTimeout of [0, 99, 120_001, Number.NaN]) {
     );
   });
 }
+
+test.each([
+  ['compresion', { brokers: 'a:1', compresion: 'x' }],
+  ['brokers', { brokers: [undefined] }],
+  ['brokers', { brokers: undefined }],
+  ['brokers', { brokers: 7 }],
+  ['clientId', { brokers: 'a:1', clientId: '' }],
+  ['ssl', { brokers: 'a:1', ssl: 'yes' }],
+  ['sasl', { brokers: 'a:1', sasl: 'plain' }],
+  ['logger', { brokers: 'a:1', logger: {} }],
+])('a wrong %s is refused by its name: %o', (option, options) => {
+  expect(() => kafkaSettings(options as never)).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_INVALID_OPTION',
+      message: expect.stringContaining(`\`${option}\``),
+      details: expect.objectContaining({ option }),
+    }),
+  );
+});

@@ -1,0 +1,20 @@
+import { userInfo } from 'node:os';
+import { env } from '../config/config.ts';
+
+/** Who runs the command, for the audit. Containers set no USER and may run as a number that has no name. */
+export function systemUser(): string {
+  return env('USER', env('LOGNAME', '')) || nameOfSystem();
+}
+
+function nameOfSystem(): string {
+  try {
+    return userInfo().username || numberOfUser();
+  } catch {
+    return numberOfUser();
+  }
+}
+
+function numberOfUser(): string {
+  const uid = process.getuid?.();
+  return uid === undefined ? 'unknown' : `uid ${uid}`;
+}

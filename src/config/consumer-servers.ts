@@ -1,0 +1,96 @@
+import { OutboxError } from '../core/errors.ts';
+import type { ConsumerReport } from '../inbox/consumer-event.ts';
+import type { TransactionClient } from '../inbox/transaction-client.ts';
+import type { Source } from '../sources/source.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { patiently } from './patience.ts';
+
+/** Between words about the same wait for a broker. */
+const sayEveryMs = 5_000;
+/** Codes of clients for a database that is away, or starts: Prisma's own, PostgreSQL's, and of sockets. */
+const away = /^(?:P1001|P1002|P1017|57P0[123]|08\d{3}|53300|E[A-Z_]{4,})$/;
+const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
+
+/**
+ * The client of a consumer that may start before its database: the first transaction is tried until the server answers.
+ *
+ * @throws OutboxError (from that transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`
+ */
+export function patientClient<Tx extends Transaction>(
+  client: TransactionClient<Tx>,
+  withinMs: number,
+  report: ConsumerReport,
+): TransactionClient<Tx> {
+  let reached = false;
+  const never = new AbortController().signal;
+  return {
+    async $transaction(work, options) {
+      if (reached) return client.$transaction(work, options);
+      const result = await patiently(
+        () =>
+          client.$transaction(work, options).catch((error: unknown) => {
+            throw clientFailure(error) ?? error;
+          }),
+        {
+          signal: never,
+          withinMs,
+          passing: (error) => error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE',
+          waiting: (error) => report({ type: 'waiting', server: 'PostgreSQL', error }),
+        },
+      );
+      reached = true;
+      return result;
+    },
+  };
+}
+
+/** A source that tells while its broker cannot be asked at the start, and otherwise is as it is. */
+export function tellingSource(source: Source, report: ConsumerReport): Source {
+  let saidAt = Number.NEGATIVE_INFINITY;
+  return {
+    name: source.name,
+    subscribe: (subscription) => source.subscribe(subscription),
+    async redeliveryHorizonMs(addresses) {
+      try {
+        return await source.redeliveryHorizonMs(addresses);
+      } catch (error) {
+        if (performance.now() - saidAt >= sayEveryMs) {
+          saidAt = performance.now();
+          report({ type: 'waiting', server: source.name, error });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+/** Names PostgreSQL where a client says no more than that something could not be reached. */
+function clientFailure(error: unknown): OutboxError | undefined {
+  if (!(error instanceof Error) || error instanceof OutboxError) return undefined;
+  const codes = codesIn(error);
+  const code = codes.some((one) => refused.test(one))
+    ? 'OUTBOX_SERVER_REFUSED'
+    : codes.some((one) => away.test(one)) && 'OUTBOX_SERVER_UNAVAILABLE';
+  if (code === false) return undefined;
+  const said = error.message.trim().split('\n').at(-1) ?? '';
+  return new OutboxError(
+    code,
+    `PostgreSQL, as the consumer's client reaches it: ${said.replace(/\.$/, '')}.`,
+    {
+      details: { server: 'PostgreSQL' },
+      cause: error,
+    },
+  );
+}
+
+/** Prisma puts what the server said into its metadata, others into the cause. */
+function codesIn(error: unknown): readonly string[] {
+  if (typeof error !== 'object' || error === null) return [];
+  const own = ['code', 'originalCode'].flatMap((name) =>
+    name in error ? [String(Reflect.get(error, name))] : [],
+  );
+  const inner = ['meta', 'driverAdapterError', 'cause', 'driverError'].flatMap((name) =>
+    name in error ? codesIn(Reflect.get(error, name)) : [],
+  );
+  return [...own, ...inner];
+}

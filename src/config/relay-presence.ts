@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../core/errors.ts';
+import { committedLags } from '../sources/kafka/lag.ts';
+import { missingTopics } from '../sources/kafka/topics.ts';
+import type { Database } from '../store/database.ts';
+import { type GroupLag, readGroupNames, removeRelay, type ServerView, writeRelay } from '../store/relays.ts';
+import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
+import type { Transport } from '../transports/transport.ts';
+import { type Config, transportOf } from './config.ts';
+
+/** How often a relay says that it runs. */
+const beatMs = 5_000;
+/** A server that answers later than this counts as away until it has answered. */
+const answerWithinMs = 4_000;
+
+/** A server, and how to ask whether it answers. */
+export interface AskedServer extends Pick<ServerView, 'server' | 'address'> {
+  /** Rejects with the reason why it cannot be used. */
+  readonly ask: () => Promise<unknown>;
+}
+
+export interface PresenceInput {
+  readonly database: Database;
+  readonly config: Pick<Config, 'topics' | 'transports'>;
+  readonly temporal: AskedServer;
+}
+
+/**
+ * Says in the database, for as long as a relay runs, that it does and which of its servers answer, so that `status` and
+ * `show` can tell. Nothing depends on it: a row that cannot be written is written later.
+ */
+export function keepPresence(input: PresenceInput): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const id = randomUUID();
+  const presence = new Presence(id, input);
+  const done = presence.run(stopping.signal);
+  return {
+    async stop() {
+      stopping.abort();
+      await done;
+      await removeRelay(input.database, id).catch(() => undefined);
+    },
+  };
+}
+
+class Presence {
+  readonly #id: string;
+  readonly #input: PresenceInput;
+  readonly #servers: readonly AskedServer[];
+  #lags: readonly GroupLag[] = [];
+
+  constructor(id: string, input: PresenceInput) {
+    this.#id = id;
+    this.#input = input;
+    this.#servers = [input.temporal, ...transportServers(input.config)];
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { database } = this.#input;
+    const stopped = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    let asking = false;
+    while (!signal.aborted) {
+      // One question about lags at a time, whatever the brokers do.
+      if (!asking) {
+        asking = true;
+        void this.#askLags().finally(() => {
+          asking = false;
+        });
+      }
+      const beat = Promise.all(this.#servers.map(viewOf)).then((servers) =>
+        signal.aborted
+          ? undefined
+          : writeRelay(database, {
+              id: this.#id,
+              host: hostname(),
+              pid: process.pid,
+              servers,
+              lags: this.#lags,
+            }),
+      );
+      await Promise.race([beat.catch(() => undefined), stopped]);
+      await delay(beatMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #askLags(): Promise<void> {
+    const { config, database } = this.#input;
+    try {
+      const groups = await readGroupNames(database);
+      const lags = await Promise.all(
+        kafkaTopics(config).map(async ({ connection, names }) => {
+          const missing = await missingTopics(connection, [...names.keys()]);
+          const there = [...names.keys()].filter((address) => !missing.includes(address));
+          return (await committedLags(connection, groups, there)).map(({ group, address, messages }) => ({
+            group,
+            topic: names.get(address) ?? address,
+            messages,
+          }));
+        }),
+      );
+      this.#lags = lags.flat();
+    } catch {
+      // Who cannot be asked is told by the servers; an old lag would mislead.
+      this.#lags = [];
+    }
+  }
+}
+
+/** One question per transport, whatever the number of its topics. */
+function transportServers(config: PresenceInput['config']): readonly AskedServer[] {
+  return Object.entries(config.transports).flatMap(([name, transport]) => {
+    const addresses = addressesOf(config, transport);
+    const [first] = addresses;
+    if (first === undefined) return [];
+    if (!isKafkaTransport(transport))
+      return [{ server: name, address: '', ask: () => transport.probe(first) }];
+    const { connection } = transport;
+    const ask = async (): Promise<void> => {
+      const missing = await missingTopics(connection, addresses);
+      if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: make it.`);
+    };
+    return [{ server: name, address: connection.brokers.join(','), ask }];
+  });
+}
+
+function addressesOf(config: PresenceInput['config'], transport: Transport): readonly string[] {
+  const mine = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
+  return [...new Set(mine.map(({ rules }) => rules.address))];
+}
+
+function kafkaTopics(config: PresenceInput['config']) {
+  return Object.values(config.transports).flatMap((transport) => {
+    if (!isKafkaTransport(transport)) return [];
+    const mine = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
+    const names = new Map(mine.map(({ name, rules }) => [rules.address, name]));
+    return names.size === 0 ? [] : [{ connection: transport.connection, names }];
+  });
+}
+
+async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView> {
+  const late = new AbortController();
+  const tooLate = delay(answerWithinMs, `no answer within ${answerWithinMs / 1_000} s`, {
+    signal: late.signal,
+  });
+  const answer = ask().then(
+    () => null,
+    (error: unknown) => reasonOf(error),
+  );
+  try {
+    return { server, address, error: await Promise.race([answer, tooLate]) };
+  } finally {
+    late.abort();
+    tooLate.catch(() => undefined);
+  }
+}
+
+/** The server and its address stand beside it. */
+function reasonOf(error: unknown): string {
+  if (error instanceof OutboxError && error.cause instanceof Error) return error.cause.message;
+  return error instanceof Error ? error.message : String(error);
+}

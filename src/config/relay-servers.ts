@@ -1,0 +1,82 @@
+import { databasePlace } from '../core/database-place.ts';
+import { OutboxError } from '../core/errors.ts';
+import type { Report } from '../relay/report.ts';
+import { databaseFailure } from '../store/database-failure.ts';
+import { named } from '../store/visit.ts';
+import { connectEngine, type Engine, type WorkerExtras } from '../temporal/engine.ts';
+import { temporalFailure } from '../temporal/temporal-failure.ts';
+import type { Config } from './config.ts';
+import { patiently } from './patience.ts';
+import type { AskedServer } from './relay-presence.ts';
+
+/** The servers that a relay cannot begin without, and how it waits for them. */
+export interface RelayServers {
+  /** Tells what the relay does; failures name their server and its address. */
+  readonly report: Report;
+  /** Asks the database, as soon as it answers. */
+  database<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+  /** Connects to Temporal, as soon as it answers. */
+  engine(extra: WorkerExtras): Promise<Engine>;
+  /** Temporal, to be asked whether it answers. */
+  readonly temporal: AskedServer;
+}
+
+export interface RelayServersInput {
+  readonly config: Config;
+  readonly report: Report;
+  /** Ends every wait. */
+  readonly signal: AbortSignal;
+  readonly withinMs: number;
+}
+
+/** Waits for PostgreSQL and Temporal, and says so. What they refuse is thrown at once. */
+export function relayServers({ config, report, signal, withinMs }: RelayServersInput): RelayServers {
+  const { url } = config.database;
+  const { address = 'localhost:7233', namespace = 'default' } = config.temporal;
+  const target = { address, namespace };
+  const waiting = (server: 'PostgreSQL' | 'Temporal', at: string) => (error: unknown) =>
+    report({ type: 'waiting', server, address: at, error });
+  const rules = { signal, withinMs, passing: isAway };
+  let connected: Engine | undefined;
+  let failure: unknown = new Error('It was not asked yet.');
+  return {
+    report: (event) => {
+      if (event.type !== 'failed') report(event);
+      else
+        report({
+          ...event,
+          error: databaseFailure(url, event.error) ?? temporalFailure(target, event.error) ?? event.error,
+        });
+    },
+    database: (question) =>
+      patiently(() => named(url, question), {
+        ...rules,
+        waiting: waiting('PostgreSQL', databasePlace(url).address),
+      }),
+    engine: async (extra) => {
+      const tell = waiting('Temporal', address);
+      connected = await patiently(() => connectEngine(target, extra), {
+        ...rules,
+        waiting: (error) => {
+          failure = error;
+          tell(error);
+        },
+        late: (engine) => void engine.close().catch(() => undefined),
+      });
+      return connected;
+    },
+    temporal: {
+      server: 'Temporal',
+      address,
+      ask: async () => {
+        if (connected === undefined) throw failure;
+        await connected.ping();
+      },
+    },
+  };
+}
+
+/** True when the server is away or starting, and may be back. */
+function isAway(error: unknown): boolean {
+  return error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE';
+}

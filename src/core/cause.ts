@@ -1,0 +1,15 @@
+/**
+ * What a person needs of an error's text. Prisma's begins with the call, its place and lines of code, and says last what
+ * happened; others append a stack.
+ */
+export function causeIn(text: string): string {
+  const paragraphs = text
+    .split(/\n\s*\n/)
+    .map((paragraph) => paragraph.trim())
+    .filter((paragraph) => paragraph !== '');
+  const ofPrisma = /Invalid `[^`]*` invocation/.test(text);
+  const said = (ofPrisma ? paragraphs.at(-1) : paragraphs[0]) ?? '';
+  const lines = said.split('\n').filter((line) => !/^\s*at .*[:(]/.test(line));
+  const name = ofPrisma ? /^(\w+Error): /.exec(text)?.[0] : undefined;
+  return `${name ?? ''}${lines.map((line) => line.trim()).join(' ')}`;
+}
