@@ -9,6 +9,7 @@ import {
 } from 'kafkajs';
 import type { Partition, Subscription } from '../source.ts';
 import type { Beginnings } from './beginnings.ts';
+import { readEveryCodec } from './codecs.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
 
 /** How to reach Kafka. */
@@ -161,6 +162,7 @@ function consumerOf(connection: KafkaConnection, { group, batchSize }: Subscript
   };
   if (sasl !== undefined) config.sasl = sasl;
   if (logger !== undefined) config.logCreator = logger;
+  readEveryCodec();
   return new Kafka(config).consumer({
     groupId: group,
     allowAutoTopicCreation: false,
