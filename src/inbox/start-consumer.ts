@@ -163,6 +163,7 @@ function subscribe<Tx extends Transaction>(
     handle: (batch) => intake.handle(batch),
     assigned: (partitions) => intake.assigned(partitions),
     disconnected: (error, retryInMs) => report({ type: 'disconnected', error, retryInMs }),
+    noticed: report,
   });
 }
 
@@ -180,7 +181,9 @@ async function keepWindow<Tx extends Transaction>(
 ): Promise<void> {
   for (const { source, routes } of inflows) {
     const topics: Topic[] = routes.map(({ topic }) => topic);
-    const horizonMs = await patiently(startWithinMs, () => source.redeliveryHorizonMs(addressesOf(routes)));
+    const horizonMs = await patiently(startWithinMs, report, () =>
+      source.redeliveryHorizonMs(addressesOf(routes)),
+    );
     assertWindow({ group, windowMs, horizonMs, topics });
   }
   const keeper = new WindowKeeper({
@@ -194,13 +197,20 @@ async function keepWindow<Tx extends Transaction>(
 }
 
 /** Asks a broker that may have been started together with us. */
-async function patiently<Answer>(withinMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+async function patiently<Answer>(
+  withinMs: number,
+  report: ConsumerReport,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
   const endsAt = performance.now() + withinMs;
+  let told = '';
   for (;;) {
     try {
       return await ask();
     } catch (error) {
       if (performance.now() + againMs >= endsAt) throw error;
+      if (told !== String(error)) report({ type: 'disconnected', error, retryInMs: againMs });
+      told = String(error);
       await delay(againMs);
     }
   }
