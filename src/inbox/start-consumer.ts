@@ -174,11 +174,12 @@ function idleMsOf({ transactionTimeoutMs = 0 }: ConsumerRules): number {
 
 /** Refuses a window that is too short, and tends the processed ids from now on. */
 async function keepWindow<Tx extends Transaction>(
-  { client, rules: { group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
+  { client, rules }: ConsumerPlan<Tx>,
   inflows: readonly Inflow<Tx>[],
   report: ConsumerReport,
   running: Running,
 ): Promise<void> {
+  const { deadAddressOf, failedMs, group, startWithinMs, windowMs } = rules;
   for (const { source, routes } of inflows) {
     const topics: Topic[] = routes.map(({ topic }) => topic);
     const horizonMs = await patiently(startWithinMs, report, () =>
@@ -190,6 +191,8 @@ async function keepWindow<Tx extends Transaction>(
     client,
     group,
     windowMs,
+    failedMs,
+    deadLetters: deadAddressOf !== undefined,
     failed: (error, retryInMs) => report({ type: 'window-failing', error, retryInMs }),
   });
   running.add(() => keeper.stop());

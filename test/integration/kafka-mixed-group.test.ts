@@ -90,6 +90,7 @@ test('a consumer that is given what it does not handle, by a leader of another k
     groupId: group,
     allowAutoTopicCreation: false,
     heartbeatInterval: 500,
+    maxWaitTimeInMs: 200,
   });
   onTestFinished(() => stranger.disconnect());
   await stranger.connect();
