@@ -8,6 +8,10 @@ interface ErrorRule {
 
 /** Every error of the library, as data. The code is stable; the texts are for people and may change. */
 export const errorRules = {
+  OUTBOX_ADDRESS_MISSING: {
+    retryable: true,
+    next: 'Create the named topics at the broker, or correct their names. A consumer creates none, and goes on by itself once they exist.',
+  },
   OUTBOX_BULK_UNEXPECTED: {
     retryable: false,
     next: 'Look at a dry run again, and expect what it counts.',
@@ -37,6 +41,10 @@ export const errorRules = {
   OUTBOX_DELAY_OUT_OF_RANGE: {
     retryable: false,
     next: 'Choose a time between now and the longest delay of the topic; a raised one holds once a relay has started with it.',
+  },
+  OUTBOX_GROUP_MIXED: {
+    retryable: false,
+    next: 'Give the other consumers of the group another one, or let this one handle the named topics, too.',
   },
   OUTBOX_HANDLER_MISSING: {
     retryable: true,
@@ -71,6 +79,10 @@ export const errorRules = {
   OUTBOX_LANE_LOCKED: {
     retryable: true,
     next: 'End that transaction; select pg_terminate_backend(<pid>) does it by force.',
+  },
+  OUTBOX_MESSAGES_EXPIRED: {
+    retryable: false,
+    next: 'Let the senders send the lost messages again, and the broker keep messages for longer than a consumer may be away.',
   },
   OUTBOX_MESSAGE_UNKNOWN: {
     retryable: false,

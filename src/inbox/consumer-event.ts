@@ -1,4 +1,4 @@
-import type { Partition } from '../sources/source.ts';
+import type { Partition, SourceNotice } from '../sources/source.ts';
 
 /** Where a message was found. */
 export interface Position extends Partition {
@@ -22,7 +22,10 @@ export type ConsumerEvent =
       readonly error: unknown;
     }
   | { readonly type: 'assigned'; readonly partitions: readonly Partition[] }
+  /** Nothing, or nothing more, arrives from where the error says; it is tried again. */
   | { readonly type: 'disconnected'; readonly error: unknown; readonly retryInMs: number }
+  /** Partitions that nobody reads, and messages that the broker deleted before they were read. */
+  | SourceNotice
   /** Its effects are committed. */
   | ({ readonly type: 'handled'; readonly attempt: number } & Identified)
   /** Its effects were committed before; it was dropped. */

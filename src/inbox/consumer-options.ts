@@ -3,6 +3,7 @@ import { OutboxError } from '../core/errors.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { assertName } from './once.ts';
+import type { UnknownTopics } from './routes.ts';
 import type { SeenFilter } from './seen-filter.ts';
 import { resolveWindow, type Window } from './window.ts';
 
@@ -54,6 +55,18 @@ export interface ConsumerSettings {
    * The start is refused when the broker may deliver one so late. @defaultValue 30 days
    */
   readonly window?: Window;
+  /**
+   * What becomes of a message whose topic is not in the configuration, or that does not tell its topic where several use
+   * its address. `'keep'`: it is failed, and kept for a person. `'ignore'`: it is passed over, and never comes back; for
+   * addresses where others send, too. @defaultValue `'keep'`: it may be of a topic that a newer sender knows
+   */
+  readonly unknown?: UnknownTopics;
+  /**
+   * How long failed messages of the group are kept after anything has happened to them, 1 hour to 36,500 days; they are
+   * deleted then, and their effect never comes. Those that hold their key stay, and with `deadLetters` those without a
+   * copy. @defaultValue `'forever'`
+   */
+  readonly keepFailed?: Window;
   /** Answers for most duplicates without the database. It is closed with the consumer. @defaultValue none */
   readonly filter?: SeenFilter;
   /**
@@ -83,6 +96,9 @@ export interface ConsumerRules {
   readonly deadAddressOf: ((address: string) => string) | undefined;
   /** `Infinity`: for ever. */
   readonly windowMs: number;
+  readonly unknown: UnknownTopics;
+  /** `Infinity`: for ever. */
+  readonly failedMs: number;
   readonly fromBeginning: boolean;
   readonly transactionTimeoutMs: number | undefined;
   readonly startWithinMs: number;
@@ -113,6 +129,8 @@ const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
   'parkedConcurrency',
   'deadLetters',
   'window',
+  'unknown',
+  'keepFailed',
   'filter',
   'fromBeginning',
   'transactionTimeout',
@@ -153,11 +171,22 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
     ),
     deadAddressOf: deadAddressOf(deadLetters),
     windowMs: resolveWindow(settings.window),
+    unknown: unknownTopics(settings.unknown),
+    failedMs: keepFailedMs(settings.keepFailed),
     fromBeginning: settings.fromBeginning ?? true,
     transactionTimeoutMs:
       transactionTimeout === undefined ? undefined : positive('transactionTimeout', transactionTimeout),
     startWithinMs: positive('startWithin', settings.startWithin ?? defaults.startWithin),
   };
+}
+
+function unknownTopics(given: UnknownTopics = 'keep'): UnknownTopics {
+  if (given === 'keep' || given === 'ignore') return given;
+  throw invalid('unknown', "'keep' or 'ignore'");
+}
+
+function keepFailedMs(given: Window = 'forever'): number {
+  return resolveWindow(given, 'keepFailed');
 }
 
 function deadAddressOf(given: boolean | ((address: string) => string)): ConsumerRules['deadAddressOf'] {

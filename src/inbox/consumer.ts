@@ -126,8 +126,8 @@ export class Consumer<Tx extends Transaction> {
    * Joins the group and begins to handle messages. Once joined, a lost connection to the broker or the database is
    * waited out, however long it takes. A consumer starts once; one that was stopped is done.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`,
-   * `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_INVALID_OPTION` when no topic has a handler or it was started before
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_ADDRESS_MISSING`, `OUTBOX_MIGRATION_MISSING`,
+   * `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_INVALID_OPTION` when no topic has a handler or it was started before
    */
   async start(): Promise<RunningConsumer> {
     if (this.#routes.size === 0) throw invalid('on', 'The consumer has no handler: name one with `on`.');

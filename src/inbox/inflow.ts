@@ -32,7 +32,7 @@ export function inflowsOf<Tx extends Transaction>(
     return {
       source,
       routes: theirs,
-      lookup: new Routes(theirs, topics),
+      lookup: new Routes(theirs, topics, rules.unknown),
       receipts: confirming && new Receipts({ group, sender: receiptSenderOf(confirming.topic), report }),
       deadLetters:
         deadAddressOf &&

@@ -3,13 +3,19 @@ import type { IncomingMessage } from '../sources/source.ts';
 import type { Route } from './route.ts';
 import { unreadable } from './unreadable.ts';
 
+/** What becomes of a message whose topic nobody knows: it is kept for a person, or passed over. */
+export type UnknownTopics = 'keep' | 'ignore';
+
 /** Finds the handler of a message. */
 export class Routes<Tx> {
   /** A topic of the configuration that has no handler here leads to its name. */
   readonly #byName: ReadonlyMap<string, Route<Tx> | string>;
   readonly #byAddress: ReadonlyMap<string, readonly (Route<Tx> | string)[]>;
 
-  constructor(routes: readonly Route<Tx>[], known: readonly Topic[]) {
+  readonly #unknown: UnknownTopics;
+
+  constructor(routes: readonly Route<Tx>[], known: readonly Topic[], unknown: UnknownTopics = 'keep') {
+    this.#unknown = unknown;
     const handled = new Map(routes.map((route) => [route.topic.name, route]));
     const topics = new Map(
       [...known, ...routes.map(({ topic }) => topic)].map((topic) => [topic.name, topic]),
@@ -33,17 +39,20 @@ export class Routes<Tx> {
    *
    * @returns the topic's name alone when that topic has no handler here
    * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unknown-topic`, when nothing tells its topic, or nobody knows
-   * it. It is not passed over: it may be of a topic that a newer sender knows, and what is passed over never comes back.
+   * it. It is passed over only where that is asked for: it may be of a topic that a newer sender knows, and what is passed
+   * over never comes back.
    */
   find(message: IncomingMessage): Route<Tx> | string {
     const name = message.header('ce_type');
     if (name !== undefined) {
       const named = this.#byName.get(name);
       if (named !== undefined) return named;
+      if (this.#unknown === 'ignore') return name;
       throw unreadable(message, 'unknown-topic', `its topic "${name}" is not in the configuration`);
     }
     const [only, ...others] = this.#byAddress.get(message.address) ?? [];
     if (only !== undefined && others.length === 0) return only;
+    if (this.#unknown === 'ignore') return message.address;
     const why = only === undefined ? 'no topic uses its address' : 'several topics use its address';
     throw unreadable(message, 'unknown-topic', `it has no header ce_type, and ${why}`);
   }

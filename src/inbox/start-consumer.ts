@@ -163,6 +163,7 @@ function subscribe<Tx extends Transaction>(
     handle: (batch) => intake.handle(batch),
     assigned: (partitions) => intake.assigned(partitions),
     disconnected: (error, retryInMs) => report({ type: 'disconnected', error, retryInMs }),
+    noticed: report,
   });
 }
 
@@ -173,20 +174,25 @@ function idleMsOf({ transactionTimeoutMs = 0 }: ConsumerRules): number {
 
 /** Refuses a window that is too short, and tends the processed ids from now on. */
 async function keepWindow<Tx extends Transaction>(
-  { client, rules: { group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
+  { client, rules }: ConsumerPlan<Tx>,
   inflows: readonly Inflow<Tx>[],
   report: ConsumerReport,
   running: Running,
 ): Promise<void> {
+  const { deadAddressOf, failedMs, group, startWithinMs, windowMs } = rules;
   for (const { source, routes } of inflows) {
     const topics: Topic[] = routes.map(({ topic }) => topic);
-    const horizonMs = await patiently(startWithinMs, () => source.redeliveryHorizonMs(addressesOf(routes)));
+    const horizonMs = await patiently(startWithinMs, report, () =>
+      source.redeliveryHorizonMs(addressesOf(routes)),
+    );
     assertWindow({ group, windowMs, horizonMs, topics });
   }
   const keeper = new WindowKeeper({
     client,
     group,
     windowMs,
+    failedMs,
+    deadLetters: deadAddressOf !== undefined,
     failed: (error, retryInMs) => report({ type: 'window-failing', error, retryInMs }),
   });
   running.add(() => keeper.stop());
@@ -194,13 +200,20 @@ async function keepWindow<Tx extends Transaction>(
 }
 
 /** Asks a broker that may have been started together with us. */
-async function patiently<Answer>(withinMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+async function patiently<Answer>(
+  withinMs: number,
+  report: ConsumerReport,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
   const endsAt = performance.now() + withinMs;
+  let told = '';
   for (;;) {
     try {
       return await ask();
     } catch (error) {
       if (performance.now() + againMs >= endsAt) throw error;
+      if (told !== String(error)) report({ type: 'disconnected', error, retryInMs: againMs });
+      told = String(error);
       await delay(againMs);
     }
   }

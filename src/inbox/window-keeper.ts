@@ -9,6 +9,10 @@ export interface WindowKeeperInput<Tx extends Transaction> {
   readonly group: string;
   /** For how long this group wants its processed ids kept; `Infinity`: for ever. */
   readonly windowMs: number;
+  /** For how long failed messages of this group are kept. @defaultValue for ever */
+  readonly failedMs?: number;
+  /** Of failed messages, only those with a copy among the dead letters may go. @defaultValue false */
+  readonly deadLetters?: boolean;
   /** Told of each failure, and when the next try is. It must not throw. */
   readonly failed: (error: unknown, retryInMs: number) => void;
   /** @defaultValue one hour between rounds, one minute after a round that left something to do, one day between notes */
@@ -71,9 +75,10 @@ export class WindowKeeper<Tx extends Transaction> {
     const { roundMs, againMs } = this.#paces;
     try {
       await this.#note();
-      const { windowMs } = this.#input;
+      const { deadLetters = false, failedMs = Number.POSITIVE_INFINITY, group, windowMs } = this.#input;
       const { signal } = this.#stopped;
-      const { complete } = await keepWindow({ transaction: this.#transaction }, { windowMs, signal });
+      const failed = Number.isFinite(failedMs) ? { group, ageMs: failedMs, copied: deadLetters } : undefined;
+      const { complete } = await keepWindow({ transaction: this.#transaction }, { windowMs, failed, signal });
       return complete ? roundMs : againMs;
     } catch (error) {
       this.#input.failed(error, againMs);

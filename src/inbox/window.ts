@@ -27,15 +27,15 @@ const defaultMs = 30 * dayMs;
  *
  * @throws OutboxError `OUTBOX_INVALID_OPTION` unless it lasts from 1 hour to 36,500 days
  */
-export function resolveWindow(window: Window | undefined): number {
+export function resolveWindow(window: Window | undefined, option = 'window'): number {
   if (window === undefined) return defaultMs;
   if (window === 'forever') return Number.POSITIVE_INFINITY;
   const windowMs = durationMs(window);
   if (windowMs !== undefined && windowMs >= hourMs && windowMs <= longestMs) return Math.round(windowMs);
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
-    `The option "window" of the consumer is neither a duration from 1 hour to 36,500 days nor 'forever'.`,
-    { details: { option: 'window' } },
+    `The option "${option}" of the consumer is neither a duration from 1 hour to 36,500 days nor 'forever'.`,
+    { details: { option } },
   );
 }
 

@@ -85,7 +85,7 @@ function changeOf(
     case 'permanent':
       return { id, to: 'failed', attempt: 'permanent', error: outcome.error, maybePublished: suspect };
     case 'skipped':
-      return { id, to: 'held', maybePublished: suspect };
+      return { id, to: 'held', maybePublished: suspect || outcome.onWire === true };
     case 'held':
       return { id, to: 'ready', maybePublished: suspect || outcome.onWire };
   }

@@ -1,3 +1,5 @@
+import type { OutboxError } from '../core/errors.ts';
+
 /** An ordered share of one address: a Kafka partition. Brokers without partitions have only number 0. */
 export interface Partition {
   /** Where messages arrive: a Kafka topic, a queue. */
@@ -43,6 +45,26 @@ export interface IncomingBatch extends Partition {
   reject(message: IncomingMessage, afterMs: number): void;
 }
 
+/** What somebody should know, and messages do not tell. */
+export type SourceNotice =
+  /** A leader of the group that works by other rules gave this consumer what it does not handle: nobody reads that. */
+  | {
+      readonly type: 'partitions-unread';
+      readonly addresses: readonly string[];
+      readonly error: OutboxError;
+    }
+  /** The broker has deleted messages that the group had not acknowledged; the group goes on with the oldest that is left. */
+  | ({
+      readonly type: 'messages-lost';
+      /** The place of the first of them; `null` where it is not known. */
+      readonly from: string | null;
+      /** The place of the oldest message that is left. */
+      readonly to: string;
+      /** How many places that are; `null` where it is not known. */
+      readonly messages: number | null;
+      readonly error: OutboxError;
+    } & Partition);
+
 /** What a consumer wants from a source, and how it takes it. */
 export interface Subscription {
   readonly addresses: readonly string[];
@@ -62,6 +84,8 @@ export interface Subscription {
   assigned(partitions: readonly Partition[]): void;
   /** Tells that the connection was lost and when the next one is tried. */
   disconnected(error: unknown, retryInMs: number): void;
+  /** Tells what was noticed; nothing depends on anybody listening. */
+  noticed?(notice: SourceNotice): void;
 }
 
 /** How far a group is behind in one partition. */
@@ -91,13 +115,14 @@ export interface Source {
    * For how long after its arrival a message of these addresses may be delivered again, in milliseconds: the longest time
    * for which the broker keeps one. `Infinity` where it keeps them for ever, 0 where an acknowledged message is gone.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for an address that does not exist
    */
   redeliveryHorizonMs(addresses: readonly string[]): Promise<number>;
   /**
    * Joins the group and begins to deliver.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it could not join in time
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it could not join in time; `OUTBOX_ADDRESS_MISSING` when it was for
+   * want of an address, which `disconnected` has told at once
    */
   subscribe(subscription: Subscription): Promise<Subscribed>;
 }

@@ -58,7 +58,8 @@ function assertFollowers({ batch, result }: Exchange): void {
 function claim(outcome: Outcome): 'yes' | 'no' | 'maybe' {
   if (outcome.kind === 'acknowledged') return 'yes';
   if (outcome.kind === 'ambiguous') return 'maybe';
-  return outcome.kind === 'held' && outcome.onWire ? 'maybe' : 'no';
+  const mayBeStored = (outcome.kind === 'held' || outcome.kind === 'skipped') && outcome.onWire === true;
+  return mayBeStored ? 'maybe' : 'no';
 }
 
 function assertStored(

@@ -28,7 +28,8 @@ export interface OutgoingBatch {
  * - `rejected`: refused for now, surely not stored; it is retried later and counts as an attempt.
  * - `permanent`: refused for ever, surely not stored; it becomes failed.
  * - `ambiguous`: no answer tells whether it was stored; it is retried and can no longer be canceled.
- * - `skipped`: not sent, because an earlier message of its key was not acknowledged.
+ * - `skipped`: not sent, because an earlier message of its key was not acknowledged. `onWire` is true when it may have
+ *   been stored nevertheless, by a request with both of them in it that had no clear answer.
  * - `held`: not delivered because the topic or the transport is unreachable; no attempt is spent. `onWire` is true
  *   when it may have been stored nevertheless.
  */
@@ -37,7 +38,7 @@ export type Outcome =
   | { readonly kind: 'rejected'; readonly error: string }
   | { readonly kind: 'permanent'; readonly error: string }
   | { readonly kind: 'ambiguous'; readonly error: string }
-  | { readonly kind: 'skipped' }
+  | { readonly kind: 'skipped'; readonly onWire?: boolean }
   | { readonly kind: 'held'; readonly onWire: boolean };
 
 /** Why nothing more can be sent for now: to this topic, or to any topic of the transport. */

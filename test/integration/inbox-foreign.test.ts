@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { consumer } from '../../src/config/consumer.ts';
 import { type Topic, topic } from '../../src/core/topic.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer.ts';
+import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
 import type { MessageIdRule } from '../../src/inbox/message-id.ts';
 import { InboxStage } from '../support/inbox-stage.ts';
 import { createTopic } from '../support/kafka-topic.ts';
@@ -41,6 +42,7 @@ async function publish(address: string, records: readonly Foreign[]): Promise<vo
 async function consume(
   topics: readonly Topic<{ n: number }>[],
   id?: MessageIdRule,
+  settings: Partial<ConsumerSettings> = {},
 ): Promise<RunningConsumer> {
   const made = consumer(stage.prisma, {
     config: { ...stage.config, topics: [...topics] },
@@ -48,6 +50,7 @@ async function consume(
     // In order also without keys.
     keyConcurrency: 1,
     quickRetries: [],
+    ...settings,
   });
   for (const one of topics) {
     made.on(
@@ -148,4 +151,47 @@ test('older versions reach the handler in the current form, unknown ones a perso
     { id: 'v4', state: 'failed', reason: 'unknown-version' },
     { id: 'misfit', state: 'failed', reason: 'invalid' },
   ]);
+});
+
+test('types that nobody knows at a shared address are kept by default, and with `ignore` leave no row', async () => {
+  const { topic: orders } = stage;
+  const strangers = Array.from({ length: 20 }, (_, n) => ({
+    value: `{"n":${n}}`,
+    headers: { ce_id: `s${n}`, ce_type: 'invoice.issued.v1' },
+  }));
+  const own = { value: '{"n":100}', headers: { ce_id: 'o1', ce_type: orders.name } };
+  await publish(orders.rules.address, [...strangers, own]);
+
+  const careful = await consume([orders]);
+  await until(() => careful.counts().processed === 1);
+  expect(await kept()).toEqual(
+    strangers.map(({ headers }) => ({ id: headers.ce_id, state: 'failed', reason: 'unknown-topic' })),
+  );
+  await careful.stop();
+
+  await publish(orders.rules.address, [
+    { value: '{"n":1}', headers: { ce_id: 't1', ce_type: 'invoice.issued.v1' } },
+    { value: 'garbage', headers: { ce_id: 't2', ce_type: 'log' } },
+    { value: '{"n":101}', headers: { ce_id: 'o2', ce_type: orders.name } },
+  ]);
+  const deaf = await consume([orders], undefined, { unknown: 'ignore' });
+  await until(() => deaf.counts().processed === 1);
+  expect(deaf.counts()).toMatchObject({ ignored: 2, failed: 0 });
+  expect(await kept()).toHaveLength(strangers.length);
+});
+
+test('failed messages of strangers go when the consumer says for how long they are kept', async () => {
+  const { topic: orders } = stage;
+  await publish(orders.rules.address, [
+    { value: '{}', headers: { ce_id: 's1', ce_type: 'invoice.issued.v1' } },
+    { value: '{"n":1}', headers: { ce_id: 'o1', ce_type: orders.name } },
+  ]);
+  const first = await consume([orders]);
+  await until(() => first.counts().processed === 1);
+  expect(await kept()).toHaveLength(1);
+  await first.stop();
+  await stage.age('2 hours');
+
+  await consume([orders], undefined, { keepFailed: '1h' });
+  expect(await kept()).toEqual([]);
 });

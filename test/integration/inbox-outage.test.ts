@@ -55,7 +55,7 @@ test('a start on a topic that does not exist is refused, and does not create it'
     .on(missing, () => undefined)
     .start();
 
-  await expect(starting).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+  await expect(starting).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
   const admin = stage.kafka.admin();
   await admin.connect();
   expect(await admin.listTopics()).not.toContain('nobody-made-this');

@@ -5,6 +5,7 @@ import { transportContract } from '../../src/testing/transport-contract.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { partitionOf } from '../../src/transports/kafka/partitioning.ts';
 import { readTopic } from '../support/kafka-reader.ts';
+import { freeze } from '../support/frozen-process.ts';
 import { createTopic, observer, untilServed } from '../support/kafka-topic.ts';
 import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
 import { until } from '../support/until.ts';
@@ -105,4 +106,31 @@ test('the contract holds for a partition whose broker is killed', async () => {
   );
   await partitionCase?.run();
   expect(partitionCase).toBeDefined();
+});
+
+test('while a replica stands still, what is being sent is in the log a few times, not once for every time-out', async () => {
+  const client = observer(servers.brokers.join(','));
+  const address = await createTopic(client, { replicaAssignment: [{ partition: 0, replicas: [1, 2] }] });
+  const transport = kafka({ brokers: servers.brokers, requestTimeout: 200 });
+  const acknowledged = async (message: ReturnType<typeof outgoing>): Promise<boolean> => {
+    // As a drain does: what is held is sent again when the topic answers a probe.
+    await transport.probe(address);
+    return countKinds(await publishTo(transport, address, [message]))['acknowledged'] === 1;
+  };
+  await until(() => acknowledged(outgoing('warm')));
+  const pid = servers.nodes[1]?.pid;
+  if (pid === undefined) throw new Error('The second broker does not run.');
+  const message = outgoing('a');
+
+  const frozenAt = performance.now();
+  await freeze(pid);
+  // Until the cluster gives the second broker up, after six seconds; then the leader is enough.
+  await until(() => acknowledged(message), 60_000).finally(() => process.kill(pid, 'SIGCONT'));
+  const frozenMs = performance.now() - frozenAt;
+
+  const copies = (await readTopic(client, address)).filter(({ id }) => id === message.id).length;
+  expect(frozenMs, 'the replica was missed for long enough').toBeGreaterThan(4_000);
+  expect(copies).toBeGreaterThanOrEqual(4);
+  expect(copies).toBeLessThanOrEqual(9);
+  await transport.close();
 });

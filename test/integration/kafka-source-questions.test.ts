@@ -57,7 +57,7 @@ test('the horizon of redelivery is the longest retention of the topics, without 
   expect(await source.redeliveryHorizonMs([hour, kept])).toBe(Number.POSITIVE_INFINITY);
   expect(await source.redeliveryHorizonMs([day, compacted])).toBe(Number.POSITIVE_INFINITY);
   await expect(source.redeliveryHorizonMs([`missing-${randomUUID()}`])).rejects.toMatchObject({
-    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    code: 'OUTBOX_ADDRESS_MISSING',
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
-import type { Subscribed } from '../../src/sources/source.ts';
+import type { SourceNotice, Subscribed } from '../../src/sources/source.ts';
 import { kafkaConnection } from '../support/kafka-connection.ts';
 import { createTopic, observer } from '../support/kafka-topic.ts';
 import { until } from '../support/until.ts';
@@ -30,6 +30,7 @@ async function deleteBefore(topic: string, offset: string): Promise<void> {
 
 interface Member {
   readonly texts: string[];
+  readonly notices: SourceNotice[];
   readonly subscribed: Subscribed;
 }
 
@@ -40,6 +41,7 @@ async function join(
   rejectedForMs: (text: string) => number | undefined,
 ): Promise<Member> {
   const texts: string[] = [];
+  const notices: SourceNotice[] = [];
   const subscribed = await kafkaSource(kafkaConnection(brokers)).subscribe({
     addresses: [address],
     group,
@@ -58,9 +60,10 @@ async function join(
     },
     assigned: () => undefined,
     disconnected: () => undefined,
+    noticed: (notice) => void notices.push(notice),
   });
   onTestFinished(() => subscribed.stop());
-  return { texts, subscribed };
+  return { texts, notices, subscribed };
 }
 
 test('a group that began with what arrived, and comes back after its place was deleted, goes on with the oldest message', {
@@ -77,6 +80,20 @@ test('a group that began with what arrived, and comes back after its place was d
   await deleteBefore(topic, '3');
   const unsure = await join(topic, group, () => 60_000);
   await until(() => unsure.texts.includes('four'));
+  expect(unsure.notices).toMatchObject([
+    {
+      type: 'messages-lost',
+      address: topic,
+      partition: 0,
+      from: '1',
+      to: '3',
+      messages: 2,
+      error: {
+        code: 'OUTBOX_MESSAGES_EXPIRED',
+        message: expect.stringContaining(`2 messages of ${topic}/0`),
+      },
+    },
+  ]);
   expect(await unsure.subscribed.lag()).toEqual([{ address: topic, partition: 0, messages: 2 }]);
   await unsure.subscribed.stop();
 
@@ -84,6 +101,7 @@ test('a group that began with what arrived, and comes back after its place was d
   const last = await join(topic, group, () => undefined);
   await until(() => last.texts.includes('five'));
   expect(last.texts).toEqual(['four', 'five']);
+  expect(first.notices).toEqual([]);
 });
 
 test('a group that began with what arrived, and falls behind what is kept, goes on with the oldest message', {
@@ -91,7 +109,7 @@ test('a group that began with what arrived, and falls behind what is kept, goes 
 }, async () => {
   const topic = await createTopic(kafka);
   await publish(topic, 'before');
-  const { texts } = await join(topic, `group-${randomUUID()}`, (text) =>
+  const { texts, notices } = await join(topic, `group-${randomUUID()}`, (text) =>
     text === 'two' ? 15_000 : undefined,
   );
   await publish(topic, 'one');
@@ -102,4 +120,6 @@ test('a group that began with what arrived, and falls behind what is kept, goes 
   await deleteBefore(topic, '4');
   await until(() => texts.includes('five'));
   expect(texts).toEqual(['one', 'two', 'four', 'five']);
+  // `two` was given back, and is among what was deleted meanwhile.
+  expect(notices).toMatchObject([{ type: 'messages-lost', from: '2', to: '4', messages: 2 }]);
 });

@@ -149,3 +149,54 @@ test('a page reads little more than its rows among 100,000 failed messages, what
     expect(await kept()).toHaveLength(100_000);
   }
 });
+
+const failedEnd = { group: 'g', ageMs: 90 * dayMs, copied: false } as const;
+
+test('failed messages go when their group asks for it; those that hold their key, and those of other groups, stay', async () => {
+  await keep({ id: 'holds its key', state: 'failed', days: 400 });
+  await keepFailed('failed lately', 89);
+  await keepFailed('failed long ago', 91);
+  await keepFailed('of another group', 400, { group: 'other' });
+
+  expect(await bench.keep(windowMs)).toMatchObject({ deleted: 0 });
+  expect(await bench.keep(windowMs, { failed: failedEnd })).toMatchObject({ deleted: 1, complete: true });
+  expect(await kept()).toEqual(['failed lately', 'holds its key', 'of another group']);
+  expect(
+    await bench.keep(Number.POSITIVE_INFINITY, { failed: { ...failedEnd, ageMs: dayMs } }),
+  ).toMatchObject({
+    deleted: 1,
+  });
+});
+
+test('where dead letters are asked for, a failed message stays until its copy is there', async () => {
+  await keepFailed('copied', 91, { copied: true });
+  await keepFailed('not copied', 91);
+
+  await bench.keep(windowMs, { failed: { ...failedEnd, copied: true } });
+  expect(await kept()).toEqual(['not copied']);
+});
+
+test('a failed message that somebody has locked is passed over, and 2,500 go in pages', async () => {
+  await fill(2_500, 'failed');
+  const open = await openTransaction(bench.url);
+  await open.query(`select from outbox.parked where message_id = 'failed7' for update`);
+  const failed = { ...failedEnd, ageMs: 30 * dayMs };
+
+  expect(await bench.keep(windowMs, { failed })).toMatchObject({ deleted: 2_499, complete: true });
+  expect(await kept()).toEqual(['failed7']);
+  await open.commit();
+});
+
+async function keepFailed(
+  id: string,
+  days: number,
+  { copied = false, group = 'g' }: { readonly copied?: boolean; readonly group?: string } = {},
+): Promise<void> {
+  await bench.database.query(
+    `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at,
+       updated_at, copied_at)
+     values ($1, $2, 'failed', 'orders', 'orders', 0, '0', '{}', now(), now() - $3 * interval '1 day',
+       case when $4 then now() end)`,
+    [group, id, days, copied],
+  );
+}

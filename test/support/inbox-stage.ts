@@ -171,6 +171,14 @@ export class InboxStage {
     return rows.length;
   }
 
+  /** Has everything that the group keeps lie there since this much longer. */
+  async age(interval: string): Promise<void> {
+    await this.#made.database.query(
+      'update outbox.parked set updated_at = updated_at - $2::interval where consumer_group = $1',
+      [this.group, interval],
+    );
+  }
+
   /** The offsets that the broker holds for the group, by partition; -1 where there is none. */
   async committedOffsets(): Promise<readonly number[]> {
     const admin = this.kafka.admin();

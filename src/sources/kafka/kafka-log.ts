@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type Consumer, Kafka, type KafkaConfig, logLevel } from 'kafkajs';
 import type { DeliveryLog, LogRange, LogReader, LogRecord } from '../../core/delivery-log.ts';
 import { askBrokers } from './ask-brokers.ts';
+import { readEveryCodec } from './codecs.ts';
 import { HandOver, unavailable } from './hand-over.ts';
 import { incomingMessage } from './incoming-message.ts';
 import type { KafkaConnection } from './membership.ts';
@@ -165,6 +166,7 @@ function consumerOf({ brokers, clientId, ssl, sasl, requestTimeoutMs, logger }: 
   };
   if (sasl !== undefined) config.sasl = sasl;
   if (logger !== undefined) config.logCreator = logger;
+  readEveryCodec();
   return new Kafka(config).consumer({
     groupId: `outbox-verify-${randomUUID()}`,
     allowAutoTopicCreation: false,

@@ -10,8 +10,9 @@ import { Stay } from './stay.ts';
  * Receives from Kafka topics as a member of a consumer group.
  *
  * Offsets are committed after the effects, at the end of each fetched batch and so about every second while messages
- * are being handled. Topics are never created: one that is missing makes the first join fail. One that is deleted later
- * is told as `disconnected` and looked for every ten seconds, while the others go on.
+ * are being handled. Topics are never created: while one is missing the first join waits, and then fails, and
+ * `disconnected` tells at once which. One that is deleted later is told so, too, and looked for every ten seconds, while
+ * the others go on.
  */
 export function kafkaSource(connection: KafkaConnection): Source {
   return {
@@ -29,10 +30,12 @@ async function subscribe(connection: KafkaConnection, subscription: Subscription
   late.abort();
   if (joined) return { lag: () => kafkaLag(connection, subscription), stop: () => stay.stop() };
   await stay.stop();
-  const reason = stay.lastError instanceof Error ? stay.lastError.message : 'no answer';
+  const { lastError } = stay;
+  if (lastError instanceof OutboxError && lastError.code === 'OUTBOX_ADDRESS_MISSING') throw lastError;
+  const reason = lastError instanceof Error ? lastError.message : 'no answer';
   throw new OutboxError(
     'OUTBOX_SERVER_UNAVAILABLE',
     `The group "${subscription.group}" could not be joined at ${connection.brokers.join(', ')}: ${reason}.`,
-    { cause: stay.lastError, details: { group: subscription.group, addresses: subscription.addresses } },
+    { cause: lastError, details: { group: subscription.group, addresses: subscription.addresses } },
   );
 }

@@ -7,8 +7,12 @@ import {
   type logCreator,
   logLevel,
 } from 'kafkajs';
+import { OutboxError } from '../../core/errors.ts';
 import type { Partition, Subscription } from '../source.ts';
+import { assignerOver } from './assigner.ts';
 import type { Beginnings } from './beginnings.ts';
+import { readEveryCodec } from './codecs.ts';
+import { Losses } from './losses.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
 
 /** How to reach Kafka. */
@@ -51,6 +55,7 @@ export class Membership {
   readonly #stopping = new AbortController();
   readonly #resumes = new Set<NodeJS.Timeout>();
   readonly #beginnings: Beginnings | undefined;
+  readonly #losses: Losses;
   /** Resolves when it is settled where the partitions that are assigned now begin. */
   #begun: Promise<void> = Promise.resolve();
 
@@ -58,7 +63,8 @@ export class Membership {
   constructor(connection: KafkaConnection, subscription: Subscription, beginnings: Beginnings | undefined) {
     this.#subscription = subscription;
     this.#beginnings = beginnings;
-    this.#consumer = consumerOf(connection, subscription);
+    this.#losses = new Losses(connection, subscription);
+    this.#consumer = consumerOf(connection, subscription, this.#losses);
     let crash: (error: unknown) => void = () => undefined;
     this.crashed = new Promise((resolve) => {
       crash = (error) => {
@@ -70,6 +76,11 @@ export class Membership {
     // Not where the commit is asked for: kafkajs leaves out, without an error, what is asked of it while it ends.
     this.#consumer.on('consumer.commit_offsets', ({ payload: { topics } }) => {
       for (const { topic, partitions } of topics) beginnings?.used(topic, partitions);
+    });
+    this.#consumer.on('consumer.received_unsubscribed_topics', ({ payload }) => {
+      const { topicsNotSubscribed: addresses, topicsSubscribed } = payload;
+      const error = unread(subscription.group, addresses, topicsSubscribed);
+      subscription.noticed?.({ type: 'partitions-unread', addresses, error });
     });
     this.#consumer.on('consumer.group_join', ({ payload }) => {
       const assigned = partitionsOf(payload.memberAssignment);
@@ -87,6 +98,7 @@ export class Membership {
   async join(): Promise<void> {
     const { addresses, concurrency } = this.#subscription;
     await this.#beginnings?.look();
+    await this.#losses.look();
     await this.#consumer.connect();
     // Also for a group that wants only what arrives from now on: kafkajs goes by this, too, when the place of a group
     // that has been here before no longer exists. Where a new group begins is settled by `#begin`.
@@ -95,6 +107,7 @@ export class Membership {
       subscription: this.#subscription,
       stopping: this.#stopping.signal,
       begun: () => this.#begun,
+      losses: this.#losses,
       inHand: new Set<EachBatchPayload>(),
       resumeAfter: (pauseMs: number, resume: () => void) => this.#resumeAfter(pauseMs, resume),
     };
@@ -147,20 +160,39 @@ function partitionsOf(assignment: Readonly<Record<string, readonly number[]>>): 
   );
 }
 
-function consumerOf(connection: KafkaConnection, { group, batchSize }: Subscription): Consumer {
+function unread(group: string, addresses: readonly string[], handled: readonly string[]): OutboxError {
+  return new OutboxError(
+    'OUTBOX_GROUP_MIXED',
+    `The leader of the group "${group}" gave this consumer partitions of ${addresses.join(', ')}, which it has no handler for: nobody reads these. It may have given those of ${handled.join(', ')} to nobody.`,
+    { details: { group, addresses, handled } },
+  );
+}
+
+function consumerOf(
+  connection: KafkaConnection,
+  { group, batchSize }: Subscription,
+  losses: Losses,
+): Consumer {
   const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = connection;
   const retry = { initialRetryTime: 100, maxRetryTime: 2_000, retries: 5 };
   const config: KafkaConfig = {
     brokers: [...brokers],
     clientId,
     connectionTimeout: Math.min(connectionTimeoutMs, requestTimeoutMs),
-    logLevel: logger === undefined ? logLevel.NOTHING : logLevel.WARN,
+    logCreator: (level) => {
+      const write = logger?.(level);
+      return (entry) => {
+        losses.logged(entry);
+        write?.(entry);
+      };
+    },
+    logLevel: logger === undefined ? logLevel.ERROR : logLevel.WARN,
     requestTimeout: requestTimeoutMs,
     retry,
     ssl,
   };
   if (sasl !== undefined) config.sasl = sasl;
-  if (logger !== undefined) config.logCreator = logger;
+  readEveryCodec();
   return new Kafka(config).consumer({
     groupId: group,
     allowAutoTopicCreation: false,
@@ -168,6 +200,7 @@ function consumerOf(connection: KafkaConnection, { group, batchSize }: Subscript
     maxBytesPerPartition: fetchBytesPerPartition[batchSize < manyMessages ? 'few' : 'many'],
     maxWaitTimeInMs: fetchWaitMs,
     metadataMaxAge: 30_000,
+    partitionAssigners: [assignerOver(connection)],
     rebalanceTimeout: rebalanceTimeoutMs,
     retry: { ...retry, restartOnFailure: async () => false },
     sessionTimeout: sessionTimeoutMs,

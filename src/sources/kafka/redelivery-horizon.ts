@@ -1,7 +1,8 @@
 import kafkajs, { type ConfigEntries } from 'kafkajs';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './membership.ts';
-import { unavailable } from './unavailable.ts';
+import { missingTopics } from './topics.ts';
+import { missing, unavailable } from './unavailable.ts';
 
 // Not among the names that Node finds in this CommonJS module.
 const { ConfigResourceTypes } = kafkajs;
@@ -13,7 +14,7 @@ const policy = 'cleanup.policy';
  * The longest `retention.ms` of the topics; `Infinity` where one keeps messages for ever. Kafka deletes whole segments,
  * so a message may outlive this by the time for which its segment was written (`segment.ms`).
  *
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for a topic that does not exist
  */
 export async function redeliveryHorizonMs(
   connection: KafkaConnection,
@@ -28,8 +29,9 @@ export async function redeliveryHorizonMs(
         configNames: [retention, policy],
       })),
     }),
-  ).catch((cause: unknown) => {
-    throw unavailable(connection, cause);
+  ).catch(async (cause: unknown) => {
+    const gone = await missingTopics(connection, topics).catch((): readonly string[] => []);
+    throw gone.length > 0 ? missing(connection, gone) : unavailable(connection, cause);
   });
   return Math.max(0, ...answer.resources.map(({ configEntries }) => keptForMs(configEntries)));
 }

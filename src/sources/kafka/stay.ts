@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
 import type { Subscription } from '../source.ts';
-import { askBrokers } from './ask-brokers.ts';
 import { Beginnings } from './beginnings.ts';
 import { type KafkaConnection, Membership } from './membership.ts';
+import { missingTopics } from './topics.ts';
+import { missing } from './unavailable.ts';
 
-const reconnectMs = { first: 200, most: 10_000 } as const;
+/** Somebody may wait for the first join, and has perhaps just made the topic. */
+const reconnectMs = { first: 200, mostAtStart: 2_000, most: 10_000 } as const;
 /** How often a topic that is missing is looked for. */
 const lookAgainMs = 10_000;
 
@@ -50,6 +52,10 @@ export class Stay {
     while (!signal.aborted) {
       const addresses = await this.#existing();
       if (signal.aborted) return;
+      if (addresses instanceof OutboxError) {
+        retryInMs = await this.#pauseAfter(addresses, retryInMs);
+        continue;
+      }
       const membership = new Membership(
         this.#connection,
         { ...this.#subscription, addresses },
@@ -64,11 +70,16 @@ export class Stay {
       await membership.leave();
       if (signal.aborted) return;
       if (ended === 'topic-appeared') continue;
-      this.#lastError = ended.error;
-      this.#subscription.disconnected(ended.error, retryInMs);
-      await delay(retryInMs, undefined, { signal }).catch(() => undefined);
-      retryInMs = Math.min(retryInMs * 2, reconnectMs.most);
+      retryInMs = await this.#pauseAfter(ended.error, retryInMs);
     }
+  }
+
+  /** @returns the pause after this one */
+  async #pauseAfter(reason: unknown, ms: number): Promise<number> {
+    this.#lastError = reason;
+    this.#subscription.disconnected(reason, ms);
+    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    return Math.min(ms * 2, this.#everJoined ? reconnectMs.most : reconnectMs.mostAtStart);
   }
 
   /** Resolves when this membership must end, with the reason. */
@@ -94,42 +105,33 @@ export class Stay {
 
   /**
    * The addresses to subscribe to: all, without those that were deleted since the first join. kafkajs gives up a whole
-   * subscription for the sake of one topic that is missing.
+   * subscription for the sake of one topic that is missing, and does not say which.
+   *
+   * @returns why there is nothing to join for: before the first join every address has to exist
    */
-  async #existing(): Promise<readonly string[]> {
+  async #existing(): Promise<readonly string[] | OutboxError> {
     const { addresses } = this.#subscription;
-    if (!this.#everJoined) return addresses;
-    const known = await this.#topics().catch(() => addresses);
-    const missing = addresses.filter((address) => !known.includes(address));
-    this.#beginnings?.forget(missing);
-    // Without any of them there is nothing to join for: the join fails, and is tried again.
-    if (missing.length === 0 || missing.length === addresses.length) return addresses;
-    this.#subscription.disconnected(
-      new OutboxError(
-        'OUTBOX_SERVER_UNAVAILABLE',
-        `Kafka no longer has ${missing.join(', ')}: nothing is received from there until it exists again.`,
-        { details: { addresses: missing } },
-      ),
-      lookAgainMs,
-    );
-    return addresses.filter((address) => known.includes(address));
+    const gone = await missingTopics(this.#connection, addresses).catch((): readonly string[] => []);
+    if (gone.length === 0) return addresses;
+    const error = missing(this.#connection, gone);
+    if (!this.#everJoined) return error;
+    this.#beginnings?.forget(gone);
+    if (gone.length === addresses.length) return error;
+    this.#subscription.disconnected(error, lookAgainMs);
+    return addresses.filter((address) => !gone.includes(address));
   }
 
   /** Resolves when a topic that is left out can be subscribed to; stays open where none is left out. */
   async #appearance(joined: readonly string[], signal: AbortSignal): Promise<'topic-appeared'> {
-    const missing = this.#subscription.addresses.filter((address) => !joined.includes(address));
-    if (missing.length === 0) return new Promise(() => undefined);
+    const left = this.#subscription.addresses.filter((address) => !joined.includes(address));
+    if (left.length === 0) return new Promise(() => undefined);
     while (!signal.aborted) {
       await delay(lookAgainMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) break;
-      const known = await this.#topics().catch((): readonly string[] => []);
-      if (missing.some((address) => known.includes(address))) break;
+      const gone = await missingTopics(this.#connection, left).catch(() => left);
+      if (gone.length < left.length) break;
     }
     return 'topic-appeared';
-  }
-
-  #topics(): Promise<readonly string[]> {
-    return askBrokers(this.#connection, (admin) => admin.listTopics());
   }
 }
 

@@ -2,6 +2,7 @@ import type { EachBatchPayload, OffsetsByTopicPartition } from 'kafkajs';
 import type { IncomingMessage, Subscription } from '../source.ts';
 import { incomingMessage } from './incoming-message.ts';
 import { OpenMessages } from '../open-messages.ts';
+import type { Losses } from './losses.ts';
 
 /**
  * kafkajs fetches from a broker again only when all partitions of the last answer have been handled. So each gets a
@@ -22,6 +23,7 @@ export interface BatchContext {
   readonly stopping: AbortSignal;
   /** Resolves when it is settled where each partition begins; what was fetched before may be from elsewhere. */
   begun(): Promise<void>;
+  readonly losses: Losses;
   /** The batches in hand of this membership. */
   readonly inHand: Set<EachBatchPayload>;
   /** Resumes a partition after the pause, unless the membership has ended by then. */
@@ -77,6 +79,8 @@ async function handOver(
   const { topic: address, partition, messages: records } = payload.batch;
   const messages = records.map((record) => incomingMessage(address, partition, record));
   const open = new OpenMessages(messages);
+  const [first] = messages;
+  if (first !== undefined) context.losses.arrived(first, first.offset);
   const startedAtMs = performance.now();
   const hasTime = (): boolean => {
     if (!open.moved) return true;
@@ -98,7 +102,9 @@ async function handOver(
   });
   // Only now: nothing of this batch is told to the broker before `handle` has done what belongs to its end. kafkajs
   // fetches again from here, so what is open needs no more to be offered again.
-  resolve(payload, open.lastDone());
+  const last = open.lastDone();
+  resolve(payload, last);
+  if (last !== undefined) context.losses.done(last, last.offset);
   if (restMs !== undefined) context.resumeAfter(restMs, payload.pause());
 }
 

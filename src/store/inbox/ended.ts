@@ -40,3 +40,30 @@ export async function dropEnded(sql: Sql, ageMs: number, after: EndedPlace | nul
     return { deleted: row?.deleted ?? 0, next: null };
   return { deleted: row.deleted, next: { at: row.at, group: row.group, id: row.id } };
 }
+
+/** Which failed messages may go. */
+export interface FailedEnd {
+  readonly group: string;
+  /** For how long nothing has happened to them. */
+  readonly ageMs: number;
+  /** Only those with a copy among the dead letters. */
+  readonly copied: boolean;
+}
+
+/**
+ * Deletes a page of the failed messages of a group. Those that hold their key stay, and so does for now what is locked.
+ *
+ * @returns how many were deleted, and whether there may be more
+ */
+export async function dropFailed(
+  sql: Sql,
+  { group, ageMs, copied }: FailedEnd,
+): Promise<{ readonly deleted: number; readonly more: boolean }> {
+  const [row] = await sql.query<{ deleted: number }>(
+    `select d as deleted
+     from outbox.limit_idle(), outbox.drop_failed_kept($1, $2::bigint, $3::boolean, ${pageMessages}) d`,
+    [group, String(Math.round(ageMs)), copied],
+  );
+  const deleted = row?.deleted ?? 0;
+  return { deleted, more: deleted >= pageMessages };
+}

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Sql } from '../database.ts';
-import { dropEnded, type EndedPlace } from './ended.ts';
+import { dropEnded, dropFailed, type EndedPlace, type FailedEnd } from './ended.ts';
 import { carryKept, carryLive, dropEpoch, readEpochs, rollEpoch } from './epochs.ts';
 
 /** A group and for how long it wants its processed ids kept. */
@@ -13,6 +13,8 @@ export interface GroupWindow {
 export interface KeepWindowInput {
   /** The shortest time for which processed ids are kept, whatever their groups ask for. `Infinity`: for ever. */
   readonly windowMs: number;
+  /** Failed messages that may go, too. @defaultValue none */
+  readonly failed?: FailedEnd | undefined;
   readonly signal: AbortSignal;
   /** Called after every transaction. */
   readonly progress?: () => void;
@@ -28,7 +30,7 @@ export interface KeptWindow {
   readonly carried: number;
   /** Epochs that were dropped with all their ids. */
   readonly dropped: number;
-  /** Superseded and discarded messages of consumers that were deleted. */
+  /** Superseded and discarded messages of consumers that were deleted, and failed ones that may go. */
   readonly deleted: number;
   /** False when something is left to do: handlers were in the way, another keeper was at it, or the time was over. */
   readonly complete: boolean;
@@ -54,7 +56,8 @@ export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Pr
 
 /**
  * Begins a new epoch of processed ids when it is time, and drops those that ended longer ago than the window. Before that,
- * deletes messages of consumers that were superseded or discarded longer ago; failed ones stay, for a person.
+ * deletes messages of consumers that were superseded or discarded longer ago; failed ones stay, for a person, unless their
+ * group wants them to go.
  *
  * The window is the longest of the one given and of those of groups that were seen within theirs. An epoch lasts a
  * quarter of it, an hour at least, so that at most six exist: an id is kept for one to one and a quarter windows. Ids
@@ -69,14 +72,15 @@ export async function keepWindow(
   input: KeepWindowInput,
 ): Promise<KeptWindow> {
   const keeper = new Keeper(database, input);
+  const failed = await keeper.dropFailed();
   const windowMs = await keeper.step((sql) => readWindow(sql, input.windowMs));
-  if (windowMs === null) return { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true };
+  if (windowMs === null) return { rolled: false, carried: 0, dropped: 0, ...failed };
   const ended = await keeper.dropEnded(windowMs);
   const epochMs = Math.max(Math.ceil(windowMs / 4), hourMs);
   let rolled = false;
   let carried = 0;
   let dropped = 0;
-  let { complete } = ended;
+  let complete = ended.complete && failed.complete;
   for (const { epoch, current, ageMs } of await keeper.step(readEpochs)) {
     const lateMs = ageMs - (current ? epochMs : windowMs);
     if (lateMs < 0) continue;
@@ -93,7 +97,7 @@ export async function keepWindow(
       complete &&= gone;
     }
   }
-  return { rolled, carried, dropped, deleted: ended.deleted, complete };
+  return { rolled, carried, dropped, deleted: ended.deleted + failed.deleted, complete };
 }
 
 /** Runs the transactions of one call, one after the other. */
@@ -138,6 +142,18 @@ class Keeper {
       deleted += page.deleted;
       after = page.next;
       return page.next === null ? 'end' : 'more';
+    });
+    return { deleted, complete };
+  }
+
+  async dropFailed(): Promise<{ readonly deleted: number; readonly complete: boolean }> {
+    const { failed } = this.#input;
+    if (failed === undefined) return { deleted: 0, complete: true };
+    let deleted = 0;
+    const complete = await this.#walk(async () => {
+      const page = await this.step((sql) => dropFailed(sql, failed));
+      deleted += page.deleted;
+      return page.more ? 'more' : 'end';
     });
     return { deleted, complete };
   }

@@ -2,7 +2,8 @@
  * What a failed produce request means.
  *
  * - `hold`: the topic or the transport cannot take messages now; `stored` tells whether this request may have been.
- * - `split`: the broker refused the batch as a whole, surely stored nothing, and one message may be the reason.
+ * - `split`: one message may be the reason, so the batch is halved. `single` is the outcome of one that is refused
+ *   alone: `ambiguous` where the answer does not say that nothing was stored.
  */
 export type Failure =
   | {
@@ -11,46 +12,58 @@ export type Failure =
       readonly stored: boolean;
       readonly reason: string;
     }
-  | { readonly kind: 'split'; readonly single: 'permanent' | 'rejected'; readonly reason: string };
+  | {
+      readonly kind: 'split';
+      readonly single: 'permanent' | 'rejected' | 'ambiguous';
+      readonly reason: string;
+    };
 
 type Answer =
   | { readonly kind: 'hold'; readonly scope: 'topic' | 'transport'; readonly stored: boolean }
-  | { readonly kind: 'split'; readonly single: 'permanent' | 'rejected' };
+  | { readonly kind: 'split'; readonly single: 'permanent' | 'rejected' | 'ambiguous' };
 
-const holdTopic: Answer = { kind: 'hold', scope: 'topic', stored: false };
-const holdTransport: Answer = { kind: 'hold', scope: 'transport', stored: false };
+const refusedTopic: Answer = { kind: 'hold', scope: 'topic', stored: false };
+const maybeInTopic: Answer = { kind: 'hold', scope: 'topic', stored: true };
 const maybeStored: Answer = { kind: 'hold', scope: 'transport', stored: true };
+const refusedForever: Answer = { kind: 'split', single: 'permanent' };
 
 /**
- * What a broker's answer means, by the name of its error code. One that is not listed blames a message: the batch is
- * split, and a single one is rejected. Those about the connection itself may come while the client reconnects after a
- * request was lost, so they prove nothing about that request.
+ * What a broker's answer means, by the name of its error code.
+ *
+ * Only what Kafka checks before it appends proves that nothing was stored. A leader that appends, and then loses its
+ * place or waits in vain for its replicas, answers with the codes of one that did not append (seen in a cluster with
+ * moving leaders); those about the connection may come while the client reconnects after a request was lost.
  */
 export const brokerAnswers: Readonly<Record<string, Answer>> = {
-  BROKER_NOT_AVAILABLE: holdTransport,
-  CLUSTER_AUTHORIZATION_FAILED: holdTransport,
-  FENCED_LEADER_EPOCH: holdTopic,
+  BROKER_NOT_AVAILABLE: maybeStored,
+  CLUSTER_AUTHORIZATION_FAILED: maybeStored,
+  CORRUPT_MESSAGE: { kind: 'split', single: 'rejected' },
+  FENCED_LEADER_EPOCH: maybeInTopic,
   ILLEGAL_SASL_STATE: maybeStored,
-  INVALID_RECORD: { kind: 'split', single: 'permanent' },
-  INVALID_TOPIC_EXCEPTION: holdTopic,
-  KAFKA_STORAGE_ERROR: { kind: 'hold', scope: 'topic', stored: true },
-  LEADER_NOT_AVAILABLE: holdTopic,
-  LISTENER_NOT_FOUND: holdTopic,
-  MESSAGE_TOO_LARGE: { kind: 'split', single: 'permanent' },
+  INVALID_RECORD: refusedForever,
+  INVALID_TIMESTAMP: refusedTopic,
+  INVALID_TOPIC_EXCEPTION: refusedTopic,
+  KAFKA_STORAGE_ERROR: maybeInTopic,
+  LEADER_NOT_AVAILABLE: maybeInTopic,
+  LISTENER_NOT_FOUND: maybeInTopic,
+  MESSAGE_TOO_LARGE: refusedForever,
   NETWORK_EXCEPTION: maybeStored,
-  NOT_ENOUGH_REPLICAS: holdTopic,
-  NOT_ENOUGH_REPLICAS_AFTER_APPEND: { kind: 'hold', scope: 'topic', stored: true },
-  NOT_LEADER_FOR_PARTITION: holdTopic,
-  RECORD_LIST_TOO_LARGE: { kind: 'split', single: 'permanent' },
-  REPLICA_NOT_AVAILABLE: holdTopic,
-  REQUEST_TIMED_OUT: { kind: 'hold', scope: 'topic', stored: true },
+  NOT_ENOUGH_REPLICAS: refusedTopic,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: maybeInTopic,
+  NOT_LEADER_FOR_PARTITION: maybeInTopic,
+  RECORD_LIST_TOO_LARGE: refusedForever,
+  REPLICA_NOT_AVAILABLE: maybeInTopic,
+  REQUEST_TIMED_OUT: maybeInTopic,
   SASL_AUTHENTICATION_FAILED: maybeStored,
-  TOPIC_AUTHORIZATION_FAILED: holdTopic,
-  UNKNOWN_LEADER_EPOCH: holdTopic,
-  UNKNOWN_TOPIC_OR_PARTITION: holdTopic,
+  TOPIC_AUTHORIZATION_FAILED: refusedTopic,
+  UNKNOWN_LEADER_EPOCH: maybeInTopic,
+  UNKNOWN_TOPIC_OR_PARTITION: maybeInTopic,
   UNSUPPORTED_SASL_MECHANISM: maybeStored,
   UNSUPPORTED_VERSION: maybeStored,
 };
+
+/** One that is not listed blames a message, or nobody, and proves nothing: the server may have failed after the append. */
+const unlisted: Answer = { kind: 'split', single: 'ambiguous' };
 
 /** Failures of the client before or without an answer, by the name of its error class. All others hold the transport. */
 const clientFailures: Readonly<Record<string, 'topic' | 'transport'>> = {
@@ -79,15 +92,24 @@ export function classify(error: unknown, sighting: Sighting): Failure {
   const reason = messageOf(cause);
   const type = textOf(cause, 'type');
   if (type !== undefined) {
-    const answer = brokerAnswers[type] ?? { kind: 'split', single: 'rejected' };
-    if (answer.kind === 'split' && sighting.written) return { ...answer, reason: `${type}: ${reason}` };
+    const answer = brokerAnswers[type] ?? unlisted;
+    const told = `${type}: ${reason}${type === 'INVALID_TIMESTAMP' ? wordOnTheClock() : ''}`;
+    if (answer.kind === 'split' && sighting.written) return { ...answer, reason: told };
     const scope = answer.kind === 'hold' ? answer.scope : 'transport';
     const stored = answer.kind === 'hold' && answer.stored && sighting.written;
-    return { kind: 'hold', scope, stored, reason: `${type}: ${reason}` };
+    return { kind: 'hold', scope, stored, reason: told };
   }
   const scope =
     clientFailures[nameOf(cause)] ?? (isConnectionLoss(cause) && sighting.connected ? 'topic' : 'transport');
   return { kind: 'hold', scope, stored: sighting.written, reason };
+}
+
+/** No message is to blame for the time at which it is sent, and brokers do not tell their own. */
+function wordOnTheClock(): string {
+  return (
+    ` (this relay's clock says ${new Date().toISOString()}: set it right,` +
+    ' or widen message.timestamp.after.max.ms or message.timestamp.before.max.ms of the topic)'
+  );
 }
 
 /** True when the client waited in vain: its connection and its metadata are not to be trusted any more. */

@@ -1,12 +1,13 @@
 import type { ISocketFactory } from 'kafkajs';
 import type { Hold, Outcome, OutgoingBatch, PublishResult, Transport } from '../transport.ts';
 import { KafkaClient } from './client.ts';
+import { Doubts } from './doubts.ts';
 import { type KafkaOptions, type KafkaSettings, kafkaSettings } from './kafka-options.ts';
 import { sendPartition } from './partition-send.ts';
 import { partitionOf } from './partitioning.ts';
 import { produce } from './produce.ts';
 import { TopicLimits } from './topic-limits.ts';
-import { countPartitions, probeTopic } from './topic-metadata.ts';
+import { countPartitions, probeTopic, unavailable } from './topic-metadata.ts';
 
 /** A transport that also tells how to connect, so that what it delivers can be received from the same brokers. */
 export interface KafkaTransport extends Transport {
@@ -23,7 +24,7 @@ export function isKafkaTransport(transport: Transport): transport is KafkaTransp
  *
  * Keys choose partitions as Kafka's default partitioner does (murmur2); a message without a key goes by its id. Topics
  * are never created. At least once: what was on its way when a broker failed answers `held` with `onWire`, and the
- * relay sends it again.
+ * relay sends it again; a partition that leaves one request after the other in doubt rests in between, up to a minute.
  *
  * A partition without a leader, and a topic that was deleted or forbidden, hold only their own messages. Connections
  * open at the first batch and close after 30 s without one.
@@ -38,11 +39,16 @@ export function kafka(options: KafkaOptions): KafkaTransport {
 export function kafkaOver(settings: KafkaSettings, openSocket?: ISocketFactory): KafkaTransport {
   const client = new KafkaClient(settings, openSocket);
   const limits = new TopicLimits(client);
+  const doubts = new Doubts();
   return {
     name: 'kafka',
     connection: settings,
-    publish: (batch) => publish(client, limits, batch, settings.requestTimeoutMs),
-    probe: (address) => probeTopic(client, address),
+    publish: (batch) => publish({ client, limits, doubts }, batch, settings.requestTimeoutMs),
+    async probe(address) {
+      const rest = doubts.restIn(address);
+      if (rest !== undefined) throw unavailable(address, rest.reason);
+      await probeTopic(client, address);
+    },
     partitionCount: (address) => countPartitions(client, address),
     async close() {
       await Promise.all([client.close(), limits.settled()]);
@@ -53,9 +59,14 @@ export function kafkaOver(settings: KafkaSettings, openSocket?: ISocketFactory):
 /** What every place holds until its partition has filled it in. */
 const unsettled: Outcome = { kind: 'held', onWire: false };
 
+interface Parts {
+  readonly client: KafkaClient;
+  readonly limits: TopicLimits;
+  readonly doubts: Doubts;
+}
+
 async function publish(
-  client: KafkaClient,
-  limits: TopicLimits,
+  { client, limits, doubts }: Parts,
   { address, partitions, messages, signal }: OutgoingBatch,
   timeoutMs: number,
 ): Promise<PublishResult> {
@@ -66,13 +77,18 @@ async function publish(
     maxBytes,
     messages,
     outcomes,
-    send: (partition: number, some: OutgoingBatch['messages']) =>
-      produce(client, { address, messages: some, partition }, timeoutMs),
+    async send(partition: number, some: OutgoingBatch['messages']) {
+      const result = await produce(client, { address, messages: some, partition }, timeoutMs);
+      if (result.kind === 'hold' && result.stored) doubts.add(address, partition, result.reason);
+      else doubts.clear(address, partition);
+      return result;
+    },
     signal,
   };
   const holds = await Promise.all(
-    [...placesByPartition(messages, partitions)].map(([partition, places]) =>
-      sendPartition(batch, partition, places),
+    [...placesByPartition(messages, partitions)].map(
+      async ([partition, places]) =>
+        doubts.restOf(address, partition) ?? sendPartition(batch, partition, places),
     ),
   );
   const hold = widest(

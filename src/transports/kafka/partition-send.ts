@@ -20,7 +20,8 @@ const stopped: Hold = { scope: 'topic', reason: 'The relay gave up the batch bef
  * Sends the messages of one partition, given by their places in the batch, one record batch after the other.
  *
  * A record batch that is refused as a whole is halved, in order, until the message to blame is alone. Its followers of
- * the same key are skipped, everything else goes on. When a hold begins nothing more is sent.
+ * the same key are skipped, everything else goes on. When a hold begins nothing more is sent. What was once in a batch
+ * of which nobody knows whether it was stored says so until it is acknowledged.
  */
 export async function sendPartition(
   batch: PartitionedBatch,
@@ -28,14 +29,15 @@ export async function sendPartition(
   places: readonly number[],
 ): Promise<Hold | undefined> {
   const blockedKeys = new Set<string>();
+  const doubted = new Set<number>();
   const waiting = chunksOf(batch.messages, places, batch.maxBytes).toReversed();
   let hold: Hold | undefined;
   for (let chunk = waiting.pop(); chunk !== undefined; chunk = waiting.pop()) {
-    const open = withoutBlocked(batch, chunk, blockedKeys);
+    const open = withoutBlocked(batch, chunk, blockedKeys, doubted);
     if (open.length === 0) continue;
     if (hold === undefined && batch.signal.aborted) hold = stopped;
     if (hold !== undefined) {
-      settle(batch, open, { kind: 'held', onWire: false });
+      keep(batch, open, doubted);
       continue;
     }
     const result = await batch.send(partition, messagesAt(batch, open));
@@ -43,12 +45,15 @@ export async function sendPartition(
       acknowledge(batch, open, partition, result.baseOffset);
     } else if (result.kind === 'hold') {
       hold = { scope: result.scope, reason: result.reason };
-      settle(batch, open, { kind: 'held', onWire: result.stored });
+      if (result.stored) doubt(open, doubted);
+      keep(batch, open, doubted);
     } else if (open.length > 1) {
+      if (result.single === 'ambiguous') doubt(open, doubted);
       const middle = Math.ceil(open.length / 2);
       waiting.push(open.slice(middle), open.slice(0, middle));
     } else {
-      settle(batch, open, { kind: result.single, error: result.reason });
+      const kind = open.some((place) => doubted.has(place)) ? 'ambiguous' : result.single;
+      settle(batch, open, { kind, error: result.reason });
       block(batch, open, blockedKeys);
     }
   }
@@ -59,12 +64,13 @@ function withoutBlocked(
   batch: PartitionedBatch,
   places: readonly number[],
   blockedKeys: ReadonlySet<string>,
+  doubted: ReadonlySet<number>,
 ): readonly number[] {
   if (blockedKeys.size === 0) return places;
   return places.filter((place) => {
     const key = batch.messages[place]?.key ?? null;
     if (key === null || !blockedKeys.has(key)) return true;
-    batch.outcomes[place] = { kind: 'skipped' };
+    batch.outcomes[place] = doubted.has(place) ? { kind: 'skipped', onWire: true } : { kind: 'skipped' };
     return false;
   });
 }
@@ -86,6 +92,14 @@ function acknowledge(
     const offset = safe ? String(base + rank) : String(baseOffset + BigInt(rank));
     batch.outcomes[place] = { kind: 'acknowledged', partition, offset };
   }
+}
+
+function doubt(places: readonly number[], doubted: Set<number>): void {
+  for (const place of places) doubted.add(place);
+}
+
+function keep(batch: PartitionedBatch, places: readonly number[], doubted: ReadonlySet<number>): void {
+  for (const place of places) batch.outcomes[place] = { kind: 'held', onWire: doubted.has(place) };
 }
 
 function settle(batch: PartitionedBatch, places: readonly number[], outcome: Outcome): void {

@@ -41,7 +41,8 @@ async function partitionsOf(client: KafkaClient, address: string): Promise<reado
   return partitions;
 }
 
-function unavailable(address: string, reason: string, cause?: unknown): OutboxError {
+/** What is thrown when a topic cannot be used now. */
+export function unavailable(address: string, reason: string, cause?: unknown): OutboxError {
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Kafka topic ${address}: ${reason}`, {
     cause,
     details: { address },

@@ -13,6 +13,8 @@ test('what is left out has its default', () => {
     parkedConcurrency: 10,
     deadAddressOf: undefined,
     windowMs: 30 * 24 * 3_600_000,
+    unknown: 'keep',
+    failedMs: Number.POSITIVE_INFINITY,
     fromBeginning: true,
     transactionTimeoutMs: undefined,
     startWithinMs: 60_000,
@@ -45,6 +47,8 @@ test.for([
   ['maxKills', { maxKills: 0 }],
   ['parkedConcurrency', { parkedConcurrency: 257 }],
   ['window', { window: '59 minutes' }],
+  ['unknown', { unknown: JSON.parse('"drop"') }],
+  ['keepFailed', { keepFailed: '59 minutes' }],
   ['transactionTimeout', { transactionTimeout: 0 }],
   ['startWithin', { startWithin: -1 }],
 ] as const)('a wrong %s is refused by name', ([option, settings]) => {

@@ -68,3 +68,11 @@ test('a topic of the configuration without a handler here is passed over', () =>
 test('a topic that nobody knows is not passed over, because that would lose it', () => {
   expect(() => found(new Routes([route(placed)], [placed, paid]), { ce_type: 'newer' })).toThrow('"newer"');
 });
+
+test('where unknown topics are to be ignored, strangers are passed over, and what tells no topic of several', () => {
+  const routes = new Routes([route(placed), route(paid)], [], 'ignore');
+
+  expect(found(routes, { ce_type: 'newer' })).toBe('passed over: newer');
+  expect(found(routes, {})).toBe('passed over: orders');
+  expect(found(routes, { ce_type: 'paid' })).toBe('paid');
+});

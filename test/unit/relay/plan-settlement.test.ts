@@ -110,6 +110,21 @@ test('what was skipped behind an earlier message of its key becomes held', () =>
   expect(settlement?.changes[1]).toEqual({ id: 'id-12', to: 'held', maybePublished: false });
 });
 
+test('what was skipped, but was in a request without a clear answer, can no longer be canceled', () => {
+  const settlement = plan(
+    [claimedMessage(11), claimedMessage(12)],
+    [
+      { kind: 'ambiguous', error: 'odd' },
+      { kind: 'skipped', onWire: true },
+    ],
+  );
+
+  expect(settlement?.changes).toMatchObject([
+    { to: 'retrying', maybePublished: true },
+    { to: 'held', maybePublished: true },
+  ]);
+});
+
 test('a batch of blocked messages alone becomes held, and the cursor moves on', () => {
   const settlement = plan([claimedMessage(11, { blocked: true })], [undefined]);
 

@@ -73,6 +73,26 @@ test('one bad message among 2,000 is found within 24 requests', async () => {
   expect(sent.length).toBeLessThanOrEqual(24);
 });
 
+test('what was in a request without a clear answer says so until it is acknowledged', async () => {
+  // The first request may have stored all of them; alone, the broker refuses 1 and leaves 3 in doubt.
+  const { outcomes } = await run(keyed(['x', 'a', 'a', 'b', 'b', 'c']), (some) => {
+    const [only] = some;
+    if (some.length === 6) return { kind: 'split', reason: 'odd', single: 'ambiguous' };
+    if (some.some(({ id }) => id === '1')) return { kind: 'split', reason: 'too large', single: 'permanent' };
+    if (some.some(({ id }) => id === '3')) return { kind: 'split', reason: 'odd', single: 'ambiguous' };
+    if (only?.id === '5') return { kind: 'hold', reason: 'away', scope: 'topic', stored: false };
+    return { baseOffset: 0n, kind: 'stored' };
+  });
+  expect(outcomes).toEqual([
+    { kind: 'acknowledged', offset: '0', partition: 7 },
+    { kind: 'ambiguous', error: 'too large' },
+    { kind: 'skipped', onWire: true },
+    { kind: 'ambiguous', error: 'odd' },
+    { kind: 'skipped', onWire: true },
+    { kind: 'held', onWire: true },
+  ]);
+});
+
 test('after a hold nothing more is sent: what was in the request may be stored, the rest is not', async () => {
   const messages = keyed(Array.from({ length: 8 }, () => 'a')).map((one) => ({
     ...one,

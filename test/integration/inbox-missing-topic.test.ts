@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { consumer } from '../../src/config/consumer.ts';
+import { topic } from '../../src/core/topic.ts';
+import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
+import { InboxStage } from '../support/inbox-stage.ts';
+import { until } from '../support/until.ts';
+
+let stage: InboxStage;
+beforeAll(async () => {
+  stage = await InboxStage.create(1);
+});
+afterAll(() => stage.end());
+
+test('a consumer of a topic that Kafka does not have tells at once which, and what to do', async () => {
+  const missing = topic('orders', z.object({}), { address: `missing-${randomUUID()}` });
+  const events: ConsumerEvent[] = [];
+  const config = { ...stage.config, topics: [missing] };
+  const starting = consumer(stage.prisma, {
+    config,
+    group: stage.group,
+    startWithin: '6s',
+    report: (event) => events.push(event),
+  })
+    .on(missing, () => undefined)
+    .start();
+  const startedAt = performance.now();
+  const refused = starting.then(
+    () => undefined,
+    (error: unknown) => ({ error, afterMs: performance.now() - startedAt }),
+  );
+
+  await until(() => events.length > 0);
+  const told = { type: 'disconnected', error: { code: 'OUTBOX_ADDRESS_MISSING' } };
+  expect(events[0]).toMatchObject(told);
+  expect(events[0]).toMatchObject({
+    error: {
+      message: expect.stringContaining(missing.rules.address),
+      next: expect.stringMatching(/^Create the named topics/),
+    },
+  });
+  expect(await refused).toMatchObject({ error: { code: 'OUTBOX_ADDRESS_MISSING' } });
+  // The same reason is told once, not at every look.
+  expect(events).toHaveLength(1);
+});

@@ -1,0 +1,78 @@
+import { afterEach, expect, inject, test, vi } from 'vitest';
+import { kafkaSettings } from '../../src/transports/kafka/kafka-options.ts';
+import { kafka, kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
+import { answeringWire } from '../support/answering-wire.ts';
+import { readTopic } from '../support/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka-topic.ts';
+import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
+
+const brokers = inject('kafkaBrokers');
+const client = observer(brokers);
+
+afterEach(() => vi.useRealTimers());
+
+test.for([
+  [-1, 'UNKNOWN'],
+  [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
+  [6, 'NOT_LEADER_FOR_PARTITION'],
+  [7, 'REQUEST_TIMED_OUT'],
+  [20, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND'],
+  [42, 'INVALID_REQUEST'],
+  [56, 'KAFKA_STORAGE_ERROR'],
+  [12_345, 'a code of a broker to come'],
+] as const)('what is stored and answered with %i (%s) is never said to be not stored', async ([code]) => {
+  const wire = answeringWire();
+  const transport = kafkaOver(kafkaSettings({ brokers }), wire.openSocket);
+  const address = await createTopic(client);
+  const message = outgoing('a');
+  wire.answer(code);
+
+  const { outcomes } = await publishTo(transport, address, [message]);
+
+  expect((await readTopic(client, address)).map(({ id }) => id)).toEqual([message.id]);
+  const [outcome] = outcomes;
+  expect(outcome?.kind === 'ambiguous' || (outcome?.kind === 'held' && outcome.onWire), outcome?.kind).toBe(
+    true,
+  );
+  await transport.close();
+});
+
+test('of a batch that is stored and answered with UNKNOWN, what is not sent again may be stored, too', async () => {
+  const wire = answeringWire();
+  const transport = kafkaOver(kafkaSettings({ brokers }), wire.openSocket);
+  const address = await createTopic(client);
+  const messages = [outgoing('a'), outgoing('a'), outgoing('a')];
+  wire.answer(-1);
+
+  const { outcomes } = await publishTo(transport, address, messages);
+
+  expect(outcomes).toMatchObject([
+    { kind: 'ambiguous', error: expect.stringMatching(/^UNKNOWN: /) },
+    { kind: 'skipped', onWire: true },
+    { kind: 'skipped', onWire: true },
+  ]);
+  const first = [...new Set((await readTopic(client, address)).map(({ id }) => id))];
+  expect(first).toEqual(messages.map(({ id }) => id));
+  await transport.close();
+});
+
+test('a clock that is two hours ahead burns no attempt: messages wait, and the hold names the clock', async () => {
+  const transport = kafka({ brokers });
+  const address = await createTopic(client);
+  const messages = [outgoing('a'), outgoing('b')];
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 60 * 60_000 });
+  const skewed = new Date().toISOString().slice(0, 16);
+
+  const ahead = await publishTo(transport, address, messages);
+  vi.useRealTimers();
+  const right = await publishTo(transport, address, messages);
+
+  expect(ahead.outcomes).toEqual(messages.map(() => ({ kind: 'held', onWire: false })));
+  expect(ahead.hold).toEqual({
+    scope: 'topic',
+    reason: expect.stringMatching(new RegExp(`^INVALID_TIMESTAMP: .*clock says ${skewed}`)),
+  });
+  expect(countKinds(right)).toEqual({ acknowledged: 2 });
+  expect(await readTopic(client, address)).toHaveLength(2);
+  await transport.close();
+});
