@@ -7,7 +7,7 @@ import { carryKept, carryLive, dropEpoch, rollEpoch } from '../../src/store/inbo
 import { clearMark, clearMarks, setMark } from '../../src/store/inbox/marks.ts';
 import { markKeysTold } from '../../src/store/inbox/parked-keys.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
-import { beginTry, failTry, joinTry } from '../../src/store/inbox/tries.ts';
+import { beginTry, failTry, joinTry, returnTry } from '../../src/store/inbox/tries.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
 import { createTestDatabase } from '../support/database.ts';
 
@@ -22,6 +22,7 @@ const begun = {
   partition: 0,
   offset: '1',
   attempts: 1,
+  number: 0,
 };
 const message = { ...begun, wire: '{"key":"k","headers":{}}', body: null, sentAt: new Date(0) };
 
@@ -47,6 +48,7 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
     'ends a try that failed',
     (sql) => failTry(sql, 'g', { message, reason: 'error', error: 'Error: no', final: false }, rules),
   ],
+  ['gives a try back', (sql) => returnTry(sql, 'g', id, message, 0)],
   [
     'tells of keys',
     async (sql) => {

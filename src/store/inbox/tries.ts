@@ -22,6 +22,8 @@ export interface BegunTry {
   readonly sentAt: Date;
   /** Tries with this one, the quick ones together being the first. */
   readonly attempts: number;
+  /** Of the try, among all of its key. */
+  readonly number: number;
 }
 
 export type BeginAnswer =
@@ -48,17 +50,18 @@ interface TryRow {
   readonly body: string | null;
   readonly sentAt: Date;
   readonly attempts: number;
+  readonly number: number;
 }
 
 /** Begins a try of the first message of a parked key, if it is due and nobody else works on it. */
 export async function beginTry(sql: Sql, keyId: string, rules: TryRules): Promise<BeginAnswer> {
   const [row] = await sql.query<TryRow>(
-    `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body, sent_at as "sentAt", attempts
+    `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body, sent_at as "sentAt", attempts, number
      from outbox.begin_try($1::uuid, $2::float8[], $3)`,
     [keyId, rules.retryMs, rules.holdKey],
   );
   if (row === undefined || row.kind === 'busy') return { kind: 'busy' };
-  const { attempts, address, body, id, kind, offset, partition, sentAt, topic, waitMs, wire } = row;
+  const { attempts, address, body, id, kind, number, offset, partition, sentAt, topic, waitMs, wire } = row;
   if (kind === 'wait') return { kind, inMs: waitMs ?? 0 };
   if (kind !== 'try' || id === null) return { kind: kind === 'try' ? 'gone' : kind, gaveUp: id };
   return {
@@ -73,6 +76,7 @@ export async function beginTry(sql: Sql, keyId: string, rules: TryRules): Promis
       body: body === null ? null : Buffer.from(body, 'base64'),
       sentAt,
       attempts,
+      number,
     },
   };
 }
@@ -85,12 +89,12 @@ export async function joinTry(
   sql: Sql,
   group: string,
   keyId: string,
-  { id, attempts }: BegunTry,
+  { id, attempts, number }: BegunTry,
   idleMs: number = shortestIdleMs,
 ): Promise<boolean> {
   const [row] = await sql.query<{ joined: boolean }>(
-    'select outbox.join_try($1::uuid, $2, $3, $4::integer, $5::integer) as joined',
-    [keyId, group, id, attempts, idleMs],
+    'select outbox.join_try($1::uuid, $2, $3, $4::integer, $5::integer, $6::integer) as joined',
+    [keyId, group, id, attempts, number, idleMs],
   );
   return row?.joined === true;
 }
@@ -134,4 +138,25 @@ export async function failTry(
   if (row?.kind === 'wait') return { kind: 'wait', inMs: row.waitMs ?? 0 };
   if (row?.kind === 'gone' || row?.kind === 'more' || row?.kind === 'held') return { kind: row.kind };
   return { kind: 'busy' };
+}
+
+/**
+ * Gives a try back that has come to nothing for reasons that are not its message's, once its effects are rolled back: the
+ * attempt is not counted.
+ *
+ * @param inMs when the key is tried again
+ * @returns false when somebody has decided otherwise since, or another try has overtaken this one: nothing is changed then
+ */
+export async function returnTry(
+  sql: Sql,
+  group: string,
+  keyId: string,
+  { id, attempts, number }: BegunTry,
+  inMs: number,
+): Promise<boolean> {
+  const [row] = await sql.query<{ returned: boolean }>(
+    'select outbox.return_try($1::uuid, $2, $3, $4::integer, $5::integer, $6::float8) as returned',
+    [keyId, group, id, attempts, number, inMs],
+  );
+  return row?.returned === true;
 }
