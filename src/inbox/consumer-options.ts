@@ -38,8 +38,8 @@ export interface ConsumerSettings {
   /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
   readonly exhausted?: 'release-key' | 'hold-key';
   /**
-   * How often a message may be in hand while its consumer dies before it is parked, 1 to 100. Deaths by other causes
-   * count, too. @defaultValue 3
+   * With how many deaths of a consumer that had it in hand a message is failed, 1 to 100, whether it has just arrived or is
+   * parked. Deaths by other causes count, too, but none beside a message that kills, except the first. @defaultValue 3
    */
   readonly maxKills?: number;
   /** Parked keys that this consumer works on side by side, 1 to 256. @defaultValue 10 */
@@ -77,7 +77,6 @@ export interface ConsumerRules {
   readonly keyConcurrency: number;
   readonly quickRetriesMs: readonly number[];
   readonly tries: TryRules;
-  readonly maxKills: number;
   readonly parkedConcurrency: number;
   /** Where copies of failed messages go; `undefined`: nowhere. */
   readonly deadAddressOf: ((address: string) => string) | undefined;
@@ -144,8 +143,8 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
     tries: {
       retryMs: delays('retry', settings.retry ?? defaults.retry, longestRetryMs),
       holdKey: exhausted === 'hold-key',
+      mostKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
     },
-    maxKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
     parkedConcurrency: integer(
       'parkedConcurrency',
       settings.parkedConcurrency ?? defaults.parkedConcurrency,

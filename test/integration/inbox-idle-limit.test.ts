@@ -13,7 +13,7 @@ import { createTestDatabase } from '../support/database.ts';
 
 const id = randomUUID();
 const partition = { group: 'g', address: 'orders', partition: 0 };
-const rules = { retryMs: [0], holdKey: false };
+const rules = { retryMs: [0], holdKey: false, mostKills: 3 };
 const begun = {
   id: '1',
   topic: 'orders',
@@ -42,11 +42,11 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
         ['a', 'b'].map((one) => ({ id: one, topic: 'orders', key: null })),
       ),
   ],
-  ['begins a try', (sql) => beginTry(sql, id, rules)],
-  ['joins a try', (sql) => joinTry(sql, 'g', id, message)],
+  ['begins a try', (sql) => beginTry(sql, id, rules, { worker: '1', most: 1, alone: false })],
+  ['joins a try', (sql) => joinTry(sql, 'g', id, [message], '1')],
   [
     'ends a try that failed',
-    (sql) => failTry(sql, 'g', { message, reason: 'error', error: 'Error: no', final: false }, rules),
+    (sql) => failTry(sql, 'g', id, { message, reason: 'error', error: 'Error: no', final: false }, rules),
   ],
   ['gives a try back', (sql) => returnTry(sql, 'g', id, message, 0)],
   [

@@ -42,7 +42,7 @@ test('a try that is given back is not joined any more, and giving it back waits 
   const keyId = await keys.park('k', '1');
   const first = await keys.begin(keyId);
   const handler = await openTransaction(url);
-  expect(await joinTry(handler, group, keyId, first)).toBe(true);
+  expect(await joinTry(handler, group, keyId, [first], keys.worker)).toBe(true);
   let returned: boolean | undefined;
   const returning = returnTry(database, group, keyId, first, 0).then((answer) => (returned = answer));
   await keys.untilWaiting();
@@ -52,7 +52,7 @@ test('a try that is given back is not joined any more, and giving it back waits 
   expect(returned).toBe(true);
 
   await keys.begin(keyId);
-  expect(await database.transaction((sql) => joinTry(sql, group, keyId, first))).toBe(false);
+  expect(await database.transaction((sql) => joinTry(sql, group, keyId, [first], keys.worker))).toBe(false);
 });
 
 test('a try that another try has overtaken is not joined', async () => {
@@ -62,6 +62,6 @@ test('a try that another try has overtaken is not joined', async () => {
   await keys.makeDue(keyId);
   const second = await keys.begin(keyId);
 
-  expect(await database.transaction((sql) => joinTry(sql, group, keyId, first))).toBe(false);
-  expect(await database.transaction((sql) => joinTry(sql, group, keyId, second))).toBe(true);
+  expect(await database.transaction((sql) => joinTry(sql, group, keyId, [first], keys.worker))).toBe(false);
+  expect(await database.transaction((sql) => joinTry(sql, group, keyId, [second], keys.worker))).toBe(true);
 });

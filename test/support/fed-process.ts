@@ -14,6 +14,8 @@ export interface FedProcessSettings
   readonly failures?: number;
   /** The message whose handler kills the process. */
   readonly deadly?: number;
+  /** Messages whose handlers never end; the process is killed when all of them are in hand, or after two seconds. */
+  readonly lingering?: readonly number[];
   readonly crash?: Crash;
 }
 
