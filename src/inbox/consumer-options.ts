@@ -42,6 +42,12 @@ export interface ConsumerSettings {
    * parked. Deaths by other causes count, too, but none beside a message that kills, except the first. @defaultValue 3
    */
   readonly maxKills?: number;
+  /**
+   * Messages that may be kept behind one parked key, 1 to 10,000,000, and as many more as are in hand at that moment. Then
+   * the partition of the key waits, reported as `partition-paused` with `OUTBOX_QUEUE_FULL`, until the queue is shorter.
+   * @defaultValue 100,000
+   */
+  readonly maxQueued?: number;
   /** Parked keys that this consumer works on side by side, 1 to 256. @defaultValue 10 */
   readonly parkedConcurrency?: number;
   /**
@@ -77,6 +83,7 @@ export interface ConsumerRules {
   readonly keyConcurrency: number;
   readonly quickRetriesMs: readonly number[];
   readonly tries: TryRules;
+  readonly maxQueued: number;
   readonly parkedConcurrency: number;
   /** Where copies of failed messages go; `undefined`: nowhere. */
   readonly deadAddressOf: ((address: string) => string) | undefined;
@@ -96,6 +103,7 @@ const defaults = {
   concurrency: 4,
   keyConcurrency: 2,
   maxKills: 3,
+  maxQueued: 100_000,
   parkedConcurrency: 10,
   startWithin: '60s',
 } as const;
@@ -109,6 +117,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
   'retry',
   'exhausted',
   'maxKills',
+  'maxQueued',
   'parkedConcurrency',
   'deadLetters',
   'window',
@@ -145,6 +154,7 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
       holdKey: exhausted === 'hold-key',
       mostKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
     },
+    maxQueued: integer('maxQueued', settings.maxQueued ?? defaults.maxQueued, 10_000_000),
     parkedConcurrency: integer(
       'parkedConcurrency',
       settings.parkedConcurrency ?? defaults.parkedConcurrency,

@@ -18,6 +18,7 @@ import type { ConsumerRules } from './consumer-options.ts';
 import { InboxTransactions } from './inbox-transactions.ts';
 import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
 import { KeyDrain } from './key-drain.ts';
+import { KeyQueues } from './key-queues.ts';
 import { KnownMessages } from './known-messages.ts';
 import { MessageIntake } from './message-intake.ts';
 import { OneSuspect } from './one-suspect.ts';
@@ -136,7 +137,7 @@ async function start<Tx extends Transaction>(
 }
 
 function intakeOf<Tx extends Transaction>(
-  { plan: { client, rules, settings }, epoch, report, suspects, tally }: Common<Tx>,
+  { plan: { client, rules, settings }, ask, epoch, report, suspects, tally }: Common<Tx>,
   { deadLetters, lookup, receipts }: Inflow<Tx>,
   onParked: () => void,
 ): MessageIntake<Tx> {
@@ -154,6 +155,7 @@ function intakeOf<Tx extends Transaction>(
       inOrder: rules.keyConcurrency === 1,
       suspects,
     }),
+    queues: new KeyQueues({ group, most: rules.maxQueued, report, ask }),
     tally,
     report,
     receipts,

@@ -27,6 +27,7 @@ await startFed(openPrisma(url), source, {
   before: async ({ attempt, payload: { n } }) => {
     if (lingering.includes(n)) {
       inHand.add(n);
+      process.stdout.write(`in hand ${n}\n`);
       await new Promise(() => undefined);
     }
     if (n === deadly) {

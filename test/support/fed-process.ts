@@ -4,7 +4,14 @@ import type { FedMessage, FedSettings } from './fed-consumer.ts';
 export interface FedProcessSettings
   extends Pick<
     FedSettings,
-    'group' | 'quickRetries' | 'retry' | 'temporalAddress' | 'batch' | 'maxKills' | 'inBatches'
+    | 'group'
+    | 'quickRetries'
+    | 'retry'
+    | 'temporalAddress'
+    | 'batch'
+    | 'maxKills'
+    | 'inBatches'
+    | 'transactionTimeout'
   > {
   readonly url: string;
   /** What its broker holds. */

@@ -29,6 +29,7 @@ export interface TriedKeys {
   readonly group: string;
   /** Of who begins the tries, unless it is said otherwise. */
   readonly worker: string;
+  readonly rules: TryRules;
   /** Parks these messages behind a key, each after one try; answers the id of the key. */
   park(key: string, ...ids: readonly string[]): Promise<string>;
   answer(keyId: string, how?: Partial<TryRules & TryHand>): Promise<BeginAnswer>;
@@ -68,6 +69,7 @@ export async function openTriedKeys(): Promise<TriedKeys> {
     database,
     group,
     worker,
+    rules,
     async drop() {
       await Promise.all([...processes].map((one) => one.close()));
       await made.drop();

@@ -291,3 +291,20 @@ begin
   where x.id = p_id;
   return true;
 end $$;
+
+-- How many messages are in the queue of a key, counted up to `p_most`.
+create function outbox.count_queue(p_group text, p_topic text, p_key text, p_most integer) returns integer language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  select count(*)::integer from outbox.parked_key k, lateral (
+    select from outbox.parked p where p.key_id = k.id and p.position > k.ended limit p_most) q
+  where k.consumer_group = p_group and k.topic = p_topic and k.key = p_key
+$$;
+
+-- Whose turn it is to copy the failed messages of a group: one consumer at a time, or each would send every copy.
+create table outbox.letter_turn (
+  consumer_group text collate "C" primary key,
+  owner          uuid not null,
+  ends_at        timestamptz not null
+);

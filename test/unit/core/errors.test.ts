@@ -27,6 +27,7 @@ const retryable: ReadonlySet<string> = new Set([
   'OUTBOX_DEAD_LETTER_REFUSED',
   'OUTBOX_HANDLER_MISSING',
   'OUTBOX_HANDLER_STUCK',
+  'OUTBOX_QUEUE_FULL',
   'OUTBOX_SERVER_UNAVAILABLE',
 ]);
 
