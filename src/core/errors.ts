@@ -111,6 +111,10 @@ export const errorRules = {
     retryable: false,
     next: 'Store the body elsewhere and send its address, or raise `limits.payloadBytes` and start a relay with it.',
   },
+  OUTBOX_QUEUE_FULL: {
+    retryable: true,
+    next: 'Repair what the handler of the key fails at, or decide about the failed message that holds it; raise maxQueued where that takes longer.',
+  },
   OUTBOX_RECEIPTS_MISSING: {
     retryable: false,
     next: 'Run `temporal-outbox migrate --topics`, or make the topic outbox.receipts by other means.',

@@ -75,17 +75,21 @@ export class Applier<Tx extends Transaction> {
     return outcomes;
   }
 
-  /** Keeps one message whose tries have failed, behind those of its key; for a person where no further one is allowed. */
+  /**
+   * Keeps one message whose tries have failed, behind those of its key; for a person where no further one is allowed, as of
+   * one that has killed its consumer again and again.
+   */
   async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Outcome> {
     passCrashPoint('inbox:parking');
     const { client, group, idleMs, rules } = this.#options;
-    const keeping: Keeping = { state: rules.retryMs.length > 0 ? 'parked' : 'failed', cause, error };
+    const last = cause === 'killed' || rules.retryMs.length === 0;
+    const keeping: Keeping = { state: last ? 'failed' : 'parked', cause, error };
     const outcome = await client.$transaction(async (tx): Promise<Outcome> => {
       const sql = sqlOf(tx);
       const [arrival = 'new'] = await receive(sql, group, [message], idleMs);
       if (arrival === 'processed') return 'duplicate';
       if (arrival === 'parked') return 'kept';
-      const state = arrival === 'queued' ? 'parked' : keeping.state;
+      const state = arrival === 'queued' && cause !== 'killed' ? 'parked' : keeping.state;
       await park(sql, group, [keptOf(message, { ...keeping, state }, rules.holdKey)], rules.retryMs[0] ?? 0);
       passCrashPoint('inbox:park-written');
       return state === 'failed' ? 'refused' : 'queued';

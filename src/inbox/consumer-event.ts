@@ -49,7 +49,10 @@ export type ConsumerEvent =
    * the first of them is, whichever of them has failed: they are tried singly next.
    */
   | ({ readonly type: 'failed'; readonly attempt: number; readonly error: unknown } & Position)
-  /** The message can neither be handled nor kept: its partition waits, others go on. Told again at every pause. */
+  /**
+   * The message can neither be handled nor kept, or its key has as many behind it as it may (`OUTBOX_QUEUE_FULL`): its
+   * partition waits, others go on. Told again at every pause.
+   */
   | ({
       readonly type: 'partition-paused';
       readonly attempt: number;

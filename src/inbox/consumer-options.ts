@@ -39,10 +39,16 @@ export interface ConsumerSettings {
   /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
   readonly exhausted?: 'release-key' | 'hold-key';
   /**
-   * How often a message may be in hand while its consumer dies before it is parked, 1 to 100. Deaths by other causes
-   * count, too. @defaultValue 3
+   * With how many deaths of a consumer that had it in hand a message is failed, 1 to 100, whether it has just arrived or is
+   * parked. Deaths by other causes count, too, but none beside a message that kills, except the first. @defaultValue 3
    */
   readonly maxKills?: number;
+  /**
+   * Messages that may be kept behind one parked key, 1 to 10,000,000, and as many more as are in hand at that moment. Then
+   * the partition of the key waits, reported as `partition-paused` with `OUTBOX_QUEUE_FULL`, until the queue is shorter.
+   * @defaultValue 100,000
+   */
+  readonly maxQueued?: number;
   /** Parked keys that this consumer works on side by side, 1 to 256. @defaultValue 10 */
   readonly parkedConcurrency?: number;
   /**
@@ -90,7 +96,7 @@ export interface ConsumerRules {
   readonly keyConcurrency: number;
   readonly quickRetriesMs: readonly number[];
   readonly tries: TryRules;
-  readonly maxKills: number;
+  readonly maxQueued: number;
   readonly parkedConcurrency: number;
   /** Where copies of failed messages go; `undefined`: nowhere. */
   readonly deadAddressOf: ((address: string) => string) | undefined;
@@ -113,6 +119,7 @@ const defaults = {
   concurrency: 4,
   keyConcurrency: 2,
   maxKills: 3,
+  maxQueued: 100_000,
   parkedConcurrency: 10,
   startWithin: '60s',
 } as const;
@@ -126,6 +133,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
   'retry',
   'exhausted',
   'maxKills',
+  'maxQueued',
   'parkedConcurrency',
   'deadLetters',
   'window',
@@ -162,8 +170,9 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
     tries: {
       retryMs: delays('retry', settings.retry ?? defaults.retry, longestRetryMs),
       holdKey: exhausted === 'hold-key',
+      mostKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
     },
-    maxKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
+    maxQueued: integer('maxQueued', settings.maxQueued ?? defaults.maxQueued, 10_000_000),
     parkedConcurrency: integer(
       'parkedConcurrency',
       settings.parkedConcurrency ?? defaults.parkedConcurrency,

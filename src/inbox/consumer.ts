@@ -21,7 +21,7 @@ export interface ConsumerStatus extends ConsumerCounts, KeptCounts {
   /** Messages that the group has not acknowledged yet; `null` when the broker cannot be asked. */
   readonly lag: number | null;
   readonly partitions: readonly Lag[];
-  /** The partitions of this consumer that stand still, each on a message that can neither be handled nor kept. */
+  /** The partitions of this consumer that stand still, each on a message that can neither be handled nor kept for now. */
   readonly failing: readonly FailingPartition[];
 }
 

@@ -1,21 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
-import { OutboxError } from '../core/errors.ts';
 import { installationOf } from '../core/receipt.ts';
 import {
+  type BeginAnswer,
   beginTry,
   type BegunTry,
   endTry,
   type FailAnswer,
   failTry,
   joinTry,
+  returnTry,
   type TryRules,
 } from '../store/inbox/tries.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
-import { Arrived, identify } from './arrived.ts';
 import type { Tally } from './consumer-counts.ts';
 import type { ConsumerReport } from './consumer-event.ts';
-import { arrivedAgain, errorText } from './kept.ts';
+import { DrainPace } from './drain-pace.ts';
+import { errorText } from './kept.ts';
+import type { OneSuspect } from './one-suspect.ts';
+import { findParked, type FoundMessage, handleParked, readParked, type ReadyTry } from './parked-message.ts';
 import type { DrainKeyAnswer, KeyDrains } from './ports.ts';
 import type { Receipts } from './receipts.ts';
 import type { Routes } from './routes.ts';
@@ -28,8 +31,13 @@ export interface KeyDrainOptions<Tx extends Transaction> {
   /** Of every source: a parked message does not tell from where it came. */
   readonly routes: readonly Routes<Tx>[];
   readonly rules: TryRules;
+  /** As of a message that has just arrived, for those whose first try is here. */
+  readonly quickRetriesMs: readonly number[];
   /** For how long one of its transactions may be silent. */
   readonly idleMs: number;
+  /** As of `TryHand`. */
+  readonly worker: string;
+  readonly suspects: OneSuspect;
   readonly tally: Tally;
   readonly report: ConsumerReport;
   readonly receiptsOf: (routes: Routes<Tx>) => Receipts | undefined;
@@ -37,21 +45,24 @@ export interface KeyDrainOptions<Tx extends Transaction> {
   readonly onFailed: () => void;
 }
 
-/** The handler of a message that was parked, and where its receipts go. */
-interface Found<Tx> {
-  readonly arrived: Arrived<Tx>;
-  readonly routes: Routes<Tx>;
+/** A try that was begun, of one message or of many. */
+interface Begun<Tx> {
+  readonly keyId: string;
+  readonly messages: readonly [BegunTry, ...BegunTry[]];
+  /** In the order of the messages. */
+  readonly found: readonly (FoundMessage<Tx> | undefined)[];
 }
 
-/** Somebody adds to the key, or an operator has it: that takes milliseconds. */
+/** Somebody adds to the key, or an operator has it, or another suspect is in hand: that takes little time. */
 const busyPauseMs = 100;
 const longestBusyMs = 2_000;
 
 /**
- * Works off the queue of a parked key: its messages in order, each in one transaction with its effects.
+ * Works off the queue of a parked key, in its order. Messages are tried as if they had just arrived: many in one transaction
+ * while that goes well, and one by one where it fails.
  *
- * A try counts when it begins. So a message that ends its process is not tried at once by the next one, and is given up
- * like any other that fails.
+ * A try of one message counts when it begins. So one that ends its process is not tried at once by the next one, and is
+ * given up like any other that fails.
  */
 export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   readonly #options: KeyDrainOptions<Tx>;
@@ -61,87 +72,138 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   }
 
   async drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<DrainKeyAnswer> {
+    const pace = new DrainPace();
     let busySince: number | undefined;
     while (!signal.aborted) {
       progress();
-      const begun = await this.#options.client.$transaction((tx) =>
-        beginTry(sqlOf(tx), keyId, this.#options.rules),
-      );
-      if (begun.kind === 'busy') {
-        busySince ??= performance.now();
-        if (performance.now() - busySince > longestBusyMs) return { kind: 'waiting', inMs: 1_000 };
-        await delay(busyPauseMs, undefined, { signal }).catch(() => undefined);
+      const answer = await this.#next(keyId, pace, signal);
+      if (answer !== 'busy') {
+        busySince = undefined;
+        if (answer !== 'more') return answer;
         continue;
       }
-      busySince = undefined;
-      if (begun.kind === 'wait') return { kind: 'waiting', inMs: begun.inMs };
-      if (begun.kind === 'try') {
-        const answer = await this.#try(keyId, begun.message);
-        if (answer !== undefined) return answer;
-        continue;
-      }
-      if (begun.gaveUp !== null) this.#gaveUp(begun.gaveUp, 'killed', undefined);
-      if (begun.kind === 'gone') return { kind: 'drained' };
-      if (begun.kind === 'held') return { kind: 'held' };
+      busySince ??= performance.now();
+      if (performance.now() - busySince > longestBusyMs) return { kind: 'waiting', inMs: 1_000 };
+      await delay(busyPauseMs, undefined, { signal }).catch(() => undefined);
     }
     return { kind: 'waiting', inMs: 0 };
   }
 
-  /** @returns what ends the drain, or `undefined`: the next message may be tried */
-  async #try(keyId: string, message: BegunTry): Promise<DrainKeyAnswer | undefined> {
-    passCrashPoint('inbox:try-begun');
-    const { report, tally } = this.#options;
-    const found = this.#find(message);
-    const { topic, address, partition, offset } = message;
-    const identified = { id: message.id, topic, address, partition, offset };
+  /** The next try, if it is its time. */
+  async #next(
+    keyId: string,
+    pace: DrainPace,
+    signal: AbortSignal,
+  ): Promise<DrainKeyAnswer | 'more' | 'busy'> {
+    const { suspects } = this.#options;
+    const begun = await this.#begin(keyId, pace.size, false);
+    if (begun.kind !== 'suspect') return this.#carryOut(keyId, begun, pace, signal);
+    if (!suspects.take()) return 'busy';
     try {
-      const ended = await this.#apply(keyId, message, found);
-      passCrashPoint('inbox:try-committed');
-      if (ended === 'left') return { kind: 'waiting', inMs: 0 };
-      tally.processed += 1;
-      report({ type: 'handled', ...identified, attempt: message.attempts });
-      await this.#answer(message, found);
-      return ended === 'gone' ? { kind: 'drained' } : undefined;
-    } catch (error) {
-      tally.failures += 1;
-      report({ type: 'failed', address, partition, offset, attempt: message.attempts, error });
-      passCrashPoint('inbox:try-failed');
-      return this.#failed(message, error);
+      return await this.#carryOut(keyId, await this.#begin(keyId, 1, true), pace, signal);
+    } finally {
+      suspects.free();
     }
   }
 
-  async #apply(
+  #begin(keyId: string, most: number, alone: boolean): Promise<BeginAnswer> {
+    const { client, rules, worker } = this.#options;
+    return client.$transaction((tx) => beginTry(sqlOf(tx), keyId, rules, { worker, most, alone }));
+  }
+
+  async #carryOut(
     keyId: string,
-    message: BegunTry,
-    found: Found<Tx> | undefined,
-  ): Promise<'left' | 'gone' | 'more'> {
-    if (found === undefined) throw noHandler(message.topic);
-    const { way } = found.arrived;
-    if (way.kind === 'refused') throw way.error;
-    const ready = await way.read(found.arrived.incoming, message.attempts);
-    const { client, group, idleMs } = this.#options;
+    begun: BeginAnswer,
+    pace: DrainPace,
+    signal: AbortSignal,
+  ): Promise<DrainKeyAnswer | 'more' | 'busy'> {
+    if (begun.kind === 'busy' || begun.kind === 'suspect') return 'busy';
+    if (begun.kind === 'wait') return { kind: 'waiting', inMs: begun.inMs };
+    if (begun.kind === 'try') {
+      const { message, others } = begun;
+      const messages = [message, ...others] as const;
+      const found = messages.map((one) => findParked(one, this.#options.routes));
+      return this.#try({ keyId, messages, found }, pace, signal);
+    }
+    if (begun.gaveUp !== null) this.#gaveUp(begun.gaveUp, 'killed', undefined);
+    if (begun.kind === 'more') return 'more';
+    return { kind: begun.kind === 'gone' ? 'drained' : 'held' };
+  }
+
+  async #try(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<DrainKeyAnswer | 'more'> {
+    passCrashPoint('inbox:try-begun');
+    const { messages } = begun;
+    const [first] = messages;
+    for (let quick = 0; ; quick += 1) {
+      const startedAt = performance.now();
+      try {
+        const ended = await this.#apply(begun, quick);
+        passCrashPoint('inbox:try-committed');
+        if (ended === 'left') return { kind: 'waiting', inMs: 0 };
+        pace.done(messages.length, performance.now() - startedAt);
+        await this.#handled(begun, quick);
+        return ended === 'gone' ? { kind: 'drained' } : 'more';
+      } catch (error) {
+        this.#failure(first, quick, error);
+        if (messages.length > 1) {
+          pace.failed(messages.length);
+          return this.#giveBack(begun);
+        }
+        // The first try of a message that has just arrived is as long.
+        const pauseMs = first.attempts === 1 ? this.#options.quickRetriesMs[quick] : undefined;
+        if (pauseMs === undefined || isFinal(refusalReasonOf(error))) return this.#failed(begun, error);
+        await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+        if (signal.aborted) return this.#giveBack(begun);
+      }
+    }
+  }
+
+  async #apply({ keyId, messages, found }: Begun<Tx>, quick: number): Promise<'left' | 'gone' | 'more'> {
+    const tries: ReadyTry<Tx>[] = [];
+    for (const [n, message] of messages.entries())
+      tries.push(await readParked(message, found[n], message.attempts + quick));
+    const { client, group, idleMs, worker } = this.#options;
     return client.$transaction(async (tx) => {
       const sql = sqlOf(tx);
-      if (!(await joinTry(sql, group, keyId, message, idleMs))) return 'left';
-      await ready.handle(tx);
+      if (!(await joinTry(sql, group, keyId, messages, worker, idleMs))) return 'left';
+      await handleParked(tx, tries);
       passCrashPoint('inbox:try-handled');
-      return endTry(sql, group, keyId, message.id);
+      return endTry(
+        sql,
+        group,
+        keyId,
+        messages.map(({ id }) => id),
+      );
     });
   }
 
-  async #failed(message: BegunTry, error: unknown): Promise<DrainKeyAnswer | undefined> {
+  async #giveBack({ keyId, messages: [first] }: Begun<Tx>): Promise<'more'> {
+    const { client, group } = this.#options;
+    await client.$transaction((tx) => returnTry(sqlOf(tx), group, keyId, first, 0));
+    return 'more';
+  }
+
+  async #failed({ keyId, messages: [message] }: Begun<Tx>, error: unknown): Promise<DrainKeyAnswer | 'more'> {
+    passCrashPoint('inbox:try-failed');
     const { client, group, rules } = this.#options;
     const refusal = refusalReasonOf(error);
     const reason = refusal ?? 'error';
+    const failed = { message, reason, error: errorText(error), final: isFinal(refusal) };
     const answer: FailAnswer = await client.$transaction((tx) =>
-      failTry(sqlOf(tx), group, { message, reason, error: errorText(error), final: isFinal(refusal) }, rules),
+      failTry(sqlOf(tx), group, keyId, failed, rules),
     );
     if (answer.kind === 'wait') return { kind: 'waiting', inMs: answer.inMs };
     if (answer.kind === 'busy') return { kind: 'waiting', inMs: 0 };
     passCrashPoint('inbox:given-up');
     this.#gaveUp(message.id, reason, error);
-    if (answer.kind === 'more') return undefined;
+    if (answer.kind === 'more') return 'more';
     return { kind: answer.kind === 'held' ? 'held' : 'drained' };
+  }
+
+  #failure({ address, partition, offset, attempts }: BegunTry, quick: number, error: unknown): void {
+    const { report, tally } = this.#options;
+    tally.failures += 1;
+    report({ type: 'failed', address, partition, offset, attempt: attempts + quick, error });
   }
 
   #gaveUp(id: string, reason: string, error: unknown): void {
@@ -151,46 +213,26 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     onFailed();
   }
 
-  #find(message: BegunTry): Found<Tx> | undefined {
-    const incoming = arrivedAgain(message);
-    for (const routes of this.#options.routes) {
-      const arrived = identify(incoming, routes);
-      // An edited message has an id of its own, whatever its headers say.
-      if ('id' in arrived && arrived.way.kind === 'route')
-        return {
-          arrived: new Arrived(incoming, { id: message.id, topic: arrived.topic, way: arrived.way }),
-          routes,
-        };
+  /** Counts and tells what was handled, and answers those who have sent it. */
+  async #handled({ messages, found }: Begun<Tx>, quick: number): Promise<void> {
+    const { group, receiptsOf, report, tally } = this.#options;
+    const answering = new Set<Receipts>();
+    for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
+      tally.processed += 1;
+      report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
+      const one = found[n];
+      if (one === undefined || one.arrived.way.kind !== 'route') continue;
+      if (one.arrived.way.topic.rules.confirm?.group !== group) continue;
+      const receipts = receiptsOf(one.routes);
+      const installation = installationOf(one.arrived.incoming.header('ce_source'));
+      receipts?.add({ id, installation, state: 'processed' });
+      if (receipts !== undefined) answering.add(receipts);
     }
-    const [routes] = this.#options.routes;
-    if (routes === undefined) return undefined;
-    const arrived = identify(incoming, routes);
-    return 'id' in arrived ? { arrived, routes } : undefined;
-  }
-
-  async #answer({ id }: BegunTry, found: Found<Tx> | undefined): Promise<void> {
-    if (found === undefined || found.arrived.way.kind !== 'route') return;
-    const { topic } = found.arrived.way;
-    if (topic.rules.confirm?.group !== this.#options.group) return;
-    const receipts = this.#options.receiptsOf(found.routes);
-    const installation = installationOf(found.arrived.incoming.header('ce_source'));
-    receipts?.add({ id, installation, state: 'processed' });
-    await receipts?.flush();
+    for (const receipts of answering) await receipts.flush();
   }
 }
 
 /** What a newer consumer of the group may know is tried again, as long as other failures are. */
 function isFinal(refusal: RefusalReason | undefined): boolean {
   return refusal !== undefined && refusal !== 'unknown-topic' && refusal !== 'unknown-version';
-}
-
-/** Another consumer of the group has it, or has not been deployed yet. */
-function noHandler(topic: string): OutboxError {
-  return new OutboxError(
-    'OUTBOX_HANDLER_MISSING',
-    `No handler of this consumer takes the topic "${topic}".`,
-    {
-      details: { topic },
-    },
-  );
 }

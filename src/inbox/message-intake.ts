@@ -8,6 +8,7 @@ import { type ConsumerEvent, type ConsumerReport, unheard } from './consumer-eve
 import { FailedChunks } from './failed-chunks.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
 import { inKeyOrder } from './key-order.ts';
+import type { KeyQueues } from './key-queues.ts';
 import type { KnownMessages } from './known-messages.ts';
 import type { PoisonMarks } from './poison-marks.ts';
 import type { Receipts } from './receipts.ts';
@@ -21,6 +22,8 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
   readonly applier: Applier<Tx>;
   readonly known: KnownMessages<Tx>;
   readonly marks: PoisonMarks<Tx>;
+  /** Of parked keys. */
+  readonly queues: KeyQueues;
   readonly tally: Tally;
   readonly quickRetriesMs: readonly number[];
   /** Messages of one transaction; `undefined`: each has its own. */
@@ -72,8 +75,11 @@ export class MessageIntake<Tx extends Transaction> {
     this.#failing.offered(batch, () => batch.messages.map(({ offset }) => offset));
     try {
       const arrived = await this.#dropKnown(batch, this.#identified(batch));
-      if (arrived.length > 0 && batch.mayBegin() && !(await this.#begin(batch, arrived)))
+      const free = await this.#options.queues.free(arrived);
+      if (free.length > 0 && batch.mayBegin() && !(await this.#begin(batch, free)))
         await this.#options.marks.leave(batch);
+      const next = arrived[free.length];
+      if (next !== undefined && batch.mayBegin()) this.#options.queues.pause(batch, next, this.#failing);
     } catch (error) {
       this.#undone(batch, error);
     } finally {
@@ -242,13 +248,16 @@ export class MessageIntake<Tx extends Transaction> {
 
   /** Counts, tells, and answers the sender. */
   #tell(message: Arrived<Tx>, outcome: Outcome, attempt: number, error: unknown): void {
-    const { group, known, onFailed, onParked, receipts, report, tally } = this.#options;
+    const { group, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
     const { id, way } = message;
     tally[counterOf(outcome)] += 1;
     if (this.#failing.settled(message.incoming))
       report({ type: 'partition-resumed', ...positionOf(message) });
     if (outcome === 'duplicate' || outcome === 'kept') known.expectMore();
-    if (outcome === 'queued') onParked();
+    if (outcome === 'queued') {
+      onParked();
+      queues.queued(message);
+    }
     if (outcome === 'refused') onFailed();
     if (receipts !== undefined && way.kind === 'route' && way.topic.rules.confirm?.group === group) {
       const state = outcome === 'handled' || outcome === 'duplicate' ? 'processed' : 'parked';

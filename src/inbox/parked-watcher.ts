@@ -2,6 +2,7 @@ import { passCrashPoint } from '../core/crash-point.ts';
 import type { Sql } from '../store/database.ts';
 import {
   anyKey,
+  type DeadTries,
   type KeyPlace,
   markKeysTold,
   overdueKeys,
@@ -23,11 +24,15 @@ export interface ParkedWatcherInput {
   /** Runs `work` on a connection of the database; a transaction is not needed. */
   readonly withSql: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
   readonly workflows: KeyWorkflows;
+  /** Ends the tries of processes that are dead. */
+  readonly endDeadTries: () => Promise<Omit<DeadTries, 'gaveUp'>>;
   /** Must not throw. */
   readonly failed: (failure: ParkedWatchFailure) => void;
 }
 
 const lookEveryMs = 1_000;
+/** While others have tries in hand: they may die. */
+const watchEveryMs = 400;
 /** Between looks that are asked for by nudges: a consumer that parks much has it done in few looks. */
 const nudgedEveryMs = 50;
 const againMs = { first: 1_000, most: 10_000 } as const;
@@ -49,6 +54,7 @@ export class ParkedWatcher {
   /** Each consumer of a group that has parked keys is to host their workflows, and does so from its first start. */
   #hosting = false;
   #overdueAfter: KeyPlace | null = null;
+  #othersTry = false;
 
   constructor(input: ParkedWatcherInput) {
     this.#input = input;
@@ -80,7 +86,8 @@ export class ParkedWatcher {
         const more = await this.#look();
         retryInMs = againMs.first;
         await this.#pause(nudgedEveryMs, () => this.#stopped);
-        if (!more) await this.#pause(lookEveryMs - nudgedEveryMs, () => this.#nudged);
+        const everyMs = this.#othersTry ? watchEveryMs : lookEveryMs;
+        if (!more) await this.#pause(everyMs - nudgedEveryMs, () => this.#nudged);
       } catch (error) {
         this.#report(error, retryInMs);
         await this.#pause(retryInMs, () => this.#stopped);
@@ -91,8 +98,10 @@ export class ParkedWatcher {
 
   /** One look, and the starts that follow from it. Answers whether there may be more at once. */
   async #look(): Promise<boolean> {
-    const { withSql } = this.#input;
-    const keys = await withSql((sql) => this.#wanted(sql));
+    const { endDeadTries, withSql } = this.#input;
+    const dead = await endDeadTries();
+    this.#othersTry = dead.others;
+    const keys = await withSql((sql) => this.#wanted(sql, dead.keys));
     const { started, failures } = await this.#startAll(keys);
     if (started.length > 0) {
       this.#hosting = true;
@@ -103,13 +112,14 @@ export class ParkedWatcher {
     return keys.length >= keysPerLook;
   }
 
-  async #wanted(sql: Sql): Promise<readonly WantedKey[]> {
+  async #wanted(sql: Sql, dead: readonly WantedKey[]): Promise<readonly WantedKey[]> {
     const { group } = this.#input;
     const untold = await untoldKeys(sql, group, keysPerLook);
-    if (untold.length >= keysPerLook) return untold;
+    const first = [...dead, ...untold];
+    if (untold.length >= keysPerLook) return first;
     const { keys, next } = await overdueKeys(sql, group, this.#overdueAfter, keysPerLook - untold.length);
     this.#overdueAfter = next;
-    const wanted = [...untold, ...keys];
+    const wanted = [...first, ...keys.filter(({ keyId }) => first.every((one) => one.keyId !== keyId))];
     return wanted.length > 0 || this.#hosting ? wanted : anyKey(sql, group);
   }
 

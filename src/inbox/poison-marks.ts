@@ -3,16 +3,19 @@ import type { Partition } from '../sources/source.ts';
 import type { Sql } from '../store/database.ts';
 import { clearMark, clearMarks, type Mark, readMark, setMark } from '../store/inbox/marks.ts';
 import { readProcessed } from '../store/inbox/processed.ts';
+import type { OneSuspect } from './one-suspect.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
 export interface PoisonMarksOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
-  /** A message is parked when it was in hand this often while its consumer died. */
+  /** A message is given up when it was in hand this often while its consumer died. */
   readonly mostKills: number;
   /** False where messages of different keys overtake each other. */
   readonly inOrder: boolean;
+  /** Of the whole consumer: one suspect is in hand at a time. */
+  readonly suspects: OneSuspect;
 }
 
 /** A marked message may come behind others, and may not come at all. */
@@ -39,6 +42,8 @@ export class PoisonMarks<Tx extends Transaction> {
   readonly #owner = randomUUID();
   /** Of each partition whose mark was read since it was assigned. */
   readonly #suspicions = new Map<string, Suspicion | undefined>();
+  /** Partitions of which a suspect is in hand: one at most. */
+  readonly #inHand = new Set<string>();
 
   constructor(options: PoisonMarksOptions<Tx>) {
     this.#options = options;
@@ -48,6 +53,7 @@ export class PoisonMarks<Tx extends Transaction> {
   keepOnly(partitions: readonly Partition[]): void {
     const mine = new Set(partitions.map(nameOf));
     for (const name of this.#suspicions.keys()) if (!mine.has(name)) this.#suspicions.delete(name);
+    for (const name of this.#inHand) if (!mine.has(name)) this.#free(name);
   }
 
   /**
@@ -57,6 +63,8 @@ export class PoisonMarks<Tx extends Transaction> {
    */
   async begin(partition: Partition, ids: readonly string[]): Promise<boolean> {
     const name = nameOf(partition);
+    // What was begun singly before has ended, in whatever way.
+    this.#free(name);
     const marked = { group: this.#options.group, address: partition.address, partition: partition.partition };
     return this.#ask(async (sql) => {
       if (!this.#suspicions.has(name)) {
@@ -71,13 +79,19 @@ export class PoisonMarks<Tx extends Transaction> {
     });
   }
 
-  /** @returns false when this message has killed too often and must not be begun */
+  /**
+   * Waits until no other suspect is in hand of this consumer: beside one that kills, it would be taken for another.
+   *
+   * @returns false when this message has killed too often and must not be begun
+   */
   async beginOne(partition: Partition, id: string): Promise<boolean> {
     const name = nameOf(partition);
     const single = this.#suspicions.get(name)?.single;
     // Whoever has died with many in hand may have died of this one.
     const kills = single === undefined || single.id === id ? (single?.kills ?? 1) : 0;
     if (single?.id === id && kills >= this.#options.mostKills) return false;
+    await this.#options.suspects.wait();
+    this.#inHand.add(name);
     const marked = { group: this.#options.group, address: partition.address, partition: partition.partition };
     await this.#ask((sql) => setMark(sql, marked, { owner: this.#owner, size: 1, lastId: id, kills }));
     return true;
@@ -86,6 +100,7 @@ export class PoisonMarks<Tx extends Transaction> {
   /** Tells that a message that was begun singly has ended. @returns true while the next one is suspect, too */
   endOne(partition: Partition, id: string): boolean {
     const name = nameOf(partition);
+    this.#free(name);
     const suspicion = this.#suspicions.get(name);
     if (suspicion === undefined) return false;
     suspicion.left -= 1;
@@ -96,6 +111,7 @@ export class PoisonMarks<Tx extends Transaction> {
 
   /** To be called when a part of what was begun is left to a later offer: nobody has died of it. */
   async leave(partition: Partition): Promise<void> {
+    this.#free(nameOf(partition));
     const { group } = this.#options;
     const marked = { group, address: partition.address, partition: partition.partition };
     await this.#ask((sql) => clearMark(sql, marked, this.#owner));
@@ -104,6 +120,10 @@ export class PoisonMarks<Tx extends Transaction> {
   /** To be called when everything in hand has ended. */
   async clear(): Promise<void> {
     await this.#ask((sql) => clearMarks(sql, this.#options.group, this.#owner));
+  }
+
+  #free(name: string): void {
+    if (this.#inHand.delete(name)) this.#options.suspects.free();
   }
 
   async #suspicionOf(sql: Sql, mark: Mark | undefined): Promise<Suspicion | undefined> {

@@ -1,3 +1,9 @@
+/**
+ * What becomes of the run that there is, when a workflow is started: it goes on; it is ended if it does nothing and has
+ * nothing before it; or it is ended, whatever it does.
+ */
+export type Replacing = 'never' | 'if-idle' | 'always';
+
 /** A parked key that should have its workflow. */
 export interface KeyStart {
   /** UUID of the row in `outbox.parked_key`. */
@@ -8,8 +14,7 @@ export interface KeyStart {
   readonly key: string | null;
   /** When its first message is tried; 0 or less: now. */
   readonly dueInMs: number;
-  /** True: end the run that there is, for it did nothing for long. */
-  readonly replace: boolean;
+  readonly replace: Replacing;
 }
 
 /** How workflows of parked keys are started; any number of consumers may start the same one. */

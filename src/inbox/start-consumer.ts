@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Topic } from '../core/topic.ts';
 import type { Subscribed } from '../sources/source.ts';
 import type { Sql } from '../store/database.ts';
 import { shortestIdleMs } from '../store/inbox/receive.ts';
 import { readDatabaseEpoch } from '../store/inbox/database-epoch.ts';
+import { endDeadTries } from '../store/inbox/parked-keys.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';
 import { readInstallation } from '../store/installation.ts';
 import { requireMigrated } from '../store/migrate.ts';
@@ -16,8 +18,10 @@ import type { ConsumerRules } from './consumer-options.ts';
 import { InboxTransactions } from './inbox-transactions.ts';
 import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
 import { KeyDrain } from './key-drain.ts';
+import { KeyQueues } from './key-queues.ts';
 import { KnownMessages } from './known-messages.ts';
 import { MessageIntake } from './message-intake.ts';
+import { OneSuspect } from './one-suspect.ts';
 import { ParkedWatcher } from './parked-watcher.ts';
 import { PoisonMarks } from './poison-marks.ts';
 import { filterInEpoch } from './seen-filter.ts';
@@ -36,6 +40,7 @@ interface Common<Tx extends Transaction> {
   readonly installation: string;
   /** Changes when its committed effects may have been undone. */
   readonly epoch: string;
+  readonly suspects: OneSuspect;
   readonly tally: Tally;
   readonly report: ConsumerReport;
   readonly ask: <Result>(question: (sql: Sql) => Promise<Result>) => Promise<Result>;
@@ -93,7 +98,16 @@ async function start<Tx extends Transaction>(
     return { epoch: await readDatabaseEpoch(sql), installation: await readInstallation(sql) };
   });
   await keepWindow(plan, inflows, report, running);
-  const common: Common<Tx> = { plan, inflows, installation, epoch, tally, report, ask };
+  const common: Common<Tx> = {
+    plan,
+    inflows,
+    installation,
+    epoch,
+    suspects: new OneSuspect(),
+    tally,
+    report,
+    ask,
+  };
   const parked = startParked(common, running);
   const intakes: MessageIntake<Tx>[] = [];
   const subscribed: Subscribed[] = [];
@@ -123,7 +137,7 @@ async function start<Tx extends Transaction>(
 }
 
 function intakeOf<Tx extends Transaction>(
-  { plan: { client, rules, settings }, epoch, report, tally }: Common<Tx>,
+  { plan: { client, rules, settings }, ask, epoch, report, suspects, tally }: Common<Tx>,
   { deadLetters, lookup, receipts }: Inflow<Tx>,
   onParked: () => void,
 ): MessageIntake<Tx> {
@@ -137,9 +151,11 @@ function intakeOf<Tx extends Transaction>(
     marks: new PoisonMarks({
       client,
       group,
-      mostKills: rules.maxKills,
+      mostKills: rules.tries.mostKills,
       inOrder: rules.keyConcurrency === 1,
+      suspects,
     }),
+    queues: new KeyQueues({ group, most: rules.maxQueued, report, ask }),
     tally,
     report,
     receipts,
@@ -221,23 +237,29 @@ async function patiently<Answer>(
 
 /** Tries of parked messages, and whoever starts their workflows. */
 function startParked<Tx extends Transaction>(
-  { plan: { client, hostKeys, rules }, inflows, installation, tally, report, ask }: Common<Tx>,
+  { plan: { client, hostKeys, rules }, inflows, installation, suspects, tally, report, ask }: Common<Tx>,
   running: Running,
 ): ParkedWatcher {
   const { group } = rules;
   const failed = (error: unknown): void => report({ type: 'workflows-failing', error });
+  const onFailed = (): void => {
+    for (const { deadLetters } of inflows) deadLetters?.nudge();
+  };
+  // What tells this process from others in the database.
+  const worker = randomBytes(8).readBigInt64BE().toString();
   const drains = new KeyDrain({
     client,
     group,
     routes: inflows.map(({ lookup }) => lookup),
     rules: rules.tries,
+    quickRetriesMs: rules.quickRetriesMs,
     idleMs: idleMsOf(rules),
+    worker,
+    suspects,
     tally,
     report,
     receiptsOf: (routes) => inflows.find(({ lookup }) => lookup === routes)?.receipts,
-    onFailed: () => {
-      for (const { deadLetters } of inflows) deadLetters?.nudge();
-    },
+    onFailed,
   });
   const hosted = hostKeys({ installation, group, drains, concurrency: rules.parkedConcurrency, failed });
   running.add(() => hosted.stop());
@@ -245,6 +267,15 @@ function startParked<Tx extends Transaction>(
     withSql: ask,
     group,
     workflows: hosted.workflows,
+    async endDeadTries() {
+      const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, group, worker, rules.tries));
+      for (const id of gaveUp) {
+        tally.failed += 1;
+        report({ type: 'given-up', id, reason: 'killed', error: undefined });
+        onFailed();
+      }
+      return dead;
+    },
     failed: ({ error }) => failed(error),
   });
   watcher.start();

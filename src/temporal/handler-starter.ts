@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { handleMessage } from '../../workflows/index.ts';
 import type { KeyStart, KeyWorkflows } from '../inbox/ports.ts';
 import { type Searchable, searchAttributePairs } from './search-attributes.ts';
@@ -31,9 +31,23 @@ export function createHandlerStarter(input: HandlerStarterInput): KeyWorkflows {
     return searchAttributes ? { typedSearchAttributes: searchAttributePairs(facts) } : { memo: { ...facts } };
   }
 
+  /** One whose drain waits for its turn is late because there are many; nobody gains when it begins anew. */
+  async function isIdle(workflowId: string): Promise<boolean> {
+    const handle = client.workflow.getHandle(workflowId);
+    try {
+      const { raw } = await client.withDeadline(Date.now() + startWithinMs, () => handle.describe());
+      return (raw.pendingActivities ?? []).length === 0;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return true;
+      throw error;
+    }
+  }
+
   return {
     async start(start) {
-      const { keyId, workflowId, dueInMs, replace } = start;
+      const { keyId, workflowId, dueInMs } = start;
+      const replace =
+        start.replace === 'always' || (start.replace === 'if-idle' && (await isIdle(workflowId)));
       await client.withDeadline(Date.now() + startWithinMs, () =>
         client.workflow.start<typeof handleMessage>('handleMessage', {
           workflowId,

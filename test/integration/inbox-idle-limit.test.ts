@@ -7,13 +7,13 @@ import { carryKept, carryLive, dropEpoch, rollEpoch } from '../../src/store/inbo
 import { clearMark, clearMarks, setMark } from '../../src/store/inbox/marks.ts';
 import { markKeysTold } from '../../src/store/inbox/parked-keys.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
-import { beginTry, failTry, joinTry } from '../../src/store/inbox/tries.ts';
+import { beginTry, failTry, joinTry, returnTry } from '../../src/store/inbox/tries.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const id = randomUUID();
 const partition = { group: 'g', address: 'orders', partition: 0 };
-const rules = { retryMs: [0], holdKey: false };
+const rules = { retryMs: [0], holdKey: false, mostKills: 3 };
 const begun = {
   id: '1',
   topic: 'orders',
@@ -22,6 +22,7 @@ const begun = {
   partition: 0,
   offset: '1',
   attempts: 1,
+  number: 0,
 };
 const message = { ...begun, wire: '{"key":"k","headers":{}}', body: null, sentAt: new Date(0) };
 
@@ -41,12 +42,13 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
         ['a', 'b'].map((one) => ({ id: one, topic: 'orders', key: null })),
       ),
   ],
-  ['begins a try', (sql) => beginTry(sql, id, rules)],
-  ['joins a try', (sql) => joinTry(sql, 'g', id, message)],
+  ['begins a try', (sql) => beginTry(sql, id, rules, { worker: '1', most: 1, alone: false })],
+  ['joins a try', (sql) => joinTry(sql, 'g', id, [message], '1')],
   [
     'ends a try that failed',
-    (sql) => failTry(sql, 'g', { message, reason: 'error', error: 'Error: no', final: false }, rules),
+    (sql) => failTry(sql, 'g', id, { message, reason: 'error', error: 'Error: no', final: false }, rules),
   ],
+  ['gives a try back', (sql) => returnTry(sql, 'g', id, message, 0)],
   [
     'tells of keys',
     async (sql) => {

@@ -27,16 +27,16 @@ test('of a batch whose consumer died no message is parked for that alone', async
   expect(await inbox.kept()).toEqual([]);
 });
 
-test('a message that was in hand alone when its consumer died, once too often, is parked and not begun', async () => {
+test('a message that was in hand alone when its consumer died, once too often, is failed and not begun', async () => {
   inbox = await MemoryInbox.create();
   await leaveMark(1, 'id-2', 2);
   inbox.feed(...range(1, 5).map((n) => ({ n })));
 
-  const running = await inbox.consume({ maxKills: 3, retry: ['1h'] });
+  const running = await inbox.consume({ maxKills: 3 });
   await until(() => running.counts().processed === 4);
 
   expect(await inbox.effects()).toEqual([1, 3, 4, 5]);
-  expect(await inbox.kept()).toMatchObject([{ n: 2, state: 'parked', reason: 'killed' }]);
+  expect(await inbox.kept()).toMatchObject([{ n: 2, state: 'failed', reason: 'killed' }]);
   expect(running.counts().failures).toBe(0);
 });
 

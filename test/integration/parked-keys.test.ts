@@ -20,13 +20,13 @@ test('a key is looked at again when it is overdue and was not told lately, and r
   expect(await overdue(1_000, 90_000)).toBeUndefined();
   expect(await overdue(-4_000, 90_000)).toBeUndefined();
   expect(await overdue(-6_000, 4_000)).toBeUndefined();
-  expect(await overdue(-6_000, 90_000)).toBe(false);
-  expect(await overdue(-6_000, 6_000)).toBe(false);
-  expect(await overdue(-61_000, 90_000)).toBe(true);
-  expect(await overdue(-61_000, 6_000)).toBe(true);
-  expect(await overdue(-70_000, 9_000)).toBe(false);
-  expect(await overdue(-119_000, 50_000)).toBe(false);
-  expect(await overdue(-121_000, 50_000)).toBe(true);
+  expect(await overdue(-6_000, 90_000)).toBe('never');
+  expect(await overdue(-6_000, 6_000)).toBe('never');
+  expect(await overdue(-61_000, 90_000)).toBe('if-idle');
+  expect(await overdue(-61_000, 6_000)).toBe('if-idle');
+  expect(await overdue(-70_000, 9_000)).toBe('never');
+  expect(await overdue(-119_000, 50_000)).toBe('never');
+  expect(await overdue(-121_000, 50_000)).toBe('if-idle');
 });
 
 test('a try that an operator has moved replaces the workflow at once, and a start under way does not hide it', async (context) => {
@@ -38,7 +38,7 @@ test('a try that an operator has moved replaces the workflow at once, and a star
   await markKeysTold(database, seen);
 
   const [wanted] = await wantedOf(database);
-  expect(wanted).toMatchObject({ keyId: seen[0]?.keyId, replace: true, dueInMs: 0 });
+  expect(wanted).toMatchObject({ keyId: seen[0]?.keyId, replace: 'always', dueInMs: 0 });
   await markKeysTold(database, wanted === undefined ? [] : [wanted]);
   expect(await wantedOf(database)).toEqual([]);
 });
@@ -48,7 +48,7 @@ test('a key that is being worked on is neither replaced nor waited for', async (
   const { database } = keys;
   const [id] = await keys.park(1, -90_000, 90_000);
   const [before] = await wantedOf(database);
-  expect(before).toMatchObject({ keyId: id, replace: true });
+  expect(before).toMatchObject({ keyId: id, replace: 'if-idle' });
 
   await database.transaction(async (sql) => {
     await sql.query('select from outbox.parked_key where id = $1 for no key update', [id]);

@@ -9,6 +9,7 @@ import {
 import type { KeyStart } from '../../src/inbox/ports.ts';
 import { countParkedKeys } from '../../src/store/inbox/parked-keys.ts';
 import { type KeyRows, openKeyRows } from '../support/key-rows.ts';
+import { noDeadTries } from '../support/parked-stage.ts';
 import { until } from '../support/until.ts';
 
 interface TestEnd {
@@ -26,6 +27,7 @@ function watch(
   const watcher = new ParkedWatcher({
     group: 'shop',
     withSql: (work) => work(database),
+    endDeadTries: async () => noDeadTries,
     workflows: {
       async start(key) {
         await given.start?.(key);
@@ -57,7 +59,7 @@ test('every parked key of the group is started once, with the time of its next t
   expect(untoldAtStart).toEqual([5, 5, 5, 5, 5]);
   expect(starts.map(({ keyId }) => keyId).toSorted()).toEqual([...soon, ...late].toSorted());
   for (const { keyId, dueInMs, replace } of starts) {
-    expect(replace).toBe(false);
+    expect(replace).toBe('never');
     if (late.includes(keyId)) expect(dueInMs).toBe(0);
     else expect(dueInMs).toSatisfy((ms: number) => ms > 200_000 && ms <= 250_000);
   }
@@ -147,7 +149,7 @@ test('a key that another consumer has told is started once here too, so that thi
   await keys.park(1, 0);
 
   await until(() => starts.length === 2);
-  expect(starts[0]).toMatchObject({ keyId: id, replace: false });
+  expect(starts[0]).toMatchObject({ keyId: id, replace: 'never' });
 });
 
 test('while Temporal is away starts are tried again, less and less often, and a few at a time', async (context) => {

@@ -137,7 +137,7 @@ test('nothing is connected before the first start, and without Temporal a start 
     topic: 'orders',
     key: null,
     dueInMs: 0,
-    replace: false,
+    replace: 'never' as const,
   };
   for (let round = 1; round <= 2; round += 1)
     await expect(handlers.workflows.start(key)).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });

@@ -14,7 +14,8 @@ beforeEach(async () => {
 afterEach(() => made.drop());
 
 const group = 'shop';
-const rules = { retryMs: [0, 0, 0], holdKey: false };
+const rules = { retryMs: [0, 0, 0], holdKey: false, mostKills: 3 };
+const hand = { worker: '1', most: 10, alone: false };
 
 const message = (id: string) => ({ id, topic: 'orders', key: 'k' });
 
@@ -52,7 +53,7 @@ async function theKey(): Promise<string> {
 }
 
 async function begun(keyId: string): Promise<BegunTry> {
-  const answer = await made.database.transaction((sql) => beginTry(sql, keyId, rules));
+  const answer = await made.database.transaction((sql) => beginTry(sql, keyId, rules, hand));
   if (answer.kind !== 'try') throw new Error(`Nothing to try: ${answer.kind}.`);
   return answer.message;
 }
@@ -80,11 +81,11 @@ test('hazard 10: a message that queues while its key is drained keeps the key pa
   expect(await receiveNext(consumer, '6')).toBe('queued');
   // The retry finishes 5 and finds no other message; it does not wait for the consumer either.
   const ended = await made.database.transaction(async (sql) => {
-    expect(await joinTry(sql, group, keyId, five)).toBe(true);
-    return endTry(sql, group, keyId, '5');
+    expect(await joinTry(sql, group, keyId, [five], hand.worker)).toBe(true);
+    return endTry(sql, group, keyId, ['5']);
   });
   expect(ended).toBe('more');
-  expect((await made.database.transaction((sql) => beginTry(sql, keyId, rules))).kind).toBe('busy');
+  expect((await made.database.transaction((sql) => beginTry(sql, keyId, rules, hand))).kind).toBe('busy');
   await consumer.commit();
 
   expect((await begun(keyId)).id).toBe('6');
@@ -109,12 +110,12 @@ test('a key whose queue has become empty is ended by its next try', async () => 
   const consumer = await openTransaction(made.url);
   expect(await receiveNext(consumer, '6')).toBe('queued');
   await made.database.transaction(async (sql) => {
-    expect(await joinTry(sql, group, keyId, five)).toBe(true);
-    expect(await endTry(sql, group, keyId, '5')).toBe('more');
+    expect(await joinTry(sql, group, keyId, [five], hand.worker)).toBe(true);
+    expect(await endTry(sql, group, keyId, ['5'])).toBe('more');
   });
   await consumer.rollback();
 
-  expect((await made.database.transaction((sql) => beginTry(sql, keyId, rules))).kind).toBe('gone');
+  expect((await made.database.transaction((sql) => beginTry(sql, keyId, rules, hand))).kind).toBe('gone');
   expect(await made.database.query('select from outbox.parked_key')).toEqual([]);
 });
 
@@ -148,8 +149,8 @@ test('hazard 10, the other order: a message that arrives while its key ends is h
 
   // The retry has finished 5 and ended the key, but has not committed.
   const drain = await openTransaction(made.url);
-  expect(await joinTry(drain, group, keyId, five)).toBe(true);
-  expect(await endTry(drain, group, keyId, '5')).toBe('gone');
+  expect(await joinTry(drain, group, keyId, [five], hand.worker)).toBe(true);
+  expect(await endTry(drain, group, keyId, ['5'])).toBe('gone');
   let arrival: string | undefined;
   const consumer = made.database.transaction(async (sql) => {
     arrival = await receiveNext(sql, '6');
@@ -167,8 +168,8 @@ test('hazard 10, the other order: a message that arrives while its key ends is h
 test('hazard 10, when the drain is rolled back: what waited for it queues', async () => {
   const { keyId, five } = await fiveBegun();
   const drain = await openTransaction(made.url);
-  expect(await joinTry(drain, group, keyId, five)).toBe(true);
-  expect(await endTry(drain, group, keyId, '5')).toBe('gone');
+  expect(await joinTry(drain, group, keyId, [five], hand.worker)).toBe(true);
+  expect(await endTry(drain, group, keyId, ['5'])).toBe('gone');
   const consumer = made.database.transaction((sql) => receiveNext(sql, '6'));
   await until(waits);
   await drain.rollback();
@@ -183,9 +184,9 @@ test('hazard 10, when the drain is rolled back: what waited for it queues', asyn
 test('a second drain of a key that is being tried does nothing', async () => {
   const { keyId, five } = await fiveBegun();
   const first = await openTransaction(made.url);
-  expect(await joinTry(first, group, keyId, five)).toBe(true);
+  expect(await joinTry(first, group, keyId, [five], hand.worker)).toBe(true);
 
-  const second = await made.database.transaction((sql) => beginTry(sql, keyId, rules));
+  const second = await made.database.transaction((sql) => beginTry(sql, keyId, rules, hand));
 
   expect(second.kind).toBe('busy');
   await first.rollback();

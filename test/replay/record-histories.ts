@@ -156,7 +156,7 @@ async function handled(dueInMs: number, answers: readonly DrainKeyAnswer[]): Pro
   const keyId = randomUUID();
   const workflowId = `recorder/handle/${keyId}`;
   drainAnswers.push(...answers);
-  const key = { keyId, workflowId, topic: 'reminders', key: null, dueInMs, replace: false };
+  const key = { keyId, workflowId, topic: 'reminders', key: null, dueInMs, replace: 'never' as const };
   await handlers.workflows.start(key);
   await ended(workflowId);
   return workflowId;

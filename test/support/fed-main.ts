@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { memorySource } from '../../src/sources/memory/memory-source.ts';
 import { crashAt } from '../../src/testing/crash-at.ts';
 import { feed, startFed } from './fed-consumer.ts';
@@ -11,18 +12,29 @@ const {
   failing,
   failures = 1,
   feeds,
+  lingering = [],
   url,
   ...settings
 } = JSON.parse(process.argv[2] ?? '') as FedProcessSettings;
 
 if (crash !== undefined) crashAt(crash.point, { pass: crash.pass });
+const inHand = new Set<number>();
 const source = memorySource({ partitions: 1 });
 feed(source, ...feeds);
 await startFed(openPrisma(url), source, {
   ...settings,
   name: 'doomed',
-  before: ({ attempt, payload: { n } }) => {
-    if (n === deadly) process.kill(process.pid, 'SIGKILL');
+  before: async ({ attempt, payload: { n } }) => {
+    if (lingering.includes(n)) {
+      inHand.add(n);
+      process.stdout.write(`in hand ${n}\n`);
+      await new Promise(() => undefined);
+    }
+    if (n === deadly) {
+      const until = performance.now() + 2_000;
+      while (inHand.size < lingering.length && performance.now() < until) await delay(10);
+      process.kill(process.pid, 'SIGKILL');
+    }
     if (n === failing && attempt <= failures) throw new Error('the bank is closed');
   },
 });

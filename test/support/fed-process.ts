@@ -4,7 +4,14 @@ import type { FedMessage, FedSettings } from './fed-consumer.ts';
 export interface FedProcessSettings
   extends Pick<
     FedSettings,
-    'group' | 'quickRetries' | 'retry' | 'temporalAddress' | 'batch' | 'maxKills' | 'inBatches'
+    | 'group'
+    | 'quickRetries'
+    | 'retry'
+    | 'temporalAddress'
+    | 'batch'
+    | 'maxKills'
+    | 'inBatches'
+    | 'transactionTimeout'
   > {
   readonly url: string;
   /** What its broker holds. */
@@ -14,6 +21,8 @@ export interface FedProcessSettings
   readonly failures?: number;
   /** The message whose handler kills the process. */
   readonly deadly?: number;
+  /** Messages whose handlers never end; the process is killed when all of them are in hand, or after two seconds. */
+  readonly lingering?: readonly number[];
   readonly crash?: Crash;
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { ParkedWatcher } from '../../src/inbox/parked-watcher.ts';
+import { noDeadTries } from './parked-stage.ts';
 import { openDatabase } from '../../src/store/pool.ts';
 import { startHandlers } from '../../src/temporal/handler-engine.ts';
 import { crashAt } from '../../src/testing/crash-at.ts';
@@ -33,4 +34,10 @@ const { workflows } = startHandlers({
   visible: () => true,
   report: () => undefined,
 });
-new ParkedWatcher({ group, withSql: (work) => work(database), workflows, failed: () => undefined }).start();
+new ParkedWatcher({
+  group,
+  withSql: (work) => work(database),
+  endDeadTries: async () => noDeadTries,
+  workflows,
+  failed: () => undefined,
+}).start();

@@ -69,7 +69,8 @@ export interface KeptAudit {
 }
 
 const retryMs = [60_000];
-const rules = { retryMs, holdKey: false };
+const rules = { retryMs, holdKey: false, mostKills: 3 };
+const hand = { worker: '7', most: 1, alone: false };
 
 export async function keptBench({ onTestFinished }: TestEnd, { holdKey = false } = {}): Promise<KeptBench> {
   const made = await createTestDatabase();
@@ -88,7 +89,7 @@ export async function keptBench({ onTestFinished }: TestEnd, { holdKey = false }
     return key.id;
   };
   const beginAt = (keyId: string): Promise<BeginAnswer> =>
-    database.transaction((sql) => beginTry(sql, keyId, tries));
+    database.transaction((sql) => beginTry(sql, keyId, tries, hand));
   const beginOnceKnownAt = async (keyId: string): Promise<BeginAnswer> => {
     let begun: BeginAnswer = { kind: 'busy' };
     // Transactions of the whole server are waited for, those of other tests included.
@@ -97,8 +98,8 @@ export async function keptBench({ onTestFinished }: TestEnd, { holdKey = false }
   };
   const succeedAt = (keyId: string, begun: BegunTry): Promise<string> =>
     database.transaction(async (sql) => {
-      if (!(await joinTry(sql, group, keyId, begun))) return 'left';
-      return endTry(sql, group, keyId, begun.id);
+      if (!(await joinTry(sql, group, keyId, [begun], hand.worker))) return 'left';
+      return endTry(sql, group, keyId, [begun.id]);
     });
   return {
     url,
@@ -136,10 +137,12 @@ export async function keptBench({ onTestFinished }: TestEnd, { holdKey = false }
 
 /** Gives a begun try up, as a handler's failure does that was the last one. */
 export async function giveUp(bench: KeptBench, message: BegunTry, holdKey = false): Promise<void> {
+  const key = await bench.keyOf(message.id);
   await bench.database.transaction((sql) =>
     failTry(
       sql,
       bench.group,
+      key?.id ?? randomUUID(),
       { message, reason: 'error', error: 'Error: no', final: true },
       { ...rules, holdKey },
     ),

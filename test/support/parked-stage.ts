@@ -32,6 +32,9 @@ export interface ParkedHostOptions {
   readonly temporalAddress?: string;
 }
 
+/** What a watcher finds where drains leave no tries in the database. */
+export const noDeadTries = { keys: [], others: false } as const;
+
 /** One installation with one consumer group, on real PostgreSQL and Temporal. */
 export interface ParkedStage {
   readonly url: string;
@@ -125,6 +128,7 @@ export async function openParkedStage(
             onHosting();
           },
         },
+        endDeadTries: async () => noDeadTries,
         failed: (failure) => failures.push(failure),
       });
       watcher.start();

@@ -1,4 +1,5 @@
 import type { Sql } from '../database.ts';
+import type { TryRules } from './tries.ts';
 
 /** A parked key whose workflow is to be started. */
 export interface WantedKey {
@@ -9,8 +10,8 @@ export interface WantedKey {
   readonly key: string | null;
   /** When its first message is tried, by the database's clock; 0: now. */
   readonly dueInMs: number;
-  /** True: a workflow that runs is to be ended first, for it did nothing for long. */
-  readonly replace: boolean;
+  /** What becomes of a workflow that runs: `if-idle`, for the try is late; `always`, for it waits for another time. */
+  readonly replace: 'never' | 'if-idle' | 'always';
   /** When it was told before, with microseconds; {@link markKeysTold} compares it. */
   readonly toldAt: string | null;
 }
@@ -32,7 +33,7 @@ const columns = `k.id::text as "keyId", k.workflow_id as "workflowId", k.topic, 
 /** Keys of a group whose workflow was never started, the first due first. */
 export async function untoldKeys(sql: Sql, group: string, limit: number): Promise<readonly WantedKey[]> {
   return sql.query<WantedKey>(
-    `select ${columns}, false as replace from outbox.parked_key k
+    `select ${columns}, 'never' as replace from outbox.parked_key k
      where k.consumer_group = $1 and k.told_at is null and k.next_at < 'infinity' order by k.next_at limit $2`,
     [group, limit],
   );
@@ -41,7 +42,7 @@ export async function untoldKeys(sql: Sql, group: string, limit: number): Promis
 /** Any one key of a group that has a workflow, or should have one. */
 export async function anyKey(sql: Sql, group: string): Promise<readonly WantedKey[]> {
   return sql.query<WantedKey>(
-    `select ${columns}, false as replace from outbox.parked_key k
+    `select ${columns}, 'never' as replace from outbox.parked_key k
      where k.consumer_group = $1 and k.next_at < 'infinity' order by k.next_at limit 1`,
     [group],
   );
@@ -49,8 +50,8 @@ export async function anyKey(sql: Sql, group: string): Promise<readonly WantedKe
 
 /**
  * Among the next `limit` due keys of a group, those whose workflow seems to be lost or stuck: told, overdue, and not told
- * lately. Once a minute a start replaces the workflow; `told_at = '-infinity'` asks for that at once, as one does who has
- * moved a try to an earlier time.
+ * lately. Once a minute a start replaces the workflow if it is idle; `told_at = '-infinity'` asks for that at once, and in
+ * any case, as one does who has moved a try to an earlier time.
  *
  * A key that somebody has locked is being worked on, and is left out.
  *
@@ -73,9 +74,9 @@ export async function overdueKeys(
        case when k.asked or (k.told_at is not null and greatest(k.told_at, k.next_at) < outbox.clock() - $5 * interval '1 ms')
          -- Whoever tries a message holds its key meanwhile.
          then exists (select from outbox.parked_key l where l.id = k.id for share skip locked) else false end as wanted,
-       case when k.asked then true
-         else floor(extract(epoch from outbox.clock() - k.next_at) * 1000 / $6)
-           > greatest(0, floor(extract(epoch from k.told_at - k.next_at) * 1000 / $6)) end as replace
+       case when k.asked then 'always'
+         when floor(extract(epoch from outbox.clock() - k.next_at) * 1000 / $6)
+           > greatest(0, floor(extract(epoch from k.told_at - k.next_at) * 1000 / $6)) then 'if-idle' else 'never' end as replace
      from k order by k.next_at, k.id`,
     [
       group,
@@ -91,6 +92,46 @@ export async function overdueKeys(
     keys: rows.filter(({ wanted }) => wanted),
     next: last !== undefined && rows.length === limit ? { nextAt: last.nextAt, keyId: last.keyId } : null,
   };
+}
+
+/** What {@link endDeadTries} has found. */
+export interface DeadTries {
+  /** Keys that are to go on at once. */
+  readonly keys: readonly WantedKey[];
+  /** Messages that were given up, because they have ended too many processes. */
+  readonly gaveUp: readonly string[];
+  /** Whether other processes have tries in hand, or had. */
+  readonly others: boolean;
+}
+
+/**
+ * Ends the tries of a group whose processes are dead: no connection to the database is left of them.
+ *
+ * @param worker of the caller, which is alive
+ */
+export async function endDeadTries(
+  sql: Sql,
+  group: string,
+  worker: string,
+  { holdKey, mostKills }: TryRules,
+): Promise<DeadTries> {
+  const others = await sql.query(
+    `select from outbox.parked_key k
+     where k.consumer_group = $1 and k.worker is not null and k.worker <> $2::bigint limit 1`,
+    [group, worker],
+  );
+  if (others.length === 0) return { keys: [], gaveUp: [], others: false };
+  const dead = await sql.query<{ keyId: string; gaveUp: string | null }>(
+    `select key_id::text as "keyId", gave_up as "gaveUp" from outbox.end_dead_tries($1, $2::bigint, $3::integer, $4)`,
+    [group, worker, mostKills, holdKey],
+  );
+  // A statement of its own, to see what the one above has changed.
+  const keys = await sql.query<WantedKey>(
+    `select ${columns}, 'always' as replace from outbox.parked_key k
+     where k.id = any($1::uuid[]) and k.next_at < 'infinity'`,
+    [dead.map(({ keyId }) => keyId)],
+  );
+  return { keys, gaveUp: dead.flatMap(({ gaveUp }) => gaveUp ?? []), others: true };
 }
 
 /**

@@ -8,9 +8,21 @@ export interface TryRules {
   readonly retryMs: readonly number[];
   /** A message that was given up holds its key until a person decides. */
   readonly holdKey: boolean;
+  /** With so many deaths of a process that had a message in hand alone, it is given up; 2 are the fewest. */
+  readonly mostKills: number;
 }
 
-/** A try that was begun: it counts, whatever becomes of it. */
+/** Who begins a try, and of how much. */
+export interface TryHand {
+  /** Name of an advisory lock, a 64-bit number: connections that begin and join tries hold it, as long as they are open. */
+  readonly worker: string;
+  /** Messages at most. */
+  readonly most: number;
+  /** No other suspect is in hand of this process. */
+  readonly alone: boolean;
+}
+
+/** A message whose try was begun. Alone it counts from then on, together with others it does not. */
 export interface BegunTry {
   readonly id: string;
   readonly topic: string;
@@ -22,12 +34,17 @@ export interface BegunTry {
   readonly sentAt: Date;
   /** Tries with this one, the quick ones together being the first. */
   readonly attempts: number;
+  /** Of the try, among all of its key; the same for messages that are tried together. */
+  readonly number: number;
 }
 
 export type BeginAnswer =
-  | { readonly kind: 'try'; readonly message: BegunTry }
+  /** `others`: those behind it, which are tried in the same transaction. */
+  | { readonly kind: 'try'; readonly message: BegunTry; readonly others: readonly BegunTry[] }
   /** Somebody else works on the key, or adds to it just now. */
   | { readonly kind: 'busy' }
+  /** A process died with the first message in hand: it is tried alone, and this try was not. */
+  | { readonly kind: 'suspect' }
   | { readonly kind: 'wait'; readonly inMs: number }
   /** A failed message holds the key. `gaveUp`: this one, because it ended whoever tried it. */
   | { readonly kind: 'held'; readonly gaveUp: string | null }
@@ -37,7 +54,7 @@ export type BeginAnswer =
   | { readonly kind: 'gone'; readonly gaveUp: string | null };
 
 interface TryRow {
-  readonly kind: 'try' | 'busy' | 'wait' | 'held' | 'more' | 'gone';
+  readonly kind: 'try' | 'busy' | 'suspect' | 'wait' | 'held' | 'more' | 'gone';
   readonly waitMs: number | null;
   readonly id: string | null;
   readonly topic: string;
@@ -48,36 +65,52 @@ interface TryRow {
   readonly body: string | null;
   readonly sentAt: Date;
   readonly attempts: number;
+  readonly number: number;
 }
 
-/** Begins a try of the first message of a parked key, if it is due and nobody else works on it. */
-export async function beginTry(sql: Sql, keyId: string, rules: TryRules): Promise<BeginAnswer> {
-  const [row] = await sql.query<TryRow>(
-    `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body, sent_at as "sentAt", attempts
-     from outbox.begin_try($1::uuid, $2::float8[], $3)`,
-    [keyId, rules.retryMs, rules.holdKey],
+/**
+ * Begins a try of the first message of a parked key, if it is due and nobody else works on it. Messages that were never
+ * tried are begun together, as far as `most` and a megabyte go.
+ */
+export async function beginTry(
+  sql: Sql,
+  keyId: string,
+  { retryMs, holdKey, mostKills }: TryRules,
+  { alone, most, worker }: TryHand,
+): Promise<BeginAnswer> {
+  const rows = await sql.query<TryRow>(
+    `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body, sent_at as "sentAt",
+       attempts, number
+     from outbox.begin_try($1::uuid, $2::float8[], $3, $4::integer, $5::bigint, $6::integer, $7)`,
+    [keyId, retryMs, holdKey, mostKills, worker, most, alone],
   );
+  const [row] = rows;
   if (row === undefined || row.kind === 'busy') return { kind: 'busy' };
-  const { attempts, address, body, id, kind, offset, partition, sentAt, topic, waitMs, wire } = row;
-  if (kind === 'wait') return { kind, inMs: waitMs ?? 0 };
-  if (kind !== 'try' || id === null) return { kind: kind === 'try' ? 'gone' : kind, gaveUp: id };
+  if (row.kind === 'suspect') return { kind: 'suspect' };
+  if (row.kind === 'wait') return { kind: 'wait', inMs: row.waitMs ?? 0 };
+  if (row.kind !== 'try') return { kind: row.kind, gaveUp: row.id };
+  return { kind: 'try', message: begunOf(row), others: rows.slice(1).map(begunOf) };
+}
+
+function begunOf({ id, body, ...row }: TryRow): BegunTry {
+  const { address, attempts, number, offset, partition, sentAt, topic, wire } = row;
   return {
-    kind,
-    message: {
-      id,
-      topic,
-      address,
-      partition,
-      offset,
-      wire,
-      body: body === null ? null : Buffer.from(body, 'base64'),
-      sentAt,
-      attempts,
-    },
+    id: id ?? '',
+    topic,
+    address,
+    partition,
+    offset,
+    wire,
+    body: body === null ? null : Buffer.from(body, 'base64'),
+    sentAt,
+    attempts,
+    number,
   };
 }
 
 /**
+ * @param messages all of the try
+ * @param worker as of {@link TryHand}
  * @param idleMs as of `receive`
  * @returns false when somebody has decided otherwise since the try began: nothing may be done then
  */
@@ -85,21 +118,27 @@ export async function joinTry(
   sql: Sql,
   group: string,
   keyId: string,
-  { id, attempts }: BegunTry,
+  messages: readonly BegunTry[],
+  worker: string,
   idleMs: number = shortestIdleMs,
 ): Promise<boolean> {
   const [row] = await sql.query<{ joined: boolean }>(
-    'select outbox.join_try($1::uuid, $2, $3, $4::integer, $5::integer) as joined',
-    [keyId, group, id, attempts, idleMs],
+    'select outbox.join_try($1::uuid, $2, $3::text[], $4::integer, $5::bigint, $6::integer) as joined',
+    [keyId, group, messages.map(({ id }) => id), messages[0]?.number ?? 0, worker, idleMs],
   );
   return row?.joined === true;
 }
 
-/** Ends a try in the transaction of its effects. */
-export async function endTry(sql: Sql, group: string, keyId: string, id: string): Promise<'gone' | 'more'> {
+/** Ends a try of these messages in the transaction of its effects. */
+export async function endTry(
+  sql: Sql,
+  group: string,
+  keyId: string,
+  ids: readonly string[],
+): Promise<'gone' | 'more'> {
   const [row] = await sql.query<{ ended: 'gone' | 'more' }>(
-    'select outbox.end_try($1::uuid, $2, $3) as ended',
-    [keyId, group, id],
+    'select outbox.end_try($1::uuid, $2, $3::text[]) as ended',
+    [keyId, group, ids],
   );
   return row?.ended ?? 'gone';
 }
@@ -119,19 +158,42 @@ export type FailAnswer =
   /** Somebody has decided otherwise since. */
   | { readonly kind: 'busy' };
 
-/** Writes down that a try failed, once its effects are rolled back. */
+/** Writes down that a try of one message failed, once its effects are rolled back. */
 export async function failTry(
   sql: Sql,
   group: string,
-  { message, reason, error, final }: FailedTry,
-  rules: TryRules,
+  keyId: string,
+  { message: { id, attempts, number }, reason, error, final }: FailedTry,
+  { holdKey, retryMs }: Pick<TryRules, 'holdKey' | 'retryMs'>,
 ): Promise<FailAnswer> {
   const [row] = await sql.query<Pick<TryRow, 'kind' | 'waitMs'>>(
     `select kind, wait_ms as "waitMs"
-     from outbox.fail_try($1, $2, $3::integer, $4, $5, $6, $7::float8[], $8)`,
-    [group, message.id, message.attempts, reason, storableText(error), final, rules.retryMs, rules.holdKey],
+     from outbox.fail_try($1::uuid, $2, $3, $4::integer, $5::integer, $6, $7, $8, $9::float8[], $10)`,
+    [keyId, group, id, attempts, number, reason, storableText(error), final, retryMs, holdKey],
   );
   if (row?.kind === 'wait') return { kind: 'wait', inMs: row.waitMs ?? 0 };
   if (row?.kind === 'gone' || row?.kind === 'more' || row?.kind === 'held') return { kind: row.kind };
   return { kind: 'busy' };
+}
+
+/**
+ * Gives a try back that has come to nothing for reasons that are not its messages', once its effects are rolled back: no
+ * attempt is counted.
+ *
+ * @param message the first of the try
+ * @param inMs when the key is tried again
+ * @returns false when another try has overtaken this one: nothing is changed then
+ */
+export async function returnTry(
+  sql: Sql,
+  group: string,
+  keyId: string,
+  { number }: Pick<BegunTry, 'number'>,
+  inMs: number,
+): Promise<boolean> {
+  const [row] = await sql.query<{ returned: boolean }>(
+    'select outbox.return_try($1::uuid, $2, $3::integer, $4::float8) as returned',
+    [keyId, group, number, inMs],
+  );
+  return row?.returned === true;
 }

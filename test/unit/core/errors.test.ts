@@ -29,6 +29,7 @@ const retryable: ReadonlySet<string> = new Set([
   'OUTBOX_HANDLER_MISSING',
   'OUTBOX_HANDLER_STUCK',
   'OUTBOX_LANE_LOCKED',
+  'OUTBOX_QUEUE_FULL',
   'OUTBOX_SERVER_UNAVAILABLE',
 ]);
 

@@ -1,0 +1,16 @@
+import type { Sql } from '../database.ts';
+
+/** How many messages are parked behind a key, counted up to `most`. */
+export async function countQueue(
+  sql: Sql,
+  group: string,
+  topic: string,
+  key: string,
+  most: number,
+): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(
+    'select outbox.count_queue($1, $2, $3, $4::integer) as count',
+    [group, topic, key, most],
+  );
+  return row?.count ?? 0;
+}

@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { joinTry } from '../../src/store/inbox/tries.ts';
+import { openTriedKeys, type TriedKeys } from '../support/tried-keys.ts';
+
+let keys: TriedKeys;
+beforeEach(async () => {
+  keys = await openTriedKeys();
+});
+afterEach(() => keys.drop());
+
+async function rows(): Promise<readonly unknown[]> {
+  return keys.database.query(
+    'select message_id as id, state, attempts, kills, reason from outbox.parked order by position',
+  );
+}
+
+test('a try whose process is dead ends at once: it counts as a kill, not as an attempt, and its key is due', async () => {
+  const keyId = await keys.park('k', '1');
+  const [doomed, other] = [keys.process('1'), keys.process('2')];
+  const begun = await doomed.begin(keyId);
+  expect(await other.bury()).toEqual({ keys: [], gaveUp: [], others: true });
+  expect(await other.answer(keyId)).toMatchObject({ kind: 'wait' });
+
+  await doomed.die();
+
+  const dead = await other.bury();
+  expect(dead.keys).toMatchObject([{ keyId, dueInMs: 0, replace: 'always' }]);
+  expect(await rows()).toMatchObject([{ state: 'parked', attempts: 1, kills: 1 }]);
+  expect(await other.bury()).toEqual({ keys: [], gaveUp: [], others: false });
+  // Its transaction may live on for a moment.
+  const late = keys.database.transaction((sql) => joinTry(sql, keys.group, keyId, [begun], '1'));
+  expect(await late).toBe(false);
+});
+
+test('a message with which a process has died is begun alone, and failed when that was its third death', async () => {
+  const keyId = await keys.park('k', '1');
+  const next = await keys.park('next', '2');
+  const last = keys.process('9');
+  for (const death of [1, 2, 3]) {
+    const doomed = keys.process(String(death));
+    if (death > 1) expect((await doomed.answer(keyId)).kind).toBe('suspect');
+    expect((await doomed.begin(keyId, { alone: true })).attempts).toBe(2);
+    await doomed.die();
+    expect((await last.bury()).gaveUp).toEqual(death === 3 ? ['1'] : []);
+  }
+
+  expect(await rows()).toMatchObject([
+    { id: '1', state: 'failed', reason: 'killed', attempts: 1, kills: 3 },
+    { id: '2', state: 'parked', attempts: 1, kills: 0 },
+  ]);
+  expect((await last.begin(next)).id).toBe('2');
+});
+
+test('what was in hand beside a message that kills loses no try, and is suspected once', async () => {
+  const killer = await keys.park('killer', '1');
+  const innocent = await keys.park('innocent', '2');
+  const first = keys.process('1');
+  await first.begin(killer);
+  await first.begin(innocent);
+  await first.die();
+  const last = keys.process('9');
+  expect((await last.bury({ mostKills: 1 })).gaveUp, 'nobody knows which of them it was').toEqual([]);
+  const second = keys.process('2');
+  await second.begin(killer, { alone: true });
+  await second.die();
+  expect((await last.bury({ mostKills: 1 })).gaveUp).toEqual(['1']);
+
+  expect(await rows()).toMatchObject([
+    { id: '1', state: 'failed', reason: 'killed' },
+    { id: '2', state: 'parked', attempts: 1, kills: 1 },
+  ]);
+  expect((await last.begin(innocent, { alone: true })).attempts).toBe(2);
+});
+
+test('connections that end because the server was restarted are no kill, and cost no attempt', async () => {
+  const keyId = await keys.park('k', '1');
+  const cut = keys.process('1');
+  await cut.begin(keyId);
+  await keys.database.query(
+    `update outbox.parked_key set begun_at = pg_postmaster_start_time() - interval '1 s'`,
+  );
+  await cut.die();
+
+  expect((await keys.process('9').bury()).keys).toHaveLength(1);
+  expect(await rows()).toMatchObject([{ state: 'parked', attempts: 1, kills: 0 }]);
+});
+
+test('without a look at dead processes a try counts, and whoever begins the next one finds the kill', async () => {
+  const keyId = await keys.park('k', '1');
+  const doomed = keys.process('1');
+  await doomed.begin(keyId);
+  await doomed.die();
+  await keys.makeDue(keyId);
+
+  expect((await keys.answer(keyId)).kind).toBe('suspect');
+  expect((await keys.begin(keyId, { alone: true })).attempts).toBe(2);
+  expect(await rows()).toMatchObject([{ attempts: 2, kills: 1 }]);
+});
+
+test('a process that hides its death, or is frozen, uses up the tries of its message', async () => {
+  const keyId = await keys.park('k', '1');
+  const frozen = keys.process('1');
+  for (const attempt of [2, 3, 4]) {
+    expect((await frozen.begin(keyId)).attempts).toBe(attempt);
+    await keys.makeDue(keyId);
+  }
+  expect(await keys.answer(keyId)).toEqual({ kind: 'gone', gaveUp: '1' });
+});
