@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Topic } from '../core/topic.ts';
 import type { Subscribed } from '../sources/source.ts';
 import type { Sql } from '../store/database.ts';
-import { shortestIdleMs } from '../store/inbox/receive.ts';
 import { readDatabaseEpoch } from '../store/inbox/database-epoch.ts';
 import { endDeadTries } from '../store/inbox/parked-keys.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';
@@ -14,7 +13,6 @@ import { Applier } from './applier.ts';
 import type { ConsumerPlan, ConsumerStatus, RunningConsumer } from './consumer.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
-import type { ConsumerRules } from './consumer-options.ts';
 import { InboxTransactions } from './inbox-transactions.ts';
 import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
 import { KeyDrain } from './key-drain.ts';
@@ -32,9 +30,14 @@ const againMs = 500;
 /** Messages that are looked at together, each with a transaction of its own. */
 const lookAhead = 200;
 
+/** With the client as the inbox uses it. */
+interface StartPlan<Tx extends Transaction> extends ConsumerPlan<Tx> {
+  readonly client: InboxTransactions<Tx>;
+}
+
 /** What the parts of a starting consumer share. */
 interface Common<Tx extends Transaction> {
-  readonly plan: ConsumerPlan<Tx>;
+  readonly plan: StartPlan<Tx>;
   readonly inflows: readonly Inflow<Tx>[];
   /** UUID of the database. */
   readonly installation: string;
@@ -79,7 +82,7 @@ export async function startConsumer<Tx extends Transaction>(
 }
 
 async function start<Tx extends Transaction>(
-  plan: ConsumerPlan<Tx>,
+  plan: StartPlan<Tx>,
   running: Running,
 ): Promise<RunningConsumer> {
   const { client, rules, settings } = plan;
@@ -146,7 +149,7 @@ function intakeOf<Tx extends Transaction>(
   return new MessageIntake({
     ...rules,
     routes: lookup,
-    applier: new Applier({ client, group, idleMs: idleMsOf(rules), rules: rules.tries }),
+    applier: new Applier({ client, group, limits: client.limits, rules: rules.tries }),
     known: new KnownMessages({ client, group, filter: filter && filterInEpoch(filter, epoch) }),
     marks: new PoisonMarks({
       client,
@@ -180,11 +183,6 @@ function subscribe<Tx extends Transaction>(
     assigned: (partitions) => intake.assigned(partitions),
     disconnected: (error, retryInMs) => report({ type: 'disconnected', error, retryInMs }),
   });
-}
-
-/** A transaction that is allowed to take longer may be silent for longer. */
-function idleMsOf({ transactionTimeoutMs = 0 }: ConsumerRules): number {
-  return Math.max(shortestIdleMs, transactionTimeoutMs);
 }
 
 /** Refuses a window that is too short, and tends the processed ids from now on. */
@@ -240,7 +238,7 @@ function startParked<Tx extends Transaction>(
     routes: inflows.map(({ lookup }) => lookup),
     rules: rules.tries,
     quickRetriesMs: rules.quickRetriesMs,
-    idleMs: idleMsOf(rules),
+    idleMs: client.limits.idleMs,
     worker,
     suspects,
     tally,
