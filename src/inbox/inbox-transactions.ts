@@ -89,6 +89,7 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
 function limitOf(client: object): number | undefined {
   const told: { readonly _engineConfig?: { readonly transactionOptions?: { readonly timeout?: unknown } } } =
     client;
+  // oxlint-disable-next-line no-underscore-dangle -- there is no other name for it
   const timeout = told._engineConfig?.transactionOptions?.timeout;
   return typeof timeout === 'number' && timeout > 0 ? timeout : undefined;
 }

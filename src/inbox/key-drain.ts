@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
 import { installationOf } from '../core/receipt.ts';
+import type { TransactionLimits } from '../store/inbox/receive.ts';
 import {
   type BeginAnswer,
   beginTry,
@@ -33,8 +34,8 @@ export interface KeyDrainOptions<Tx extends Transaction> {
   readonly rules: TryRules;
   /** As of a message that has just arrived, for those whose first try is here. */
   readonly quickRetriesMs: readonly number[];
-  /** For how long one of its transactions may be silent. */
-  readonly idleMs: number;
+  /** What the server ends of its transactions. */
+  readonly limits: TransactionLimits;
   /** As of `TryHand`. */
   readonly worker: string;
   readonly suspects: OneSuspect;
@@ -162,10 +163,10 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const tries: ReadyTry<Tx>[] = [];
     for (const [n, message] of messages.entries())
       tries.push(await readParked(message, found[n], message.attempts + quick));
-    const { client, group, idleMs, worker } = this.#options;
+    const { client, group, limits, worker } = this.#options;
     return client.$transaction(async (tx) => {
       const sql = sqlOf(tx);
-      if (!(await joinTry(sql, group, keyId, messages, worker, idleMs))) return 'left';
+      if (!(await joinTry(sql, group, keyId, messages, worker, limits))) return 'left';
       await handleParked(tx, tries);
       passCrashPoint('inbox:try-handled');
       return endTry(

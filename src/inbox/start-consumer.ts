@@ -238,7 +238,7 @@ function startParked<Tx extends Transaction>(
     routes: inflows.map(({ lookup }) => lookup),
     rules: rules.tries,
     quickRetriesMs: rules.quickRetriesMs,
-    idleMs: client.limits.idleMs,
+    limits: client.limits,
     worker,
     suspects,
     tally,

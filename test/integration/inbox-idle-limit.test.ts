@@ -80,25 +80,25 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
   ['drops an epoch', (sql) => dropEpoch(sql, '1', 50)],
 ];
 
-test.for([
-  ['one', ['a']],
-  ['many', ['a', 'b']],
-] as const)(
-  'whoever receives %s waits for nobody longer than it may take itself',
-  async ([, ids], { onTestFinished }) => {
-    const made = await createTestDatabase();
-    onTestFinished(() => made.drop());
-    const limits = await made.database.transaction(async (sql) => {
-      const messages = ids.map((one) => ({ id: one, topic: 'orders', key: null }));
-      await receive(sql, 'g', messages, { idleMs: 40_000, statementMs: 7_000 });
-      return sql.query(
-        `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
+const ownLimits = { idleMs: 40_000, statementMs: 7_000 };
+const received = (ids: readonly string[]) => ids.map((one) => ({ id: one, topic: 'orders', key: null }));
+
+test.for<[string, Step]>([
+  ['receives one', (sql) => receive(sql, 'g', received(['a']), ownLimits)],
+  ['receives many', (sql) => receive(sql, 'g', received(['a', 'b']), ownLimits)],
+  ['joins a try', (sql) => joinTry(sql, 'g', id, [message], '1', ownLimits)],
+])('whoever %s waits for nobody longer than it may take itself', async ([, step], { onTestFinished }) => {
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  const limits = await made.database.transaction(async (sql) => {
+    await step(sql);
+    return sql.query(
+      `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
          current_setting('idle_in_transaction_session_timeout') as idle`,
-      );
-    });
-    expect(limits).toEqual([{ lock: '7s', statement: '7s', idle: '40s' }]);
-  },
-);
+    );
+  });
+  expect(limits).toEqual([{ lock: '7s', statement: '7s', idle: '40s' }]);
+});
 
 test.for(steps)(
   'whoever %s and is frozen then is ended by the database',

@@ -27,7 +27,7 @@ export interface TransactionLimits {
 
 /** Longer than a handler should be busy elsewhere in its transaction. */
 export const shortestIdleMs = 30_000;
-const defaultLimits: TransactionLimits = { idleMs: shortestIdleMs, statementMs: shortestIdleMs };
+export const defaultLimits: TransactionLimits = { idleMs: shortestIdleMs, statementMs: shortestIdleMs };
 
 export interface ReceivedMessage {
   readonly id: string;
