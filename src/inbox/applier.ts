@@ -5,6 +5,7 @@ import { type Arrival, receive, type TransactionLimits } from '../store/inbox/re
 import type { TryRules } from '../store/inbox/tries.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { Arrived } from './arrived.ts';
+import { faultOf } from './infrastructure-faults.ts';
 import { type Keeping, keptOf } from './kept.ts';
 import type { ReadyMessage, Route } from './route.ts';
 import type { TransactionClient } from './transaction-client.ts';
@@ -82,7 +83,8 @@ export class Applier<Tx extends Transaction> {
   async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Outcome> {
     passCrashPoint('inbox:parking');
     const { client, group, limits, rules } = this.#options;
-    const last = cause === 'killed' || rules.retryMs.length === 0;
+    // What failed for reasons of others has a try before it in any case.
+    const last = cause === 'killed' || (rules.retryMs.length === 0 && faultOf(error) === undefined);
     const keeping: Keeping = { state: last ? 'failed' : 'parked', cause, error };
     const outcome = await client.$transaction(async (tx): Promise<Outcome> => {
       const sql = sqlOf(tx);

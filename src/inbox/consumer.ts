@@ -4,6 +4,7 @@ import type { Lag, Source } from '../sources/source.ts';
 import type { KeptCounts } from '../store/inbox/kept-counts.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ConsumerCounts } from './consumer-counts.ts';
+import type { PausedAddress } from './consumer-event.ts';
 import { type ConsumerRules, type ConsumerSettings, resolveConsumerRules } from './consumer-options.ts';
 import type { DeadLetterSender } from './dead-letters.ts';
 import type { FailingPartition } from './failing-partitions.ts';
@@ -23,6 +24,8 @@ export interface ConsumerStatus extends ConsumerCounts, KeptCounts {
   readonly partitions: readonly Lag[];
   /** The partitions of this consumer that stand still, each on a message that can neither be handled nor kept for now. */
   readonly failing: readonly FailingPartition[];
+  /** The addresses that pause in this consumer, because most of their keys fail. */
+  readonly paused: readonly PausedAddress[];
 }
 
 /** A consumer that is a member of its group. */
@@ -31,6 +34,8 @@ export interface RunningConsumer {
   counts(): ConsumerCounts;
   /** The partitions of this consumer that stand still, each on a message that can neither be handled nor kept. */
   failing(): readonly FailingPartition[];
+  /** The addresses that pause in this consumer, because most of their keys fail. */
+  paused(): readonly PausedAddress[];
   /** As {@link Consumer.status}. */
   status(): Promise<ConsumerStatus>;
   /** Lets the messages in hand end, tells the broker how far this consumer came, and leaves the group. */

@@ -7,6 +7,8 @@ import type { TransactionClient } from './transaction-client.ts';
 const maxWaitMs = 30_000;
 /** Prisma's own, where neither consumer nor client has another. */
 const usualLimitMs = 5_000;
+/** Connections of a pool of pg for which nobody says how many. */
+const poolOfPg = 10;
 /** Prisma rolls back at its limit; only work that does not end by itself is left after this. */
 const graceMs = 5_000;
 
@@ -85,13 +87,33 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   }
 }
 
-/** What a Prisma client was told for all of its transactions; it has no public way to ask. */
+/** What a Prisma client was told; it has no public way to ask. */
+interface Told {
+  readonly _engineConfig?: {
+    readonly transactionOptions?: { readonly timeout?: unknown };
+    readonly adapter?: {
+      readonly adapterName?: unknown;
+      readonly config?: { readonly max?: unknown };
+      readonly externalPool?: { readonly options?: { readonly max?: unknown } } | null;
+    };
+  };
+}
+
 function limitOf(client: object): number | undefined {
-  const told: { readonly _engineConfig?: { readonly transactionOptions?: { readonly timeout?: unknown } } } =
-    client;
+  const told: Told = client;
   // oxlint-disable-next-line no-underscore-dangle -- there is no other name for it
   const timeout = told._engineConfig?.transactionOptions?.timeout;
   return typeof timeout === 'number' && timeout > 0 ? timeout : undefined;
+}
+
+/** How many connections the client has at most; `undefined`: that is not known of it. */
+export function poolSizeOf(client: object): number | undefined {
+  const told: Told = client;
+  // oxlint-disable-next-line no-underscore-dangle -- as above
+  const adapter = told._engineConfig?.adapter;
+  if (adapter?.adapterName !== '@prisma/adapter-pg') return undefined;
+  const max = adapter.externalPool?.options?.max ?? adapter.config?.max ?? poolOfPg;
+  return typeof max === 'number' ? max : undefined;
 }
 
 function stuckError(limitMs: number, { statementMs }: TransactionLimits): OutboxError {

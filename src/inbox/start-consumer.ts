@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Topic } from '../core/topic.ts';
 import type { Subscribed } from '../sources/source.ts';
 import type { Sql } from '../store/database.ts';
 import { readDatabaseEpoch } from '../store/inbox/database-epoch.ts';
@@ -11,9 +9,10 @@ import { requireMigrated } from '../store/migrate.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import { Applier } from './applier.ts';
 import type { ConsumerPlan, ConsumerStatus, RunningConsumer } from './consumer.ts';
+import { Breaker } from './breaker.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
-import { InboxTransactions } from './inbox-transactions.ts';
+import { InboxTransactions, poolSizeOf } from './inbox-transactions.ts';
 import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
 import { KeyDrain } from './key-drain.ts';
 import { KeyQueues } from './key-queues.ts';
@@ -23,10 +22,8 @@ import { OneSuspect } from './one-suspect.ts';
 import { ParkedWatcher } from './parked-watcher.ts';
 import { PoisonMarks } from './poison-marks.ts';
 import { filterInEpoch } from './seen-filter.ts';
-import { assertWindow } from './window.ts';
-import { WindowKeeper } from './window-keeper.ts';
+import { keepWindow } from './start-window.ts';
 
-const againMs = 500;
 /** Messages that are looked at together, each with a transaction of its own. */
 const lookAhead = 200;
 
@@ -45,6 +42,7 @@ interface Common<Tx extends Transaction> {
   readonly epoch: string;
   readonly suspects: OneSuspect;
   readonly tally: Tally;
+  readonly breaker: Breaker;
   readonly report: ConsumerReport;
   readonly ask: <Result>(question: (sql: Sql) => Promise<Result>) => Promise<Result>;
 }
@@ -73,12 +71,24 @@ export async function startConsumer<Tx extends Transaction>(
   const running = new Running();
   try {
     const client = new InboxTransactions(plan.client, plan.rules.transactionTimeoutMs);
+    warnOfSmallPool(plan);
     await client.learnLevel();
     return await start({ ...plan, client }, running);
   } catch (error) {
     await running.end().catch(() => undefined);
     throw error;
   }
+}
+
+/** For the watcher, the keeper of the window, and marks. */
+const ownConnections = 3;
+
+function warnOfSmallPool<Tx extends Transaction>({ client, rules, settings }: ConsumerPlan<Tx>): void {
+  const { concurrency, keyConcurrency, parkedConcurrency } = rules;
+  const connections = poolSizeOf(client);
+  const needed = concurrency * keyConcurrency + parkedConcurrency + ownConnections;
+  if (connections !== undefined && connections < needed)
+    undisturbed(settings.report)({ type: 'pool-small', connections, needed });
 }
 
 async function start<Tx extends Transaction>(
@@ -90,6 +100,7 @@ async function start<Tx extends Transaction>(
     client.$transaction((tx) => question(sqlOf(tx)));
   const report = undisturbed(settings.report);
   const tally = new Tally();
+  const breaker = new Breaker(rules.breaker, report);
   const inflows = inflowsOf(plan, report);
   // First, because they end last: tries that end with the consumer have receipts, too.
   for (const { deadLetters, receipts } of inflows) {
@@ -100,13 +111,16 @@ async function start<Tx extends Transaction>(
     await requireMigrated(sql);
     return { epoch: await readDatabaseEpoch(sql), installation: await readInstallation(sql) };
   });
-  await keepWindow(plan, inflows, report, running);
+  const keeper = await keepWindow(plan, inflows, report);
+  running.add(() => keeper.stop());
+  await keeper.start();
   const common: Common<Tx> = {
     plan,
     inflows,
     installation,
     epoch,
     suspects: new OneSuspect(),
+    breaker,
     tally,
     report,
     ask,
@@ -128,19 +142,28 @@ async function start<Tx extends Transaction>(
   return {
     counts: () => tally.counts(),
     failing,
+    paused: () => breaker.paused(),
     stop: () => running.end(),
     async status(): Promise<ConsumerStatus> {
       const kept = await ask((sql) => countKept(sql, rules.group));
       const lags = await Promise.all(subscribed.map((one) => one.lag())).catch(() => undefined);
       const partitions = lags?.flat() ?? [];
       const lag = lags === undefined ? null : partitions.reduce((sum, { messages }) => sum + messages, 0);
-      return { ...tally.counts(), ...kept, inFlight: tally.inFlight, lag, partitions, failing: failing() };
+      return {
+        ...tally.counts(),
+        ...kept,
+        inFlight: tally.inFlight,
+        lag,
+        partitions,
+        failing: failing(),
+        paused: breaker.paused(),
+      };
     },
   };
 }
 
 function intakeOf<Tx extends Transaction>(
-  { plan: { client, rules, settings }, ask, epoch, report, suspects, tally }: Common<Tx>,
+  { plan: { client, rules, settings }, ask, epoch, breaker, report, suspects, tally }: Common<Tx>,
   { deadLetters, lookup, receipts }: Inflow<Tx>,
   onParked: () => void,
 ): MessageIntake<Tx> {
@@ -159,6 +182,7 @@ function intakeOf<Tx extends Transaction>(
       suspects,
     }),
     queues: new KeyQueues({ group, most: rules.maxQueued, report, ask }),
+    breaker,
     tally,
     report,
     receipts,
@@ -185,44 +209,18 @@ function subscribe<Tx extends Transaction>(
   });
 }
 
-/** Refuses a window that is too short, and tends the processed ids from now on. */
-async function keepWindow<Tx extends Transaction>(
-  { client, rules: { group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
-  inflows: readonly Inflow<Tx>[],
-  report: ConsumerReport,
-  running: Running,
-): Promise<void> {
-  for (const { source, routes } of inflows) {
-    const topics: Topic[] = routes.map(({ topic }) => topic);
-    const horizonMs = await patiently(startWithinMs, () => source.redeliveryHorizonMs(addressesOf(routes)));
-    assertWindow({ group, windowMs, horizonMs, topics });
-  }
-  const keeper = new WindowKeeper({
-    client,
-    group,
-    windowMs,
-    failed: (error, retryInMs) => report({ type: 'window-failing', error, retryInMs }),
-  });
-  running.add(() => keeper.stop());
-  await keeper.start();
-}
-
-/** Asks a broker that may have been started together with us. */
-async function patiently<Answer>(withinMs: number, ask: () => Promise<Answer>): Promise<Answer> {
-  const endsAt = performance.now() + withinMs;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (performance.now() + againMs >= endsAt) throw error;
-      await delay(againMs);
-    }
-  }
-}
-
 /** Tries of parked messages, and whoever starts their workflows. */
 function startParked<Tx extends Transaction>(
-  { plan: { client, hostKeys, rules }, inflows, installation, suspects, tally, report, ask }: Common<Tx>,
+  {
+    plan: { client, hostKeys, rules },
+    inflows,
+    installation,
+    suspects,
+    breaker,
+    tally,
+    report,
+    ask,
+  }: Common<Tx>,
   running: Running,
 ): ParkedWatcher {
   const { group } = rules;
@@ -241,6 +239,7 @@ function startParked<Tx extends Transaction>(
     limits: client.limits,
     worker,
     suspects,
+    breaker,
     tally,
     report,
     receiptsOf: (routes) => inflows.find(({ lookup }) => lookup === routes)?.receipts,

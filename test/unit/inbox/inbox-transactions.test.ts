@@ -1,7 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { PrismaClient } from '../../../src/demo/generated/client.ts';
-import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
+import { InboxTransactions, poolSizeOf } from '../../../src/inbox/inbox-transactions.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { Transaction } from '../../../src/store/transaction.ts';
 
@@ -49,4 +50,14 @@ test('the server ends what a transaction waits for by the limit of the consumer,
     idleMs: 30_000,
     statementMs: 5_000,
   });
+});
+
+test('the size of a pool is known of Prisma with pg, as it was given or as pg chooses it', () => {
+  const connectionString = 'postgres://nobody';
+  const sizeOf = (adapter: PrismaPg) => poolSizeOf(new PrismaClient({ adapter }));
+
+  expect(sizeOf(new PrismaPg({ connectionString }))).toBe(10);
+  expect(sizeOf(new PrismaPg({ connectionString, max: 30 }))).toBe(30);
+  expect(sizeOf(new PrismaPg(new Pool({ connectionString, max: 7 })))).toBe(7);
+  expect(poolSizeOf(told().client)).toBeUndefined();
 });
