@@ -86,6 +86,11 @@ export class Breaker {
     return this.waitMs(address);
   }
 
+  /** Between probes now; who waits elsewhere than in memory asks again as rarely. */
+  intervalMs(address: string): number {
+    return this.#byAddress.get(address)?.pauseMs ?? 0;
+  }
+
   /** For how long somebody who may not begin should wait before asking again. */
   waitMs(address: string): number {
     const nextProbeMs = this.#byAddress.get(address)?.pause?.nextProbeMs ?? 0;

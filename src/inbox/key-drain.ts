@@ -142,7 +142,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const { keyId, messages } = begun;
     const [first] = messages;
     const entry = breaker.enter(first.address);
-    if (typeof entry === 'number') return this.#uncounted.giveBackPaused(keyId, first, entry, signal);
+    if (typeof entry === 'number') return this.#uncounted.giveBackPaused(keyId, first, signal);
     try {
       return await this.#try(begun, entry, pace, signal);
     } finally {

@@ -11,8 +11,6 @@ import { refusalReasonOf } from './unreadable.ts';
 
 /** After so many in a row the fault may be the message's after all: one that ends each session of the database. */
 const mostInARow = 20;
-/** Who waits for the end of a pause of its address asks again at intervals of at least this. */
-const leastWaitMs = 2_000;
 const againMs = 1_000;
 /** The quick tries before it are the first. */
 const firstParkedTry = 2;
@@ -50,9 +48,13 @@ export class UncountedTries<Tx extends Transaction> {
         attempts <= firstParkedTry
           ? breaker.failed(address, keyNameOf(arrived), error, true)
           : breaker.isPaused(address);
-      if (paused) return leastWaitMs * (1 + Math.random());
+      if (paused) return this.#pausedMs(address);
     }
     return this.#pauseMsAfterFault(keyId, error);
+  }
+
+  #pausedMs(address: string): number {
+    return this.#options.breaker.intervalMs(address) * (1 + Math.random());
   }
 
   #pauseMsAfterFault(keyId: string, error: unknown): number | undefined {
@@ -76,13 +78,8 @@ export class UncountedTries<Tx extends Transaction> {
   }
 
   /** Of an address that pauses; not all of its keys at once. */
-  giveBackPaused(
-    keyId: string,
-    message: BegunTry,
-    waitMs: number,
-    signal: AbortSignal,
-  ): Promise<DrainKeyAnswer> {
-    return this.giveBack(keyId, message, Math.max(waitMs, leastWaitMs) + Math.random() * leastWaitMs, signal);
+  giveBackPaused(keyId: string, message: BegunTry, signal: AbortSignal): Promise<DrainKeyAnswer> {
+    return this.giveBack(keyId, message, this.#pausedMs(message.address), signal);
   }
 
   /** Goes on until the database answers: else the try would count after all. */
