@@ -74,10 +74,10 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
   ],
   ['notes its window', (sql) => noteWindow(sql, { group: 'g', windowMs: 3_600_000 })],
   ['drops what was decided', (sql) => dropEnded(sql, 0, null)],
-  ['ends an epoch', (sql) => rollEpoch(sql, 0, 50)],
+  ['ends an epoch', (sql) => rollEpoch(sql, 0, { patienceMs: 50, pauseMs: 0 })],
   ['carries live ids', (sql) => carryLive(sql, '1')],
   ['carries kept ids', (sql) => carryKept(sql, '1')],
-  ['drops an epoch', (sql) => dropEpoch(sql, '1', 50)],
+  ['drops an epoch', (sql) => dropEpoch(sql, '1', { patienceMs: 50, pauseMs: 0 })],
 ];
 
 const ownLimits = { idleMs: 40_000, statementMs: 7_000 };

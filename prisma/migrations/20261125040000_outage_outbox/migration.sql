@@ -1,5 +1,7 @@
--- A transaction of the inbox waits for nobody, and for no statement, longer than it may take itself.
--- Locks: the epochs of processed ids against being begun and dropped, for a moment.
+-- A transaction of the inbox waits for nobody, and for no statement, longer than it may take itself; and the change of epochs
+-- does not stall consumers whose handlers are slow.
+-- Locks: the epochs of processed ids against being begun and dropped; outbox.processed_epoch entirely, once open handlers of
+-- batches have ended. Both for a moment.
 
 -- First, because who has it writes what is written anew below.
 select pg_advisory_xact_lock(hashtextextended('outbox.processed_epoch', 0));
@@ -104,3 +106,94 @@ $write$;
 
 drop function outbox.receive_one(text, text, text, integer);
 select outbox.write_receive_one(outbox.current_epoch());
+
+-- A change of epochs keeps handlers waiting for as long as it waits for those that are open. So it is tried once a minute in
+-- the whole database, however many keepers there are, and each time with more patience.
+alter table outbox.processed_epoch add column tries integer not null default 0, add column tried_at timestamptz;
+
+-- Counts a try to end or drop this epoch. How long it may wait: twice as long as the one before, 5 s at most; null: the last
+-- try is not p_pause_ms ago.
+create function outbox.begin_epoch_change(p_old outbox.processed_epoch, p_patience_ms integer, p_pause_ms integer) returns integer
+language plpgsql volatile
+as $$
+begin
+  if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;
+  update outbox.processed_epoch e set tries = e.tries + 1, tried_at = clock_timestamp() where e.epoch = p_old.epoch;
+  return greatest(p_patience_ms, least(p_patience_ms * 2 ^ least(p_old.tries, 10), 5000));
+end
+$$;
+
+-- As before, paced.
+drop function outbox.roll_processed(bigint, integer);
+create function outbox.roll_processed(p_epoch_ms bigint, p_patience_ms integer, p_pause_ms integer default 60000) returns text
+language plpgsql volatile
+as $$
+declare
+  v_ended outbox.processed_epoch;
+  v_name text;
+  v_now timestamptz;
+  v_before text := current_setting('lock_timeout');
+  v_patience integer;
+begin
+  if not outbox.may_keep_processed() then return 'busy'; end if;
+  select * into strict v_ended from outbox.processed_epoch e where e.ended_at is null;
+  if v_ended.begun_at > outbox.clock() - p_epoch_ms * interval '1 ms' then return 'young'; end if;
+  if not exists (select from outbox.processed p where p.epoch = v_ended.epoch) then
+    -- Nothing to part from: an outbox without consumers makes no partitions.
+    update outbox.processed_epoch e set begun_at = outbox.clock() where e.epoch = v_ended.epoch;
+    return 'young';
+  end if;
+  v_patience := outbox.begin_epoch_change(v_ended, p_patience_ms, p_pause_ms);
+  if v_patience is null then return 'busy'; end if;
+  begin
+    v_name := 'processed_' || v_ended.epoch + 1;
+    perform set_config('lock_timeout', v_patience || 'ms', true);
+    execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+    execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
+    lock table only outbox.processed in share row exclusive mode;
+    -- This waits for those who hold the partition alone.
+    execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()',
+      'processed_' || v_ended.epoch);
+    -- Not when this transaction began: handlers that were waited for since then have ids in it.
+    v_now := outbox.clock() + (clock_timestamp() - now());
+    update outbox.processed_epoch e set ended_at = v_now, tries = 0, tried_at = null where e.epoch = v_ended.epoch;
+    insert into outbox.processed_epoch (epoch, begun_at) values (v_ended.epoch + 1, v_now);
+    perform outbox.write_receive_one(v_ended.epoch + 1);
+    perform set_config('lock_timeout', v_before, true);
+    return 'rolled';
+  exception when lock_not_available or deadlock_detected then
+    return 'busy';
+  end;
+end
+$$;
+
+-- As before, paced.
+drop function outbox.drop_processed(bigint, integer);
+create function outbox.drop_processed(p_epoch bigint, p_patience_ms integer, p_pause_ms integer default 60000) returns boolean language plpgsql volatile
+as $$
+declare
+  v_before text := current_setting('lock_timeout');
+  v_old outbox.processed_epoch;
+  v_patience integer;
+begin
+  if not outbox.may_keep_processed() then return false; end if;
+  select * into v_old from outbox.processed_epoch e
+  where e.epoch = p_epoch and e.live_done and e.kept_done and e.ended_at is not null;
+  if not found then return false; end if;
+  v_patience := outbox.begin_epoch_change(v_old, p_patience_ms, p_pause_ms);
+  if v_patience is null then return false; end if;
+  begin
+    perform set_config('lock_timeout', v_patience || 'ms', true);
+    lock table only outbox.processed in access exclusive mode;
+    -- As above: the two locks are not left at the same time.
+    perform set_config('lock_timeout', '100ms', true);
+    execute format('lock table outbox.%I in access exclusive mode', 'processed_' || p_epoch);
+    execute format('drop table outbox.%I', 'processed_' || p_epoch);
+    delete from outbox.processed_epoch e where e.epoch = p_epoch;
+    perform set_config('lock_timeout', v_before, true);
+    return true;
+  exception when lock_not_available then
+    return false;
+  end;
+end
+$$;
