@@ -38,7 +38,7 @@ export interface RunningConsumer {
   paused(): readonly PausedAddress[];
   /** As {@link Consumer.status}. */
   status(): Promise<ConsumerStatus>;
-  /** Lets the messages in hand end, tells the broker how far this consumer came, and leaves the group. */
+  /** Lets the messages in hand end, tells the broker how far this consumer came, and leaves the group. May be repeated. */
   stop(): Promise<void>;
 }
 
@@ -103,7 +103,8 @@ export class Consumer<Tx extends Transaction> {
   /**
    * Names the handler of a topic.
    *
-   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has one already, or for a rule of ids that is none
+   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has one already, for a rule of ids that is none, and after
+   * {@link Consumer.start}
    */
   on<Input, Output>(
     topic: Topic<Input, Output>,
@@ -117,7 +118,8 @@ export class Consumer<Tx extends Transaction> {
    * Names the handler of a topic that takes all its messages of one transaction at once, in their order. With
    * `batch: { size }` these are many; a single one where a batch has failed, and of a parked key.
    *
-   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has a handler already, or for a rule of ids that is none
+   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has a handler already, for a rule of ids that is none, and
+   * after {@link Consumer.start}
    */
   onBatch<Input, Output>(
     topic: Topic<Input, Output>,
@@ -132,7 +134,7 @@ export class Consumer<Tx extends Transaction> {
    * waited out, however long it takes. A consumer starts once; one that was stopped is done.
    *
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`,
-   * `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_INVALID_OPTION` when no topic has a handler or it was started before
+   * `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_EPOCH_UNKNOWN`, `OUTBOX_INVALID_OPTION` when no topic has a handler or it was started before
    */
   async start(): Promise<RunningConsumer> {
     if (this.#routes.size === 0) throw invalid('on', 'The consumer has no handler: name one with `on`.');
@@ -163,6 +165,8 @@ export class Consumer<Tx extends Transaction> {
 
   #add(route: Route<Tx>): this {
     const { name } = route.topic;
+    if (this.#started)
+      throw invalid('on', `The consumer was started already: a handler of "${name}" would never be called.`);
     if (this.#routes.has(name)) throw invalid('on', `The topic "${name}" has a handler already.`);
     this.#routes.set(name, route);
     return this;

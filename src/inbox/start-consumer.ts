@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Subscribed } from '../sources/source.ts';
 import type { Sql } from '../store/database.ts';
-import { readDatabaseEpoch } from '../store/inbox/database-epoch.ts';
 import { endDeadTries } from '../store/inbox/parked-keys.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';
 import { readInstallation } from '../store/installation.ts';
@@ -12,6 +11,7 @@ import type { ConsumerPlan, ConsumerStatus, RunningConsumer } from './consumer.t
 import { Breaker } from './breaker.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
+import { filterOf } from './filter-epoch.ts';
 import { InboxTransactions, poolSizeOf } from './inbox-transactions.ts';
 import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
 import { KeyDrain } from './key-drain.ts';
@@ -21,7 +21,7 @@ import { MessageIntake } from './message-intake.ts';
 import { OneSuspect } from './one-suspect.ts';
 import { ParkedWatcher } from './parked-watcher.ts';
 import { PoisonMarks } from './poison-marks.ts';
-import { filterInEpoch } from './seen-filter.ts';
+import type { SeenFilter } from './seen-filter.ts';
 import { keepWindow } from './start-window.ts';
 
 /** Messages that are looked at together, each with a transaction of its own. */
@@ -38,8 +38,8 @@ interface Common<Tx extends Transaction> {
   readonly inflows: readonly Inflow<Tx>[];
   /** UUID of the database. */
   readonly installation: string;
-  /** Changes when its committed effects may have been undone. */
-  readonly epoch: string;
+  /** In the epoch of the database. */
+  readonly filter: SeenFilter | undefined;
   readonly suspects: OneSuspect;
   readonly tally: Tally;
   readonly breaker: Breaker;
@@ -50,13 +50,19 @@ interface Common<Tx extends Transaction> {
 /** What runs, to be ended in the reverse order. */
 class Running {
   readonly #ends: (() => Promise<unknown>)[] = [];
+  #ending: Promise<void> | undefined;
 
   add(end: () => Promise<unknown>): void {
     this.#ends.push(end);
   }
 
-  /** Ends all, also those behind one that fails. */
-  async end(): Promise<void> {
+  /** Ends all, also those behind one that fails. A second call is the first one. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
     const failures: unknown[] = [];
     for (const end of this.#ends.splice(0).toReversed())
       await end().catch((error: unknown) => void failures.push(error));
@@ -107,10 +113,11 @@ async function start<Tx extends Transaction>(
     running.add(async () => receipts?.close());
     running.add(async () => deadLetters?.stop());
   }
-  const { epoch, installation } = await ask(async (sql) => {
+  const installation = await ask(async (sql) => {
     await requireMigrated(sql);
-    return { epoch: await readDatabaseEpoch(sql), installation: await readInstallation(sql) };
+    return readInstallation(sql);
   });
+  const filter = settings.filter && (await filterOf(settings.filter, ask));
   const keeper = await keepWindow(plan, inflows, report);
   running.add(() => keeper.stop());
   await keeper.start();
@@ -118,7 +125,7 @@ async function start<Tx extends Transaction>(
     plan,
     inflows,
     installation,
-    epoch,
+    filter,
     suspects: new OneSuspect(),
     breaker,
     tally,
@@ -136,7 +143,6 @@ async function start<Tx extends Transaction>(
     running.add(() => subscription.stop());
     subscribed.push(subscription);
   }
-  const { filter } = settings;
   if (filter !== undefined) running.add(() => filter.close());
   const failing = () => intakes.flatMap((intake) => intake.failing());
   return {
@@ -144,36 +150,33 @@ async function start<Tx extends Transaction>(
     failing,
     paused: () => breaker.paused(),
     stop: () => running.end(),
-    async status(): Promise<ConsumerStatus> {
-      const kept = await ask((sql) => countKept(sql, rules.group));
-      const lags = await Promise.all(subscribed.map((one) => one.lag())).catch(() => undefined);
-      const partitions = lags?.flat() ?? [];
-      const lag = lags === undefined ? null : partitions.reduce((sum, { messages }) => sum + messages, 0);
-      return {
-        ...tally.counts(),
-        ...kept,
-        inFlight: tally.inFlight,
-        lag,
-        partitions,
-        failing: failing(),
-        paused: breaker.paused(),
-      };
-    },
+    status: async () => ({ ...(await statusOf(common, subscribed)), failing: failing() }),
   };
 }
 
+async function statusOf<Tx extends Transaction>(
+  { plan: { rules }, ask, breaker, tally }: Common<Tx>,
+  subscribed: readonly Subscribed[],
+): Promise<Omit<ConsumerStatus, 'failing'>> {
+  const kept = await ask((sql) => countKept(sql, rules.group));
+  const lags = await Promise.all(subscribed.map((one) => one.lag())).catch(() => undefined);
+  const partitions = lags?.flat() ?? [];
+  const lag = lags === undefined ? null : partitions.reduce((sum, { messages }) => sum + messages, 0);
+  const { inFlight } = tally;
+  return { ...tally.counts(), ...kept, inFlight, lag, partitions, paused: breaker.paused() };
+}
+
 function intakeOf<Tx extends Transaction>(
-  { plan: { client, rules, settings }, ask, epoch, breaker, report, suspects, tally }: Common<Tx>,
+  { plan: { client, rules }, ask, breaker, filter, report, suspects, tally }: Common<Tx>,
   { deadLetters, lookup, receipts }: Inflow<Tx>,
   onParked: () => void,
 ): MessageIntake<Tx> {
-  const { filter } = settings;
   const { group } = rules;
   return new MessageIntake({
     ...rules,
     routes: lookup,
     applier: new Applier({ client, group, limits: client.limits, rules: rules.tries }),
-    known: new KnownMessages({ client, group, filter: filter && filterInEpoch(filter, epoch) }),
+    known: new KnownMessages({ client, group, filter }),
     marks: new PoisonMarks({
       client,
       group,

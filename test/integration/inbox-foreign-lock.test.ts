@@ -37,7 +37,7 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
       keyConcurrency: inHand,
       quickRetries: [1],
       retry: ['1h'],
-      transactionTimeout: 500,
+      transactionTimeout: '1s',
     },
     topics: [slow, quick],
     sourceOf: () => source,
@@ -69,6 +69,7 @@ async function mostStuck({ database, running, source }: Stage, messages: number)
   for (const n of range(1, messages)) append(slow.name, n, `k${n}`);
   let most = 0;
   let fed = 0;
+  let enough: number | undefined;
   await until(async () => {
     const [row] = await database.query<{ stuck: number; quick: number }>(
       `select (select count(*)::integer from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
@@ -77,7 +78,9 @@ async function mostStuck({ database, running, source }: Stage, messages: number)
     );
     most = Math.max(most, row?.stuck ?? 0);
     if (row?.quick === fed) append(quick.name, (fed += 1), 'k');
-    return fed > 10 && running.counts().parked === messages;
+    // Each in hand is in its second try, or past it: the other topic must go on nevertheless.
+    if (running.counts().failures >= 2 * inHand) enough ??= fed + 10;
+    return fed >= (enough ?? Number.POSITIVE_INFINITY);
   }, 60_000);
   return most;
 }
