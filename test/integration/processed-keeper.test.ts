@@ -159,7 +159,7 @@ test('keepers of many consumers end an epoch between them, although a handler of
   expect(failures).toEqual([]);
 });
 
-test('a change of epochs is tried once a minute, however many ask for it', async () => {
+test('a change of epochs is tried once a minute, however many ask for it, and twice as patiently each time', async () => {
   await bench.mark(['a']);
   await bench.pass(2.1 * dayMs);
   const open = await openTransaction(bench.url);
@@ -173,6 +173,15 @@ test('a change of epochs is tried once a minute, however many ask for it', async
   expect(await bench.keep(8 * dayMs)).toMatchObject({ complete: false, inVain: 1 });
   expect(await tries()).toEqual([{ tries: 2 }]);
   await open.commit();
+  await bench.database.query('update outbox.processed_epoch set tries = 0');
+  const patience: unknown[] = [];
+  for (let n = 0; n < 7; n += 1)
+    patience.push(
+      ...(await bench.database.query(
+        'select outbox.begin_epoch_change(e, 300, 0) as ms from outbox.processed_epoch e',
+      )),
+    );
+  expect(patience).toEqual([300, 600, 1_200, 2_400, 4_800, 5_000, 5_000].map((ms) => ({ ms })));
 });
 
 test('a keeper tells of a change of epochs that was tried often and in vain', async () => {
