@@ -46,6 +46,10 @@ export const errorRules = {
     retryable: false,
     next: 'Give the other consumers of the group another one, or let this one handle the named topics, too.',
   },
+  OUTBOX_EPOCH_UNKNOWN: {
+    retryable: false,
+    next: 'Give the filter an epoch, and change it in all consumers after each restore and takeover; or do without a filter.',
+  },
   OUTBOX_HANDLER_MISSING: {
     retryable: true,
     next: 'Run a consumer of the group that handles the topic.',
@@ -149,6 +153,10 @@ export const errorRules = {
     next: 'Check the name, or add the topic to `topics` of the configuration and start a relay.',
   },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
+  OUTBOX_WINDOW_LATE: {
+    retryable: true,
+    next: 'End transactions that stay open for long, and make handlers shorter than five seconds; until then nothing is lost, but ids are kept for longer.',
+  },
   OUTBOX_WINDOW_TOO_SHORT: {
     retryable: false,
     next: "Give the consumer a longer window, or 'forever', or have the broker keep the messages for a shorter time.",

@@ -1,10 +1,11 @@
 import { passCrashPoint } from '../core/crash-point.ts';
 import type { Sql } from '../store/database.ts';
 import { park } from '../store/inbox/park.ts';
-import { type Arrival, receive } from '../store/inbox/receive.ts';
+import { type Arrival, receive, type TransactionLimits } from '../store/inbox/receive.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { Arrived } from './arrived.ts';
+import { faultOf } from './infrastructure-faults.ts';
 import { type Keeping, keptOf } from './kept.ts';
 import type { ReadyMessage, Route } from './route.ts';
 import type { TransactionClient } from './transaction-client.ts';
@@ -25,8 +26,8 @@ export type Outcome =
 export interface ApplierOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
-  /** For how long one of its transactions may be silent. */
-  readonly idleMs: number;
+  /** What the server ends of its transactions. */
+  readonly limits: TransactionLimits;
   readonly rules: TryRules;
 }
 
@@ -65,7 +66,7 @@ export class Applier<Tx extends Transaction> {
       throw new HoldsKey();
     const outcomes = await this.#options.client.$transaction(async (tx) => {
       const sql = sqlOf(tx);
-      const arrivals = await receive(sql, this.#options.group, messages, this.#options.idleMs);
+      const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);
       await this.#keep(sql, messages, prepared, arrivals);
       await handleNew(tx, messages, prepared, arrivals);
       passCrashPoint('inbox:handled');
@@ -81,12 +82,13 @@ export class Applier<Tx extends Transaction> {
    */
   async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Outcome> {
     passCrashPoint('inbox:parking');
-    const { client, group, idleMs, rules } = this.#options;
-    const last = cause === 'killed' || rules.retryMs.length === 0;
+    const { client, group, limits, rules } = this.#options;
+    // What failed for reasons of others has a try before it in any case.
+    const last = cause === 'killed' || (rules.retryMs.length === 0 && faultOf(error) === undefined);
     const keeping: Keeping = { state: last ? 'failed' : 'parked', cause, error };
     const outcome = await client.$transaction(async (tx): Promise<Outcome> => {
       const sql = sqlOf(tx);
-      const [arrival = 'new'] = await receive(sql, group, [message], idleMs);
+      const [arrival = 'new'] = await receive(sql, group, [message], limits);
       if (arrival === 'processed') return 'duplicate';
       if (arrival === 'parked') return 'kept';
       const state = arrival === 'queued' && cause !== 'killed' ? 'parked' : keeping.state;

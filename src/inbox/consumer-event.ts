@@ -5,6 +5,17 @@ export interface Position extends Partition {
   readonly offset: string;
 }
 
+/** An address of which nothing is begun but a probe now and then, because most of what was tried has failed. */
+export interface PausedAddress {
+  readonly address: string;
+  readonly since: Date;
+  /** What the last try ended with. */
+  readonly error: unknown;
+  /** How many probes have failed. */
+  readonly probes: number;
+  readonly nextProbeAt: Date;
+}
+
 /** A message that is known by its id. */
 interface Identified extends Position {
   readonly id: string;
@@ -70,6 +81,18 @@ export type ConsumerEvent =
       readonly error: unknown;
       readonly retryInMs: number;
     }
+  /**
+   * Most keys of the address fail, as they do when something is away that its handlers need: nothing of it is begun, parked
+   * or counted until a probe succeeds. Told again after each probe that fails.
+   */
+  | ({ readonly type: 'address-paused' } & PausedAddress)
+  /** A probe has succeeded. */
+  | { readonly type: 'address-resumed'; readonly address: string; readonly since: Date }
+  /**
+   * At the start: the pool of the client has fewer connections than the messages that may be in hand, and parked keys, and
+   * the consumer itself take. What waits for one for 30 s fails, uncounted.
+   */
+  | { readonly type: 'pool-small'; readonly connections: number; readonly needed: number }
   /** The message on which the partition stood is done. */
   | ({ readonly type: 'partition-resumed' } & Position);
 

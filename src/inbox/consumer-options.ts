@@ -1,6 +1,7 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
+import type { BreakerRules } from './breaker.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { assertName } from './once.ts';
 import type { UnknownTopics } from './routes.ts';
@@ -49,8 +50,15 @@ export interface ConsumerSettings {
    * @defaultValue 100,000
    */
   readonly maxQueued?: number;
-  /** Parked keys that this consumer works on side by side, 1 to 256. @defaultValue 10 */
+  /** Parked keys that this consumer works on side by side, 1 to 256. @defaultValue 4 */
   readonly parkedConcurrency?: number;
+  /**
+   * Pauses an address when most of its keys fail, as they do when something is away that its handlers need: nothing is
+   * parked then and no try counts, until one of the messages that are tried now and then succeeds. `keys`: how many
+   * different keys must have failed, 1 to 1,000, and more than half of the last four times as many; `longestPause`: between
+   * two of these tries, which begin after 1 s. `false`: never. @defaultValue `{ keys: 5, longestPause: '30s' }`
+   */
+  readonly breaker?: false | { readonly keys?: number; readonly longestPause?: Duration };
   /**
    * Sends a copy of every failed message to `<address>.dead`, or to what the function answers for its address. The
    * message itself stays in the database. @defaultValue false
@@ -98,6 +106,8 @@ export interface ConsumerRules {
   readonly tries: TryRules;
   readonly maxQueued: number;
   readonly parkedConcurrency: number;
+  /** `undefined`: nothing pauses. */
+  readonly breaker: BreakerRules | undefined;
   /** Where copies of failed messages go; `undefined`: nowhere. */
   readonly deadAddressOf: ((address: string) => string) | undefined;
   /** `Infinity`: for ever. */
@@ -120,7 +130,8 @@ const defaults = {
   keyConcurrency: 2,
   maxKills: 3,
   maxQueued: 100_000,
-  parkedConcurrency: 10,
+  parkedConcurrency: 4,
+  breaker: { keys: 5, longestPause: '30s' },
   startWithin: '60s',
 } as const;
 
@@ -135,6 +146,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
   'maxKills',
   'maxQueued',
   'parkedConcurrency',
+  'breaker',
   'deadLetters',
   'window',
   'unknown',
@@ -178,6 +190,7 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
       settings.parkedConcurrency ?? defaults.parkedConcurrency,
       256,
     ),
+    breaker: breakerRules(settings.breaker),
     deadAddressOf: deadAddressOf(deadLetters),
     windowMs: resolveWindow(settings.window),
     unknown: unknownTopics(settings.unknown),
@@ -196,6 +209,17 @@ function unknownTopics(given: UnknownTopics = 'keep'): UnknownTopics {
 
 function keepFailedMs(given: Window = 'forever'): number {
   return resolveWindow(given, 'keepFailed');
+}
+
+function breakerRules(given: ConsumerSettings['breaker'] = {}): BreakerRules | undefined {
+  if (given === false) return undefined;
+  const { keys = defaults.breaker.keys, longestPause = defaults.breaker.longestPause, ...others } = given;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw invalid(`breaker.${unknown}`, 'an option that there is');
+  return {
+    keys: integer('breaker.keys', keys, 1_000),
+    longestPauseMs: positive('breaker.longestPause', longestPause),
+  };
 }
 
 function deadAddressOf(given: boolean | ((address: string) => string)): ConsumerRules['deadAddressOf'] {

@@ -4,6 +4,7 @@ import type { Lag, Source } from '../sources/source.ts';
 import type { KeptCounts } from '../store/inbox/kept-counts.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ConsumerCounts } from './consumer-counts.ts';
+import type { PausedAddress } from './consumer-event.ts';
 import { type ConsumerRules, type ConsumerSettings, resolveConsumerRules } from './consumer-options.ts';
 import type { DeadLetterSender } from './dead-letters.ts';
 import type { FailingPartition } from './failing-partitions.ts';
@@ -23,6 +24,8 @@ export interface ConsumerStatus extends ConsumerCounts, KeptCounts {
   readonly partitions: readonly Lag[];
   /** The partitions of this consumer that stand still, each on a message that can neither be handled nor kept for now. */
   readonly failing: readonly FailingPartition[];
+  /** The addresses that pause in this consumer, because most of their keys fail. */
+  readonly paused: readonly PausedAddress[];
 }
 
 /** A consumer that is a member of its group. */
@@ -31,9 +34,11 @@ export interface RunningConsumer {
   counts(): ConsumerCounts;
   /** The partitions of this consumer that stand still, each on a message that can neither be handled nor kept. */
   failing(): readonly FailingPartition[];
+  /** The addresses that pause in this consumer, because most of their keys fail. */
+  paused(): readonly PausedAddress[];
   /** As {@link Consumer.status}. */
   status(): Promise<ConsumerStatus>;
-  /** Lets the messages in hand end, tells the broker how far this consumer came, and leaves the group. */
+  /** Lets the messages in hand end, tells the broker how far this consumer came, and leaves the group. May be repeated. */
   stop(): Promise<void>;
 }
 
@@ -98,7 +103,8 @@ export class Consumer<Tx extends Transaction> {
   /**
    * Names the handler of a topic.
    *
-   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has one already, or for a rule of ids that is none
+   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has one already, for a rule of ids that is none, and after
+   * {@link Consumer.start}
    */
   on<Input, Output>(
     topic: Topic<Input, Output>,
@@ -112,7 +118,8 @@ export class Consumer<Tx extends Transaction> {
    * Names the handler of a topic that takes all its messages of one transaction at once, in their order. With
    * `batch: { size }` these are many; a single one where a batch has failed, and of a parked key.
    *
-   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has a handler already, or for a rule of ids that is none
+   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has a handler already, for a rule of ids that is none, and
+   * after {@link Consumer.start}
    */
   onBatch<Input, Output>(
     topic: Topic<Input, Output>,
@@ -127,7 +134,7 @@ export class Consumer<Tx extends Transaction> {
    * waited out, however long it takes. A consumer starts once; one that was stopped is done.
    *
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_ADDRESS_MISSING`, `OUTBOX_MIGRATION_MISSING`,
-   * `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_INVALID_OPTION` when no topic has a handler or it was started before
+   * `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_EPOCH_UNKNOWN`, `OUTBOX_INVALID_OPTION` when no topic has a handler or it was started before
    */
   async start(): Promise<RunningConsumer> {
     if (this.#routes.size === 0) throw invalid('on', 'The consumer has no handler: name one with `on`.');
@@ -158,6 +165,8 @@ export class Consumer<Tx extends Transaction> {
 
   #add(route: Route<Tx>): this {
     const { name } = route.topic;
+    if (this.#started)
+      throw invalid('on', `The consumer was started already: a handler of "${name}" would never be called.`);
     if (this.#routes.has(name)) throw invalid('on', `The topic "${name}" has a handler already.`);
     this.#routes.set(name, route);
     return this;

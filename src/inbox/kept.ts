@@ -4,6 +4,7 @@ import type { IncomingMessage } from '../sources/source.ts';
 import type { KeptMessage } from '../store/inbox/park.ts';
 import { readWire, writeWire } from '../store/inbox/wire.ts';
 import type { Arrived } from './arrived.ts';
+import { faultOf } from './infrastructure-faults.ts';
 import type { RefusalReason } from './unreadable.ts';
 
 /** Why a message is kept. */
@@ -35,7 +36,7 @@ export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, holdKey: bool
     sentAt: storableTime(timestamp),
     state: keeping.state,
     hold: keeping.state === 'failed' && holdKey && key !== null,
-    attempts: keeping.cause === 'queued' ? 0 : 1,
+    attempts: keeping.cause === 'queued' || faultOf(keeping.error) !== undefined ? 0 : 1,
     reason: keeping.cause === 'queued' ? null : keeping.cause,
     error: keeping.cause === 'queued' ? null : errorText(keeping.error),
   };

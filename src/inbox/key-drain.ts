@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
 import { installationOf } from '../core/receipt.ts';
+import type { TransactionLimits } from '../store/inbox/receive.ts';
 import {
   type BeginAnswer,
   beginTry,
@@ -13,6 +14,7 @@ import {
   type TryRules,
 } from '../store/inbox/tries.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
+import type { Breaker } from './breaker.ts';
 import type { Tally } from './consumer-counts.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { DrainPace } from './drain-pace.ts';
@@ -23,6 +25,7 @@ import type { DrainKeyAnswer, KeyDrains } from './ports.ts';
 import type { Receipts } from './receipts.ts';
 import type { Routes } from './routes.ts';
 import type { TransactionClient } from './transaction-client.ts';
+import { UncountedTries } from './uncounted-tries.ts';
 import { type RefusalReason, refusalReasonOf } from './unreadable.ts';
 
 export interface KeyDrainOptions<Tx extends Transaction> {
@@ -33,11 +36,12 @@ export interface KeyDrainOptions<Tx extends Transaction> {
   readonly rules: TryRules;
   /** As of a message that has just arrived, for those whose first try is here. */
   readonly quickRetriesMs: readonly number[];
-  /** For how long one of its transactions may be silent. */
-  readonly idleMs: number;
+  /** What the server ends of its transactions. */
+  readonly limits: TransactionLimits;
   /** As of `TryHand`. */
   readonly worker: string;
   readonly suspects: OneSuspect;
+  readonly breaker: Breaker;
   readonly tally: Tally;
   readonly report: ConsumerReport;
   readonly receiptsOf: (routes: Routes<Tx>) => Receipts | undefined;
@@ -46,7 +50,7 @@ export interface KeyDrainOptions<Tx extends Transaction> {
 }
 
 /** A try that was begun, of one message or of many. */
-interface Begun<Tx> {
+export interface Begun<Tx> {
   readonly keyId: string;
   readonly messages: readonly [BegunTry, ...BegunTry[]];
   /** In the order of the messages. */
@@ -66,9 +70,11 @@ const longestBusyMs = 2_000;
  */
 export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   readonly #options: KeyDrainOptions<Tx>;
+  readonly #uncounted: UncountedTries<Tx>;
 
   constructor(options: KeyDrainOptions<Tx>) {
     this.#options = options;
+    this.#uncounted = new UncountedTries(options);
   }
 
   async drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<DrainKeyAnswer> {
@@ -123,14 +129,33 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       const { message, others } = begun;
       const messages = [message, ...others] as const;
       const found = messages.map((one) => findParked(one, this.#options.routes));
-      return this.#try({ keyId, messages, found }, pace, signal);
+      return this.#enter({ keyId, messages, found }, pace, signal);
     }
     if (begun.gaveUp !== null) this.#gaveUp(begun.gaveUp, 'killed', undefined);
     if (begun.kind === 'more') return 'more';
     return { kind: begun.kind === 'gone' ? 'drained' : 'held' };
   }
 
-  async #try(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<DrainKeyAnswer | 'more'> {
+  /** Hands the try back, or has it probe, where its address pauses. */
+  async #enter(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<DrainKeyAnswer | 'more'> {
+    const { breaker } = this.#options;
+    const { keyId, messages } = begun;
+    const [first] = messages;
+    const entry = breaker.enter(first.address);
+    if (typeof entry === 'number') return this.#uncounted.giveBackPaused(keyId, first, signal);
+    try {
+      return await this.#try(begun, entry, pace, signal);
+    } finally {
+      if (entry === 'probe') breaker.probeLeft(first.address);
+    }
+  }
+
+  async #try(
+    begun: Begun<Tx>,
+    entry: 'go' | 'probe',
+    pace: DrainPace,
+    signal: AbortSignal,
+  ): Promise<DrainKeyAnswer | 'more'> {
     passCrashPoint('inbox:try-begun');
     const { messages } = begun;
     const [first] = messages;
@@ -141,17 +166,24 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
         passCrashPoint('inbox:try-committed');
         if (ended === 'left') return { kind: 'waiting', inMs: 0 };
         pace.done(messages.length, performance.now() - startedAt);
+        this.#uncounted.ended(begun, entry);
         await this.#handled(begun, quick);
         return ended === 'gone' ? { kind: 'drained' } : 'more';
       } catch (error) {
         this.#failure(first, quick, error);
         if (messages.length > 1) {
           pace.failed(messages.length);
+          if (entry === 'probe') this.#options.breaker.probeFailed(first.address, error);
           return this.#giveBack(begun);
         }
         // The first try of a message that has just arrived is as long.
-        const pauseMs = first.attempts === 1 ? this.#options.quickRetriesMs[quick] : undefined;
-        if (pauseMs === undefined || isFinal(refusalReasonOf(error))) return this.#failed(begun, error);
+        const quickly = first.attempts === 1 && entry === 'go';
+        const pauseMs = quickly ? this.#options.quickRetriesMs[quick] : undefined;
+        if (pauseMs === undefined || isFinal(refusalReasonOf(error))) {
+          const inMs = this.#uncounted.pauseMsAfter(begun, entry, error);
+          if (inMs === undefined) return this.#failed(begun, error);
+          return this.#uncounted.giveBack(begun.keyId, first, inMs, signal);
+        }
         await delay(pauseMs, undefined, { signal }).catch(() => undefined);
         if (signal.aborted) return this.#giveBack(begun);
       }
@@ -162,10 +194,10 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const tries: ReadyTry<Tx>[] = [];
     for (const [n, message] of messages.entries())
       tries.push(await readParked(message, found[n], message.attempts + quick));
-    const { client, group, idleMs, worker } = this.#options;
+    const { client, group, limits, worker } = this.#options;
     return client.$transaction(async (tx) => {
       const sql = sqlOf(tx);
-      if (!(await joinTry(sql, group, keyId, messages, worker, idleMs))) return 'left';
+      if (!(await joinTry(sql, group, keyId, messages, worker, limits))) return 'left';
       await handleParked(tx, tries);
       passCrashPoint('inbox:try-handled');
       return endTry(

@@ -3,13 +3,15 @@ import type { IncomingBatch, Partition } from '../sources/source.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Applier, HoldsKey, type Outcome } from './applier.ts';
 import { type Arrived, identify } from './arrived.ts';
+import { type Breaker, keyNameOf } from './breaker.ts';
 import type { Tally } from './consumer-counts.ts';
-import { type ConsumerEvent, type ConsumerReport, unheard } from './consumer-event.ts';
+import { type ConsumerReport, unheard } from './consumer-event.ts';
 import { FailedChunks } from './failed-chunks.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
 import { inKeyOrder } from './key-order.ts';
 import type { KeyQueues } from './key-queues.ts';
 import type { KnownMessages } from './known-messages.ts';
+import { counterOf, eventOf } from './outcome.ts';
 import type { PoisonMarks } from './poison-marks.ts';
 import type { Receipts } from './receipts.ts';
 import { nextPauseMs } from './retry-pace.ts';
@@ -25,6 +27,7 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
   /** Of parked keys. */
   readonly queues: KeyQueues;
   readonly tally: Tally;
+  readonly breaker: Breaker;
   readonly quickRetriesMs: readonly number[];
   /** Messages of one transaction; `undefined`: each has its own. */
   readonly batchSize: number | undefined;
@@ -76,7 +79,7 @@ export class MessageIntake<Tx extends Transaction> {
     try {
       const arrived = await this.#dropKnown(batch, this.#identified(batch));
       const free = await this.#options.queues.free(arrived);
-      if (free.length > 0 && batch.mayBegin() && !(await this.#begin(batch, free)))
+      if (free.length > 0 && batch.mayBegin() && !(await this.#enter(batch, free)))
         await this.#options.marks.leave(batch);
       const next = arrived[free.length];
       if (next !== undefined && batch.mayBegin()) this.#options.queues.pause(batch, next, this.#failing);
@@ -129,6 +132,25 @@ export class MessageIntake<Tx extends Transaction> {
     });
   }
 
+  /** @returns false when a part of what was begun is left to a later offer */
+  async #enter(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+    const { breaker, marks } = this.#options;
+    const [first] = arrived;
+    const entry = breaker.enter(batch.address);
+    if (entry === 'go' || first === undefined) return this.#begin(batch, arrived);
+    if (entry !== 'probe') {
+      batch.reject(first.incoming, entry);
+      return true;
+    }
+    const chosen = breaker.choose(batch.address, arrived) ?? first;
+    // One that may have killed its consumer is searched for in its order.
+    const message = (await marks.begin(batch, [chosen.id])) ? chosen : first;
+    const harmless = message === chosen || (await marks.beginOne(batch, message.id));
+    if (harmless) await this.#settled(batch, message, () => this.#oneByOne.probe(message));
+    breaker.probeLeft(batch.address);
+    return false;
+  }
+
   /** @returns false when a part of them is left to a later offer */
   async #begin(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
     const { batchSize, marks } = this.#options;
@@ -140,10 +162,14 @@ export class MessageIntake<Tx extends Transaction> {
     return this.#chunks(batch, arrived.slice(leading), batchSize);
   }
 
+  #mayBegin(batch: IncomingBatch): boolean {
+    return batch.mayBegin() && !this.#options.breaker.isPaused(batch.address);
+  }
+
   async #chunks(batch: IncomingBatch, arrived: readonly Arrived<Tx>[], size: number): Promise<boolean> {
-    const { applier, known } = this.#options;
+    const { applier, breaker, known } = this.#options;
     for (let from = 0; from < arrived.length; from += size) {
-      if (!batch.mayBegin()) return false;
+      if (!this.#mayBegin(batch)) return false;
       const chunk = arrived.slice(from, from + size);
       const outcomes = await applier.apply(chunk, 1).catch((error: unknown) => {
         this.#chunkFailed(chunk, error);
@@ -156,6 +182,8 @@ export class MessageIntake<Tx extends Transaction> {
       for (const [n, message] of chunk.entries()) {
         this.#tell(message, outcomes[n] ?? 'duplicate', 1, undefined);
         batch.acknowledge(message.incoming);
+        if (outcomes[n] === 'handled' && breaker.watches(batch.address))
+          breaker.succeeded(batch.address, keyNameOf(message));
       }
       if (known.filters) await this.#noted(chunk.filter((_, n) => outcomes[n] === 'handled'));
     }
@@ -182,7 +210,7 @@ export class MessageIntake<Tx extends Transaction> {
       this.#options.keyConcurrency,
       ({ topic, key }) => (key === null ? null : `${topic}\0${key}`),
       async (message) => {
-        if (!stopped && batch.mayBegin()) {
+        if (!stopped && this.#mayBegin(batch)) {
           const settle = (): Promise<Settled> => this.#oneByOne.settle(message, batch.signal);
           if (await this.#settled(batch, message, settle)) return true;
         }
@@ -197,7 +225,7 @@ export class MessageIntake<Tx extends Transaction> {
   async #searchKiller(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
     const { marks } = this.#options;
     for (const message of arrived) {
-      if (!batch.mayBegin()) return false;
+      if (!this.#mayBegin(batch)) return false;
       const harmless = await marks.beginOne(batch, message.id);
       const settle = (): Promise<Settled> =>
         harmless
@@ -265,22 +293,4 @@ export class MessageIntake<Tx extends Transaction> {
     }
     if (report !== unheard) report(eventOf(message, outcome, attempt, error));
   }
-}
-
-function counterOf(outcome: Outcome): 'processed' | 'duplicates' | 'parked' | 'failed' {
-  if (outcome === 'handled') return 'processed';
-  if (outcome === 'queued') return 'parked';
-  return outcome === 'refused' ? 'failed' : 'duplicates';
-}
-
-function eventOf<Tx>(
-  { id, topic, incoming: { address, partition, offset } }: Arrived<Tx>,
-  outcome: Outcome,
-  attempt: number,
-  error: unknown,
-): ConsumerEvent {
-  if (outcome === 'handled') return { type: 'handled', id, topic, address, partition, offset, attempt };
-  if (outcome === 'queued') return { type: 'parked', id, topic, address, partition, offset, error };
-  if (outcome === 'refused') return { type: 'refused', id, topic, address, partition, offset };
-  return { type: 'duplicate', id, topic, address, partition, offset };
 }

@@ -49,10 +49,14 @@ export class PoisonMarks<Tx extends Transaction> {
     this.#options = options;
   }
 
-  /** Forgets partitions that have become others'. */
+  /**
+   * Forgets partitions that have become others', and of its own whose mark there was: one that was away for a moment, or slow
+   * to join, may have missed that another owner had them, and died.
+   */
   keepOnly(partitions: readonly Partition[]): void {
     const mine = new Set(partitions.map(nameOf));
-    for (const name of this.#suspicions.keys()) if (!mine.has(name)) this.#suspicions.delete(name);
+    for (const [name, suspicion] of this.#suspicions)
+      if (!mine.has(name) || suspicion === undefined) this.#suspicions.delete(name);
     for (const name of this.#inHand) if (!mine.has(name)) this.#free(name);
   }
 

@@ -13,6 +13,11 @@ export interface SeenFilter {
   seen(group: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Notes ids whose effects are committed, never before. Ends within a bounded time; never rejects; may drop them. */
   add(group: string, ids: readonly string[]): Promise<void>;
+  /**
+   * What its user has named the history of the database, and changes after a restore. Needed where the database does not tell
+   * that by itself, as on Aurora. @defaultValue none
+   */
+  readonly epoch?: string | undefined;
   /** Frees what it holds. Later calls have no effect: nothing is seen any more. Safe to repeat. */
   close(): Promise<void>;
 }

@@ -2,9 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Transaction } from '../store/transaction.ts';
 import type { Applier, Outcome } from './applier.ts';
 import type { Arrived } from './arrived.ts';
+import { type Breaker, keyNameOf } from './breaker.ts';
 import type { ConsumerReport, Position } from './consumer-event.ts';
 import type { Tally } from './consumer-counts.ts';
 import type { FailingPartitions } from './failing-partitions.ts';
+import { faultOf } from './infrastructure-faults.ts';
 import { nextPauseMs } from './retry-pace.ts';
 
 export interface OneByOneOptions<Tx extends Transaction> {
@@ -13,6 +15,7 @@ export interface OneByOneOptions<Tx extends Transaction> {
   readonly report: ConsumerReport;
   readonly tally: Tally;
   readonly failing: FailingPartitions;
+  readonly breaker: Breaker;
 }
 
 /** What became of one message. */
@@ -20,10 +23,14 @@ export type Settled =
   | { readonly kind: 'done'; readonly outcome: Outcome; readonly error: unknown }
   /** The partition is lost, or this consumer stops. */
   | { readonly kind: 'given-up' }
-  /** The database does not keep it either. */
+  /** It stays open: the database does not keep it either, or its address pauses. */
   | { readonly kind: 'rejected'; readonly afterMs: number };
 
-/** Applies single messages: quick tries in place, and then it is parked. */
+/** Of tries that met another transaction in a row; after that one more is like every other failure. */
+const mostConflicts = 10;
+const longestConflictPauseMs = 50;
+
+/** Applies single messages: quick tries in place, and then it is parked, unless its address pauses. */
 export class OneByOne<Tx extends Transaction> {
   readonly #options: OneByOneOptions<Tx>;
 
@@ -32,20 +39,54 @@ export class OneByOne<Tx extends Transaction> {
   }
 
   async settle(message: Arrived<Tx>, signal: AbortSignal): Promise<Settled> {
-    const { applier, quickRetriesMs, report, tally } = this.#options;
+    const { applier, breaker, quickRetriesMs, report, tally } = this.#options;
+    const { address } = message.incoming;
+    let conflicts = 0;
     for (let attempt = 1; ; attempt += 1) {
       try {
         const [outcome = 'duplicate'] = await applier.apply([message], attempt);
+        if (outcome === 'handled' && breaker.watches(address)) breaker.succeeded(address, keyNameOf(message));
         return { kind: 'done', outcome, error: undefined };
       } catch (error) {
         tally.failures += 1;
         report({ type: 'failed', ...positionOf(message), attempt, error });
-        const pauseMs = quickRetriesMs[attempt - 1];
-        if (pauseMs === undefined) return this.park(message, 'error', error);
+        let pauseMs = quickRetriesMs[attempt - 1];
+        if (faultOf(error) === 'conflict' && conflicts < mostConflicts) {
+          conflicts += 1;
+          attempt -= 1;
+          pauseMs = Math.random() * longestConflictPauseMs;
+        }
+        if (pauseMs === undefined) return this.#exhausted(message, error);
         await delay(pauseMs, undefined, { signal }).catch(() => undefined);
         if (signal.aborted) return { kind: 'given-up' };
       }
     }
+  }
+
+  /** One try of a message whose address pauses: it ends the pause, or prolongs it. */
+  async probe(message: Arrived<Tx>): Promise<Settled> {
+    const { applier, breaker, report, tally } = this.#options;
+    const { address } = message.incoming;
+    try {
+      const [outcome = 'duplicate'] = await applier.apply([message], 1);
+      if (outcome === 'handled') breaker.succeeded(address, keyNameOf(message), 'probe');
+      return { kind: 'done', outcome, error: undefined };
+    } catch (error) {
+      tally.failures += 1;
+      report({ type: 'failed', ...positionOf(message), attempt: 1, error });
+      breaker.probeFailed(address, error);
+      return { kind: 'rejected', afterMs: breaker.waitMs(address) };
+    } finally {
+      breaker.probeLeft(address);
+    }
+  }
+
+  #exhausted(message: Arrived<Tx>, error: unknown): Promise<Settled> | Settled {
+    const { breaker } = this.#options;
+    const { address } = message.incoming;
+    if (breaker.failed(address, keyNameOf(message), error))
+      return { kind: 'rejected', afterMs: breaker.waitMs(address) };
+    return this.park(message, 'error', error);
   }
 
   /** Keeps the message for later, so that those of other keys go on. */

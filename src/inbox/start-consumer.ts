@@ -1,10 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Topic } from '../core/topic.ts';
 import type { Subscribed } from '../sources/source.ts';
 import type { Sql } from '../store/database.ts';
-import { shortestIdleMs } from '../store/inbox/receive.ts';
-import { readDatabaseEpoch } from '../store/inbox/database-epoch.ts';
 import { endDeadTries } from '../store/inbox/parked-keys.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';
 import { readInstallation } from '../store/installation.ts';
@@ -12,10 +8,11 @@ import { requireMigrated } from '../store/migrate.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import { Applier } from './applier.ts';
 import type { ConsumerPlan, ConsumerStatus, RunningConsumer } from './consumer.ts';
+import { Breaker } from './breaker.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
-import type { ConsumerRules } from './consumer-options.ts';
-import { InboxTransactions } from './inbox-transactions.ts';
+import { filterOf } from './filter-epoch.ts';
+import { InboxTransactions, poolSizeOf } from './inbox-transactions.ts';
 import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
 import { KeyDrain } from './key-drain.ts';
 import { KeyQueues } from './key-queues.ts';
@@ -24,24 +21,28 @@ import { MessageIntake } from './message-intake.ts';
 import { OneSuspect } from './one-suspect.ts';
 import { ParkedWatcher } from './parked-watcher.ts';
 import { PoisonMarks } from './poison-marks.ts';
-import { filterInEpoch } from './seen-filter.ts';
-import { assertWindow } from './window.ts';
-import { WindowKeeper } from './window-keeper.ts';
+import type { SeenFilter } from './seen-filter.ts';
+import { keepWindow } from './start-window.ts';
 
-const againMs = 500;
 /** Messages that are looked at together, each with a transaction of its own. */
 const lookAhead = 200;
 
+/** With the client as the inbox uses it. */
+interface StartPlan<Tx extends Transaction> extends ConsumerPlan<Tx> {
+  readonly client: InboxTransactions<Tx>;
+}
+
 /** What the parts of a starting consumer share. */
 interface Common<Tx extends Transaction> {
-  readonly plan: ConsumerPlan<Tx>;
+  readonly plan: StartPlan<Tx>;
   readonly inflows: readonly Inflow<Tx>[];
   /** UUID of the database. */
   readonly installation: string;
-  /** Changes when its committed effects may have been undone. */
-  readonly epoch: string;
+  /** In the epoch of the database. */
+  readonly filter: SeenFilter | undefined;
   readonly suspects: OneSuspect;
   readonly tally: Tally;
+  readonly breaker: Breaker;
   readonly report: ConsumerReport;
   readonly ask: <Result>(question: (sql: Sql) => Promise<Result>) => Promise<Result>;
 }
@@ -49,13 +50,19 @@ interface Common<Tx extends Transaction> {
 /** What runs, to be ended in the reverse order. */
 class Running {
   readonly #ends: (() => Promise<unknown>)[] = [];
+  #ending: Promise<void> | undefined;
 
   add(end: () => Promise<unknown>): void {
     this.#ends.push(end);
   }
 
-  /** Ends all, also those behind one that fails. */
-  async end(): Promise<void> {
+  /** Ends all, also those behind one that fails. A second call is the first one. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
     const failures: unknown[] = [];
     for (const end of this.#ends.splice(0).toReversed())
       await end().catch((error: unknown) => void failures.push(error));
@@ -70,6 +77,7 @@ export async function startConsumer<Tx extends Transaction>(
   const running = new Running();
   try {
     const client = new InboxTransactions(plan.client, plan.rules.transactionTimeoutMs);
+    warnOfSmallPool(plan);
     await client.learnLevel();
     return await start({ ...plan, client }, running);
   } catch (error) {
@@ -78,8 +86,19 @@ export async function startConsumer<Tx extends Transaction>(
   }
 }
 
+/** For the watcher, the keeper of the window, and marks. */
+const ownConnections = 3;
+
+function warnOfSmallPool<Tx extends Transaction>({ client, rules, settings }: ConsumerPlan<Tx>): void {
+  const { concurrency, keyConcurrency, parkedConcurrency } = rules;
+  const connections = poolSizeOf(client);
+  const needed = concurrency * keyConcurrency + parkedConcurrency + ownConnections;
+  if (connections !== undefined && connections < needed)
+    undisturbed(settings.report)({ type: 'pool-small', connections, needed });
+}
+
 async function start<Tx extends Transaction>(
-  plan: ConsumerPlan<Tx>,
+  plan: StartPlan<Tx>,
   running: Running,
 ): Promise<RunningConsumer> {
   const { client, rules, settings } = plan;
@@ -87,23 +106,28 @@ async function start<Tx extends Transaction>(
     client.$transaction((tx) => question(sqlOf(tx)));
   const report = undisturbed(settings.report);
   const tally = new Tally();
+  const breaker = new Breaker(rules.breaker, report);
   const inflows = inflowsOf(plan, report);
   // First, because they end last: tries that end with the consumer have receipts, too.
   for (const { deadLetters, receipts } of inflows) {
     running.add(async () => receipts?.close());
     running.add(async () => deadLetters?.stop());
   }
-  const { epoch, installation } = await ask(async (sql) => {
+  const installation = await ask(async (sql) => {
     await requireMigrated(sql);
-    return { epoch: await readDatabaseEpoch(sql), installation: await readInstallation(sql) };
+    return readInstallation(sql);
   });
-  await keepWindow(plan, inflows, report, running);
+  const filter = settings.filter && (await filterOf(settings.filter, ask));
+  const keeper = await keepWindow(plan, inflows, report);
+  running.add(() => keeper.stop());
+  await keeper.start();
   const common: Common<Tx> = {
     plan,
     inflows,
     installation,
-    epoch,
+    filter,
     suspects: new OneSuspect(),
+    breaker,
     tally,
     report,
     ask,
@@ -119,35 +143,40 @@ async function start<Tx extends Transaction>(
     running.add(() => subscription.stop());
     subscribed.push(subscription);
   }
-  const { filter } = settings;
   if (filter !== undefined) running.add(() => filter.close());
   const failing = () => intakes.flatMap((intake) => intake.failing());
   return {
     counts: () => tally.counts(),
     failing,
+    paused: () => breaker.paused(),
     stop: () => running.end(),
-    async status(): Promise<ConsumerStatus> {
-      const kept = await ask((sql) => countKept(sql, rules.group));
-      const lags = await Promise.all(subscribed.map((one) => one.lag())).catch(() => undefined);
-      const partitions = lags?.flat() ?? [];
-      const lag = lags === undefined ? null : partitions.reduce((sum, { messages }) => sum + messages, 0);
-      return { ...tally.counts(), ...kept, inFlight: tally.inFlight, lag, partitions, failing: failing() };
-    },
+    status: async () => ({ ...(await statusOf(common, subscribed)), failing: failing() }),
   };
 }
 
+async function statusOf<Tx extends Transaction>(
+  { plan: { rules }, ask, breaker, tally }: Common<Tx>,
+  subscribed: readonly Subscribed[],
+): Promise<Omit<ConsumerStatus, 'failing'>> {
+  const kept = await ask((sql) => countKept(sql, rules.group));
+  const lags = await Promise.all(subscribed.map((one) => one.lag())).catch(() => undefined);
+  const partitions = lags?.flat() ?? [];
+  const lag = lags === undefined ? null : partitions.reduce((sum, { messages }) => sum + messages, 0);
+  const { inFlight } = tally;
+  return { ...tally.counts(), ...kept, inFlight, lag, partitions, paused: breaker.paused() };
+}
+
 function intakeOf<Tx extends Transaction>(
-  { plan: { client, rules, settings }, ask, epoch, report, suspects, tally }: Common<Tx>,
+  { plan: { client, rules }, ask, breaker, filter, report, suspects, tally }: Common<Tx>,
   { deadLetters, lookup, receipts }: Inflow<Tx>,
   onParked: () => void,
 ): MessageIntake<Tx> {
-  const { filter } = settings;
   const { group } = rules;
   return new MessageIntake({
     ...rules,
     routes: lookup,
-    applier: new Applier({ client, group, idleMs: idleMsOf(rules), rules: rules.tries }),
-    known: new KnownMessages({ client, group, filter: filter && filterInEpoch(filter, epoch) }),
+    applier: new Applier({ client, group, limits: client.limits, rules: rules.tries }),
+    known: new KnownMessages({ client, group, filter }),
     marks: new PoisonMarks({
       client,
       group,
@@ -156,6 +185,7 @@ function intakeOf<Tx extends Transaction>(
       suspects,
     }),
     queues: new KeyQueues({ group, most: rules.maxQueued, report, ask }),
+    breaker,
     tally,
     report,
     receipts,
@@ -183,61 +213,18 @@ function subscribe<Tx extends Transaction>(
   });
 }
 
-/** A transaction that is allowed to take longer may be silent for longer. */
-function idleMsOf({ transactionTimeoutMs = 0 }: ConsumerRules): number {
-  return Math.max(shortestIdleMs, transactionTimeoutMs);
-}
-
-/** Refuses a window that is too short, and tends the processed ids from now on. */
-async function keepWindow<Tx extends Transaction>(
-  { client, rules }: ConsumerPlan<Tx>,
-  inflows: readonly Inflow<Tx>[],
-  report: ConsumerReport,
-  running: Running,
-): Promise<void> {
-  const { deadAddressOf, failedMs, group, startWithinMs, windowMs } = rules;
-  for (const { source, routes } of inflows) {
-    const topics: Topic[] = routes.map(({ topic }) => topic);
-    const horizonMs = await patiently(startWithinMs, report, () =>
-      source.redeliveryHorizonMs(addressesOf(routes)),
-    );
-    assertWindow({ group, windowMs, horizonMs, topics });
-  }
-  const keeper = new WindowKeeper({
-    client,
-    group,
-    windowMs,
-    failedMs,
-    deadLetters: deadAddressOf !== undefined,
-    failed: (error, retryInMs) => report({ type: 'window-failing', error, retryInMs }),
-  });
-  running.add(() => keeper.stop());
-  await keeper.start();
-}
-
-/** Asks a broker that may have been started together with us. */
-async function patiently<Answer>(
-  withinMs: number,
-  report: ConsumerReport,
-  ask: () => Promise<Answer>,
-): Promise<Answer> {
-  const endsAt = performance.now() + withinMs;
-  let told = '';
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (performance.now() + againMs >= endsAt) throw error;
-      if (told !== String(error)) report({ type: 'disconnected', error, retryInMs: againMs });
-      told = String(error);
-      await delay(againMs);
-    }
-  }
-}
-
 /** Tries of parked messages, and whoever starts their workflows. */
 function startParked<Tx extends Transaction>(
-  { plan: { client, hostKeys, rules }, inflows, installation, suspects, tally, report, ask }: Common<Tx>,
+  {
+    plan: { client, hostKeys, rules },
+    inflows,
+    installation,
+    suspects,
+    breaker,
+    tally,
+    report,
+    ask,
+  }: Common<Tx>,
   running: Running,
 ): ParkedWatcher {
   const { group } = rules;
@@ -253,9 +240,10 @@ function startParked<Tx extends Transaction>(
     routes: inflows.map(({ lookup }) => lookup),
     rules: rules.tries,
     quickRetriesMs: rules.quickRetriesMs,
-    idleMs: idleMsOf(rules),
+    limits: client.limits,
     worker,
     suspects,
+    breaker,
     tally,
     report,
     receiptsOf: (routes) => inflows.find(({ lookup }) => lookup === routes)?.receipts,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sql } from '../store/database.ts';
+import { OutboxError } from '../core/errors.ts';
 import { keepWindow, noteWindow } from '../store/inbox/window.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { TransactionClient } from './transaction-client.ts';
@@ -15,7 +16,7 @@ export interface WindowKeeperInput<Tx extends Transaction> {
   readonly deadLetters?: boolean;
   /** Told of each failure, and when the next try is. It must not throw. */
   readonly failed: (error: unknown, retryInMs: number) => void;
-  /** @defaultValue one hour between rounds, one minute after a round that left something to do, one day between notes */
+  /** @defaultValue one hour between rounds, one minute after a round that left something to do, one day between notes, a quarter of the window at most */
   readonly paces?: Partial<KeeperPaces>;
 }
 
@@ -27,6 +28,8 @@ interface KeeperPaces {
 }
 
 const paces: KeeperPaces = { roundMs: 60 * 60_000, againMs: 60_000, noteMs: 24 * 60 * 60_000 };
+/** Told from so many tries on: then the longest patience was in vain, too. */
+const lateTries = 10;
 /** For the client: a step may wait 10 s for handlers, and find all connections in use before that. */
 const patience = { maxWait: 10_000, timeout: 30_000 } as const;
 
@@ -45,7 +48,9 @@ export class WindowKeeper<Tx extends Transaction> {
 
   constructor(input: WindowKeeperInput<Tx>) {
     this.#input = input;
-    this.#paces = { ...paces, ...input.paces };
+    // A group counts only when it was seen within its own window.
+    const noteMs = Math.min(paces.noteMs, input.windowMs / 4);
+    this.#paces = { ...paces, noteMs, ...input.paces };
   }
 
   /** Runs the first round, and goes on by itself. Does not reject. */
@@ -78,7 +83,11 @@ export class WindowKeeper<Tx extends Transaction> {
       const { deadLetters = false, failedMs = Number.POSITIVE_INFINITY, group, windowMs } = this.#input;
       const { signal } = this.#stopped;
       const failed = Number.isFinite(failedMs) ? { group, ageMs: failedMs, copied: deadLetters } : undefined;
-      const { complete } = await keepWindow({ transaction: this.#transaction }, { windowMs, failed, signal });
+      const { complete, inVain } = await keepWindow(
+        { transaction: this.#transaction },
+        { windowMs, failed, signal, pauseMs: againMs },
+      );
+      if (inVain >= lateTries) this.#input.failed(lateError(inVain), againMs);
       return complete ? roundMs : againMs;
     } catch (error) {
       this.#input.failed(error, againMs);
@@ -96,4 +105,12 @@ export class WindowKeeper<Tx extends Transaction> {
 
   readonly #transaction = <Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> =>
     this.#input.client.$transaction((tx) => work(sqlOf(tx)), patience);
+}
+
+function lateError(tries: number): OutboxError {
+  return new OutboxError(
+    'OUTBOX_WINDOW_LATE',
+    `An epoch of processed ids is due to end, and ${tries} tries were in vain: there was always a transaction at work, or one is open for long.`,
+    { details: { tries } },
+  );
 }

@@ -74,11 +74,31 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
   ],
   ['notes its window', (sql) => noteWindow(sql, { group: 'g', windowMs: 3_600_000 })],
   ['drops what was decided', (sql) => dropEnded(sql, 0, null)],
-  ['ends an epoch', (sql) => rollEpoch(sql, 0, 50)],
+  ['ends an epoch', (sql) => rollEpoch(sql, 0, { patienceMs: 50, pauseMs: 0 })],
   ['carries live ids', (sql) => carryLive(sql, '1')],
   ['carries kept ids', (sql) => carryKept(sql, '1')],
-  ['drops an epoch', (sql) => dropEpoch(sql, '1', 50)],
+  ['drops an epoch', (sql) => dropEpoch(sql, '1', { patienceMs: 50, pauseMs: 0 })],
 ];
+
+const ownLimits = { idleMs: 40_000, statementMs: 7_000 };
+const received = (ids: readonly string[]) => ids.map((one) => ({ id: one, topic: 'orders', key: null }));
+
+test.for<[string, Step]>([
+  ['receives one', (sql) => receive(sql, 'g', received(['a']), ownLimits)],
+  ['receives many', (sql) => receive(sql, 'g', received(['a', 'b']), ownLimits)],
+  ['joins a try', (sql) => joinTry(sql, 'g', id, [message], '1', ownLimits)],
+])('whoever %s waits for nobody longer than it may take itself', async ([, step], { onTestFinished }) => {
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  const limits = await made.database.transaction(async (sql) => {
+    await step(sql);
+    return sql.query(
+      `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
+         current_setting('idle_in_transaction_session_timeout') as idle`,
+    );
+  });
+  expect(limits).toEqual([{ lock: '7s', statement: '7s', idle: '40s' }]);
+});
 
 test.for(steps)(
   'whoever %s and is frozen then is ended by the database',

@@ -78,3 +78,20 @@ test('a consumer that stops leaves no mark', async () => {
 
   expect(await marks()).toEqual([]);
 });
+
+test('a consumer that joins anew finds what another owner of its partition has left meanwhile', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({ maxKills: 3 });
+  inbox.feed({ n: 1 });
+  await until(() => running.counts().processed === 1);
+
+  // The group changes, and the partition stays where it was.
+  const other = await inbox.consume({ maxKills: 3 });
+  await leaveMark(1, 'id-2', 2);
+  await other.stop();
+  inbox.feed({ n: 2 }, { n: 3 });
+  await until(() => running.counts().processed === 2);
+
+  expect(await inbox.effects()).toEqual([1, 3]);
+  expect(await inbox.kept()).toMatchObject([{ n: 2, state: 'failed', reason: 'killed' }]);
+});

@@ -130,13 +130,8 @@ test('a short window has epochs of an hour', async () => {
   await bench.pass(hourMs - 60_000);
   expect(await bench.keep(hourMs)).toMatchObject({ rolled: false });
   await bench.pass(60_000);
-  expect(await bench.keep(hourMs)).toEqual({
-    rolled: true,
-    carried: 0,
-    dropped: 0,
-    deleted: 0,
-    complete: true,
-  });
+  const rolled = { rolled: true, carried: 0, dropped: 0, deleted: 0, complete: true, inVain: 0 };
+  expect(await bench.keep(hourMs)).toEqual(rolled);
 });
 
 test('where nothing is processed, no epoch ends', async () => {
@@ -167,7 +162,7 @@ test('for ever is for ever, whoever asks for it', async () => {
   await bench.mark(['a']);
   await bench.roll();
   await bench.pass(40_000 * dayMs);
-  const nothing = { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true };
+  const nothing = { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true, inVain: 0 };
   expect(await bench.keep(Number.POSITIVE_INFINITY)).toEqual(nothing);
   await noteWindow(bench.database, { group: 'g', windowMs: Number.POSITIVE_INFINITY });
   await bench.pass(40_000 * dayMs);
@@ -213,7 +208,7 @@ test('a keeper that ran out of time is continued by the next one', async () => {
   expect(await bench.mark(ids)).toEqual([]);
 });
 
-test('an open handler is waited for briefly; others stall no longer than that, and a late keeper is more patient', async () => {
+test('an open handler is waited for briefly; others stall no longer than that, and each further try is more patient', async () => {
   await bench.mark(['a']);
   await bench.pass(7.5 * dayMs);
   const open = await openTransaction(bench.url);
@@ -233,7 +228,7 @@ test('an open handler is waited for briefly; others stall no longer than that, a
   expect(longestMs).toBeLessThan(4_000);
   expect(await bench.epochs()).toEqual([1]);
 
-  await bench.pass(4 * dayMs);
+  await bench.database.query('update outbox.processed_epoch set tries = 9');
   const late = bench.keep(30 * dayMs);
   const committing = delay(1_000).then(() => open.commit());
   expect(await late).toMatchObject({ rolled: true, complete: true });

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { WindowKeeper } from '../../src/inbox/window-keeper.ts';
+import { WindowKeeper, type WindowKeeperInput } from '../../src/inbox/window-keeper.ts';
 import { forgetProcessed, markProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
-import { sqlOf } from '../../src/store/transaction.ts';
+import { sqlOf, type Transaction } from '../../src/store/transaction.ts';
 import { dayMs, EpochBench } from '../support/epoch-bench.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 import { openPrisma } from '../support/prisma.ts';
@@ -12,12 +13,14 @@ let bench: EpochBench;
 let prisma: PrismaClient;
 /** Groups whose keepers have told of a failure, as often as they did. */
 let failures: string[];
+let errors: unknown[];
 const started: { stop(): Promise<void> }[] = [];
 
 beforeEach(async () => {
   bench = await EpochBench.create();
   prisma = openPrisma(bench.url);
   failures = [];
+  errors = [];
 });
 afterEach(async () => {
   for (const keeper of started.splice(0)) await keeper.stop();
@@ -26,13 +29,20 @@ afterEach(async () => {
 });
 
 /** A keeper of a hurried consumer. */
-async function start(group: string, windowMs: number): Promise<void> {
+async function start(
+  group: string,
+  windowMs: number,
+  paces: WindowKeeperInput<Transaction>['paces'] = {},
+): Promise<void> {
   const keeper = new WindowKeeper({
     client: prisma,
     group,
     windowMs,
-    failed: () => failures.push(group),
-    paces: { roundMs: 50, againMs: 20, noteMs: 200 },
+    failed: (error) => {
+      failures.push(group);
+      errors.push(error);
+    },
+    paces: { roundMs: 50, againMs: 20, noteMs: 200, ...paces },
   });
   started.push(keeper);
   await keeper.start();
@@ -123,4 +133,91 @@ test('a transaction of Prisma notes, reads and forgets ids, with and without top
     { id: 'a', topic: 'orders' },
     { id: 'b', topic: null },
   ]);
+});
+
+test('keepers of many consumers end an epoch between them, although a handler of a second is always at work', {
+  timeout: 120_000,
+}, async () => {
+  await bench.mark(['a']);
+  await bench.pass(2.1 * dayMs);
+  const stop = new AbortController();
+  const handlers = [0, 300, 600].map(async (afterMs) => {
+    await delay(afterMs);
+    for (let n = 0; !stop.signal.aborted; n += 1)
+      await bench.database.transaction(async (sql) => {
+        await bench.mark([`${afterMs}-${n}`], 'g', sql);
+        await delay(1_000);
+      });
+  });
+  try {
+    for (let n = 0; n < 6; n += 1) void start(`shop-${n}`, 8 * dayMs, { againMs: 200 });
+    await until(async () => (await bench.epochs()).includes(2), 90_000);
+  } finally {
+    stop.abort();
+    await Promise.all(handlers);
+  }
+  expect(failures).toEqual([]);
+});
+
+test('a change of epochs is tried once a minute, however many ask for it, and twice as patiently each time', async () => {
+  await bench.mark(['a']);
+  await bench.pass(2.1 * dayMs);
+  const open = await openTransaction(bench.url);
+  await bench.mark(['b'], 'g', open);
+  const tries = () => bench.database.query('select tries from outbox.processed_epoch');
+
+  expect(await bench.keep(8 * dayMs)).toMatchObject({ complete: false, inVain: 0 });
+  expect(await tries()).toEqual([{ tries: 1 }]);
+  await Promise.all(Array.from({ length: 5 }, () => bench.keep(8 * dayMs, { pauseMs: 60_000 })));
+  expect(await tries()).toEqual([{ tries: 1 }]);
+  expect(await bench.keep(8 * dayMs)).toMatchObject({ complete: false, inVain: 1 });
+  expect(await tries()).toEqual([{ tries: 2 }]);
+  await open.commit();
+  await bench.database.query('update outbox.processed_epoch set tries = 0');
+  const patience: unknown[] = [];
+  for (let n = 0; n < 7; n += 1)
+    patience.push(
+      ...(await bench.database.query(
+        'select outbox.begin_epoch_change(e, 300, 0) as ms from outbox.processed_epoch e',
+      )),
+    );
+  expect(patience).toEqual([300, 600, 1_200, 2_400, 4_800, 5_000, 5_000].map((ms) => ({ ms })));
+});
+
+test('a keeper tells of a change of epochs that was tried often and in vain', async () => {
+  await bench.mark(['a']);
+  await bench.pass(2.1 * dayMs);
+  const open = await openTransaction(bench.url);
+  await bench.mark(['b'], 'g', open);
+  await bench.database.query('update outbox.processed_epoch set tries = 10');
+  // Its first round has tried once more.
+  const starting = start('shop', 8 * dayMs, { againMs: 50 });
+  await until(() => failures.length > 0);
+  await open.commit();
+  await starting;
+
+  expect(errors[0]).toMatchObject({ code: 'OUTBOX_WINDOW_LATE', details: { tries: 10 } });
+  await until(async () => (await bench.epochs()).includes(2));
+});
+
+test('a group is noted four times in its window at least, so that it counts as long as it is there', async () => {
+  const keeper = new WindowKeeper({
+    client: prisma,
+    group: 'hurried',
+    windowMs: 2_000,
+    failed: (error) => errors.push(error),
+    paces: { roundMs: 50, againMs: 50 },
+  });
+  started.push(keeper);
+  await keeper.start();
+  const seenAt = async () => {
+    const [row] = await bench.database.query<{ at: string }>(
+      'select seen_at::text as at from outbox.consumer_group',
+    );
+    return row?.at;
+  };
+  const first = await seenAt();
+
+  await until(async () => (await seenAt()) !== first);
+  expect(errors).toEqual([]);
 });

@@ -49,13 +49,18 @@ export class EpochBench {
   }
 
   keep(windowMs: number, input: Partial<KeepWindowInput> = {}): Promise<KeptWindow> {
-    return keepWindow(this.database, { windowMs, signal: new AbortController().signal, ...input });
+    return keepWindow(this.database, {
+      windowMs,
+      signal: new AbortController().signal,
+      pauseMs: 0,
+      ...input,
+    });
   }
 
   /** Ends the current epoch at once, whatever its age. `busy`: writers were in the way. */
   async roll(patienceMs = 300): Promise<string | undefined> {
     const [row] = await this.database.query<{ answer: string }>(
-      'select outbox.roll_processed(0, $1) as answer',
+      'select outbox.roll_processed(0, $1, 0) as answer',
       [patienceMs],
     );
     return row?.answer;

@@ -22,7 +22,8 @@ export interface RedisFilterOptions {
   readonly prefix?: string;
   /**
    * Part of every key. Change it to start afresh, in all consumers at once: after the database was restored from a
-   * backup, and after processed ids were deleted so that messages are handled again. @defaultValue `1`
+   * backup, and after processed ids were deleted so that messages are handled again. Where the database does not tell of a
+   * restore, as on Aurora, a consumer asks for one. @defaultValue `1`
    */
   readonly epoch?: string;
   /**
@@ -42,6 +43,8 @@ export interface RedisFilterRules {
   readonly client: Omit<RedisClientOptions, 'url'>;
   /** Prefix and epoch, written so that no two pairs are alike. */
   readonly namespace: string;
+  /** As it was given. */
+  readonly epoch: string | undefined;
   readonly keepForMs: number;
   readonly answerWithinMs: number;
   readonly report: RedisFilterReport;
@@ -57,6 +60,7 @@ export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFil
     url,
     client,
     namespace: `${prefix}:${keyPart(epoch)}`,
+    epoch: options.epoch,
     keepForMs: between('keepFor', options.keepFor ?? '1 day', 1_000, 400 * 86_400_000),
     answerWithinMs: between('answerWithin', options.answerWithin ?? '50ms', 1, 10_000),
     report: undisturbed(report),

@@ -31,12 +31,14 @@ export function redisFilter(options: RedisFilterOptions): SeenFilter {
 }
 
 class RedisFilter implements SeenFilter {
+  readonly epoch: string | undefined;
   readonly #namespace: string;
   readonly #keepForMs: number;
   readonly #setForMs: number;
   readonly #session: RedisSession;
 
   constructor(rules: RedisFilterRules) {
+    this.epoch = rules.epoch;
     this.#namespace = rules.namespace;
     this.#keepForMs = rules.keepForMs;
     this.#setForMs = Math.ceil(rules.keepForMs / setsPerLife);

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 import type { IncomingMessage } from '../source.ts';
 
@@ -23,7 +24,11 @@ class Incoming implements IncomingMessage {
   }
 
   get key(): string | null {
-    return this.#record.key?.toString() ?? null;
+    const { key } = this.#record;
+    if (key === null) return null;
+    const text = key.toString();
+    // Bytes that are no text would all become the same one, and their messages queue behind each other.
+    return text.includes('\u{fffd}') && !isUtf8(key) ? key.toString('latin1') : text;
   }
 
   get body(): Uint8Array | null {

@@ -7,15 +7,6 @@ export async function topicExists(connection: KafkaConnection, topic: string): P
   return (await missingTopics(connection, [topic])).length === 0;
 }
 
-/** Those of the topics that no broker knows, or lets this client see. Rejects when none can be asked. */
-export async function missingTopics(
-  connection: KafkaConnection,
-  topics: readonly string[],
-): Promise<readonly string[]> {
-  const known = new Set(await askBrokers(connection, (admin) => admin.listTopics()));
-  return topics.filter((topic) => !known.has(topic));
-}
-
 /**
  * Makes a topic with the replication that is the brokers' default. One that exists is left as it is.
  *

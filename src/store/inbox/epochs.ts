@@ -11,13 +11,24 @@ export interface Epoch {
   readonly current: boolean;
   /** Since its end; of the current one, since its beginning. */
   readonly ageMs: number;
+  /** Changes, to end it or to drop it, for which handlers were in the way. */
+  readonly tries: number;
+}
+
+/** How a change of epochs that handlers are in the way of is tried again, by all keepers of a database together. */
+export interface ChangePace {
+  /** Of the first try; each further one waits twice as long, 5 s at most. */
+  readonly patienceMs: number;
+  /** Between two tries. */
+  readonly pauseMs: number;
 }
 
 /** All epochs, the oldest first. */
 export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
   return sql.query<Epoch>(
     `select e.epoch::text as epoch, e.ended_at is null as current,
-       (extract(epoch from outbox.clock() - coalesce(e.ended_at, e.begun_at)) * 1000)::float8 as "ageMs"
+       (extract(epoch from outbox.clock() - coalesce(e.ended_at, e.begun_at)) * 1000)::float8 as "ageMs",
+       e.tries
      from outbox.processed_epoch e order by e.epoch`,
   );
 }
@@ -26,17 +37,18 @@ export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
  * Ends the current epoch and begins the next one.
  *
  * @param epochMs how long the current one must have lasted
- * @param patienceMs how long writers are waited for, and keep others waiting: twice, for those of batches and of singles
- * @returns `young`: it has not lasted long enough, or is empty; `busy`: writers were in the way, or another keeper
+ * @param pace how long writers are waited for, and keep others waiting: twice, for those of batches and of singles
+ * @returns `young`: it has not lasted long enough, or is empty; `busy`: writers were in the way, another keeper, or it was
+ * tried a moment ago
  */
 export async function rollEpoch(
   sql: Sql,
   epochMs: number,
-  patienceMs: number,
+  { patienceMs, pauseMs }: ChangePace,
 ): Promise<'rolled' | 'young' | 'busy'> {
   const [row] = await sql.query<{ answer: 'rolled' | 'young' | 'busy' }>(
-    'select outbox.roll_processed($1::bigint, $2::integer) as answer',
-    [String(epochMs), patienceMs],
+    'select outbox.roll_processed($1::bigint, $2::integer, $3::integer) as answer',
+    [String(epochMs), patienceMs, pauseMs],
   );
   return row?.answer ?? 'busy';
 }
@@ -70,10 +82,14 @@ export async function carryKept(sql: Sql, epoch: string): Promise<CarriedPage> {
 }
 
 /** Drops an epoch of which everything that stays has been carried over. `false`: transactions were in the way. */
-export async function dropEpoch(sql: Sql, epoch: string, patienceMs: number): Promise<boolean> {
+export async function dropEpoch(
+  sql: Sql,
+  epoch: string,
+  { patienceMs, pauseMs }: ChangePace,
+): Promise<boolean> {
   const [row] = await sql.query<{ dropped: boolean }>(
-    'select outbox.drop_processed($1::bigint, $2::integer) as dropped',
-    [epoch, patienceMs],
+    'select outbox.drop_processed($1::bigint, $2::integer, $3::integer) as dropped',
+    [epoch, patienceMs, pauseMs],
   );
   return row?.dropped ?? false;
 }

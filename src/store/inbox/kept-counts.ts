@@ -1,6 +1,6 @@
 import type { Sql } from '../database.ts';
 
-/** What a group keeps. */
+/** What a group keeps. Of each kind no more than 10,000 are counted: that figure means so many, or more. */
 export interface KeptCounts {
   /** Messages that wait for a try, or behind one that does. */
   readonly parked: number;
@@ -9,14 +9,18 @@ export interface KeptCounts {
   readonly failed: number;
 }
 
+/** To count millions would take seconds, each time somebody looks. */
+const mostCounted = 10_000;
+
 export async function countKept(sql: Sql, group: string): Promise<KeptCounts> {
   const [row] = await sql.query<KeptCounts>(
     `select
-       (select count(*)::integer from outbox.parked p join outbox.parked_key k on k.id = p.key_id
-        where k.consumer_group = $1 and p.state = 'parked') as parked,
-       (select count(*)::integer from outbox.parked_key k where k.consumer_group = $1) as "parkedKeys",
-       (select count(*)::integer from outbox.parked p where p.consumer_group = $1 and p.state = 'failed') as failed`,
-    [group],
+       (select count(*)::integer from (select from outbox.parked_key k join outbox.parked p on p.key_id = k.id
+        where k.consumer_group = $1 and p.state = 'parked' limit $2) s) as parked,
+       (select count(*)::integer from (select from outbox.parked_key k where k.consumer_group = $1 limit $2) s) as "parkedKeys",
+       (select count(*)::integer from (select from outbox.parked p
+        where p.consumer_group = $1 and p.state = 'failed' limit $2) s) as failed`,
+    [group, mostCounted],
   );
   return row ?? { parked: 0, parkedKeys: 0, failed: 0 };
 }

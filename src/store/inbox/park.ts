@@ -17,7 +17,7 @@ export interface KeptMessage {
   readonly state: 'parked' | 'failed';
   /** A failed message holds its key until a person decides. */
   readonly hold: boolean;
-  /** Tries so far: 1 after the quick ones, 0 for a message that only waits behind another. */
+  /** Tries so far: 1 after the quick ones, 0 for a message that only waits behind another, or failed for reasons of others. */
   readonly attempts: number;
   readonly reason: string | null;
   readonly error: string | null;

@@ -11,6 +11,24 @@ export type Arrival =
   /** It is kept already, parked or failed. */
   | 'parked';
 
+/** What the server ends of a transaction by itself, in milliseconds. */
+export interface TransactionLimits {
+  /**
+   * The transaction, when it asks nothing of the database for so long: a process that is frozen would hold up whoever takes
+   * over its messages.
+   */
+  readonly idleMs: number;
+  /**
+   * A wait for a lock, and a statement. A client that gives up a transaction queues its ROLLBACK behind the statement that
+   * runs, so this is how long it goes without the connection.
+   */
+  readonly statementMs: number;
+}
+
+/** Longer than a handler should be busy elsewhere in its transaction. */
+export const shortestIdleMs = 30_000;
+export const defaultLimits: TransactionLimits = { idleMs: shortestIdleMs, statementMs: shortestIdleMs };
+
 export interface ReceivedMessage {
   readonly id: string;
   readonly topic: string;
@@ -22,26 +40,33 @@ export interface ReceivedMessage {
  * Notes messages in the transaction of their effects, and says what each of them is. A concurrent transaction with one
  * of them waits here until this one ends.
  *
- * @param idleMs for how long this transaction may ask nothing of the database before that ends it: a process that is
- * frozen would hold up whoever takes over its messages
+ * @param limits what the server ends of this transaction, from here on
  * @returns one answer per message, in their order
  */
 export async function receive(
   sql: Sql,
   group: string,
   messages: readonly ReceivedMessage[],
-  idleMs: number = shortestIdleMs,
+  limits: TransactionLimits = defaultLimits,
 ): Promise<readonly Arrival[]> {
   const [only, ...others] = messages;
-  if (only !== undefined && others.length === 0 && (await receiveOne(sql, group, only, idleMs)))
+  if (only !== undefined && others.length === 0 && (await receiveOne(sql, group, only, limits)))
     return ['new'];
+  const { idleMs, statementMs } = limits;
   // One text costs clients less than an array of many.
   const ids = JSON.stringify(messages.map(({ id }) => id));
   const topics = alike(messages.map(({ topic }) => topic));
   const keys = (): readonly (string | null)[] => messages.map(({ key }) => key);
   const arrivals =
-    (await ask(sql, [group, ids, topics, messages.length > fewMessages ? null : keys(), idleMs])) ??
-    (await ask(sql, [group, ids, topics, keys(), idleMs])) ??
+    (await ask(sql, [
+      group,
+      ids,
+      topics,
+      messages.length > fewMessages ? null : keys(),
+      idleMs,
+      statementMs,
+    ])) ??
+    (await ask(sql, [group, ids, topics, keys(), idleMs, statementMs])) ??
     [];
   return arrivals.length > 0 ? arrivals : messages.map(() => 'new');
 }
@@ -51,22 +76,26 @@ async function receiveOne(
   sql: Sql,
   group: string,
   { id, topic }: ReceivedMessage,
-  idleMs: number,
+  { idleMs, statementMs }: TransactionLimits,
 ): Promise<boolean> {
   // A row without columns is an answer that no client has to convert.
-  const rows = await sql.query('select where outbox.receive_one($1, $2, $3, $4)', [group, id, topic, idleMs]);
+  const rows = await sql.query('select where outbox.receive_one($1, $2, $3, $4, $5)', [
+    group,
+    id,
+    topic,
+    idleMs,
+    statementMs,
+  ]);
   return rows.length > 0;
 }
 
-/** Longer than a handler should be busy elsewhere in its transaction. */
-export const shortestIdleMs = 30_000;
 /** Their keys cost less than a second question. */
 const fewMessages = 20;
 
 /** @returns `null` when the keys are needed, because the group has parked ones */
 async function ask(sql: Sql, values: readonly unknown[]): Promise<readonly Arrival[] | null> {
   const [row] = await sql.query<{ arrivals: readonly Arrival[] | null }>(
-    `select outbox.receive($1, array(select json_array_elements_text($2::json)), $3::text[], $4::text[], $5::integer) as arrivals`,
+    `select outbox.receive($1, array(select json_array_elements_text($2::json)), $3::text[], $4::text[], $5::integer, $6::integer) as arrivals`,
     values,
   );
   return row?.arrivals ?? null;

@@ -1,6 +1,6 @@
 import type { Sql } from '../database.ts';
 import { storableText } from './park.ts';
-import { shortestIdleMs } from './receive.ts';
+import { defaultLimits, type TransactionLimits } from './receive.ts';
 
 /** How tries of a group follow each other. */
 export interface TryRules {
@@ -111,7 +111,7 @@ function begunOf({ id, body, ...row }: TryRow): BegunTry {
 /**
  * @param messages all of the try
  * @param worker as of {@link TryHand}
- * @param idleMs as of `receive`
+ * @param limits as of `receive`
  * @returns false when somebody has decided otherwise since the try began: nothing may be done then
  */
 export async function joinTry(
@@ -120,11 +120,12 @@ export async function joinTry(
   keyId: string,
   messages: readonly BegunTry[],
   worker: string,
-  idleMs: number = shortestIdleMs,
+  { idleMs, statementMs }: TransactionLimits = defaultLimits,
 ): Promise<boolean> {
   const [row] = await sql.query<{ joined: boolean }>(
-    'select outbox.join_try($1::uuid, $2, $3::text[], $4::integer, $5::bigint, $6::integer) as joined',
-    [keyId, group, messages.map(({ id }) => id), messages[0]?.number ?? 0, worker, idleMs],
+    `select outbox.join_try($1::uuid, $2, $3::text[], $4::integer, $5::bigint, $6::integer) as joined
+     from outbox.limit_transaction($6::integer, $7::integer)`,
+    [keyId, group, messages.map(({ id }) => id), messages[0]?.number ?? 0, worker, idleMs, statementMs],
   );
   return row?.joined === true;
 }

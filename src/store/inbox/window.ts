@@ -20,6 +20,8 @@ export interface KeepWindowInput {
   readonly progress?: () => void;
   /** How long it may take. @defaultValue 60,000 */
   readonly withinMs?: number;
+  /** Between two tries of a change of epochs in the whole database. @defaultValue 60,000 */
+  readonly pauseMs?: number;
 }
 
 /** What was done for the processed ids of a database, and for messages that its consumers keep. */
@@ -34,11 +36,13 @@ export interface KeptWindow {
   readonly deleted: number;
   /** False when something is left to do: handlers were in the way, another keeper was at it, or the time was over. */
   readonly complete: boolean;
+  /** How often a change of epochs that is due was tried in vain. */
+  readonly inVain: number;
 }
 
 const hourMs = 60 * 60_000;
-/** How long each of two locks may keep handlers waiting: usually, and where that was too short for half an epoch. */
-const patienceMs = { usual: 300, late: 5_000 } as const;
+/** How long each of two locks may keep handlers waiting at the first try. */
+const patienceMs = 300;
 
 /** Stands for all ids of a database, those of `once` among them; no group has this name. */
 export const wholeDatabase = '';
@@ -64,8 +68,8 @@ export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Pr
  * whose messages are live in this database, or are kept by a consumer, stay for as long as that is so. Any number of
  * keepers may run it at once.
  *
- * Handlers that begin at the wrong moment wait for up to 0.6 s; for up to 10 s where it is late by half an epoch, because
- * there was always one at work. While transactions take longer than that, nothing is dropped.
+ * Handlers that begin at the wrong moment wait for up to 0.6 s, once a minute; twice as long each time that was in vain,
+ * because there was always one at work, up to 10 s. While transactions take longer than that, nothing is dropped.
  */
 export async function keepWindow(
   database: Pick<Database, 'transaction'>,
@@ -74,30 +78,33 @@ export async function keepWindow(
   const keeper = new Keeper(database, input);
   const failed = await keeper.dropFailed();
   const windowMs = await keeper.step((sql) => readWindow(sql, input.windowMs));
-  if (windowMs === null) return { rolled: false, carried: 0, dropped: 0, ...failed };
+  if (windowMs === null) return { rolled: false, carried: 0, dropped: 0, ...failed, inVain: 0 };
   const ended = await keeper.dropEnded(windowMs);
   const epochMs = Math.max(Math.ceil(windowMs / 4), hourMs);
   let rolled = false;
   let carried = 0;
   let dropped = 0;
+  let inVain = 0;
   let complete = ended.complete && failed.complete;
-  for (const { epoch, current, ageMs } of await keeper.step(readEpochs)) {
+  const pace = { patienceMs, pauseMs: input.pauseMs ?? 60_000 };
+  for (const { epoch, current, ageMs, tries } of await keeper.step(readEpochs)) {
     const lateMs = ageMs - (current ? epochMs : windowMs);
     if (lateMs < 0) continue;
-    const patience = lateMs < epochMs / 2 ? patienceMs.usual : patienceMs.late;
     if (current) {
-      const answer = await keeper.step((sql) => rollEpoch(sql, epochMs, patience));
+      const answer = await keeper.step((sql) => rollEpoch(sql, epochMs, pace));
       rolled = answer === 'rolled';
       complete &&= answer !== 'busy';
+      if (answer === 'busy') inVain = Math.max(inVain, tries);
     } else {
       const over = await keeper.carryOver(epoch);
       carried += over.carried;
-      const gone = over.complete && (await keeper.step((sql) => dropEpoch(sql, epoch, patience)));
+      const gone = over.complete && (await keeper.step((sql) => dropEpoch(sql, epoch, pace)));
       dropped += gone ? 1 : 0;
       complete &&= gone;
+      if (!gone) inVain = Math.max(inVain, tries);
     }
   }
-  return { rolled, carried, dropped, deleted: ended.deleted + failed.deleted, complete };
+  return { rolled, carried, dropped, deleted: ended.deleted + failed.deleted, complete, inVain };
 }
 
 /** Runs the transactions of one call, one after the other. */

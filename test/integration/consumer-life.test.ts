@@ -1,0 +1,179 @@
+import { inject, onTestFinished, expect, test } from 'vitest';
+import { z } from 'zod';
+import { topic } from '../../src/core/topic.ts';
+import { Consumer } from '../../src/inbox/consumer.ts';
+import type { ReceiptSender } from '../../src/inbox/receipts.ts';
+import type { SeenFilter } from '../../src/inbox/seen-filter.ts';
+import { type MemorySource, memorySource } from '../../src/sources/memory/memory-source.ts';
+import { countKept } from '../../src/store/inbox/kept-counts.ts';
+import { startHandlers } from '../../src/temporal/handler-engine.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { heldGate } from '../support/gate.ts';
+import type { ShopTransaction } from '../support/inbox-stage.ts';
+import { MemoryInbox } from '../support/memory-inbox.ts';
+import { openPrisma } from '../support/prisma.ts';
+import { until } from '../support/until.ts';
+
+const orders = topic('orders', z.object({ n: z.number() }), { confirm: { group: 'shop', within: '1h' } });
+const others = topic('others', z.object({ n: z.number() }));
+
+interface Made {
+  readonly consumer: Consumer<ShopTransaction>;
+  readonly source: MemorySource;
+}
+
+/** A consumer whose handlers are named by the test. */
+async function make(sender?: Pick<ReceiptSender, 'send'>): Promise<Made> {
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  const prisma = openPrisma(made.url);
+  onTestFinished(() => prisma.$disconnect());
+  const source = memorySource({ partitions: 1 });
+  const consumer = new Consumer<ShopTransaction>({
+    client: prisma,
+    settings: { group: 'shop' },
+    topics: [orders, others],
+    sourceOf: () => source,
+    receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined, ...sender }),
+    deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
+    hostKeys: ({ failed, ...input }) =>
+      startHandlers({
+        ...input,
+        temporal: { address: inject('temporalAddress'), namespace: 'default' },
+        visible: () => true,
+        report: failed,
+      }),
+  });
+  return { consumer, source };
+}
+
+function append(source: MemorySource, n: number): void {
+  source.append(orders.name, {
+    body: JSON.stringify({ n }),
+    headers: { ce_id: `id-${n}`, ce_type: orders.name },
+  });
+}
+
+test('a handler that is named after the start is refused', async () => {
+  const { consumer } = await make();
+  const running = await consumer.on(orders, () => undefined).start();
+  onTestFinished(() => running.stop());
+
+  const refusal = expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option: 'on' } });
+  expect(() => consumer.on(others, () => undefined)).toThrow(refusal);
+  expect(() => consumer.onBatch(others, () => undefined)).toThrow(refusal);
+});
+
+test('a second stop ends with the first one, after the message in hand', async () => {
+  const { consumer, source } = await make();
+  const held = heldGate({ onTestFinished });
+  const begun = heldGate({ onTestFinished });
+  const running = await consumer
+    .on(orders, async () => {
+      begun.open();
+      await held.opened;
+    })
+    .start();
+  append(source, 1);
+  await begun.opened;
+
+  const ended: string[] = [];
+  const stops = ['first', 'second'].map(async (name) => {
+    await running.stop();
+    ended.push(`${name} after ${running.counts().processed}`);
+  });
+  // Whatever needs no message in hand has its turn.
+  await running.status();
+  expect(ended).toEqual([]);
+  held.open();
+  await Promise.all(stops);
+
+  expect(ended).toEqual(['first after 1', 'second after 1']);
+});
+
+test('while receipts are being sent, their batch does not end and its messages stay unacknowledged', async () => {
+  const held = heldGate({ onTestFinished });
+  const sending = heldGate({ onTestFinished });
+  const { consumer, source } = await make({
+    send: async () => {
+      sending.open();
+      await held.opened;
+    },
+  });
+  const running = await consumer.on(orders, () => undefined).start();
+  onTestFinished(() => running.stop());
+  append(source, 1);
+  await sending.opened;
+
+  // Each answer is a turn in which the batch could end.
+  for (let look = 0; look < 5; look += 1)
+    expect(await running.status()).toMatchObject({ processed: 1, lag: 1 });
+  held.open();
+  await until(async () => (await running.status()).lag === 0);
+});
+
+test('a message that waits between two quick tries while its consumer stops stays open, and the next one handles it', async () => {
+  const inbox = await MemoryInbox.create();
+  onTestFinished(() => inbox.end());
+  const first = await inbox.consume({
+    quickRetries: ['10s'],
+    before: () => {
+      throw new Error('the bank is closed');
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
+  await until(() => first.counts().failures === 1);
+  await first.stop();
+  expect(await inbox.effects()).toEqual([]);
+
+  const second = await inbox.consume();
+  await until(() => second.counts().processed === 2);
+
+  expect(await inbox.effects()).toEqual([1, 2]);
+  expect(first.counts()).toMatchObject({ processed: 0, parked: 0, failures: 1 });
+});
+
+const filter = (epoch?: string): SeenFilter => ({
+  epoch,
+  seen: async () => new Set(),
+  add: async () => undefined,
+  close: async () => undefined,
+});
+
+test('where the database does not tell its epoch, as on Aurora, only a filter without one of its own is refused', async () => {
+  const inbox = await MemoryInbox.create();
+  onTestFinished(() => inbox.end());
+  await inbox.database.query('create schema aurora');
+  await inbox.database.query(`create function aurora.pg_current_wal_lsn() returns pg_lsn language plpgsql
+    as $$ begin raise exception 'not supported' using errcode = 'feature_not_supported'; end $$`);
+  const [row] = await inbox.database.query<{ name: string }>('select current_database() as name');
+  await inbox.database.query(`alter database "${row?.name}" set search_path = aurora, pg_catalog, public`);
+
+  const plain = await inbox.consume();
+  inbox.feed({ n: 1 });
+  await until(() => plain.counts().processed === 1);
+  await plain.stop();
+
+  await expect(inbox.consume({ filter: filter() })).rejects.toMatchObject({ code: 'OUTBOX_EPOCH_UNKNOWN' });
+  const filtered = await inbox.consume({ filter: filter('1') });
+  inbox.feed({ n: 2 });
+  await until(() => filtered.counts().processed === 1);
+});
+
+test('of millions that a group keeps a status counts ten thousand', async () => {
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  await made.database.query(`insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at)
+    select gen_random_uuid(), 'shop', 'orders', 'k' || n, 'w' || n, 'infinity' from generate_series(1, 12000) n`);
+  await made.database.query(`insert into outbox.parked (consumer_group, message_id, state, key_id, topic, key, address, partition,
+      "offset", wire, sent_at)
+    select 'shop', s.state || k.key, s.state, case when s.state = 'parked' then k.id end, 'orders', k.key, 'orders', 0, '1', '{}', now()
+    from outbox.parked_key k, (values ('parked'), ('failed')) s (state)`);
+
+  expect(await countKept(made.database, 'shop')).toEqual({
+    parked: 10_000,
+    parkedKeys: 10_000,
+    failed: 10_000,
+  });
+  expect(await countKept(made.database, 'none')).toEqual({ parked: 0, parkedKeys: 0, failed: 0 });
+});
