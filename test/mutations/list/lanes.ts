@@ -130,7 +130,7 @@ export const laneMutations: readonly Mutation[] = [
     name: 'lane-change-leaves-late-rows',
     promise: noLoss,
     file: 'src/store/lanes-replace.ts',
-    find: `    moved += await inPages(database, '', () => [lateOfLane, [topic, lanes, batchRows, n]]);\n`,
+    find: `    moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);\n`,
     replace: '',
     test: 'test/integration/lanes-change.test.ts',
     title: 'messages that join a lane behind its cursor are delivered',

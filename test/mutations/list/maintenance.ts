@@ -50,4 +50,13 @@ export const maintenanceMutations: readonly Mutation[] = [
     test: 'test/invariants/dedup-window.test.ts',
     title: 'I12: no id is new twice',
   },
+  {
+    name: 'every-database-knows-the-question',
+    promise: 'Two living databases of one installation are found',
+    file: 'src/store/twin.ts',
+    find: 'select exists (select from answered) as known',
+    replace: 'select true as known',
+    test: 'test/faults/installation-twice.test.ts',
+    title: 'a relay of a clone refuses to start beside the living original',
+  },
 ];
