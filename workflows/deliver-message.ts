@@ -4,6 +4,7 @@ import {
   condition,
   continueAsNew,
   proxyActivities,
+  setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { MessageActivities } from '../activities/message-activities.ts';
@@ -46,7 +47,9 @@ export async function deliverMessage(input: DeliverMessageInput): Promise<Delive
   return CancellationScope.nonCancellable(async () => {
     let pauseMs = input.dueInMs;
     let pollMs = firstPollMs;
+    let handed = false;
     for (;;) {
+      setCurrentDetails(inWords(handed, pauseMs));
       await condition(() => cancelRequested, pauseMs);
       if (cancelRequested) return cancelOrContinue(input.id);
       if (workflowInfo().continueAsNewSuggested)
@@ -58,6 +61,7 @@ export async function deliverMessage(input: DeliverMessageInput): Promise<Delive
         case 'unknown':
           return { state: 'unknown' };
         case 'waiting':
+          handed = false;
           pauseMs = answer.dueInMs;
           pollMs = firstPollMs;
           break;
@@ -65,11 +69,20 @@ export async function deliverMessage(input: DeliverMessageInput): Promise<Delive
           pauseMs = lockedPauseMs;
           break;
         case 'ready':
+          handed = true;
           pauseMs = pollMs;
           pollMs = Math.min(2 * pollMs, longestPollMs);
       }
     }
   });
+}
+
+/** For the Temporal UI; no command of the workflow. */
+function inWords(handed: boolean, pauseMs: number): string {
+  const seconds = Math.ceil(pauseMs / 1_000);
+  return handed
+    ? 'Handed to its lane, which delivers it in its turn; asks for the outcome now and again.'
+    : `Sleeps until it is due, ${seconds} s from the start of its last timer.`;
 }
 
 async function cancelOrContinue(id: string): Promise<never> {

@@ -1,4 +1,4 @@
-import { continueAsNew, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { InboxActivities } from '../activities/inbox-activities.ts';
 
 const { handleParked } = proxyActivities<InboxActivities>({
@@ -37,6 +37,8 @@ const shortestPauseMs = 100;
 export async function handleMessage({ keyId, dueInMs }: HandleMessageInput): Promise<HandleMessageResult> {
   let pauseMs = dueInMs;
   for (;;) {
+    // For the Temporal UI; no command of the workflow.
+    setCurrentDetails(`The next try is ${Math.ceil(pauseMs / 1_000)} s from the start of the last timer.`);
     if (pauseMs > 0) await sleep(pauseMs);
     if (workflowInfo().continueAsNewSuggested)
       return continueAsNew<typeof handleMessage>({ keyId, dueInMs: 0 });

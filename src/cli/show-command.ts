@@ -50,6 +50,7 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
     ['may be out', message.maybePublished ? 'yes: it can no longer be canceled' : undefined],
     ['broker', whereabouts(details)],
     ['workflow', message.workflowId],
+    ['in its UI', details.workflowUrl],
     ['supersedes', message.supersedes],
     ['superseded', message.supersededBy],
     ['archived', message.archivedAt?.toISOString()],

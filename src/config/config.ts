@@ -21,6 +21,8 @@ export interface Config {
     readonly address?: string;
     /** @defaultValue `default` */
     readonly namespace?: string;
+    /** Where its UI is, for links of `show`. @defaultValue `http://localhost:8233` where Temporal is at `localhost:7233` */
+    readonly ui?: string;
   };
   /** Every topic that this relay delivers or this consumer handles. */
   readonly topics: readonly Topic[];
@@ -55,6 +57,10 @@ const shape = z.strictObject({
   temporal: z.strictObject({
     address: z.string().min(1).optional(),
     namespace: z.string().min(1).optional(),
+    ui: z
+      .string()
+      .regex(/^https?:\/\//, 'is not an http:// address')
+      .optional(),
   }),
   topics: z.array(z.custom<Topic>(isTopic, 'is not a topic made by topic()')).min(1),
   transports: z.record(z.string().min(1), z.custom<Transport>(isTransport, 'is not a transport')),

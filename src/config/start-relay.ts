@@ -22,6 +22,7 @@ import { relayServers } from './relay-servers.ts';
 import { resolveRelaySettings } from './relay-settings.ts';
 import { retentionInWords } from './retention-in-words.ts';
 import { relayTroubleLines } from './trouble-lines.ts';
+import { temporalInWords } from './temporal-in-words.ts';
 import { policyOf } from './topic-policy.ts';
 
 /** What most relays leave alone. */
@@ -145,7 +146,8 @@ async function open(
   await unlessStopped(requireReceiptTopics(config), stop);
   const { installation, routes, lanes } = await servers.database(() => announce(database, config));
   const retention = resolveRetention(config.retention);
-  await writeSettings(database, [...settings, ...retentionInWords(retention)]);
+  const words = [...settings, ...retentionInWords(retention), ...temporalInWords(config.temporal)];
+  await writeSettings(database, words);
   opened.add(() => closeTransports(routes));
   const presence = keepPresence({ database, config, temporal: servers.temporal });
   opened.add(() => presence.stop());

@@ -9,13 +9,17 @@ import {
 } from '../store/queries/show.ts';
 import { readDelivery, type ShownDelivery } from '../store/queries/show-delivery.ts';
 import { readDeliveryFacts } from '../store/queries/why.ts';
+import { readSettings } from '../store/settings.ts';
 import { assertId } from './ask.ts';
 import { explain, type Why } from './why.ts';
+import { workflowLink } from './workflow-link.ts';
 
 /** A message, what happened to it, and why it is not delivered. */
 export interface MessageDetails {
   readonly message: ShownMessage;
   readonly why: Why;
+  /** Where the Temporal UI shows its workflow; null where no UI is known. */
+  readonly workflowUrl: string | null;
   /** Where a broker has it, for messages that their lanes have passed; rows with their own partition and offset say it themselves. */
   readonly delivery: ShownDelivery | null;
   /** Failures, and every attempt of a message with a workflow of its own; the newest first. */
@@ -32,13 +36,21 @@ export interface MessageDetails {
  */
 export async function showMessage(database: Database, id: string): Promise<MessageDetails | undefined> {
   const wanted = assertId(id);
-  const [message, facts, delivery, attempts, audit] = await Promise.all([
+  const [message, facts, delivery, attempts, audit, settings] = await Promise.all([
     readMessage(database, wanted),
     readDeliveryFacts(database, wanted),
     readDelivery(database, wanted),
     readAttempts(database, wanted),
     readAudit(database, wanted),
+    readSettings(database),
   ]);
   if (message === undefined || facts === undefined) return undefined;
-  return { message, why: explain(facts), delivery: delivery ?? null, attempts, audit };
+  return {
+    message,
+    why: explain(facts),
+    workflowUrl: workflowLink(settings, message.workflowId),
+    delivery: delivery ?? null,
+    attempts,
+    audit,
+  };
 }

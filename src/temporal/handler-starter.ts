@@ -3,6 +3,7 @@ import type { handleMessage } from '../../workflows/index.ts';
 import type { KeyStart, KeyWorkflows } from '../inbox/ports.ts';
 import { type Searchable, searchAttributePairs } from './search-attributes.ts';
 import { handleTaskQueue } from './task-queues.ts';
+import { keyWords } from './workflow-words.ts';
 
 export interface HandlerStarterInput {
   readonly client: Client;
@@ -25,10 +26,13 @@ export function createHandlerStarter(input: HandlerStarterInput): KeyWorkflows {
   const taskQueue = handleTaskQueue(installation, group);
 
   // Without registered search attributes the same facts go into the memo: visible, but not searchable.
-  function described({ topic, key }: KeyStart) {
+  function described({ topic, key, dueInMs }: KeyStart) {
     const shown = key !== null && visible(topic) && Buffer.byteLength(key) <= longestShownKey;
     const facts: Searchable = shown ? { topic, key } : { topic };
-    return searchAttributes ? { typedSearchAttributes: searchAttributePairs(facts) } : { memo: { ...facts } };
+    return {
+      ...keyWords({ topic, key: visible(topic) ? key : null, group, dueInMs }),
+      ...(searchAttributes ? { typedSearchAttributes: searchAttributePairs(facts) } : { memo: { ...facts } }),
+    };
   }
 
   /** One whose drain waits for its turn is late because there are many; nobody gains when it begins anew. */

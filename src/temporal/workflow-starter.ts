@@ -4,6 +4,7 @@ import type { WorkflowStarter } from '../relay/ports.ts';
 import { type Searchable, searchAttributePairs } from './search-attributes.ts';
 import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from './task-queues.ts';
 import { watchTerminated } from './terminated-messages.ts';
+import { bulkWords, laneWords, messageWords } from './workflow-words.ts';
 
 /** Starts workflows by id, so that any number of relays may start the same one. */
 export function createWorkflowStarter(
@@ -24,7 +25,7 @@ export function createWorkflowStarter(
         args: [{ topic, lane }],
         workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        staticSummary: `Lane ${lane} of ${topic}`,
+        ...laneWords({ topic, lane }),
         // A task that was handed to a worker that has just died is given to the next one after this time, not after
         // the usual ten seconds. The lane's own tasks take milliseconds.
         workflowTaskTimeout: '2 seconds',
@@ -37,6 +38,7 @@ export function createWorkflowStarter(
         workflowId,
         taskQueue: messageTaskQueue(installation),
         args: [{ id, dueInMs }],
+        ...messageWords(start),
         workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         ...visible(start.visible ? { topic, key, ref } : { topic }),
@@ -47,6 +49,7 @@ export function createWorkflowStarter(
         workflowId,
         taskQueue: maintenanceTaskQueue(installation),
         args: [id],
+        ...bulkWords(id),
         workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         // As for lanes: a task that died with its worker goes to the next one soon.

@@ -1,0 +1,20 @@
+import type { Setting } from '../store/settings.ts';
+import type { Config } from './config.ts';
+
+/** Where Temporal is, as operators look it up; links to workflows are made of it. */
+export function temporalInWords({
+  address = 'localhost:7233',
+  namespace = 'default',
+  ui,
+}: Config['temporal']): readonly Setting[] {
+  return [
+    { name: 'temporal.address', value: address },
+    { name: 'temporal.namespace', value: namespace },
+    { name: 'temporal.ui', value: ui ?? localUi(address) ?? 'unknown' },
+  ];
+}
+
+/** The development server has its UI a thousand ports above, as long as it has its usual ports. */
+function localUi(address: string): string | undefined {
+  return /^(?:localhost|127\.0\.0\.1):7233$/.test(address) ? 'http://localhost:8233' : undefined;
+}

@@ -1,0 +1,12 @@
+import type { Setting } from '../store/settings.ts';
+
+/**
+ * Where the Temporal UI shows a workflow, by what the last relay has written about it; `null` where no UI is known.
+ */
+export function workflowLink(settings: readonly Setting[], workflowId: string): string | null {
+  const valueOf = (name: string): string | undefined => settings.find((one) => one.name === name)?.value;
+  const ui = valueOf('temporal.ui');
+  if (ui === undefined || !URL.canParse(ui)) return null;
+  const namespace = encodeURIComponent(valueOf('temporal.namespace') ?? 'default');
+  return `${ui.replace(/\/+$/, '')}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}`;
+}
