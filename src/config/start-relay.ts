@@ -10,8 +10,8 @@ import { readInstallation } from '../store/installation.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase, relayLimits } from '../store/pool.ts';
 import { writeSettings } from '../store/settings.ts';
-import { readLanes, upsertTopics } from '../store/topics.ts';
-import { connectEngine, type WorkerExtras } from '../temporal/engine.ts';
+import { upsertTopics } from '../store/topics.ts';
+import { connectEngine, type Engine, type WorkerExtras } from '../temporal/engine.ts';
 import { completeInBackground } from './announced-topics.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
@@ -101,25 +101,20 @@ async function start(config: Config, options: RelayOptions): Promise<Started> {
 
 async function open(config: Config, options: RelayOptions, opened: Opened): Promise<Started> {
   const lanesWanted = config.topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
-  // One connection per lane, and some for the watcher, the starter and releases.
+  // One connection per lane, and some for the watcher, the starter and releases. Lanes that are added later share them.
   const connections = config.database.connections ?? lanesWanted + 6;
   const database = openDatabase({ url: config.database.url, connections, limits: relayLimits });
   opened.add(() => database.close());
   const { timings, limits, intervals, settings } = resolveRelaySettings(config.relay);
   await requireReceiptTopics(config);
-  const { installation, routes, lanes } = await announce(database, config);
+  const { installation, routes } = await announce(database, config);
   const retention = resolveRetention(config.retention);
   await writeSettings(database, [...settings, ...retentionInWords(retention)]);
   opened.add(() =>
     Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close())),
   );
 
-  const { address = 'localhost:7233', namespace = 'default' } = config.temporal;
-  const engine = await connectEngine(
-    { address, namespace },
-    options.temporalWithinMs ?? 60_000,
-    options.workers,
-  );
+  const engine = await connect(config, options);
   opened.add(() => engine.close());
   const report = options.report ?? (() => undefined);
   const askPlace = engine.placeAsker(installation);
@@ -149,7 +144,7 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   });
   await relay.open();
   opened.add(() => relay.close());
-  const hosted = await engine.host({ relay, maintenance }, installation, lanes, report);
+  const hosted = await engine.host({ relay, maintenance }, installation, routes.length, report);
   opened.add(() => hosted.stop());
   const kept = engine.keep(hosted, installation, intervals, report);
   opened.add(() => kept.stop());
@@ -164,11 +159,19 @@ async function open(config: Config, options: RelayOptions, opened: Opened): Prom
   };
 }
 
+function connect(
+  { temporal }: Config,
+  { temporalWithinMs = 60_000, workers }: RelayOptions,
+): Promise<Engine> {
+  const { address = 'localhost:7233', namespace = 'default' } = temporal;
+  return connectEngine({ address, namespace }, temporalWithinMs, workers);
+}
+
 /** Checks that this is the installation's database, and writes the policies of the topics. */
 async function announce(
   database: Database,
   config: Config,
-): Promise<{ installation: string; routes: readonly TopicRoute[]; lanes: number }> {
+): Promise<{ installation: string; routes: readonly TopicRoute[] }> {
   await requireMigrated(database);
   const installation = await readInstallation(database);
   const routed = config.topics.map((topic) => ({ topic, ...transportOf(config, topic) }));
@@ -176,10 +179,8 @@ async function announce(
     database,
     routed.map(({ topic, name }) => policyOf(topic, name)),
   );
-  const names = config.topics.map((topic) => topic.name);
   return {
     installation,
     routes: routed.map(({ topic, transport }) => ({ name: topic.name, rules: topic.rules, transport })),
-    lanes: (await readLanes(database, names)).length,
   };
 }
