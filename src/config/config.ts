@@ -12,7 +12,7 @@ export interface Config {
   readonly database: {
     /** `postgresql://user:password@host:port/database` */
     readonly url: string;
-    /** Most connections of one relay. @defaultValue lanes + 6 */
+    /** Most connections of one relay; its lanes share them. @defaultValue the lanes of the configuration + 6 */
     readonly connections?: number;
   };
   /** The server that supervises delivery. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { resolveRetention } from '../core/retention.ts';
+import { resolveRetention, type RetentionRules } from '../core/retention.ts';
 import { withdrawIds } from '../operations/withdraw.ts';
 import { createMaintenance } from '../relay/maintenance.ts';
 import { Relay } from '../relay/relay.ts';
@@ -11,15 +11,16 @@ import { readInstallation } from '../store/installation.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase, relayLimits } from '../store/pool.ts';
 import { writeSettings } from '../store/settings.ts';
-import { readLanes, upsertTopics } from '../store/topics.ts';
-import type { WorkerExtras } from '../temporal/engine.ts';
+import { upsertTopics } from '../store/topics.ts';
+import type { Engine, WorkerExtras } from '../temporal/engine.ts';
+import type { Hosted } from '../temporal/running-workers.ts';
 import { completeInBackground } from './announced-topics.ts';
 import { type Config, defineConfig, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { unlessStopped } from './patience.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
-import { resolveRelaySettings } from './relay-settings.ts';
+import { type ResolvedRelaySettings, resolveRelaySettings } from './relay-settings.ts';
 import { retentionInWords } from './retention-in-words.ts';
 import { relayTroubleLines } from './trouble-lines.ts';
 import { temporalInWords } from './temporal-in-words.ts';
@@ -135,16 +136,15 @@ async function open(
     limits: relayLimits,
   });
   opened.add(() => database.close());
-  const { timings, limits, intervals, settings } = resolveRelaySettings(config.relay);
+  const { settings, ...resolved } = resolveRelaySettings(config.relay);
   const servers = relayServers({
     config,
     report: options.report ?? relayTroubleLines(),
     signal: stop,
     withinMs: options.startWithinMs ?? Number.POSITIVE_INFINITY,
   });
-  const { report } = servers;
   await unlessStopped(requireReceiptTopics(config), stop);
-  const { installation, routes, lanes } = await servers.database(() => announce(database, config));
+  const { installation, routes } = await servers.database(() => announce(database, config));
   const retention = resolveRetention(config.retention);
   const words = [...settings, ...retentionInWords(retention), ...temporalInWords(config.temporal)];
   await writeSettings(database, words);
@@ -153,9 +153,32 @@ async function open(
   opened.add(() => presence.stop());
   const engine = await servers.engine(options.workers);
   opened.add(() => engine.close());
+  const { report } = servers;
+  const hosted = await host(
+    { config, database, engine, installation, routes, retention, report, ...resolved },
+    opened,
+    stop,
+  );
+  return { searchAttributes: engine.searchAttributes, done: hosted.done, stop: () => opened.close() };
+}
+
+/** What a relay that has found its servers is made of. */
+interface HostInput extends Omit<ResolvedRelaySettings, 'settings'> {
+  readonly config: Config;
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly installation: string;
+  readonly routes: readonly TopicRoute[];
+  readonly retention: RetentionRules;
+  readonly report: Report;
+}
+
+/** Runs the workers, and watches the outbox. */
+async function host(input: HostInput, opened: Opened, stop: AbortSignal): Promise<Hosted> {
+  const { database, engine, installation, intervals, limits, report, retention, routes, timings } = input;
   const askPlace = engine.placeAsker(installation);
   await refuseTwin(database, askPlace);
-  const confirmation = confirmationOf(config, { database, installation, report });
+  const confirmation = confirmationOf(input.config, { database, installation, report });
   opened.add(() => confirmation.stop());
   const relay = new Relay({
     database,
@@ -180,7 +203,7 @@ async function open(
   });
   await relay.open();
   opened.add(() => relay.close());
-  const hosted = await engine.host({ relay, maintenance }, installation, lanes, report);
+  const hosted = await engine.host({ relay, maintenance }, installation, routes.length, report);
   opened.add(() => hosted.stop());
   stop.throwIfAborted();
   const kept = engine.keep(hosted, installation, intervals, report);
@@ -189,14 +212,12 @@ async function open(
   opened.add(() => relay.stop());
   relay.start();
   confirmation.start();
-  return {
-    searchAttributes: engine.searchAttributes,
-    done: hosted.done,
-    stop: () => opened.close(),
-  };
+  return hosted;
 }
 
-/** One connection per lane, and some for the watcher, the starter and releases. */
+/**
+ * One connection per lane, and some for the watcher, the starter and releases. Lanes that are added later share them.
+ */
 function connectionsOf({ database, topics }: Config): number {
   return database.connections ?? topics.reduce((sum, topic) => sum + topic.rules.lanes, 0) + 6;
 }
@@ -209,7 +230,7 @@ async function closeTransports(routes: readonly TopicRoute[]): Promise<void> {
 async function announce(
   database: Database,
   config: Config,
-): Promise<{ installation: string; routes: readonly TopicRoute[]; lanes: number }> {
+): Promise<{ installation: string; routes: readonly TopicRoute[] }> {
   await requireMigrated(database);
   const installation = await readInstallation(database);
   const routed = config.topics.map((topic) => ({ topic, ...transportOf(config, topic) }));
@@ -217,10 +238,8 @@ async function announce(
     database,
     routed.map(({ topic, name }) => policyOf(topic, name)),
   );
-  const names = config.topics.map((topic) => topic.name);
   return {
     installation,
     routes: routed.map(({ topic, transport }) => ({ name: topic.name, rules: topic.rules, transport })),
-    lanes: (await readLanes(database, names)).length,
   };
 }

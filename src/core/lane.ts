@@ -5,6 +5,9 @@ export interface Lane {
   readonly lane: number;
 }
 
+/** A topic has at most so many lanes. */
+export const mostLanes = 1_024;
+
 /** A lane as text, for maps and logs. */
 export function laneName({ topic, lane }: Lane): string {
   return `${topic}/${lane}`;

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type Duration, durationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
+import { mostLanes } from './lane.ts';
 import { resolveVersion, type VersionOptions, type VersionRules } from './topic-version.ts';
 
 /** Bounds of one message; each is refused with a typed error before anything is written. */
@@ -143,8 +144,8 @@ export function topic<Input, Output>(
 
 function resolveRules(name: string, options: TopicOptions): TopicRules {
   const lanes = options.lanes ?? defaults.lanes;
-  if (!Number.isInteger(lanes) || lanes < 1 || lanes > 1024)
-    throw invalid(name, 'lanes', 'is not an integer from 1 to 1024');
+  if (!Number.isInteger(lanes) || lanes < 1 || lanes > mostLanes)
+    throw invalid(name, 'lanes', `is not an integer from 1 to ${mostLanes}`);
   assertNames(name, 'limits', options.limits, ['payloadBytes', 'delay']);
   assertNames(name, 'confirm', options.confirm, ['group', 'within', 'maxSends', 'resend']);
   const payloadLimitBytes = options.limits?.payloadBytes ?? defaults.payloadBytes;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
-import type { Lane } from '../core/lane.ts';
+import { type Lane, mostLanes } from '../core/lane.ts';
 import type { Database } from '../store/database.ts';
 import {
   beginChange,
@@ -44,7 +44,6 @@ export type ChangeAnswer =
 
 const defaultWithinMs = 60_000;
 const askEveryMs = 100;
-const mostLanes = 1_024;
 
 /**
  * Changes the number of lanes of a topic while its writers go on. The order of every key is kept.

@@ -85,7 +85,8 @@ async function inTransaction<Result>(
     if (broken === undefined) await client.query('rollback').catch(onError);
     throw error;
   } finally {
-    client.off('error', onError);
+    // One that is broken may have more to say while it is being closed, and would end the process if nobody listened.
+    if (broken === undefined) client.off('error', onError);
     client.release(broken);
   }
 }

@@ -33,7 +33,7 @@ export interface Engine {
   /** Asks the relays of one installation which database they work with. */
   placeAsker(installation: string): AskPlace;
   /** Runs the workers of a relay, anew when they fail. */
-  host(parts: HostedParts, installation: string, lanes: number, report: Report): Promise<Hosted>;
+  host(parts: HostedParts, installation: string, topics: number, report: Report): Promise<Hosted>;
   /** Keeps the schedules of the maintenance in place, and the workers in the namespace of this name, until it is stopped. */
   keep(
     hosted: Hosted,
@@ -67,8 +67,8 @@ export async function connectEngine(target: TemporalAddress, extra: WorkerExtras
     close: () => connection.close(),
     census: (installation) => createWorkflowCensus(client, installation),
     placeAsker: (installation) => createPlaceAsker(client, installation),
-    host: (parts, installation, lanes, report) =>
-      hostWorkers({ connection, namespace: target.namespace, installation, ...parts, report, lanes, extra }),
+    host: (parts, installation, topics, report) =>
+      hostWorkers({ connection, namespace: target.namespace, installation, ...parts, report, topics, extra }),
     keep: (hosted, installation, intervals, report) =>
       keepSchedules({
         client,

@@ -7,6 +7,7 @@ import {
 import { createLaneActivities } from '../../activities/lane-activities.ts';
 import { createMaintenanceActivities } from '../../activities/maintenance-activities.ts';
 import { createMessageActivities } from '../../activities/message-activities.ts';
+import { mostLanes } from '../core/lane.ts';
 import type { Maintenance } from '../relay/maintenance.ts';
 import type { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
@@ -21,14 +22,12 @@ export interface WorkersInput {
   readonly relay: Relay;
   readonly maintenance: Maintenance;
   readonly report: Report;
-  /** Lanes of all topics of this relay: a lane holds an activity slot for as long as it has work. */
-  readonly lanes: number;
+  /** How many topics this relay delivers. */
+  readonly topics: number;
   /** What else every worker gets: interceptors, or the id of a build. */
   readonly extra: Pick<WorkerOptions, 'interceptors' | 'workerDeploymentOptions'> | undefined;
 }
 
-/** Room for lanes that other relays announce while this one runs. */
-const spareLaneSlots = 32;
 const messageSlots = 50;
 const maintenanceSlots = 8;
 
@@ -42,7 +41,7 @@ export async function hostWorkers(input: WorkersInput): Promise<Hosted> {
 }
 
 async function createWorkers(
-  { connection, namespace, installation, relay, maintenance, lanes, extra }: WorkersInput,
+  { connection, namespace, installation, relay, maintenance, topics, extra }: WorkersInput,
   workflowBundle: WorkflowBundleOption,
 ): Promise<readonly Worker[]> {
   const shared = { connection, namespace, workflowBundle, shutdownGraceTime: 0, ...extra };
@@ -51,7 +50,8 @@ async function createWorkers(
       ...shared,
       taskQueue: laneTaskQueue(installation),
       activities: { ...createLaneActivities(relay) },
-      maxConcurrentActivityTaskExecutions: lanes + spareLaneSlots,
+      // A lane holds its slot for as long as it has work, and a topic may get more lanes at any time. Slots cost nothing.
+      maxConcurrentActivityTaskExecutions: topics * mostLanes,
       // A cached workflow is bound to its worker's own queue: after a shutdown its next task would wait there for
       // ten seconds. A lane's history is short, so replaying it costs less than one such pause.
       maxCachedWorkflows: 0,
