@@ -12,6 +12,7 @@ const gates = [
   'api:check',
   'package:check',
   'test',
+  'test:scale',
   'test:faults',
 ];
 /** Set by `.ci/run`, which counts what passed and failed: the folder for one result file per gate that runs tests. */
