@@ -1,7 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
 import type { Sql } from '../store/database.ts';
-import { markCopied, readUncopied, type UncopiedMessage } from '../store/inbox/dead-letters.ts';
+import {
+  endLetterTurn,
+  markCopied,
+  readUncopied,
+  takeLetterTurn,
+  type UncopiedMessage,
+} from '../store/inbox/dead-letters.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { type DeadLetterSender, letterOf, type LetterOutcome } from './dead-letter.ts';
@@ -18,7 +25,7 @@ export interface DeadLettersInput {
   readonly deadAddressOf: (address: string) => string;
   readonly sender: DeadLetterSender;
   readonly report: ConsumerReport;
-  /** @defaultValue a look every 10 s; after a failure the next one in 10 s, then 20 s, then every 30 s */
+  /** @defaultValue a look every 10 s, every second while it is another's turn; after a failure in 10 s, then 20 s, then every 30 s */
   readonly paces?: Partial<DeadLetterPaces>;
 }
 
@@ -27,6 +34,8 @@ interface DeadLetterPaces {
   readonly lookMs: number;
   readonly firstAgainMs: number;
   readonly mostAgainMs: number;
+  /** While another consumer of the group copies. */
+  readonly turnMs: number;
 }
 
 /** What a round could not get rid of. */
@@ -36,18 +45,21 @@ interface Untaken {
   first?: string;
 }
 
-const paces: DeadLetterPaces = { lookMs: 10_000, firstAgainMs: 10_000, mostAgainMs: 30_000 };
+const paces: DeadLetterPaces = { lookMs: 10_000, firstAgainMs: 10_000, mostAgainMs: 30_000, turnMs: 1_000 };
 const mostAtOnce = 100;
+/** Who dies, or sends one page for so long, has its turn no more. */
+const turnEndsMs = 60_000;
 
 /**
  * Copies failed messages to their address of dead letters, at least once each, for people and programs that watch it. The
- * messages stay in the database, where they can be retried.
+ * messages stay in the database, where they can be retried. Of the consumers of a group one does it at a time.
  *
  * A letter that is not taken keeps none behind it from being sent, whatever its key. It is sent again in every round, and
  * told as `dead-letters-failing`, until it is taken, or a person has decided about its message.
  */
 export class DeadLetters {
   readonly #input: DeadLettersInput;
+  readonly #owner = randomUUID();
   readonly #paces: DeadLetterPaces;
   readonly #stopping = new AbortController();
   readonly #done: Promise<void>;
@@ -71,12 +83,17 @@ export class DeadLetters {
   }
 
   async #run(): Promise<void> {
-    const { firstAgainMs, lookMs, mostAgainMs } = this.#paces;
+    const { firstAgainMs, lookMs, mostAgainMs, turnMs } = this.#paces;
     let retryInMs = firstAgainMs;
     while (!this.#stopping.signal.aborted) {
       // What fails from here on is a reason for another round.
       this.#wake = new AbortController();
-      const error = await this.#round().then(errorOf, (thrown: unknown) => thrown);
+      const round = await this.#turn().catch((thrown: unknown) => ({ error: thrown }));
+      if (round === 'not our turn') {
+        await this.#rest(turnMs);
+        continue;
+      }
+      const { error } = round;
       if (error === undefined) {
         retryInMs = firstAgainMs;
         await this.#rest(lookMs, this.#wake.signal);
@@ -88,7 +105,21 @@ export class DeadLetters {
     }
   }
 
-  /** Comes to every failed message without a copy once, in pages. */
+  async #turn(): Promise<'not our turn' | { readonly error: unknown }> {
+    const { addresses, group } = this.#input;
+    // Nearly always there is nothing to take a turn for.
+    if ((await this.#ask((sql) => readUncopied(sql, group, addresses, '0', 1))).length === 0)
+      return { error: undefined };
+    if (!(await this.#ask((sql) => takeLetterTurn(sql, group, this.#owner, turnEndsMs))))
+      return 'not our turn';
+    try {
+      return { error: errorOf(await this.#round()) };
+    } finally {
+      await this.#ask((sql) => endLetterTurn(sql, group, this.#owner)).catch(() => undefined);
+    }
+  }
+
+  /** Comes to every failed message without a copy once, in pages, as long as it is our turn. */
   async #round(): Promise<Untaken> {
     const { addresses, deadAddressOf, group } = this.#input;
     const untaken: Untaken = { count: 0 };
@@ -96,7 +127,12 @@ export class DeadLetters {
     let after = '0';
     for (let complete = false; !complete && !this.#stopping.signal.aborted; ) {
       const open = addresses.filter((address) => !away.has(deadAddressOf(address)));
-      const page = await this.#ask((sql) => readUncopied(sql, group, open, after, mostAtOnce));
+      const from = after;
+      const page = await this.#ask(async (sql) =>
+        (await takeLetterTurn(sql, group, this.#owner, turnEndsMs))
+          ? readUncopied(sql, group, open, from, mostAtOnce)
+          : [],
+      );
       for (const address of new Set(page.map((message) => deadAddressOf(message.address)))) {
         const messages = page.filter((message) => deadAddressOf(message.address) === address);
         if (!(await this.#copy(address, messages, untaken))) away.add(address);

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import type { DeadLetter, LetterOutcome } from '../../src/inbox/dead-letter.ts';
 import { DeadLetters } from '../../src/inbox/dead-letters.ts';
-import { readUncopied } from '../../src/store/inbox/dead-letters.ts';
+import { readUncopied, takeLetterTurn } from '../../src/store/inbox/dead-letters.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openPrisma } from '../support/prisma.ts';
 import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
@@ -47,7 +48,7 @@ function answer(letters: readonly DeadLetter[]): readonly LetterOutcome[] {
   });
 }
 
-function start(paces: { firstAgainMs?: number; mostAgainMs?: number } = {}): DeadLetters {
+function start(paces: { firstAgainMs?: number; mostAgainMs?: number; turnMs?: number } = {}): DeadLetters {
   running = new DeadLetters({
     client: prisma,
     group: 'g',
@@ -165,6 +166,27 @@ test('a message that has just failed is copied at once', async () => {
 
   await until(async () => (await uncopied()).length === 0);
   expect(taken).toEqual(['m1', 'later1']);
+});
+
+test('of several consumers of a group one at a time sends letters, so each is sent once', async () => {
+  await fail(250);
+  const senders = [start({ turnMs: 20 }), start({ turnMs: 20 }), start({ turnMs: 20 })];
+
+  await until(async () => (await uncopied()).length === 0);
+  await Promise.all(senders.map((one) => one.stop()));
+
+  expect(sorted(taken)).toEqual(sorted(Array.from({ length: 250 }, (_, n) => `m${n + 1}`)));
+  expect(await made.database.query('select from outbox.letter_turn')).toEqual([]);
+});
+
+test('the turn of a consumer that died ends by itself', async () => {
+  const dead = randomUUID();
+  expect(await takeLetterTurn(made.database, 'g', dead, 300)).toBe(true);
+  await fail(150);
+  start({ turnMs: 20 });
+
+  await until(async () => (await uncopied()).length === 0);
+  expect(taken).toHaveLength(150);
 });
 
 test('a look reads next to nothing behind 50,000 copied messages', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { joinTry } from '../../src/store/inbox/tries.ts';
+import { until } from '../support/until.ts';
 import { openTriedKeys, type TriedKeys } from '../support/tried-keys.ts';
 
 let keys: TriedKeys;
@@ -105,4 +106,22 @@ test('a process that hides its death, or is frozen, uses up the tries of its mes
     await keys.makeDue(keyId);
   }
   expect(await keys.answer(keyId)).toEqual({ kind: 'gone', gaveUp: '1' });
+});
+
+test('a process whose connections are replaced shows by its looks that it is alive', async () => {
+  const keyId = await keys.park('k', '1');
+  const [before, after, other] = [keys.process('1'), keys.process('1'), keys.process('2')];
+  const begun = await before.begin(keyId);
+  await after.bury();
+  const holders = () =>
+    keys.database.query(`select from pg_locks where locktype = 'advisory' and objid = 1 and mode = 'ShareLock'
+       and database = (select oid from pg_database where datname = current_database())`);
+  expect(await holders()).toHaveLength(2);
+
+  await before.disconnect();
+  await until(async () => (await holders()).length === 1);
+
+  expect(await other.bury()).toEqual({ keys: [], gaveUp: [], others: true });
+  const joined = keys.database.transaction((sql) => joinTry(sql, keys.group, keyId, [begun], '1'));
+  expect(await joined).toBe(true);
 });

@@ -181,3 +181,46 @@ test('a drain that fails is tried again within seconds, and the others go on', a
   await stage.untilDrained();
   expect(failures).toBe(3);
 });
+
+test('a key whose drain waits for one of few slots keeps its workflow, however late it is', async (context) => {
+  const stage = await openParkedStage(context);
+  await stage.parkMany(12, 0);
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  let inHand = 0;
+  stage.host({
+    concurrency: 2,
+    drains: {
+      async drain(keyId) {
+        inHand += 1;
+        await opened;
+        return emptyKey(stage.database, keyId);
+      },
+    },
+  });
+  context.onTestFinished(async () => open());
+  await until(async () => inHand === 2 && (await stage.keys()).every(({ told }) => told));
+  const runsOf = async (): Promise<readonly string[]> => {
+    const described = (await stage.keys()).map(({ workflowId }) => stage.handleOf(workflowId).describe());
+    return (await Promise.all(described)).map(({ runId }) => runId).toSorted();
+  };
+  const pending = async (): Promise<boolean> => {
+    const described = (await stage.keys()).map(({ workflowId }) => stage.handleOf(workflowId).describe());
+    return (await Promise.all(described)).every(({ raw }) => (raw.pendingActivities ?? []).length === 1);
+  };
+  await until(pending);
+  const before = await runsOf();
+
+  await stage.makeLate(61_000);
+  const lookedAt = async (): Promise<number> => {
+    const rows = await stage.database.query(
+      `select from outbox.parked_key where told_at > outbox.clock() - interval '50 s'`,
+    );
+    return rows.length;
+  };
+  await until(async () => (await lookedAt()) === 12);
+
+  expect(await runsOf()).toEqual(before);
+  open();
+  await stage.untilDrained();
+});

@@ -29,6 +29,8 @@ export interface ParkedHost {
 export interface ParkedHostOptions {
   readonly drains?: KeyDrains;
   readonly visible?: boolean;
+  /** Keys that are drained side by side. */
+  readonly concurrency?: number;
   readonly temporalAddress?: string;
 }
 
@@ -107,13 +109,14 @@ export async function openParkedStage(
       const messages = Array.from({ length: count }, (_, n) => messageOf(randomUUID(), `many-${n}`));
       await park(database, group, messages, retryMs);
     },
-    host({ drains = emptyingDrains(database), visible = true, temporalAddress } = {}) {
+    host({ concurrency, drains = emptyingDrains(database), visible = true, temporalAddress } = {}) {
       const failures: ParkedWatchFailure[] = [];
       const handlers = startHandlers({
         temporal: { address: temporalAddress ?? inject('temporalAddress'), namespace },
         installation,
         group,
         drains,
+        ...(concurrency !== undefined && { concurrency }),
         visible: () => visible,
         report: () => undefined,
       });

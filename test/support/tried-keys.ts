@@ -18,7 +18,9 @@ export interface TryingProcess {
   readonly answer: TriedKeys['answer'];
   /** Ends the tries of those that are dead, and answers their keys. */
   bury(how?: Partial<TryRules>): Promise<DeadTries>;
-  /** Its connections end, as they do when a process dies. */
+  /** Its connections end. */
+  disconnect(): Promise<void>;
+  /** As {@link disconnect}; resolves when the server knows it. */
   die(): Promise<void>;
 }
 
@@ -52,6 +54,10 @@ export async function openTriedKeys(): Promise<TriedKeys> {
   const made = await createTestDatabase();
   const { url, database } = made;
   const processes = new Set<Database>();
+  const disconnect = async (own: Database): Promise<void> => {
+    processes.delete(own);
+    await own.close();
+  };
   const triesOn = (on: Database, name: string) => {
     const answer: TriedKeys['answer'] = (keyId, how = {}) => {
       const all = { ...rules, worker: name, most: 1, alone: false, ...how };
@@ -81,9 +87,9 @@ export async function openTriedKeys(): Promise<TriedKeys> {
       return {
         ...triesOn(own, name),
         bury: (how) => own.transaction((sql) => endDeadTries(sql, group, name, { ...rules, ...how })),
+        disconnect: () => disconnect(own),
         async die() {
-          processes.delete(own);
-          await own.close();
+          await disconnect(own);
           // The server notices a moment later.
           await until(async () => {
             const [row] = await database.query<{ free: boolean }>(

@@ -40,6 +40,34 @@ export async function readUncopied(
   );
 }
 
+/**
+ * Takes the turn of copying the failed messages of a group, or keeps it, for so long.
+ *
+ * @param owner UUID of the caller
+ * @returns false while somebody else has it
+ */
+export async function takeLetterTurn(sql: Sql, group: string, owner: string, ms: number): Promise<boolean> {
+  const rows = await sql.query(
+    `with limited as materialized (select outbox.limit_idle())
+     insert into outbox.letter_turn as t (consumer_group, owner, ends_at)
+     select $1, $2::uuid, clock_timestamp() + $3 * interval '1 ms' from limited
+     on conflict (consumer_group) do update set owner = excluded.owner, ends_at = excluded.ends_at
+     where t.owner = excluded.owner or t.ends_at < clock_timestamp()
+     returning 1`,
+    [group, owner, ms],
+  );
+  return rows.length > 0;
+}
+
+/** Ends the turn of this owner, if it has it. */
+export async function endLetterTurn(sql: Sql, group: string, owner: string): Promise<void> {
+  await sql.query(
+    `with limited as materialized (select outbox.limit_idle())
+     delete from outbox.letter_turn t using limited where t.consumer_group = $1 and t.owner = $2::uuid`,
+    [group, owner],
+  );
+}
+
 /** Notes that these have a copy. */
 export async function markCopied(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
   await sql.query(

@@ -105,7 +105,8 @@ export interface DeadTries {
 }
 
 /**
- * Ends the tries of a group whose processes are dead: no connection to the database is left of them.
+ * Ends the tries of a group whose processes are dead: no connection to the database is left of them. Shows that the caller
+ * is alive, too, whose tries may outlive the connection on which they were begun.
  *
  * @param worker of the caller, which is alive
  */
@@ -115,12 +116,14 @@ export async function endDeadTries(
   worker: string,
   { holdKey, mostKills }: TryRules,
 ): Promise<DeadTries> {
-  const others = await sql.query(
-    `select from outbox.parked_key k
-     where k.consumer_group = $1 and k.worker is not null and k.worker <> $2::bigint limit 1`,
+  const [row] = await sql.query<{ others: boolean }>(
+    `select exists (select from outbox.parked_key k
+         where k.consumer_group = $1 and k.worker is not null and k.worker <> $2::bigint) as others,
+       case when exists (select from outbox.parked_key k where k.consumer_group = $1 and k.worker = $2::bigint)
+         then pg_try_advisory_lock_shared($2::bigint) end as shown`,
     [group, worker],
   );
-  if (others.length === 0) return { keys: [], gaveUp: [], others: false };
+  if (row?.others !== true) return { keys: [], gaveUp: [], others: false };
   const dead = await sql.query<{ keyId: string; gaveUp: string | null }>(
     `select key_id::text as "keyId", gave_up as "gaveUp" from outbox.end_dead_tries($1, $2::bigint, $3::integer, $4)`,
     [group, worker, mostKills, holdKey],
