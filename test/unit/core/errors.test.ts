@@ -29,6 +29,7 @@ const retryable: ReadonlySet<string> = new Set([
   'OUTBOX_HANDLER_STUCK',
   'OUTBOX_QUEUE_FULL',
   'OUTBOX_SERVER_UNAVAILABLE',
+  'OUTBOX_WINDOW_LATE',
 ]);
 
 describe.each(codes)('%s', (code) => {
