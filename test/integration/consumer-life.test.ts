@@ -64,6 +64,16 @@ test('a handler that is named after the start is refused', async () => {
   expect(() => consumer.onBatch(others, () => undefined)).toThrow(refusal);
 });
 
+test('a start tells of a pool that is smaller than what may be in hand', async () => {
+  const inbox = await MemoryInbox.create();
+  onTestFinished(() => inbox.end());
+  const fits = await inbox.consume({ concurrency: 3 });
+  const tight = await inbox.consume({ concurrency: 4 });
+
+  expect(fits.events.filter(({ type }) => type === 'pool-small')).toEqual([]);
+  expect(tight.events).toContainEqual({ type: 'pool-small', connections: 10, needed: 11 });
+});
+
 test('a second stop ends with the first one, after the message in hand', async () => {
   const { consumer, source } = await make();
   const held = heldGate({ onTestFinished });

@@ -31,6 +31,7 @@ const retryable: ReadonlySet<string> = new Set([
   'OUTBOX_LANE_LOCKED',
   'OUTBOX_QUEUE_FULL',
   'OUTBOX_SERVER_UNAVAILABLE',
+  'OUTBOX_WINDOW_LATE',
 ]);
 
 describe.each(codes)('%s', (code) => {
