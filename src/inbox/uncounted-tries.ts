@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../core/errors.ts';
 import { type BegunTry, returnTry } from '../store/inbox/tries.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import { type Breaker, keyNameOf } from './breaker.ts';
@@ -57,9 +58,11 @@ export class UncountedTries<Tx extends Transaction> {
     return this.#options.breaker.intervalMs(address) * (1 + Math.random());
   }
 
+  /** A handler that is missing here is another consumer's, or that of a deployment to come: it is waited for without end. */
   #pauseMsAfterFault(keyId: string, error: unknown): number | undefined {
     const before = this.#inARow.get(keyId) ?? 0;
-    if (faultOf(error) === undefined || before >= mostInARow) {
+    const elsewhere = error instanceof OutboxError && error.code === 'OUTBOX_HANDLER_MISSING';
+    if (!elsewhere && (faultOf(error) === undefined || before >= mostInARow)) {
       this.#inARow.delete(keyId);
       return undefined;
     }

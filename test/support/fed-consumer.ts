@@ -10,6 +10,7 @@ import type { MemorySource } from '../../src/sources/memory/memory-source.ts';
 import { startHandlers } from '../../src/temporal/handler-engine.ts';
 
 const numbers = topic('numbers', z.object({ n: z.number() }));
+const others = topic('others', z.object({ n: z.number() }));
 
 type ShopTransaction = Parameters<Parameters<PrismaClient['$transaction']>[0]>[0];
 
@@ -35,6 +36,8 @@ export interface FedSettings extends Partial<ConsumerSettings> {
   readonly after?: (message: InboxMessage<{ n: number }>) => unknown;
   /** Uses one handler for all messages of a transaction. */
   readonly inBatches?: boolean;
+  /** Has a handler for another topic only, as an older or a newer deployment of the group. */
+  readonly elsewhere?: boolean;
 }
 
 export interface FedConsumer extends RunningConsumer {
@@ -58,7 +61,15 @@ export function feed(source: MemorySource, ...messages: readonly FedMessage[]): 
 export async function startFed(
   prisma: PrismaClient,
   source: MemorySource,
-  { name = 'one', temporalAddress = '', before, after, inBatches = false, ...settings }: FedSettings,
+  {
+    name = 'one',
+    temporalAddress = '',
+    before,
+    after,
+    inBatches = false,
+    elsewhere = false,
+    ...settings
+  }: FedSettings,
 ): Promise<FedConsumer> {
   const events: ConsumerEvent[] = [];
   const letters: DeadLetter[] = [];
@@ -66,7 +77,7 @@ export async function startFed(
     client: prisma,
     // In order, so that a test can tell what comes after what; keys side by side have tests of their own.
     settings: { group: 'numbers', keyConcurrency: 1, report: (event) => events.push(event), ...settings },
-    topics: [numbers],
+    topics: [numbers, others],
     sourceOf: () => source,
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),
     deadLetterSenderOf: () => ({
@@ -93,6 +104,6 @@ export async function startFed(
     consumer.onBatch(numbers, async (tx, messages) => {
       for (const message of messages) await handle(tx, message);
     });
-  else consumer.on(numbers, handle);
+  else consumer.on(elsewhere ? others : numbers, handle);
   return { ...(await consumer.start()), events, letters };
 }
