@@ -1,5 +1,6 @@
 import type { State } from '../core/transitions.ts';
 import type { Sql } from './database.ts';
+import { DueEdge } from './due-edge.ts';
 
 /** How late a message may be before the sweep takes it out of its workflow's hands. */
 const graceMs = 200;
@@ -75,27 +76,23 @@ async function readArchivedOutcome(sql: Sql, id: string): Promise<ReleaseAnswer>
 
 /**
  * Makes overdue messages ready, the longest overdue first: those of `punctualTopics` as soon as they are due, others
- * once their workflow is {@link graceMs} late. Rows that a transaction has locked wait for the next sweep.
+ * once their workflow is {@link graceMs} late. Rows that a transaction has locked wait for a later sweep.
  *
  * @returns how many were released; `limit` means there may be more.
  */
-export async function sweep(sql: Sql, punctualTopics: readonly string[], limit: number): Promise<number> {
-  const [row] = await sql.query<{ released: number }>(
-    `with due as materialized (
-       select m.id, m.position, m.due_at, m.state from outbox.message m
-       where m.state in ('waiting', 'retrying') and m.due_at <= outbox.clock()
-         and (m.due_at <= outbox.clock() - $3 * interval '1 ms' or m.topic = any($1))
-       order by m.due_at, m.position limit $2 for update skip locked
-     ), placed as materialized (
-       select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
-       from (select * from due order by due_at, position) d
-     ), released as (
-       update outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
-       from placed p where m.id = p.id
-       returning 1
-     )
-     select count(*)::integer as released from released`,
-    [[...punctualTopics], limit, graceMs],
+export async function sweep(
+  sql: Sql,
+  punctualTopics: readonly string[],
+  limit: number,
+  edge: DueEdge = new DueEdge(),
+): Promise<number> {
+  const startedAt = performance.now();
+  const from = edge.from(startedAt);
+  const [row] = await sql.query<{ released: number; next: string }>(
+    `select released, next_from::text as next from outbox.sweep($1, $2, $3 * interval '1 ms', $4)`,
+    [[...punctualTopics], limit, graceMs, from],
   );
-  return row?.released ?? 0;
+  if (row === undefined) return 0;
+  edge.walked(from, row.next, startedAt, performance.now());
+  return row.released;
 }

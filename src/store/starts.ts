@@ -43,9 +43,7 @@ export async function wantedLanes(
            or exists (select from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
                 select from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
                   and m.xid = running.xid and m.position + 0 <= l.cursor offset 0) m)
-           or exists (select from outbox.message h where h.topic = l.topic and h.lane = l.n and h.state = 'held'
-              and not exists (select from outbox.message r where r.topic = l.topic and r.lane = l.n and r.key = h.key
-                and r.state in ('retrying', 'failed') and (r.state <> 'failed' or t.exhausted = 'hold-key') and r.position < h.position))
+           or outbox.has_free_held(l.topic, l.n, t.exhausted = 'hold-key')
          )
        for update of l skip locked
      )

@@ -1,4 +1,5 @@
 import type { Sql } from './database.ts';
+import { DueEdge } from './due-edge.ts';
 
 /** What changed in one lane since the last look. */
 export interface LaneNews {
@@ -18,19 +19,29 @@ export interface Look {
   readonly nextDueInMs: number | null;
 }
 
-type LookRow = Omit<Look, 'news'> & { readonly [Field in keyof LaneNews]: LaneNews[Field] | null };
+type LookRow = Omit<Look, 'news'> & { readonly next: string } & {
+  readonly [Field in keyof LaneNews]: LaneNews[Field] | null;
+};
 
 /**
  * One look at all lanes: which rows became visible since the last look. What was committed before the first look is
  * not news.
  */
-export async function look(sql: Sql, lastSnapshot: string | null): Promise<Look> {
+export async function look(
+  sql: Sql,
+  lastSnapshot: string | null,
+  edge: DueEdge = new DueEdge(),
+): Promise<Look> {
+  const startedAt = performance.now();
+  const from = edge.from(startedAt);
   const rows = await sql.query<LookRow>(
-    'select snapshot, next_due_in_ms as "nextDueInMs", topic, lane, ready, waiting from outbox.look($1)',
-    [lastSnapshot],
+    `select snapshot, next_due_in_ms as "nextDueInMs", next_from::text as next, topic, lane, ready, waiting
+     from outbox.look($1, $2)`,
+    [lastSnapshot, from],
   );
   const [first] = rows;
   if (first === undefined) throw new Error('A look answers at least one row.');
+  edge.walked(from, first.next, startedAt, performance.now());
   const news = first.topic === null ? [] : (rows as unknown as readonly LaneNews[]);
   return { snapshot: first.snapshot, nextDueInMs: first.nextDueInMs, news };
 }

@@ -111,9 +111,13 @@ async function fastest(work: () => Promise<unknown>): Promise<number> {
   return best;
 }
 
+/** Of the second run on a connection: the first one reads the catalog and makes the plans of functions. */
 const explain = async (work: (sql: Sql) => Promise<unknown>) => {
   const { text, values } = await statementOf(work);
-  return planNodes(bench.database, text, values);
+  return bench.database.transaction(async (sql) => {
+    await planNodes(sql, text, values);
+    return planNodes(sql, text, values);
+  });
 };
 
 /** The plan inside of the function, which is the same for all values. */
@@ -159,7 +163,7 @@ test('a claim after months finds its rows by the position index, however old its
 
 test('a look of the watcher is quick, also with 300 transactions in progress', async () => {
   const crowded = await crowdedSnapshot();
-  const nodes = await functionPlanNodes(bench.database, 'look', [crowded]);
+  const nodes = await functionPlanNodes(bench.database, 'look', [crowded, null]);
 
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(pagesOf(nodes)).toBeLessThan(pagesOfACrowd);
@@ -191,14 +195,17 @@ test('a sweep and the search for untold messages are quick beside 200,000 waitin
   }
 });
 
-test('a full sweep of 2,000 due messages reads no more than it releases', async () => {
+test('a full sweep reads no more than it releases', async () => {
   await bench.database.query(
     `update outbox.message set due_at = now() - interval '1 minute' where id in
-       (select id from outbox.message where state = 'waiting' order by due_at limit 2000)`,
+       (select id from outbox.message where state = 'waiting' order by due_at limit 3000)`,
   );
-  const nodes = await explain((sql) => sweep(sql, [], 1_000));
+  // Run twice, for the plan of a connection that knows the function.
+  const nodes = await functionPlanNodes(bench.database, 'sweep', ['{}', '1000', '200 ms', null]);
 
   expect(fullScansOf(nodes)).not.toContain('message');
+  expect(indexesOf(nodes)).toEqual(['message_due', 'message_pkey']);
+  expect(nodes.filter(({ 'Node Type': type }) => type === 'Sort')).toHaveLength(1);
   expect(await sweep(bench.database, [], 2_000)).toBe(1_000);
   expect((await claim(bench.database, bench.lane, await request())).messages.length).toBeGreaterThan(0);
 });

@@ -49,8 +49,10 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
               and r.position + 0 <= l.cursor offset 0) s limit $1)
        ) m
        union all
-       (select topic, lane, state, due_at, created_at from outbox.message
-        where state in ('retrying', 'held', 'failed') limit $1)
+       (select * from (
+          select topic, lane, state, due_at, created_at from outbox.message where state = 'retrying'
+          union all select topic, lane, state, due_at, created_at from outbox.message where state = 'held'
+          union all select topic, lane, state, due_at, created_at from outbox.message where state = 'failed') b limit $1)
        union all
        (select topic, lane, state, due_at, created_at from outbox.message where state in ('waiting', 'retrying')
           and state = 'waiting' limit $1)

@@ -10,6 +10,8 @@ const indexes = [
   'message_lane_xid',
   'message_xid',
   'message_blocking',
+  'message_held',
+  'message_failed',
   'message_due',
   'message_untold',
   'message_waiting_ref',

@@ -34,6 +34,13 @@ export interface DeliveryFacts {
 /** Counting stops here. */
 export const countLimit = 10_000;
 
+/** The first message of a state before `a` in its key; each state has an index of its own. */
+function earlierOfKey(state: 'retrying' | 'held' | 'failed'): string {
+  return `select m.id, m.state, m.position from outbox.message m
+           where m.topic = a.topic and m.lane = a.lane and m.key = a.key and m.state = '${state}' and m.position < a.position
+           order by m.position limit 1`;
+}
+
 /** The facts about a message; undefined: there is none of this id. */
 export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryFacts | undefined> {
   const [row] = await sql.query<DeliveryFacts>(
@@ -51,9 +58,10 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        left join outbox.transport x on x.name = t.transport
        left join outbox.lane l on l.topic = a.topic and l.n = a.lane
        left join lateral (
-         select jsonb_build_object('id', b.id, 'state', b.state) as found from outbox.message b
-         where a.state in ('ready', 'held') and b.topic = a.topic and b.lane = a.lane and b.key = a.key and b.position < a.position
-           and b.state in ('retrying', 'held', 'failed') and (b.state <> 'failed' or t.exhausted = 'hold-key')
+         select jsonb_build_object('id', b.id, 'state', b.state) as found from (
+           (${earlierOfKey('retrying')}) union all (${earlierOfKey('held')})
+           union all (${earlierOfKey('failed')}) ) b
+         where a.state in ('ready', 'held') and (b.state <> 'failed' or t.exhausted = 'hold-key')
          order by (b.state = 'held'), b.position limit 1) blocker on true
        left join lateral (
          select count(*)::integer from (
