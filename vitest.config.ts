@@ -73,6 +73,16 @@ export default defineConfig({
         },
       },
       {
+        // What statements cost in large tables, in pages: a busy machine makes it slow, not red.
+        extends: true,
+        test: {
+          name: 'scale',
+          include: ['test/scale/**/*.test.ts'],
+          globalSetup,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
         // Apart from the others, because they stop servers of their own, load the machine and take minutes.
         extends: true,
         // More of them at a time would take the processors from each other's load.

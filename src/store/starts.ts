@@ -34,17 +34,7 @@ export async function wantedLanes(
          and not outbox.lane_held(l)
          -- One that lies far ahead was written before the clock was set back.
          and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
-         and (
-           (select m.id from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
-              and m.position > l.cursor order by m.position limit 1) is not null
-           -- An order and a limit instead of exists: the planner guesses a third of the table and would read all of it.
-           or (select m.id from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
-              and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmax(l.snapshot) order by m.xid limit 1) is not null
-           or exists (select from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
-                select from outbox.message m where m.topic = l.topic and m.lane = l.n and m.state = 'ready'
-                  and m.xid = running.xid and m.position + 0 <= l.cursor offset 0) m)
-           or outbox.has_free_held(l.topic, l.n, t.exhausted = 'hold-key')
-         )
+         and outbox.has_work(l, t.exhausted = 'hold-key')
        for update of l skip locked
      )
      update outbox.lane l

@@ -127,6 +127,28 @@ begin
 end
 $$;
 
+-- True when a claim would return a message of the lane, or a held one is free. A function for its settings: with statistics
+-- of before the messages came, the table would be read from end to end.
+create function outbox.has_work(p_lane outbox.lane, p_failed_blocks boolean) returns boolean language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+begin
+  return (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+      and m.position > p_lane.cursor order by m.position limit 1) is not null
+    -- An order and a limit instead of exists: the planner guesses a third of the table and would read all of it.
+    or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+      and m.position + 0 <= p_lane.cursor and m.xid >= pg_snapshot_xmax(p_lane.snapshot) order by m.xid limit 1) is not null
+    or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
+      select from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+        and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
+    or outbox.has_free_held(p_lane.topic, p_lane.n, p_failed_blocks);
+end
+$$;
+
 -- Releases what is overdue from `p_from` on, in the order of due times and positions, `p_limit` messages at most: those of
 -- `p_punctual` topics as soon as they are due, others `p_grace` later. `next_from`: every message that this sweep could see
 -- and that was due before it is released now, or locked by somebody.
@@ -201,20 +223,34 @@ begin
 end
 $$;
 
--- The next messages of a lane that its owner has not published yet; one row with null columns where there are none, or
--- where the topic is paused.
+-- The first `p_limit` messages of a lane that its cursor and snapshot have not passed. A part of the queries that name it.
 --
 -- Why three branches and `position + 0`: an OR, or a late branch that walks the position index, costs 40 to 90 ms per
 -- claim at a million rows instead of half a millisecond. And why the transactions that were running are joined one by
 -- one: as `= any(…)` they become a filter over the whole lane while the table has not been analyzed yet.
--- Why the lane's cursor and snapshot must be those of the caller: after a failover to a standby that lacked commits, or a
--- crash that lost some, positions and transaction ids are given out again, and progress that the database has forgotten
--- would pass the messages that got them.
+create function outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
+returns setof outbox.message language sql stable
+as $$
+  (select m.* from outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+     and m.position > p_cursor
+   order by m.position limit p_limit)
+  union all
+  (select m.* from outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
+  union all
+  (select m.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+     select * from outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
+       and r.position + 0 <= p_cursor offset 0) m)
+  order by position limit p_limit
+$$;
+
+-- The next messages of a lane that its owner has not published yet; one row with null columns where there are none, or
+-- where the topic is paused.
+--
 -- Why one statement, and STABLE: what is claimable, who owns the lane and which keys are blocked must be seen by one
 -- snapshot, that of the statement which calls this.
--- Why what blocks is asked for once, for messages only, and then once per key: a lane with nothing to claim is asked most
--- often, and a hundred thousand messages of one key may be on their way out of `held`, each of which an old snapshot keeps
--- in the index.
+-- Why what blocks is looked for apart, only where something does, and once per key: a thousand messages of one key may be on
+-- their way out of `held`, and an old snapshot keeps the hundred thousand before them in the index.
 -- Why the settings: every branch must walk its index, whatever the statistics say; a plan that is not made for certain
 -- values, with other ways forbidden, is the same at every claim.
 create or replace function outbox.claim(
@@ -240,12 +276,23 @@ begin
   return query
   with own as materialized (
     select x.mine, x.paused, x.mine and not x.paused as may
-    from (select exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
-        and l.cursor = p_cursor and l.snapshot::text is not distinct from p_snapshot::text) as mine,
+    from (select exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)) as mine,
       outbox.is_paused(p_topic) as paused) x
   ), blocking as materialized (
     select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'held'))
       or p_failed_blocks and exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed') as any
+  ), shut as materialized (
+    select k.id from (
+      select f.id, f.position, min(f.blocker) over (partition by f.key) as blocker
+      from (
+        select p.id, p.key, p.position, case when row_number() over (partition by p.key order by p.position) = 1 then least(
+            (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane and o.key = p.key
+               and o.state in ('retrying', 'held') order by o.position limit 1),
+            case when p_failed_blocks then (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane
+               and o.key = p.key and o.state = 'failed' order by o.position limit 1) end) end as blocker
+        from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) p where p.key is not null
+      ) f
+    ) k where k.blocker < k.position
   )
   select pg_current_snapshot()::text, (select mine from own), (select paused from own),
     coalesce(x.found = p_limit or x.found > count(x.id) over (), false),
@@ -253,34 +300,12 @@ begin
     right(x.workflow_id, 45) = '/message/' || x.id::text,
     x.attempts, x.created_at,
     coalesce(pg_visible_in_snapshot(x.xid, p_suspect), false),
-    coalesce(x.blocker < x.position, false)
+    case when x.key is not null and (select b.any from blocking b) then x.id in (select s.id from shut s) else false end
   from (select 1) one left join (
-    select y.*, min(y.first_blocker) over (partition by y.in_key) as blocker from (
-    select v.*, case when v.in_key is not null and row_number() over (partition by v.in_key order by v.position) = 1 then least(
-        (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane and o.key = v.in_key
-           and o.state in ('retrying', 'held') order by o.position limit 1),
-        case when p_failed_blocks then (select o.position from outbox.message o
-           where o.topic = p_topic and o.lane = p_lane and o.key = v.in_key and o.state = 'failed' order by o.position limit 1) end
-      ) end as first_blocker
-    from (
-      select u.*, case when (select b.any from blocking b) then u.key end as in_key,
-        count(*) over () as found, sum(octet_length(u.payload)) over (order by u.position) - octet_length(u.payload) as before
-      from (
-        (select m.* from outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-           and m.position > p_cursor and (select may from own)
-         order by m.position limit p_limit)
-        union all
-        (select m.* from outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-           and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot) and (select may from own))
-        union all
-        (select m.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
-           select * from outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
-             and r.position + 0 <= p_cursor offset 0) m
-         where (select may from own))
-        order by position limit p_limit
-      ) u
+    select * from (
+      select u.*, count(*) over () as found, sum(octet_length(u.payload)) over (order by u.position) - octet_length(u.payload) as before
+      from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) u where (select may from own)
     ) v where v.before < p_bytes
-    ) y
   ) x on true
   order by x.position;
 end
