@@ -42,13 +42,13 @@ export const errorRules = {
     retryable: false,
     next: 'Choose a time between now and the longest delay of the topic; a raised one holds once a relay has started with it.',
   },
-  OUTBOX_GROUP_MIXED: {
-    retryable: false,
-    next: 'Give the other consumers of the group another one, or let this one handle the named topics, too.',
-  },
   OUTBOX_EPOCH_UNKNOWN: {
     retryable: false,
     next: 'Give the filter an epoch, and change it in all consumers after each restore and takeover; or do without a filter.',
+  },
+  OUTBOX_GROUP_MIXED: {
+    retryable: false,
+    next: 'Give the other consumers of the group another one, or let this one handle the named topics, too.',
   },
   OUTBOX_HANDLER_MISSING: {
     retryable: true,

@@ -23,7 +23,12 @@ test('a parked message costs no try of consumers that do not handle its topic, a
   await failing.stop();
 
   // As in a deployment that rolls: for a while only consumers of the other kind are there.
-  const elsewhere = await inbox.consume({ name: 'elsewhere', elsewhere: true, quickRetries: [], retry: ['1s'] });
+  const elsewhere = await inbox.consume({
+    name: 'elsewhere',
+    elsewhere: true,
+    quickRetries: [],
+    retry: ['1s'],
+  });
   const missed = (): number =>
     elsewhere.events.filter(
       (event) =>
