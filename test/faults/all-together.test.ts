@@ -165,7 +165,10 @@ async function allTogether(context: TestContext, seed: number): Promise<void> {
   const log = await readTopic(inbox.kafka, inbox.topic.rules.address);
   expect(judgeLedger(ledger, log)).toEqual(kept);
   const delivered = log.length - repeats(log);
-  await until(async () => (await inbox.effects()).length >= delivered, 300_000);
+  await until(async () => (await inbox.effects()).length >= delivered, 300_000).catch(async () => {
+    // What the expectation below does not say.
+    console.info(JSON.stringify({ status: await consumer.status(), events: consumer.events.slice(-20) }));
+  });
   expect(await inbox.effects(), 'one effect for each message that was delivered').toHaveLength(delivered);
   expect(consumer.counts().failed).toBe(0);
   const operated = operations(inbox.config);
