@@ -74,6 +74,8 @@ class Drain {
   /** False after a takeover, until the lane's row says what the owner before us may have published. */
   #suspectMarked: boolean;
   #mayHaveHeld = true;
+  /** The key behind which the next release of held messages goes on. */
+  #heldAfter = '';
   #partitions: number | undefined;
   #lastHoldEndedAt = Number.NEGATIVE_INFINITY;
 
@@ -149,7 +151,11 @@ class Drain {
 
   async #claim(): Promise<Claim> {
     const { database, lane, limits } = this.#input;
-    if (this.#mayHaveHeld) this.#mayHaveHeld = (await releaseHeld(database, lane, this.#failedBlocks)).held;
+    if (this.#mayHaveHeld) {
+      const { held, next } = await releaseHeld(database, lane, this.#failedBlocks, this.#heldAfter);
+      this.#mayHaveHeld = held;
+      this.#heldAfter = next;
+    }
     return claim(database, lane, {
       owner: this.#lease.owner,
       ...this.#at,

@@ -1,5 +1,6 @@
 import type { Lane } from '../core/lane.ts';
 import type { Database } from '../store/database.ts';
+import { DueEdge } from '../store/due-edge.ts';
 import { sweep } from '../store/release.ts';
 import { look, type LaneNews } from '../store/watch.ts';
 import type { Drains } from './drains.ts';
@@ -40,6 +41,7 @@ export class Watcher {
   readonly #input: WatcherInput;
   readonly #wake = new Wake();
   readonly #stopping = new AbortController();
+  readonly #dueEdge = new DueEdge();
   #snapshot: string | null = null;
   #newsAt = 0;
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -79,7 +81,7 @@ export class Watcher {
   /** One look and what follows from it. Answers the time until the next. */
   async #round(): Promise<number> {
     const { database, timings, starter, overdue, blockers } = this.#input;
-    const { snapshot, news, nextDueInMs } = await look(database, this.#snapshot);
+    const { snapshot, news, nextDueInMs } = await look(database, this.#snapshot, this.#dueEdge);
     this.#snapshot = snapshot;
     const now = performance.now();
     if (news.length > 0) this.#newsAt = now;
@@ -115,7 +117,7 @@ export class Watcher {
 
   async #sweep(): Promise<number> {
     const { database, punctualTopics, report } = this.#input;
-    const count = await sweep(database, punctualTopics, sweepLimit);
+    const count = await sweep(database, punctualTopics, sweepLimit, this.#dueEdge);
     if (count > 0) report({ type: 'messages-swept', count });
     return count;
   }

@@ -5,7 +5,6 @@ import type { Sql } from './database.ts';
 const rowsAtOnce = 1_000;
 /** Some 20 ms where all of them are blocked. */
 const keysAtOnce = 2_000;
-const allKeys = 2 ** 31 - 1;
 
 /** What a release found. */
 export interface HeldAnswer {
@@ -18,7 +17,7 @@ export interface HeldAnswer {
 
 /**
  * Makes held messages ready whose key has no blocking message before them any more, in order and key by key: at most
- * 1,000 of them, and with `after` of at most 2,000 keys behind that one.
+ * 1,000 of them, of at most 2,000 keys behind `after`.
  *
  * Only the owner of the lane calls this, before a claim. A row that a transaction has locked (a cancel that is not
  * committed yet) stays held together with its followers. What is left held keeps later messages of its key from being
@@ -28,11 +27,11 @@ export async function releaseHeld(
   sql: Sql,
   { topic, lane }: Lane,
   failedBlocks: boolean,
-  after?: string,
+  after = '',
 ): Promise<HeldAnswer> {
   const [row] = await sql.query<HeldAnswer>(
     'select held, released, next from outbox.release_held($1, $2, $3, $4, $5, $6)',
-    [topic, lane, failedBlocks, after ?? '', after === undefined ? allKeys : keysAtOnce, rowsAtOnce],
+    [topic, lane, failedBlocks, after, keysAtOnce, rowsAtOnce],
   );
   return row ?? { held: false, released: 0, next: '' };
 }
