@@ -6,11 +6,11 @@ const sql = 'SQL refuses what the library refuses';
 /** What people and other languages see. */
 export const faceMutations: readonly Mutation[] = [
   {
-    name: 'asks-without-a-pause',
+    name: 'wait-told-at-every-try',
     promise: 'A start waits for its servers',
     file: 'src/config/patience.ts',
-    find: 'const againMs = 500;',
-    replace: 'const againMs = 0;',
+    find: 'const sayEveryMs = 5_000;',
+    replace: 'const sayEveryMs = 0;',
     test: 'test/integration/start-waits.test.ts',
     title: 'a relay without Temporal says what it waits for, asks twice a second',
     built: true,
