@@ -111,7 +111,11 @@ test('while receipts are being sent, their batch does not end and its messages s
     },
   });
   const running = await consumer.on(orders, () => undefined).start();
-  onTestFinished(() => running.stop());
+  onTestFinished(() => {
+    // A stop waits for the receipts.
+    held.open();
+    return running.stop();
+  });
   append(source, 1);
   await sending.opened;
 

@@ -1,8 +1,12 @@
+import { faceMutations } from './list/faces.ts';
 import { inboxMutations } from './list/inbox.ts';
+import { kafkaMutations } from './list/kafka.ts';
+import { laneNumberMutations } from './list/lane-numbers.ts';
 import { laneMutations } from './list/lanes.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
 import { settleMutations } from './list/settle.ts';
+import { tryMutations } from './list/tries.ts';
 import { waitingMutations } from './list/waiting.ts';
 import { writingMutations } from './list/writing.ts';
 import type { Mutation } from './mutation.ts';
@@ -12,8 +16,12 @@ export const mutations: readonly Mutation[] = [
   ...writingMutations,
   ...waitingMutations,
   ...laneMutations,
+  ...laneNumberMutations,
   ...settleMutations,
+  ...kafkaMutations,
   ...maintenanceMutations,
   ...inboxMutations,
   ...parkedMutations,
+  ...tryMutations,
+  ...faceMutations,
 ];

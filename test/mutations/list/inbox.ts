@@ -2,8 +2,11 @@ import type { Mutation } from '../mutation.ts';
 
 const effectOnce = 'Effect once (I4)';
 const hostile = 'Hostile messages are refused in words (F28)';
-const killer = 'A message that kills its consumer is parked after three deaths';
+const killer = 'A message that kills its consumer is failed after three deaths';
 const filter = 'The fast filter loses nothing';
+const settledFirst = 'A message is acknowledged after it is settled';
+const ownLimits = 'What others lock costs a consumer a connection per message in hand, no more';
+const away = 'What is away costs no message';
 
 /** A message arrives and is handled. */
 export const inboxMutations: readonly Mutation[] = [
@@ -11,9 +14,9 @@ export const inboxMutations: readonly Mutation[] = [
     name: 'id-noted-before-its-effects',
     promise: effectOnce,
     file: 'src/inbox/applier.ts',
-    find: 'const arrivals = await receive(sql, this.#options.group, messages, this.#options.idleMs);\n',
+    find: 'const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);\n',
     replace: `const arrivals = await this.#options.client.$transaction((own) =>
-        receive(sqlOf(own), this.#options.group, messages, this.#options.idleMs),
+        receive(sqlOf(own), this.#options.group, messages, this.#options.limits),
       );\n`,
     test: 'test/integration/inbox-effect-once.test.ts',
     title: 'a handler that throws leaves neither effect nor id',
@@ -53,5 +56,69 @@ export const inboxMutations: readonly Mutation[] = [
     replace: 'select $1, $2, $3, $4::uuid, $5, $6, $7 from quick where false',
     test: 'test/integration/inbox-marks.test.ts',
     title: 'a message that was in hand alone when its consumer died, once too often',
+  },
+  {
+    name: 'acknowledged-before-it-is-settled',
+    promise: settledFirst,
+    file: 'src/inbox/message-intake.ts',
+    find: `    if (settled.kind !== 'done') return false;\n`,
+    replace: `    batch.acknowledge(message.incoming);\n    if (settled.kind !== 'done') return false;\n`,
+    test: 'test/integration/consumer-life.test.ts',
+    title: 'a message that waits between two quick tries while its consumer stops stays open',
+  },
+  {
+    name: 'batch-ends-before-its-receipts',
+    promise: settledFirst,
+    file: 'src/inbox/message-intake.ts',
+    find: 'await this.#options.receipts?.flush()',
+    replace: 'void this.#options.receipts?.flush()',
+    test: 'test/integration/consumer-life.test.ts',
+    title: 'while receipts are being sent, their batch does not end',
+  },
+  {
+    name: 'parked-although-its-address-pauses',
+    promise: away,
+    file: 'src/inbox/breaker.ts',
+    find: '    this.#prolong(address, health, health.pause);\n    return true;',
+    replace: '    this.#prolong(address, health, health.pause);\n    return false;',
+    test: 'test/unit/inbox/breaker.test.ts',
+    title: 'an address pauses when enough different keys have failed',
+  },
+  {
+    name: 'few-bad-keys-pause-their-address',
+    promise: away,
+    file: 'src/inbox/breaker.ts',
+    find: ' || 2 * failed <= health.failedByKey.size',
+    replace: '',
+    test: 'test/unit/inbox/breaker.test.ts',
+    title: 'bad keys pause nothing as long as more others succeed',
+  },
+  {
+    name: 'faults-of-the-database-are-the-message',
+    promise: 'Errors of the database are charged to no message',
+    file: 'src/inbox/infrastructure-faults.ts',
+    find: 'const layers: unknown[] = [error];',
+    replace: 'const layers: unknown[] = [];',
+    test: 'test/integration/inbox-faults.test.ts',
+    title: 'is told as a fault',
+  },
+  {
+    name: 'receive-without-limits',
+    promise: ownLimits,
+    file: 'outbox.write_receive_one()',
+    find: `
+    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true);`,
+    replace: ';',
+    test: 'test/integration/inbox-idle-limit.test.ts',
+    title: 'waits for nobody longer than it may take itself',
+  },
+  {
+    name: 'join-without-limits',
+    promise: ownLimits,
+    file: 'src/store/inbox/tries.ts',
+    find: '     from outbox.limit_transaction($6::integer, $7::integer)`,',
+    replace: '     where $7::integer is not null`,',
+    test: 'test/integration/inbox-idle-limit.test.ts',
+    title: 'waits for nobody longer than it may take itself',
   },
 ];

@@ -7,7 +7,7 @@ const cancelHolds = 'A committed cancel holds (I5)';
 const standsStill =
   'No lane stands still for a connection that died without a word, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)';
 
-/** A lane is owned, claimed, and given another number. */
+/** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
   {
     name: 'claim-without-the-first-late-id',
@@ -118,21 +118,21 @@ export const laneMutations: readonly Mutation[] = [
     title: 'a settle that the database refuses to the end',
   },
   {
-    name: 'lane-change-waits-for-writers-only',
-    promise: order,
-    file: 'src/store/lanes-switch.ts',
-    find: `and a.backend_type is distinct from 'autovacuum worker'`,
-    replace: `and a.backend_type is distinct from 'autovacuum worker' and a.backend_xid is not null`,
-    test: 'test/integration/lanes-change.test.ts',
-    title: 'a transaction that has not written yet, but has seen the old number, is waited for',
+    name: 'claim-of-a-standby',
+    promise: 'A failover costs repeats, never what commits after it (I1)',
+    file: 'outbox.claim()',
+    find: 'if pg_is_in_recovery() then',
+    replace: 'if false then',
+    test: 'test/faults/failover.test.ts',
+    title: 'I1 a claim that reaches a standby is refused',
   },
   {
-    name: 'lane-change-leaves-late-rows',
-    promise: noLoss,
-    file: 'src/store/lanes-replace.ts',
-    find: `    moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);\n`,
+    name: 'silent-transaction-keeps-its-locks',
+    promise: standsStill,
+    file: 'src/store/pool.ts',
+    find: '    idle_in_transaction_session_timeout: idleMs,\n',
     replace: '',
-    test: 'test/integration/lanes-change.test.ts',
-    title: 'messages that join a lane behind its cursor are delivered',
+    test: 'test/integration/relay-outside-locks.test.ts',
+    title: 'a transaction that is silent is ended with its locks',
   },
 ];

@@ -2,6 +2,8 @@ import type { Mutation } from '../mutation.ts';
 
 const archive = 'The archive keeps nobody waiting';
 const window = 'The window is kept (I12)';
+const slowHandlers = 'Slow handlers do not keep processed ids for ever';
+const strangers = 'Strangers fill no table';
 
 /** What is finished is archived, what is missing is started again, and processed ids are dropped by epochs. */
 export const maintenanceMutations: readonly Mutation[] = [
@@ -58,5 +60,49 @@ export const maintenanceMutations: readonly Mutation[] = [
     replace: 'select true as known',
     test: 'test/faults/installation-twice.test.ts',
     title: 'a relay of a clone refuses to start beside the living original',
+  },
+  {
+    name: 'epoch-dropped-with-ids-of-kept-messages',
+    promise: window,
+    file: 'outbox.drop_processed()',
+    find: ' and e.kept_done',
+    replace: '',
+    test: 'test/integration/processed-drop.test.ts',
+  },
+  {
+    name: 'change-of-epochs-never-more-patient',
+    promise: slowHandlers,
+    file: 'outbox.begin_epoch_change()',
+    find: 'p_patience_ms * 2 ^ least(p_old.tries, 10)',
+    replace: 'p_patience_ms',
+    test: 'test/integration/processed-keeper.test.ts',
+    title: 'a change of epochs is tried once a minute',
+  },
+  {
+    name: 'change-of-epochs-at-every-look',
+    promise: slowHandlers,
+    file: 'outbox.begin_epoch_change()',
+    find: `if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;`,
+    replace: '',
+    test: 'test/integration/processed-keeper.test.ts',
+    title: 'a change of epochs is tried once a minute',
+  },
+  {
+    name: 'failed-messages-stay-for-ever',
+    promise: strangers,
+    file: 'outbox.drop_failed_kept()',
+    find: 'and k.updated_at < outbox.clock()',
+    replace: 'and false and k.updated_at < outbox.clock()',
+    test: 'test/integration/kept-retention.test.ts',
+    title: 'failed messages go when their group asks for it',
+  },
+  {
+    name: 'failed-message-goes-that-holds-its-key',
+    promise: strangers,
+    file: 'outbox.drop_failed_kept()',
+    find: ` and k.state = 'failed' and k.key_id is null`,
+    replace: ` and k.state = 'failed'`,
+    test: 'test/integration/kept-retention.test.ts',
+    title: 'failed messages go when their group asks for it',
   },
 ];

@@ -2,6 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const othersFlow = 'A key that waits blocks no other';
 const order = 'Order survives parking and redrive (I3)';
+const hotKey = 'A hot key leaves parking while its traffic goes on';
 
 /** A message that failed waits for its next try, and for a person. */
 export const parkedMutations: readonly Mutation[] = [
@@ -55,5 +56,23 @@ export const parkedMutations: readonly Mutation[] = [
     replace: 'const next: typeof skipped = away ? [] : [];',
     test: 'test/integration/dead-letters.test.ts',
     title: 'letters that are refused stay, and keep none of the others from being sent once',
+  },
+  {
+    name: 'parked-queue-one-by-one',
+    promise: hotKey,
+    file: 'src/inbox/key-drain.ts',
+    find: 'await this.#begin(keyId, pace.size, false)',
+    replace: 'await this.#begin(keyId, Math.min(pace.size, 1), false)',
+    test: 'test/integration/parked-queues.test.ts',
+    title: 'the queue of a parked key is handled in order, many messages in one transaction',
+  },
+  {
+    name: 'workflow-replaced-while-it-waits',
+    promise: 'However many keys are parked, the workflow of none is replaced while it waits for its turn',
+    file: 'src/temporal/handler-starter.ts',
+    find: 'return (raw.pendingActivities ?? []).length === 0;',
+    replace: 'return (raw.pendingActivities ?? []).length >= 0;',
+    test: 'test/integration/temporal-handle.test.ts',
+    title: 'a key whose drain waits for one of few slots keeps its workflow',
   },
 ];

@@ -69,7 +69,7 @@ export const writingMutations: readonly Mutation[] = [
   {
     name: 'reschedule-only-to-later',
     promise: 'The last committed due time wins (I8)',
-    file: 'outbox.reschedule()',
+    file: 'outbox.move_due()',
     find: 'set due_at = greatest(due, now_at)',
     replace: 'set due_at = greatest(due, m.due_at)',
     test: 'test/integration/write-change.test.ts',

@@ -1,0 +1,92 @@
+import type { Mutation } from '../mutation.ts';
+
+const hotKey = 'A hot key leaves parking while its traffic goes on';
+const overtaken = 'A try that another one has overtaken does nothing';
+const takeover = 'A key that a killed consumer was trying goes on within a second or so';
+const killer = 'A message that kills its consumer is failed after three deaths';
+const tries = 'test/integration/parked-tries.test.ts';
+const kills = 'test/integration/parked-kills.test.ts';
+
+/** A parked message is tried: by whom, how often, and until when. */
+export const tryMutations: readonly Mutation[] = [
+  {
+    name: 'try-walks-over-what-was-handled',
+    promise: hotKey,
+    file: 'outbox.begin_try()',
+    find: 'where x.key_id = p_id and x.position > k.ended order by',
+    replace: 'where x.key_id = p_id order by',
+    test: tries,
+    title: 'a try reads next to nothing of what was handled before it',
+  },
+  {
+    name: 'dead-processes-not-looked-for',
+    promise: takeover,
+    file: 'outbox.end_dead_tries()',
+    find: 'continue when not pg_try_advisory_xact_lock(w);',
+    replace: 'continue;',
+    test: kills,
+    title: 'a try whose process is dead ends at once',
+  },
+  {
+    name: 'dead-try-keeps-its-time',
+    promise: takeover,
+    file: 'outbox.bury_try()',
+    find: 'tries = k.tries + 1, next_at = outbox.clock() where',
+    replace: 'tries = k.tries + 1 where',
+    test: kills,
+    title: 'a try whose process is dead ends at once',
+  },
+  {
+    name: 'parked-deaths-not-counted',
+    promise: killer,
+    file: 'outbox.bury_try()',
+    find: 'kills = x.kills + v_killed::integer',
+    replace: 'kills = x.kills',
+    test: kills,
+    title: 'failed when that was its third death',
+  },
+  {
+    name: 'death-counts-as-an-attempt',
+    promise: killer,
+    file: 'outbox.bury_try()',
+    find: 'set attempts = greatest(x.attempts - 1, 0), kills',
+    replace: 'set kills',
+    test: kills,
+    title: 'what was in hand beside a message that kills loses no try',
+  },
+  {
+    name: 'overtaken-try-joined',
+    promise: overtaken,
+    file: 'outbox.join_try()',
+    find: ' and k.tries = p_number',
+    replace: '',
+    test: tries,
+    title: 'a try that another try has overtaken is not joined',
+  },
+  {
+    name: 'overtaken-try-given-back',
+    promise: overtaken,
+    file: 'outbox.return_try()',
+    find: ' and x.tries = p_number',
+    replace: '',
+    test: tries,
+    title: 'a try is given back once, and not when another one has overtaken it',
+  },
+  {
+    name: 'try-given-back-counts',
+    promise: overtaken,
+    file: 'outbox.return_try()',
+    find: 'set attempts = greatest(p.attempts - 1, 0), updated_at',
+    replace: 'set updated_at',
+    test: tries,
+    title: 'a try that is given back is not counted',
+  },
+  {
+    name: 'missing-handler-counts-as-a-try',
+    promise: 'A try by whom it does not concern is not counted',
+    file: 'src/inbox/uncounted-tries.ts',
+    find: ` && error.code === 'OUTBOX_HANDLER_MISSING'`,
+    replace: ` && error.code === 'OUTBOX_INTERNAL'`,
+    test: 'test/integration/inbox-handler-elsewhere.test.ts',
+  },
+];
