@@ -17,9 +17,7 @@ export async function keepWindow<Tx extends Transaction>(
 ): Promise<WindowKeeper<Tx>> {
   for (const { source, routes } of inflows) {
     const topics: Topic[] = routes.map(({ topic }) => topic);
-    const horizonMs = await patiently(startWithinMs, report, () =>
-      source.redeliveryHorizonMs(addressesOf(routes)),
-    );
+    const horizonMs = await patiently(startWithinMs, () => source.redeliveryHorizonMs(addressesOf(routes)));
     assertWindow({ group, windowMs, horizonMs, topics });
   }
   return new WindowKeeper({
@@ -33,20 +31,13 @@ export async function keepWindow<Tx extends Transaction>(
 }
 
 /** Asks a broker that may have been started together with us. */
-async function patiently<Answer>(
-  withinMs: number,
-  report: ConsumerReport,
-  ask: () => Promise<Answer>,
-): Promise<Answer> {
+async function patiently<Answer>(withinMs: number, ask: () => Promise<Answer>): Promise<Answer> {
   const endsAt = performance.now() + withinMs;
-  let told = '';
   for (;;) {
     try {
       return await ask();
     } catch (error) {
       if (performance.now() + againMs >= endsAt) throw error;
-      if (told !== String(error)) report({ type: 'disconnected', error, retryInMs: againMs });
-      told = String(error);
       await delay(againMs);
     }
   }

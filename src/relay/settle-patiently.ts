@@ -39,8 +39,7 @@ export async function settlePatiently(
       if (stop.aborted || performance.now() > deadline) throw error;
       since ??= new Date().toISOString();
       const reason = error instanceof Error ? error.message : String(error);
-      // Whoever has the lane's row locked keeps this from being shown, too.
-      await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since }).catch(() => undefined);
+      await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since });
       await delay(timings.probeMs, undefined, { signal: stop }).catch(() => undefined);
       progress();
       await lease.renewIfOld();

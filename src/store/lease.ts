@@ -121,10 +121,11 @@ export async function writeHold(
   owner: string,
   hold: LaneHold | undefined,
 ): Promise<void> {
-  await sql.query(`update outbox.lane set hold = $4::jsonb where topic = $1 and n = $2 and owner = $3`, [
-    topic,
-    lane,
-    owner,
-    hold === undefined ? null : JSON.stringify(hold),
-  ]);
+  // Whoever has the row locked would have to be waited for, only to say why the lane waits.
+  await sql.query(
+    `update outbox.lane l set hold = $4::jsonb
+     from (select topic, n from outbox.lane where topic = $1 and n = $2 and owner = $3 for update skip locked) own
+     where l.topic = own.topic and l.n = own.n`,
+    [topic, lane, owner, hold === undefined ? null : JSON.stringify(hold)],
+  );
 }
