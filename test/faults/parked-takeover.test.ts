@@ -41,6 +41,11 @@ test('F17 a key that a killed consumer was trying goes on within a second or so'
     onTestFinished(() => doomed.kill());
     const offering = setInterval(() => void offer(inbox), 500);
     await doomed.inHand.finally(() => clearInterval(offering));
+    // A workflow that was started less than a second ago is not replaced at once, and offers have just started it.
+    await until(async () => {
+      const old = `select from outbox.parked_key where begun_at < clock_timestamp() - interval '1500 ms'`;
+      return (await inbox.database.query(old)).length === 1;
+    });
     killed = n;
     const [clock] = await inbox.database.query<{ at: number }>(
       'select extract(epoch from clock_timestamp())::float8 as at',

@@ -21,8 +21,10 @@ export interface FedProcessSettings
   readonly failures?: number;
   /** The message whose handler kills the process. */
   readonly deadly?: number;
-  /** Messages whose handlers never end; the process is killed when all of them are in hand, or after two seconds. */
+  /** Messages whose handlers take long; the process is killed when all of them are in hand, or after two seconds. */
   readonly lingering?: readonly number[];
+  /** @defaultValue they never end */
+  readonly lingerMs?: number;
   readonly crash?: Crash;
 }
 
