@@ -249,3 +249,10 @@ test('a settle whose answer was lost is said again and writes its batch once', a
   expect(bench.broker.labels).toEqual(['A']);
   expect(await bench.database.query(`select count from outbox.batch`)).toEqual([{ count: 1 }]);
 });
+
+test('a lease that was given before the clock was set back keeps nobody out', async () => {
+  expect(await acquireLane(bench.database, bench.lane, randomUUID())).toBeDefined();
+  await bench.database.query(`update outbox.lane set alive_until = alive_until + interval '1 hour'`);
+
+  expect(await acquireLane(bench.database, bench.lane, randomUUID())).toMatchObject({ lapsed: true });
+});
