@@ -23,6 +23,9 @@ function nodeOf(server: { readonly node?: LocalNode; readonly nodes?: readonly L
   return node;
 }
 
+/** Of everybody's connections, because some of them die without a word. */
+const limits = { statementMs: 15_000, lockMs: 5_000 };
+
 /** Servers, a sender, relays and a consumer of one test, behind what can go wrong with each of them. */
 async function openWorld(context: TestContext, seed: number) {
   const temporal = await startTemporal({ env: { ...process.env, TEMPORAL_ADDRESS: '' } });
@@ -40,7 +43,7 @@ async function openWorld(context: TestContext, seed: number) {
 
   const brokers = kafka.brokers.join(',');
   const address = await createTopic(observer(brokers), { numPartitions: 3 });
-  const database = openDatabase({ url });
+  const database = openDatabase({ url, limits });
   await database.query(
     'create table effect (seq serial primary key, n integer, part integer, consumer text)',
   );
@@ -60,7 +63,7 @@ async function openWorld(context: TestContext, seed: number) {
   const transport = () => {
     throw new Error('Relays are processes of their own here.');
   };
-  const stage = openFaultStage(context, { url, topics, transport });
+  const stage = openFaultStage(context, { url, topics, transport, limits });
   return { temporal, kafka, primary, standby, proxy, inbox, stage, relay };
 }
 

@@ -3,7 +3,7 @@ import { startRelay } from '../../src/config/start-relay.ts';
 import type { Topic } from '../../src/core/topic.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import type { Database } from '../../src/store/database.ts';
-import { openDatabase } from '../../src/store/pool.ts';
+import { openDatabase, type StatementLimits } from '../../src/store/pool.ts';
 import { fromQuery } from '../../src/store/transaction.ts';
 import type { Transport } from '../../src/transports/transport.ts';
 import type { Committer } from './ledger-load.ts';
@@ -20,6 +20,8 @@ export interface FaultStageOptions {
   readonly relayUrl?: string;
   /** @defaultValue the server of the test run */
   readonly temporalAddress?: string;
+  /** Of the stage's own pool, which hangs on connections that die without a word. @defaultValue none */
+  readonly limits?: StatementLimits;
 }
 
 /** An installation whose servers a test breaks: any database, any transport, relays in this process. */
@@ -41,8 +43,15 @@ interface TestEnd {
 /** Sets a stage; everything on it ends with the test. */
 export function openFaultStage({ onTestFinished }: TestEnd, options: FaultStageOptions): FaultStage {
   quietTemporal();
-  const { url, topics, transport, relayUrl = url, temporalAddress = inject('temporalAddress') } = options;
-  const database = openDatabase({ url });
+  const {
+    url,
+    topics,
+    transport,
+    relayUrl = url,
+    temporalAddress = inject('temporalAddress'),
+    limits,
+  } = options;
+  const database = openDatabase({ url, ...(limits !== undefined && { limits }) });
   onTestFinished(() => database.close());
   return {
     database,
