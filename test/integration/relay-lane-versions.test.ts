@@ -11,10 +11,10 @@ import { type LaneBench, laneBench } from '../support/lane-bench.ts';
 import type { OpenTransaction } from '../support/open-transaction.ts';
 import { pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
 
-/** What half a minute at 200 batches a second leaves. */
-const versions = 6_000;
+/** What half a minute at 250 batches a second leaves. */
+const versions = 8_000;
 /** A few per index that a statement reads or writes. */
-const fewPages = 40;
+const fewPages = 30;
 
 let bench: LaneBench;
 let old: OpenTransaction;
