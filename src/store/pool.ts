@@ -28,8 +28,14 @@ export const relayLimits: StatementLimits = { statementMs: 30_000, lockMs: 5_000
  */
 const idleMs = 5_000;
 
+/** A pool whose size may be changed. */
+export interface ResizableDatabase extends Database {
+  /** From now on it has at most so many connections. What is more than that is closed when it has been idle for a while. */
+  resize(connections: number): void;
+}
+
 /** Opens a pool. Connections are made when first needed, so this succeeds while the server is away. */
-export function openDatabase({ url, connections = 10, limits }: PoolOptions): Database {
+export function openDatabase({ url, connections = 10, limits }: PoolOptions): ResizableDatabase {
   const pool = new pg.Pool({
     connectionString: url,
     max: connections,
@@ -44,6 +50,8 @@ export function openDatabase({ url, connections = 10, limits }: PoolOptions): Da
     query: (text, values) => run(pool, text, values),
     transaction: (work) => inTransaction(pool, limits, work),
     openSession: (channel, onNotify) => openWatchedSession(pool, url, channel, onNotify),
+    // Read by the pool at every request for a connection.
+    resize: (most) => void (pool.options.max = most),
     close: () => pool.end(),
   };
 }
