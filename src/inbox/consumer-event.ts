@@ -90,7 +90,8 @@ export type ConsumerEvent =
   | { readonly type: 'address-resumed'; readonly address: string; readonly since: Date }
   /**
    * At the start: the pool of the client has fewer connections than the messages that may be in hand, and parked keys, and
-   * the consumer itself take. What waits for one for 30 s fails, uncounted.
+   * the consumer itself take. What waits for one for 30 s fails, uncounted. Give the client as many as are needed
+   * (`max` of `PrismaPg`), or lower `concurrency`, `keyConcurrency` or `parkedConcurrency`.
    */
   | { readonly type: 'pool-small'; readonly connections: number; readonly needed: number }
   /** The message on which the partition stood is done. */
