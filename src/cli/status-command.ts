@@ -10,6 +10,8 @@ import {
   type TopicPolicyRow,
 } from '../operations/status.ts';
 import { databasePlace } from '../core/database-place.ts';
+import { age } from './age.ts';
+import { breakerTable } from './breaker-table.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
 import { table } from './table.ts';
@@ -19,7 +21,7 @@ const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'HELD', 'RETRY', 'WAIT', 'F
 /** Shows what is reachable, and how every lane stands, the one with the oldest due message first. */
 export async function statusCommand(url: string, output: Output): Promise<number> {
   const answer = await status(url);
-  const { oldestDueMs, lanes, topics, settings, reconciliation, groups, lags, twin } = answer;
+  const { oldestDueMs, lanes, breakers, topics, settings, reconciliation, groups, lags, twin } = answer;
   if (twin !== null)
     output.line(
       `Relays deliver for this installation from another living database as well: ${twin.place} (${twin.seenAt}).`,
@@ -42,6 +44,7 @@ export async function statusCommand(url: string, output: Output): Promise<number
         groups.map((group) => groupRow(group, lags)),
       )}`,
     );
+  if (breakers.length > 0) output.line(`\n${breakerTable(breakers)}`);
   if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);
   if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
   const last = settings.map(({ name, value }) => [name, value]);
@@ -171,11 +174,4 @@ function stateOf(lane: LaneStatus, { relays, servers }: Status): string {
   return temporal.length > 0 && temporal.every(({ answering }) => answering === 0)
     ? 'waits for Temporal'
     : 'waits for a relay';
-}
-
-function age(ageMs: number): string {
-  if (ageMs < 1_000) return `${Math.round(ageMs)} ms`;
-  if (ageMs < 120_000) return `${(ageMs / 1_000).toFixed(1)} s`;
-  if (ageMs < 7_200_000) return `${(ageMs / 60_000).toFixed(1)} min`;
-  return `${(ageMs / 3_600_000).toFixed(1)} h`;
 }

@@ -1,4 +1,5 @@
 import type { Database } from '../store/database.ts';
+import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { type GroupStatus, readGroups } from '../store/queries/inbox-status.ts';
 import { type Reconciliation, readReconciliation } from '../store/queries/reconciliation.ts';
@@ -40,9 +41,21 @@ export interface Status {
   readonly twin: Twin | null;
   /** Consumer groups whose inbox is in this database, and what they keep. */
   readonly groups: readonly GroupStatus[];
+  /** What the breakers of running consumers of these groups pause, the longest pause first; one entry per consumer. */
+  readonly breakers: readonly BreakerStatus[];
 }
 
-export type { GroupLag, GroupStatus, LaneStatus, Reconciliation, RelayStatus, Setting, TopicPolicyRow, Twin };
+export type {
+  BreakerStatus,
+  GroupLag,
+  GroupStatus,
+  LaneStatus,
+  Reconciliation,
+  RelayStatus,
+  Setting,
+  TopicPolicyRow,
+  Twin,
+};
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
 export async function status(databaseUrl: string): Promise<Status> {
@@ -69,6 +82,7 @@ export async function statusOf(database: Database): Promise<Status> {
     reconciliation: (await readReconciliation(database)) ?? null,
     twin: await readTwin(database),
     groups: await readGroups(database),
+    breakers: await readBreakers(database),
   };
 }
 

@@ -43,6 +43,7 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
     sourceOf: () => source,
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
+    place: { host: 'here', pid: process.pid },
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,
