@@ -23,6 +23,7 @@ export type {
   BreakerStatus,
   GroupLag,
   GroupStatus,
+  LaneLock,
   LaneStatus,
   RelayStatus,
   ServerStatus,
