@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { Consumer } from '../inbox/consumer.ts';
 import { undisturbed } from '../inbox/consumer-event.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
@@ -47,6 +48,7 @@ export function consumer<Tx extends Transaction>(
     sourceOf: sourcesOf({ transports }, report),
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
+    place: { host: hostname(), pid: process.pid },
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,

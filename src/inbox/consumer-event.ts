@@ -11,6 +11,11 @@ export interface PausedAddress {
   readonly since: Date;
   /** What the last try ended with. */
   readonly error: unknown;
+  /** What it says, without values of the message's payload, as `status` shows it: 400 characters at most. */
+  readonly errorText: string;
+  /** Of `keys` that were looked at, so many had failed when the pause began. */
+  readonly failedKeys: number;
+  readonly keys: number;
   /** How many probes have failed. */
   readonly probes: number;
   readonly nextProbeAt: Date;

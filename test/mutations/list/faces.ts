@@ -2,6 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const told = 'An operator is told what is away';
 const gone = 'A command ends when its server is gone without a word';
+const elsewhere = '`status` tells what stands still in other processes';
 const sql = 'SQL refuses what the library refuses';
 
 /** What people and other languages see. */
@@ -81,6 +82,42 @@ export const faceMutations: readonly Mutation[] = [
     replace: 'return true;',
     test: 'test/integration/silent-server.test.ts',
     title: 'a statement is given up when its link',
+  },
+  {
+    name: 'payload-told-by-a-breaker',
+    promise: elsewhere,
+    file: 'src/inbox/told-error.ts',
+    find: 'bodies.map(valueOf)',
+    replace: 'bodies.map(() => null)',
+    test: 'test/integration/status-breakers.test.ts',
+    title: 'what the breaker of a consumer pauses is told by status in another process',
+  },
+  {
+    name: 'dead-consumer-pauses-on',
+    promise: elsewhere,
+    file: 'src/store/inbox/breakers.ts',
+    find: 'const staleMs = 6_000;',
+    replace: 'const staleMs = 6_000_000;',
+    test: 'test/integration/status-breakers.test.ts',
+    title: 'what the breaker of a consumer paused is told no more some seconds after the consumer was killed',
+  },
+  {
+    name: 'locks-of-milliseconds-told',
+    promise: elsewhere,
+    file: 'src/operations/lane-locks.ts',
+    find: 'openMs !== null && openMs >= afterMs',
+    replace: 'openMs !== null',
+    test: 'test/integration/status-lane-locks.test.ts',
+    title: 'status names who has had a lane locked for some seconds, and waits for nobody',
+  },
+  {
+    name: 'lock-of-the-table-untold',
+    promise: elsewhere,
+    file: 'src/operations/lane-locks.ts',
+    find: `const all = extent === 'table';`,
+    replace: `const all = extent === 'reads';`,
+    test: 'test/integration/status-lane-locks.test.ts',
+    title: 'a lock of the whole table is a lock of every lane',
   },
   {
     name: 'bad-json-stored-by-sql',
