@@ -3,19 +3,84 @@ import type { Mutation } from '../mutation.ts';
 const told = 'An operator is told what is away';
 const gone = 'A command ends when its server is gone without a word';
 const elsewhere = '`status` tells what stands still in other processes';
+const unseen = 'Names that may not be seen stay out of Temporal';
+const waits = 'A start waits for its servers';
 const sql = 'SQL refuses what the library refuses';
 
-/** What people and other languages see. */
+/** What people and other languages see, and what they must not see. */
 export const faceMutations: readonly Mutation[] = [
   {
     name: 'wait-told-at-every-try',
-    promise: 'A start waits for its servers',
+    promise: waits,
     file: 'src/config/patience.ts',
     find: 'const sayEveryMs = 5_000;',
     replace: 'const sayEveryMs = 0;',
     test: 'test/integration/start-waits.test.ts',
-    title: 'a relay without Temporal says what it waits for, asks twice a second',
+    title: 'a relay without Temporal says what it waits for, goes on asking',
     built: true,
+  },
+  {
+    name: 'servers-asked-without-a-pause',
+    promise: waits,
+    file: 'src/config/patience.ts',
+    find: 'const againMs = 500;',
+    replace: 'const againMs = 5;',
+    test: 'test/unit/config/patience.test.ts',
+    title: 'what is away is asked twice a second',
+  },
+  {
+    name: 'servers-asked-seldom',
+    promise: waits,
+    file: 'src/config/patience.ts',
+    find: 'const againMs = 500;',
+    replace: 'const againMs = 5_000;',
+    test: 'test/unit/config/patience.test.ts',
+    title: 'what is away is asked twice a second',
+  },
+  {
+    name: 'closed-pipe-is-a-failure',
+    promise: 'Who reads only the first lines of a command makes no failure of it',
+    file: 'src/cli/main.ts',
+    find: `    if (error.code !== 'EPIPE') throw error;`,
+    replace: '    throw error;',
+    test: 'test/integration/cli-edges.test.ts',
+    title: 'a reader who closes the pipe early is no failure',
+    built: true,
+  },
+  {
+    name: 'hidden-names-in-a-summary',
+    promise: unseen,
+    file: 'src/temporal/workflow-words.ts',
+    find: 'const names = visible ? named(message) : [];',
+    replace: 'const names = visible || id !== topic ? named(message) : [];',
+    test: 'test/integration/temporal-words.test.ts',
+  },
+  {
+    name: 'hidden-key-in-a-summary-of-parked-messages',
+    promise: unseen,
+    file: 'src/temporal/handler-starter.ts',
+    find: 'key: visible(topic) ? key : null, group',
+    replace: 'key, group',
+    test: 'test/integration/temporal-handle.test.ts',
+    title: 'what must not or cannot be shown of a key',
+  },
+  {
+    name: 'hidden-names-can-be-searched',
+    promise: unseen,
+    file: 'src/temporal/workflow-starter.ts',
+    find: '...visible(start.visible ? { topic, key, ref } : { topic }),',
+    replace: '...visible({ topic, key, ref }),',
+    test: 'test/integration/temporal-namespaces.test.ts',
+    title: 'a topic that is not visible shows neither key nor ref',
+  },
+  {
+    name: 'hidden-key-can-be-searched',
+    promise: unseen,
+    file: 'src/temporal/handler-starter.ts',
+    find: 'key !== null && visible(topic) && Buffer',
+    replace: 'key !== null && Buffer',
+    test: 'test/integration/temporal-handle.test.ts',
+    title: 'what must not or cannot be shown of a key',
   },
   {
     name: 'lane-with-work-is-quiet',

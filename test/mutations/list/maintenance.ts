@@ -9,6 +9,15 @@ const gathered = 'What has gathered slows nothing';
 /** What is finished is archived, what is missing is started again, and processed ids are dropped by epochs. */
 export const maintenanceMutations: readonly Mutation[] = [
   {
+    name: 'archive-reads-the-whole-log',
+    promise: archive,
+    file: 'src/store/archive.ts',
+    find: `m.state = 'ready' and m.position > $3 and`,
+    replace: `m.state = 'ready' and m.position + 0 > $3 and`,
+    test: 'test/integration/archive-plans.test.ts',
+    title: 'a page of passed messages touches what it moves',
+  },
+  {
     name: 'archive-of-what-is-not-passed',
     promise: archive,
     file: 'src/store/archive.ts',
