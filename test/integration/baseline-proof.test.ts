@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readMigrations } from '../../src/store/migrate.ts';
 import { packageRoot } from '../../src/store/package-root.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpSchema } from '../support/schema-dump.ts';
@@ -20,8 +21,7 @@ let baseline: TestDatabase;
 beforeAll(async () => {
   [old, baseline] = await Promise.all([createEmptyDatabase(), createEmptyDatabase()]);
   for (const sql of await oldMigrations()) await old.database.transaction((tx) => tx.query(sql));
-  const sql = await readFile(path.join(packageRoot(), 'prisma', 'baseline.sql'), 'utf8');
-  await baseline.database.transaction((tx) => tx.query(sql));
+  for (const { sql } of await readMigrations()) await baseline.database.transaction((tx) => tx.query(sql));
 });
 
 afterAll(() => Promise.all([old.drop(), baseline.drop()]));
