@@ -1800,7 +1800,8 @@ CREATE OR REPLACE FUNCTION outbox.refuse_transition()
 AS $function$
 begin
   raise exception 'outbox: % cannot become %', old.state, new.state
-    using errcode = 'OB001', detail = 'message ' || new.id, hint = 'The legal transitions are listed in ARCHITECTURE.md.';
+    using errcode = 'OB001', detail = 'message ' || coalesce(to_jsonb(new) ->> 'message_id', to_jsonb(new) ->> 'id'),
+      hint = 'The legal transitions are listed in docs/states.md.';
 end
 $function$;
 

@@ -276,11 +276,13 @@ create table outbox.attempt (
 );
 create index attempt_message on outbox.attempt (message_id, at);
 
+-- For messages of the outbox, and for those that a consumer keeps, whose id has another name.
 create function outbox.refuse_transition() returns trigger language plpgsql
 as $$
 begin
   raise exception 'outbox: % cannot become %', old.state, new.state
-    using errcode = 'OB001', detail = 'message ' || new.id, hint = 'The legal transitions are listed in ARCHITECTURE.md.';
+    using errcode = 'OB001', detail = 'message ' || coalesce(to_jsonb(new) ->> 'message_id', to_jsonb(new) ->> 'id'),
+      hint = 'The legal transitions are listed in docs/states.md.';
 end
 $$;
 
