@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { migrateTopics, type MigratedTopics } from '../config/migrate-topics.ts';
-import { applyMigrations, migrationState, migrations } from '../operations/schema.ts';
+import { applyMigrations, migrationScripts, migrationState } from '../operations/schema.ts';
 import { adoptDatabase, type AdoptFlags } from './adopt-command.ts';
 import { exitCodes, type Output } from './output.ts';
 
@@ -43,16 +43,17 @@ function inWords({ topics, receipts }: MigratedTopics): string {
 }
 
 async function print(output: Output): Promise<number> {
-  const all = await migrations();
-  output.line(all.map((migration) => `-- ${migration.name}\n${migration.sql}`).join('\n'));
+  const all = await migrationScripts();
+  output.line(all.map(({ name, sql }) => `-- ${name}\n${sql}`).join('\n'));
   output.value({ ok: true, migrations: all });
   return exitCodes.ok;
 }
 
 async function check(url: string, output: Output): Promise<number> {
-  const { applied, pending } = await migrationState(url);
+  const { applied, pending, later } = await migrationState(url);
   const complete = pending.length === 0;
-  output.line(complete ? `Up to date: ${applied.length} applied.` : `Missing: ${pending.join(', ')}`);
-  output.value({ ok: complete, applied, pending });
+  const newer = later.length === 0 ? '' : ` A later version has added ${later.join(', ')}.`;
+  output.line(complete ? `Up to date: ${applied.length} applied.${newer}` : `Missing: ${pending.join(', ')}`);
+  output.value({ ok: complete, applied, pending, later });
   return complete ? exitCodes.ok : exitCodes.failed;
 }

@@ -15,7 +15,7 @@ interface MigrateFlags extends CommonOptions {
 /** Commands about the schema of the database. */
 export function registerSchemaCommands(root: Command): void {
   withDatabase(addCommand(root, 'migrate', "apply the product's migrations"))
-    .option('--print', 'print the SQL and change nothing')
+    .option('--print', 'print the SQL for your own migration tool, bookkeeping included, and change nothing')
     .option('--check', 'tell whether something is missing and change nothing; exit code 1 if so')
     .addOption(
       new Option(

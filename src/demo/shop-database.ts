@@ -3,6 +3,9 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { applyMigrations } from '../operations/schema.ts';
 import { PrismaClient } from './generated/client.ts';
+import { PrismaClient as OutboxReader } from './outbox/generated/client.ts';
+
+export type { OutboxReader };
 
 /** Seen from the build, `dist/src/demo`, from which alone the demo runs. */
 const packageFolder = new URL('../../../', import.meta.url);
@@ -33,4 +36,9 @@ export async function openShopDatabase(url: string): Promise<PrismaClient> {
   });
   await prisma.product.createMany({ data: [...products] });
   return prisma;
+}
+
+/** A client for the tables of the outbox, from which the story is checked. The shop itself needs none. */
+export function openOutboxReader(url: string): OutboxReader {
+  return new OutboxReader({ adapter: new PrismaPg({ connectionString: url, max: 2 }) });
 }

@@ -5,12 +5,17 @@ import {
   type MigrationState,
   migrate,
   readMigrations,
+  scriptOf,
 } from '../store/migrate.ts';
 import { visitDatabase } from '../store/visit.ts';
 
-/** The SQL of this version, in the order in which it is applied. */
-export function migrations(): Promise<readonly Migration[]> {
-  return readMigrations();
+/**
+ * What a migration tool of your own runs, in this order: each migration of this version together with its entry in
+ * `outbox.migration`, so that relays and consumers find the database up to date afterwards.
+ */
+export async function migrationScripts(): Promise<readonly Migration[]> {
+  const migrations = await readMigrations();
+  return migrations.map((migration) => ({ ...migration, sql: scriptOf(migration) }));
 }
 
 /**

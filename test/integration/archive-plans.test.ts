@@ -179,7 +179,7 @@ test('deletions of batches and attempts, and ids that are carried over, never re
   await bench.database.query(
     `insert into outbox.attempt (message_id, at, outcome) select gen_random_uuid(), now() - interval '1 day', 'rejected' from generate_series(1, 1000);
      select outbox.mark_processed('g', array(select outbox_id(g, 'ready')::text from generate_series(1, 1000) g), null);
-     select outbox.roll_processed(0, 300)`,
+     select outbox.roll_processed(0, 300, 0)`,
   );
   const page = { after: null, ageMs: 60_000, limit };
   for (const work of [

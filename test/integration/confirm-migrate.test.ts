@@ -93,7 +93,7 @@ test('migrate --topics begins with the schema, at the address that it was given'
   const topics = await empty.database.query('select name from outbox.topic');
   await empty.drop();
 
-  expect(answer).toMatchObject({ applied: expect.arrayContaining(['20261121131000_receipts_outbox']) });
+  expect(answer).toMatchObject({ applied: expect.arrayContaining([expect.stringMatching(/_outbox$/)]) });
   expect(topics).toEqual([{ name: 'orders' }]);
 });
 
