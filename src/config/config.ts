@@ -12,7 +12,10 @@ export interface Config {
   readonly database: {
     /** `postgresql://user:password@host:port/database` */
     readonly url: string;
-    /** Most connections of one relay; its lanes share them. @defaultValue the lanes of the configuration + 6 */
+    /**
+     * Most connections of one relay beside its session; its lanes share them. @defaultValue the lanes of the configuration
+     * + 6, or the lanes that it drains + 6 where those have become more
+     */
     readonly connections?: number;
   };
   /** The server that supervises delivery. */

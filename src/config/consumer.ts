@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { Consumer } from '../inbox/consumer.ts';
 import { undisturbed } from '../inbox/consumer-event.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
@@ -24,7 +25,9 @@ export interface ConsumerOptions extends ConsumerSettings {
  *
  * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_CONFIG_INVALID`
  * @example
- * const orders = await consumer(prisma, { config, group: 'orders' })
+ * // A client of its own: with the defaults up to 15 connections are in use at one time, and pg makes 10.
+ * const own = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 15 }) });
+ * const orders = await consumer(own, { config, group: 'orders' })
  *   .on(orderTimeout, (tx, { payload }) => tx.order.updateMany({ where: { id: payload.orderId }, data: { status: 'CANCELED' } }))
  *   .start();
  */
@@ -45,6 +48,7 @@ export function consumer<Tx extends Transaction>(
     sourceOf: sourcesOf({ transports }, report),
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
+    place: { host: hostname(), pid: process.pid },
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,

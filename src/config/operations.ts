@@ -21,6 +21,7 @@ import type { MessageAnswer } from '../store/operate/change-messages.ts';
 import type { PauseScope } from '../store/operate/pause.ts';
 import type { Rescheduled } from '../store/operate/reschedule.ts';
 import { openDatabase } from '../store/pool.ts';
+import { operatorSilence } from '../store/silence.ts';
 import type { MessageFilter } from '../store/queries/list.ts';
 import type { EffectsQuery } from '../store/queries/verify-effects.ts';
 import { named, visitDatabase } from '../store/visit.ts';
@@ -57,6 +58,9 @@ export type RescheduleAsk = Ask & Due;
  * Answers come one per message, in the order of the ids: what was done, or `too-late` (its state does not allow it any
  * more), `unknown`, or `busy` (another transaction or relay holds it: nothing was done). A ref that means nothing has no
  * answer. Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INVALID_OPTION` and `OUTBOX_ID_INVALID`.
+ *
+ * No call has a time limit. When the server is gone without a word it rejects with `OUTBOX_SERVER_UNAVAILABLE`, after some
+ * ten seconds; whether its last statement was carried out is unknown then.
  */
 export interface Operations {
   /** How topics, lanes and holds stand. */
@@ -110,7 +114,7 @@ const longestDelayMs = 36_500 * 24 * 60 * 60 * 1_000;
 
 /** Opens the operations of one installation. Connections are made when first needed. */
 export function operations(config: OperationsConfig): Operations {
-  const database = openDatabase({ url: config.database.url, connections });
+  const database = openDatabase({ url: config.database.url, connections, silence: operatorSilence });
   const topics = new Map((config.topics ?? []).map((topic) => [topic.name, topic]));
   const ready = once(() => requireMigrated(database));
   const on = async <Result>(work: (database: Database) => Promise<Result>): Promise<Result> => {

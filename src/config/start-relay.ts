@@ -130,11 +130,8 @@ async function open(
   opened: Opened,
   stop: AbortSignal,
 ): Promise<Started> {
-  const database = openDatabase({
-    url: config.database.url,
-    connections: connectionsOf(config),
-    limits: relayLimits,
-  });
+  const connections = connectionsOf(config, 0);
+  const database = openDatabase({ url: config.database.url, connections, limits: relayLimits });
   opened.add(() => database.close());
   const { settings, ...resolved } = resolveRelaySettings(config.relay);
   const servers = relayServers({
@@ -154,8 +151,9 @@ async function open(
   const engine = await servers.engine(options.workers);
   opened.add(() => engine.close());
   const { report } = servers;
+  const draining = (lanes: number): void => database.resize(connectionsOf(config, lanes));
   const hosted = await host(
-    { config, database, engine, installation, routes, retention, report, ...resolved },
+    { config, database, engine, installation, routes, retention, report, draining, ...resolved },
     opened,
     stop,
   );
@@ -171,6 +169,7 @@ interface HostInput extends Omit<ResolvedRelaySettings, 'settings'> {
   readonly routes: readonly TopicRoute[];
   readonly retention: RetentionRules;
   readonly report: Report;
+  readonly draining: (lanes: number) => void;
 }
 
 /** Runs the workers, and watches the outbox. */
@@ -189,6 +188,7 @@ async function host(input: HostInput, opened: Opened, stop: AbortSignal): Promis
     limits,
     report,
     confirming: confirmation.topics,
+    draining: input.draining,
   });
   const topics = routes.map(({ name }) => name);
   const completing = completeInBackground(database, topics, report);
@@ -215,11 +215,16 @@ async function host(input: HostInput, opened: Opened, stop: AbortSignal): Promis
   return hosted;
 }
 
+/** For the watcher, the starter and releases. */
+const spareConnections = 6;
+
 /**
- * One connection per lane, and some for the watcher, the starter and releases. Lanes that are added later share them.
+ * One connection per lane, and some to spare, unless the configuration says how many. A topic may have been given more
+ * lanes than it says, so those that this relay drains at the moment count where they are more.
  */
-function connectionsOf({ database, topics }: Config): number {
-  return database.connections ?? topics.reduce((sum, topic) => sum + topic.rules.lanes, 0) + 6;
+function connectionsOf({ database, topics }: Config, draining: number): number {
+  const lanes = topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
+  return database.connections ?? Math.max(lanes, draining) + spareConnections;
 }
 
 async function closeTransports(routes: readonly TopicRoute[]): Promise<void> {

@@ -11,6 +11,11 @@ export interface PausedAddress {
   readonly since: Date;
   /** What the last try ended with. */
   readonly error: unknown;
+  /** What it says, without values of the message's payload, as `status` shows it: 400 characters at most. */
+  readonly errorText: string;
+  /** Of `keys` that were looked at, so many had failed when the pause began. */
+  readonly failedKeys: number;
+  readonly keys: number;
   /** How many probes have failed. */
   readonly probes: number;
   readonly nextProbeAt: Date;
@@ -90,7 +95,8 @@ export type ConsumerEvent =
   | { readonly type: 'address-resumed'; readonly address: string; readonly since: Date }
   /**
    * At the start: the pool of the client has fewer connections than the messages that may be in hand, and parked keys, and
-   * the consumer itself take. What waits for one for 30 s fails, uncounted.
+   * the consumer itself take. What waits for one for 30 s fails, uncounted. Give the client as many as are needed
+   * (`max` of `PrismaPg`), or lower `concurrency`, `keyConcurrency` or `parkedConcurrency`.
    */
   | { readonly type: 'pool-small'; readonly connections: number; readonly needed: number }
   /** The message on which the partition stood is done. */

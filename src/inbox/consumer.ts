@@ -60,6 +60,8 @@ export interface ConsumerParts<Tx extends Transaction> {
   readonly receiptSenderOf: (topic: Topic) => ReceiptSender;
   /** How copies of failed messages leave, to the broker of these topics. */
   readonly deadLetterSenderOf: (topics: readonly Topic[]) => DeadLetterSender;
+  /** Where it runs, for those who look. */
+  readonly place: { readonly host: string; readonly pid: number };
   /** Needs nothing until the first key is parked. */
   readonly hostKeys: (input: HostedKeysInput) => HostedKeys;
 }

@@ -173,7 +173,8 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
         this.#failure(first, quick, error);
         if (messages.length > 1) {
           pace.failed(messages.length);
-          if (entry === 'probe') this.#options.breaker.probeFailed(first.address, error);
+          const failure = { error, bodies: messages.map(({ body }) => body) };
+          if (entry === 'probe') this.#options.breaker.probeFailed(first.address, failure);
           return this.#giveBack(begun);
         }
         // The first try of a message that has just arrived is as long.

@@ -8,6 +8,7 @@ import type { Tally } from './consumer-counts.ts';
 import type { FailingPartitions } from './failing-partitions.ts';
 import { faultOf } from './infrastructure-faults.ts';
 import { nextPauseMs } from './retry-pace.ts';
+import type { Failure } from './told-error.ts';
 
 export interface OneByOneOptions<Tx extends Transaction> {
   readonly applier: Applier<Tx>;
@@ -74,7 +75,7 @@ export class OneByOne<Tx extends Transaction> {
     } catch (error) {
       tally.failures += 1;
       report({ type: 'failed', ...positionOf(message), attempt: 1, error });
-      breaker.probeFailed(address, error);
+      breaker.probeFailed(address, failureOf(message, error));
       return { kind: 'rejected', afterMs: breaker.waitMs(address) };
     } finally {
       breaker.probeLeft(address);
@@ -84,7 +85,7 @@ export class OneByOne<Tx extends Transaction> {
   #exhausted(message: Arrived<Tx>, error: unknown): Promise<Settled> | Settled {
     const { breaker } = this.#options;
     const { address } = message.incoming;
-    if (breaker.failed(address, keyNameOf(message), error))
+    if (breaker.failed(address, keyNameOf(message), failureOf(message, error)))
       return { kind: 'rejected', afterMs: breaker.waitMs(address) };
     return this.park(message, 'error', error);
   }
@@ -104,6 +105,10 @@ export class OneByOne<Tx extends Transaction> {
       return { kind: 'rejected', afterMs };
     }
   }
+}
+
+function failureOf<Tx>({ incoming: { body } }: Arrived<Tx>, error: unknown): Failure {
+  return { error, bodies: [body] };
 }
 
 export function positionOf<Tx>({ incoming: { address, partition, offset } }: Arrived<Tx>): Position {

@@ -9,6 +9,7 @@ import { sqlOf, type Transaction } from '../store/transaction.ts';
 import { Applier } from './applier.ts';
 import type { ConsumerPlan, ConsumerStatus, RunningConsumer } from './consumer.ts';
 import { Breaker } from './breaker.ts';
+import { BreakerRows } from './breaker-rows.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
 import { filterOf } from './filter-epoch.ts';
@@ -101,12 +102,12 @@ async function start<Tx extends Transaction>(
   plan: StartPlan<Tx>,
   running: Running,
 ): Promise<RunningConsumer> {
-  const { client, rules, settings } = plan;
+  const { client, settings } = plan;
   const ask = <Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> =>
     client.$transaction((tx) => question(sqlOf(tx)));
   const report = undisturbed(settings.report);
   const tally = new Tally();
-  const breaker = new Breaker(rules.breaker, report);
+  const breaker = breakerOf(plan, report, running);
   const inflows = inflowsOf(plan, report);
   // First, because they end last: tries that end with the consumer have receipts, too.
   for (const { deadLetters, receipts } of inflows) {
@@ -152,6 +153,21 @@ async function start<Tx extends Transaction>(
     stop: () => running.end(),
     status: async () => ({ ...(await statusOf(common, subscribed)), failing: failing() }),
   };
+}
+
+/** What it pauses is told to all who look at the database, too. */
+function breakerOf<Tx extends Transaction>(
+  { client, place, rules }: StartPlan<Tx>,
+  report: ConsumerReport,
+  running: Running,
+): Breaker {
+  const rows = new BreakerRows({ client, place, group: rules.group, paused: () => breaker.paused() });
+  const breaker = new Breaker(rules.breaker, (event) => {
+    report(event);
+    rows.nudge();
+  });
+  running.add(() => rows.stop());
+  return breaker;
 }
 
 async function statusOf<Tx extends Transaction>(

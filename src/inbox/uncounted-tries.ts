@@ -43,11 +43,12 @@ export class UncountedTries<Tx extends Transaction> {
     const [{ address, attempts }] = messages;
     const arrived = found[0]?.arrived;
     if (arrived !== undefined && refusalReasonOf(error) === undefined) {
-      if (entry === 'probe') breaker.probeFailed(address, error);
+      const failure = { error, bodies: messages.map(({ body }) => body) };
+      if (entry === 'probe') breaker.probeFailed(address, failure);
       // That a key fails once more is no news.
       const paused =
         attempts <= firstParkedTry
-          ? breaker.failed(address, keyNameOf(arrived), error, true)
+          ? breaker.failed(address, keyNameOf(arrived), failure, true)
           : breaker.isPaused(address);
       if (paused) return this.#pausedMs(address);
     }

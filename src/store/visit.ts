@@ -1,6 +1,7 @@
 import type { Database } from './database.ts';
 import { databaseFailure } from './database-failure.ts';
 import { openDatabase } from './pool.ts';
+import { operatorSilence } from './silence.ts';
 
 /**
  * Opens a database for one piece of work, over one connection.
@@ -11,7 +12,7 @@ export async function visitDatabase<Result>(
   url: string,
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
-  const database = openDatabase({ url, connections: 1 });
+  const database = openDatabase({ url, connections: 1, silence: operatorSilence });
   try {
     return await named(url, () => work(database));
   } finally {

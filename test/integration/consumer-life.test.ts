@@ -36,6 +36,7 @@ async function make(sender?: Pick<ReceiptSender, 'send'>): Promise<Made> {
     sourceOf: () => source,
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined, ...sender }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
+    place: { host: 'here', pid: process.pid },
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,

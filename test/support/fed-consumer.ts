@@ -87,6 +87,7 @@ export async function startFed(
       },
       close: async () => undefined,
     }),
+    place: { host: 'here', pid: process.pid },
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,

@@ -144,8 +144,11 @@ export class InboxStage {
   }
 
   async effectsBy(name: string): Promise<number> {
-    const rows = await this.#made.database.query('select 1 from effect where consumer = $1', [name]);
-    return rows.length;
+    const [row] = await this.#made.database.query<{ count: number }>(
+      'select count(*)::integer as count from effect where consumer = $1',
+      [name],
+    );
+    return row?.count ?? 0;
   }
 
   /** Messages that the group keeps, with their states, in the order in which they came. */

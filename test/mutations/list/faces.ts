@@ -1,6 +1,8 @@
 import type { Mutation } from '../mutation.ts';
 
 const told = 'An operator is told what is away';
+const gone = 'A command ends when its server is gone without a word';
+const elsewhere = '`status` tells what stands still in other processes';
 const sql = 'SQL refuses what the library refuses';
 
 /** What people and other languages see. */
@@ -32,6 +34,90 @@ export const faceMutations: readonly Mutation[] = [
     replace: 'export const relayStaleMs = 15_000_000;',
     test: 'test/integration/status-reachable.test.ts',
     title: 'status and show tell a relay that is missing from a Temporal that is away',
+  },
+  {
+    name: 'operators-wait-for-a-server-that-is-gone',
+    promise: gone,
+    file: 'src/config/operations.ts',
+    find: 'connections, silence: operatorSilence });',
+    replace: 'connections, silence: { ...operatorSilence, askEveryMs: 1_000_000 } });',
+    test: 'test/integration/silent-server.test.ts',
+    title: 'a command ends when its links vanish between two statements',
+    built: true,
+  },
+  {
+    name: 'idle-links-keep-a-command',
+    promise: gone,
+    file: 'src/store/pool.ts',
+    find: 'const goodbyeMs = 500;',
+    replace: 'const goodbyeMs = 500_000;',
+    test: 'test/integration/silent-server.test.ts',
+    title: 'a command ends when its links vanish between two statements',
+    built: true,
+  },
+  {
+    name: 'silent-line-proves-nothing',
+    promise: gone,
+    file: 'src/store/silence.ts',
+    find: 'return lostSinceMs === undefined ? {} : { lostSinceMs };',
+    replace: 'return lostSinceMs === undefined ? {} : {};',
+    test: 'test/integration/silent-server.test.ts',
+    title: 'a command that waits for the server ends when its links vanish',
+    built: true,
+  },
+  {
+    name: 'work-of-the-server-is-no-sign',
+    promise: gone,
+    file: 'src/store/silence.ts',
+    find: 'return !backend.idle;',
+    replace: 'return false;',
+    test: 'test/integration/silent-server.test.ts',
+    title: 'a statement may take as long as it likes while its server is at work',
+  },
+  {
+    name: 'idle-backend-is-a-sign',
+    promise: gone,
+    file: 'src/store/silence.ts',
+    find: 'return !backend.idle;',
+    replace: 'return true;',
+    test: 'test/integration/silent-server.test.ts',
+    title: 'a statement is given up when its link',
+  },
+  {
+    name: 'payload-told-by-a-breaker',
+    promise: elsewhere,
+    file: 'src/inbox/told-error.ts',
+    find: 'bodies.map(valueOf)',
+    replace: 'bodies.map(() => null)',
+    test: 'test/integration/status-breakers.test.ts',
+    title: 'what the breaker of a consumer pauses is told by status in another process',
+  },
+  {
+    name: 'dead-consumer-pauses-on',
+    promise: elsewhere,
+    file: 'src/store/inbox/breakers.ts',
+    find: 'const staleMs = 6_000;',
+    replace: 'const staleMs = 6_000_000;',
+    test: 'test/integration/status-breakers.test.ts',
+    title: 'what the breaker of a consumer paused is told no more some seconds after the consumer was killed',
+  },
+  {
+    name: 'locks-of-milliseconds-told',
+    promise: elsewhere,
+    file: 'src/operations/lane-locks.ts',
+    find: 'openMs !== null && openMs >= afterMs',
+    replace: 'openMs !== null',
+    test: 'test/integration/status-lane-locks.test.ts',
+    title: 'status names who has had a lane locked for some seconds, and waits for nobody',
+  },
+  {
+    name: 'lock-of-the-table-untold',
+    promise: elsewhere,
+    file: 'src/operations/lane-locks.ts',
+    find: `const all = extent === 'table';`,
+    replace: `const all = extent === 'reads';`,
+    test: 'test/integration/status-lane-locks.test.ts',
+    title: 'a lock of the whole table is a lock of every lane',
   },
   {
     name: 'bad-json-stored-by-sql',

@@ -55,9 +55,9 @@ export const settleMutations: readonly Mutation[] = [
   {
     name: 'settle-without-the-owner',
     promise: 'A frozen process does no harm when it thaws',
-    file: 'src/store/settle.ts',
-    find: 'outbox.lane_owned(l, $3) returning 1',
-    replace: '$3::uuid is not null returning 1',
+    file: 'src/store/lane-row.ts',
+    find: `outbox.lane_owned(l, $3)';`,
+    replace: `$3::uuid is not null';`,
     test: 'test/integration/relay-lease.test.ts',
     title: 'an owner that lost its lane claims nothing',
   },
