@@ -105,6 +105,22 @@ constraint batch_pkey PRIMARY KEY (id);
 CREATE INDEX batch_lane ON outbox.batch USING btree (topic, lane, last_position);
 CREATE INDEX batch_lane_time ON outbox.batch USING btree (topic, lane, published_at);
 
+create table outbox.breaker (
+  consumer_group text not null,
+  address text not null,
+  consumer uuid not null,
+  host text not null,
+  pid integer not null,
+  paused_at timestamp with time zone not null,
+  failed_keys integer not null,
+  keys integer not null,
+  probes integer not null,
+  next_probe_at timestamp with time zone not null,
+  error text not null,
+  seen_at timestamp with time zone not null default clock_timestamp()
+);
+constraint breaker_pkey PRIMARY KEY (consumer_group, address, consumer);
+
 create table outbox.bulk_operation (
   id uuid not null,
   action text not null,
@@ -833,7 +849,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.claim(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint, p_failed_blocks boolean, p_suspect pg_snapshot)
+CREATE OR REPLACE FUNCTION outbox.claim(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint, p_failed_blocks boolean, p_suspect pg_snapshot, p_place tid)
  RETURNS TABLE(snapshot text, owned boolean, paused boolean, truncated boolean, id uuid, "position" bigint, key text, payload text, content_type text, headers jsonb, workflow_id text, own_workflow boolean, attempts integer, created_at timestamp with time zone, suspect boolean, blocked boolean)
  LANGUAGE plpgsql
  STABLE
@@ -852,7 +868,9 @@ begin
   return query
   with own as materialized (
     select x.mine, x.paused, x.mine and not x.paused as may
-    from (select exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)) as mine,
+    from (select
+        exists (select from outbox.lane l where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
+        or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)) as mine,
       outbox.is_paused(p_topic) as paused) x
   ), blocking as materialized (
     select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'held'))

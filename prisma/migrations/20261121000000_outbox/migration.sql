@@ -848,7 +848,8 @@ as $$
 $$;
 
 -- The next messages of a lane that its owner has not published yet; one row with null columns where there are none, or
--- where the topic is paused.
+-- where the topic is paused. `p_place`: where the lane's row was seen last; it is looked for there first, because by its key it
+-- lies behind all versions that an old snapshot keeps.
 --
 -- Why one statement, and STABLE: what is claimable, who owns the lane and which keys are blocked must be seen by one
 -- snapshot, that of the statement which calls this.
@@ -858,7 +859,7 @@ $$;
 -- values, with other ways forbidden, is the same at every claim.
 create function outbox.claim(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint,
-  p_failed_blocks boolean, p_suspect pg_snapshot
+  p_failed_blocks boolean, p_suspect pg_snapshot, p_place tid
 ) returns table (
   snapshot text, owned boolean, paused boolean, truncated boolean, id uuid, "position" bigint, key text, payload text, content_type text,
   headers jsonb, workflow_id text, own_workflow boolean, attempts integer, created_at timestamptz, suspect boolean,
@@ -879,7 +880,9 @@ begin
   return query
   with own as materialized (
     select x.mine, x.paused, x.mine and not x.paused as may
-    from (select exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)) as mine,
+    from (select
+        exists (select from outbox.lane l where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
+        or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)) as mine,
       outbox.is_paused(p_topic) as paused) x
   ), blocking as materialized (
     select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'held'))
@@ -1430,6 +1433,28 @@ create table outbox.mark (
   kills          integer not null default 0,
   begun_at       timestamptz not null default clock_timestamp(),
   primary key (consumer_group, address, partition)
+);
+
+-- One row per address that the breaker of a running consumer pauses. That consumer writes it every two seconds and deletes
+-- it at the end of the pause; one that it has not written for six seconds says nothing any more, because its consumer died.
+create table outbox.breaker (
+  consumer_group text not null,
+  address        text not null,
+  -- One life of a consumer.
+  consumer       uuid not null,
+  host           text not null,
+  pid            integer not null,
+  paused_at      timestamptz not null,
+  -- Of so many keys that were looked at, so many had failed when the pause began.
+  failed_keys    integer not null,
+  keys           integer not null,
+  -- Those that have failed since.
+  probes         integer not null,
+  next_probe_at  timestamptz not null,
+  -- Of the last message that failed, without values of its payload.
+  error          text not null,
+  seen_at        timestamptz not null default clock_timestamp(),
+  primary key (consumer_group, address, consumer)
 );
 
 -- Whose turn it is to copy the failed messages of a group: one consumer at a time, or each would send every copy.
