@@ -6,6 +6,7 @@ import {
   migrate,
   readMigrations,
 } from '../store/migrate.ts';
+import type { DatabaseAddress } from '../store/database-address.ts';
 import { visitDatabase } from '../store/visit.ts';
 
 /** The SQL of this version, in the order in which it is applied. */
@@ -20,17 +21,17 @@ export function migrations(): Promise<readonly Migration[]> {
  * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN`, `OUTBOX_MIGRATION_CHANGED`, or `OUTBOX_CONFIG_INVALID` when the
  * database user lacks the right; nothing is written then
  */
-export async function applyMigrations(databaseUrl: string): Promise<readonly string[]> {
+export async function applyMigrations(at: DatabaseAddress): Promise<readonly string[]> {
   try {
-    return await visitDatabase(databaseUrl, async (database) => migrate(database, await readMigrations()));
+    return await visitDatabase(at, async (database) => migrate(database, await readMigrations()));
   } catch (error) {
     throw refusedRights(error) ?? error;
   }
 }
 
 /** Tells what is applied and what is missing, and writes nothing. */
-export async function migrationState(databaseUrl: string): Promise<MigrationState> {
-  return visitDatabase(databaseUrl, async (database) => checkMigrations(database, await readMigrations()));
+export async function migrationState(at: DatabaseAddress): Promise<MigrationState> {
+  return visitDatabase(at, async (database) => checkMigrations(database, await readMigrations()));
 }
 
 function refusedRights(error: unknown): OutboxError | undefined {

@@ -1,3 +1,4 @@
+import type { DatabaseAddress } from '../store/database-address.ts';
 import type { Database } from '../store/database.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { type GroupStatus, readGroups } from '../store/queries/inbox-status.ts';
@@ -45,8 +46,8 @@ export interface Status {
 export type { GroupLag, GroupStatus, LaneStatus, Reconciliation, RelayStatus, Setting, TopicPolicyRow, Twin };
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
-export async function status(databaseUrl: string): Promise<Status> {
-  return visitDatabase(databaseUrl, async (database) => {
+export async function status(at: DatabaseAddress): Promise<Status> {
+  return visitDatabase(at, async (database) => {
     await requireMigrated(database);
     return statusOf(database);
   });

@@ -1,10 +1,9 @@
 import pg from 'pg';
+import { clientConfig, type DatabaseAddress } from './database-address.ts';
 import type { Database, Session, Sql } from './database.ts';
 import { openSession } from './session.ts';
 
-export interface PoolOptions {
-  /** `postgresql://user:password@host:port/database` */
-  readonly url: string;
+export interface PoolOptions extends DatabaseAddress {
   /** Most connections, 1 or more. @defaultValue 10 */
   readonly connections?: number;
   /** What keeps a server, or a transaction of somebody else, from stopping this process. @defaultValue none */
@@ -29,12 +28,11 @@ export const relayLimits: StatementLimits = { statementMs: 30_000, lockMs: 5_000
 const idleMs = 5_000;
 
 /** Opens a pool. Connections are made when first needed, so this succeeds while the server is away. */
-export function openDatabase({ url, connections = 10, limits }: PoolOptions): Database {
+export function openDatabase({ connections = 10, limits, ...address }: PoolOptions): Database {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...clientConfig(address),
     max: connections,
     connectionTimeoutMillis: 5_000,
-    application_name: 'temporal-outbox',
     keepAlive: true,
     ...(limits !== undefined && { query_timeout: limits.statementMs }),
   });
@@ -43,7 +41,7 @@ export function openDatabase({ url, connections = 10, limits }: PoolOptions): Da
   return {
     query: (text, values) => run(pool, text, values),
     transaction: (work) => inTransaction(pool, limits, work),
-    openSession: (channel, onNotify) => openWatchedSession(pool, url, channel, onNotify),
+    openSession: (channel, onNotify) => openWatchedSession(pool, address, channel, onNotify),
     close: () => pool.end(),
   };
 }
@@ -107,14 +105,14 @@ function beginOf(limits: StatementLimits | undefined): string {
  */
 async function openWatchedSession(
   pool: pg.Pool,
-  url: string,
+  address: DatabaseAddress,
   channel: string,
   onNotify: (payload: string) => void,
 ): Promise<Session> {
   const busy = new Set<pg.PoolClient>();
   pool.on('acquire', (client) => busy.add(client));
   pool.on('release', (_, client) => busy.delete(client));
-  return openSession(url, channel, onNotify, () => {
+  return openSession(address, channel, onNotify, () => {
     for (const client of busy) client.connection.stream.destroy();
   });
 }

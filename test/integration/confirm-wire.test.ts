@@ -119,7 +119,7 @@ test('a relay killed between receipts loses none of them', async () => {
   await stage.publishReceipts(await stage.ids(), ['no receipt']);
 
   const signal = await runConfirmRelay({
-    url: stage.config.database.url,
+    url: stage.url,
     temporalAddress: inject('temporalAddress'),
     brokers: inject('kafkaBrokers'),
     address: stage.topic.rules.address,
