@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { loadConfig } from './load-config.ts';
 import { migrateCommand } from './migrate-command.ts';
-import { addCommand, type CommonOptions, configOf, databaseUrl, run, withDatabase } from './register.ts';
+import { addCommand, type CommonOptions, configOf, databaseAddress, run, withDatabase } from './register.ts';
 import { systemUser } from './system-user.ts';
 
 interface MigrateFlags extends CommonOptions {
@@ -39,7 +39,7 @@ export function registerSchemaCommands(root: Command): void {
       run<MigrateFlags>((options, output) =>
         migrateCommand(
           {
-            url: () => databaseUrl(options),
+            database: () => databaseAddress(options),
             print: options.print ?? false,
             check: options.check ?? false,
             adopt:

@@ -9,6 +9,7 @@ import {
   status,
   type TopicPolicyRow,
 } from '../operations/status.ts';
+import type { DatabaseAddress } from '../config/database-config.ts';
 import { databasePlace } from '../core/database-place.ts';
 import { age } from './age.ts';
 import { breakerTable } from './breaker-table.ts';
@@ -20,15 +21,15 @@ import { table } from './table.ts';
 const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'HELD', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
 
 /** Shows what is reachable, and how every lane stands, the one with the oldest due message first. */
-export async function statusCommand(url: string, output: Output): Promise<number> {
-  const answer = await status(url);
+export async function statusCommand(at: DatabaseAddress, output: Output): Promise<number> {
+  const answer = await status(at);
   const { oldestDueMs, lanes, laneLocks, breakers, topics, settings, reconciliation, groups, lags, twin } =
     answer;
   if (twin !== null)
     output.line(
       `Relays deliver for this installation from another living database as well: ${twin.place} (${twin.seenAt}).`,
     );
-  for (const [name, text] of reachable(url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
+  for (const [name, text] of reachable(at.url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
   output.line(
     `${'Oldest due'.padEnd(nameWidth)}${oldestDueMs === null ? 'nothing is due' : age(oldestDueMs)}`,
   );

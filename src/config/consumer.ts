@@ -10,10 +10,14 @@ import { patientClient } from './consumer-servers.ts';
 import { sourcesOf } from './consumer-sources.ts';
 import { deadLetterSendersOf } from './dead-letter-sender.ts';
 import { receiptSendersOf } from './receipt-sender.ts';
+import { temporalOf } from './temporal-config.ts';
 import { consumerTroubleLines } from './trouble-lines.ts';
 
 export interface ConsumerOptions extends ConsumerSettings {
-  /** The same as the relay's: its transports tell where messages arrive, and `temporal` where parked ones are tried. */
+  /**
+   * The same as the relay's, or a part of it: its transports tell where messages arrive, and `temporal` where parked ones
+   * are tried. `database`, `relay` and `retention` are not used.
+   */
   readonly config: Config;
 }
 
@@ -37,7 +41,6 @@ export function consumer<Tx extends Transaction>(
 ): Consumer<Tx> {
   const { config, ...given } = options;
   const { temporal, topics, transports } = defineConfig(config);
-  const { address = 'localhost:7233', namespace = 'default' } = temporal;
   const hidden = new Set(topics.filter(({ rules }) => !rules.visible).map(({ name }) => name));
   const report = undisturbed(given.report ?? consumerTroubleLines(given.group));
   const settings: ConsumerSettings = { ...given, report };
@@ -52,7 +55,7 @@ export function consumer<Tx extends Transaction>(
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,
-        temporal: { address, namespace },
+        temporal: temporalOf(temporal),
         visible: (topic) => !hidden.has(topic),
         report: failed,
       }),

@@ -28,7 +28,7 @@ export const errorRules = {
   OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct what is named, in the configuration.' },
   OUTBOX_CONFIG_MISSING: {
     retryable: false,
-    next: 'Set the named environment variable or give it a default.',
+    next: 'Set what is named: the environment variable, or the setting in the configuration.',
   },
   OUTBOX_CONFLICT: {
     retryable: false,
@@ -130,7 +130,7 @@ export const errorRules = {
   },
   OUTBOX_SERVER_REFUSED: {
     retryable: false,
-    next: 'Correct the user, the password, or the name of the database or namespace.',
+    next: 'Correct the user, the password or API key, or the name of the database or namespace.',
   },
   OUTBOX_SERVER_UNAVAILABLE: {
     retryable: true,
@@ -143,6 +143,10 @@ export const errorRules = {
   OUTBOX_STILL_DELIVERING: {
     retryable: false,
     next: 'Stop every relay of this database, wait ten seconds, and try again.',
+  },
+  OUTBOX_TLS_FAILED: {
+    retryable: false,
+    next: 'Give the certificate of the CA that signed the server (`ssl.ca`, `tls.serverRootCACertificate`), the name that stands in its certificate (`ssl.servername`, `tls.serverNameOverride`), and a client certificate where the server wants one.',
   },
   OUTBOX_TOPIC_INVALID: {
     retryable: false,

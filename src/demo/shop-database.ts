@@ -22,7 +22,7 @@ export const products = [
 
 /** Makes the tables of the outbox and of the shop, fills the shelves, and connects. */
 export async function openShopDatabase(url: string): Promise<PrismaClient> {
-  await applyMigrations(url);
+  await applyMigrations({ url });
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

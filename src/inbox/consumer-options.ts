@@ -1,5 +1,6 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import { assertOptions } from '../core/option-names.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
 import type { BreakerRules } from './breaker.ts';
 import type { ConsumerReport } from './consumer-event.ts';
@@ -171,7 +172,7 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
   const keyConcurrency = integer('keyConcurrency', settings.keyConcurrency ?? defaults.keyConcurrency, 256);
   return {
     group: settings.group,
-    batchSize: batch === undefined ? undefined : integer('batch.size', batch.size, 10_000),
+    batchSize: batchSize(batch),
     concurrency: integer('concurrency', settings.concurrency ?? defaults.concurrency, 256),
     keyConcurrency: batch === undefined ? keyConcurrency : 1,
     quickRetriesMs: delays(
@@ -200,6 +201,12 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
       transactionTimeout === undefined ? undefined : positive('transactionTimeout', transactionTimeout),
     startWithinMs: positive('startWithin', settings.startWithin ?? defaults.startWithin),
   };
+}
+
+function batchSize(batch: ConsumerSettings['batch']): number | undefined {
+  if (batch === undefined) return undefined;
+  assertOptions('batch of the consumer', batch, ['size']);
+  return integer('batch.size', batch.size, 10_000);
 }
 
 function unknownTopics(given: UnknownTopics = 'keep'): UnknownTopics {

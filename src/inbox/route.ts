@@ -3,6 +3,7 @@ import type { IncomingMessage } from '../sources/source.ts';
 import type { BatchHandler, Handler, InboxMessage } from './inbox-message.ts';
 import { type IdReader, idReader, type MessageIdRule } from './message-id.ts';
 import { readMessage } from './read-message.ts';
+import { tracing } from '../tracing/trace-context.ts';
 
 /** How the messages of one topic are read. */
 export interface RouteOptions {
@@ -101,7 +102,10 @@ function readyFor<Tx, Output>(handler: Handler<Tx, Output>): ReadyClass<Tx, Outp
     }
 
     handle(tx: Tx): unknown {
-      return handler(tx, this.#message);
+      return tracing.within(
+        () => this.#message.headers,
+        () => handler(tx, this.#message),
+      );
     }
   };
 }

@@ -1,3 +1,4 @@
+import type { DatabaseAddress } from '../store/database-address.ts';
 import type { Database } from '../store/database.ts';
 import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
 import { requireMigrated } from '../store/migrate.ts';
@@ -62,8 +63,8 @@ export type {
 };
 
 /** @throws OutboxError `OUTBOX_MIGRATION_MISSING`, and as {@link statusOf} */
-export async function status(databaseUrl: string): Promise<Status> {
-  return visitDatabase(databaseUrl, async (database) => {
+export async function status(at: DatabaseAddress): Promise<Status> {
+  return visitDatabase(at, async (database) => {
     await requireMigrated(database);
     return statusOf(database);
   });

@@ -1,11 +1,10 @@
 import pg from 'pg';
+import { clientConfig, type DatabaseAddress } from './database-address.ts';
 import type { Database, Session, Sql } from './database.ts';
 import { openSession } from './session.ts';
 import { Silence, type SilenceLimits } from './silence.ts';
 
-export interface PoolOptions {
-  /** `postgresql://user:password@host:port/database` */
-  readonly url: string;
+export interface PoolOptions extends DatabaseAddress {
   /** Most connections, 1 or more. @defaultValue 10 */
   readonly connections?: number;
   /** What keeps a server, or a transaction of somebody else, from stopping this process. @defaultValue none */
@@ -43,12 +42,16 @@ const keepAliveAfterMs = 10_000;
 const goodbyeMs = 500;
 
 /** Opens a pool. Connections are made when first needed, so this succeeds while the server is away. */
-export function openDatabase({ url, connections = 10, limits, silence }: PoolOptions): ResizableDatabase {
+export function openDatabase({
+  connections = 10,
+  limits,
+  silence,
+  ...address
+}: PoolOptions): ResizableDatabase {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...clientConfig(address),
     max: connections,
     connectionTimeoutMillis: 5_000,
-    application_name: 'temporal-outbox',
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     ...(limits !== undefined && { query_timeout: limits.statementMs }),
@@ -58,14 +61,14 @@ export function openDatabase({ url, connections = 10, limits, silence }: PoolOpt
   const open = new Set<pg.PoolClient>();
   pool.on('connect', (client) => open.add(client));
   pool.on('remove', (client) => open.delete(client));
-  const unheard = silence === undefined ? undefined : new Silence(url, silence);
+  const unheard = silence === undefined ? undefined : new Silence(address, silence);
   return {
     query: (text, values) =>
       unheard === undefined
         ? run(pool, text, values)
         : lend(pool, unheard, (lent) => lent.query(text, values)),
     transaction: (work) => lend(pool, unheard, (lent) => inTransaction(lent, limits, work)),
-    openSession: (channel, onNotify) => openWatchedSession(pool, url, channel, onNotify),
+    openSession: (channel, onNotify) => openWatchedSession(pool, address, channel, onNotify),
     // Read by the pool at every request for a connection.
     resize: (most) => void (pool.options.max = most),
     async close() {
@@ -158,14 +161,14 @@ function beginOf(limits: StatementLimits | undefined): string {
  */
 async function openWatchedSession(
   pool: pg.Pool,
-  url: string,
+  address: DatabaseAddress,
   channel: string,
   onNotify: (payload: string) => void,
 ): Promise<Session> {
   const busy = new Set<pg.PoolClient>();
   pool.on('acquire', (client) => busy.add(client));
   pool.on('release', (_, client) => busy.delete(client));
-  return openSession(url, channel, onNotify, () => {
+  return openSession(address, channel, onNotify, () => {
     for (const client of busy) client.connection.stream.destroy();
   });
 }

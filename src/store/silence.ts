@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { databasePlace } from '../core/database-place.ts';
 import { OutboxError } from '../core/errors.ts';
+import { clientConfig, type DatabaseAddress } from './database-address.ts';
 
 /** Milliseconds. */
 export interface SilenceLimits {
@@ -48,13 +49,13 @@ interface Answer {
  * its own, any answer counts as a sign: then only a pooler that is silent itself is noticed.
  */
 export class Silence {
-  readonly #url: string;
+  readonly #at: DatabaseAddress;
   readonly #limits: SilenceLimits;
   readonly #unanswered = new Set<Unanswered>();
   #asking = false;
 
-  constructor(url: string, limits: SilenceLimits) {
-    this.#url = url;
+  constructor(at: DatabaseAddress, limits: SilenceLimits) {
+    this.#at = at;
     this.#limits = limits;
   }
 
@@ -73,7 +74,7 @@ export class Silence {
 
   async #ask(): Promise<void> {
     this.#asking = true;
-    const line = new AskingLine(this.#url, this.#limits.askWithinMs);
+    const line = new AskingLine(this.#at, this.#limits.askWithinMs);
     while (this.#unanswered.size > 0) {
       // Most statements are answered long before.
       await delay(this.#limits.askEveryMs, undefined, { ref: false });
@@ -96,7 +97,7 @@ export class Silence {
   }
 
   #silent(ms: number): OutboxError {
-    const { address, database } = databasePlace(this.#url);
+    const { address, database } = databasePlace(this.#at.url);
     return new OutboxError(
       'OUTBOX_SERVER_UNAVAILABLE',
       `PostgreSQL does not answer at ${address} (database "${database}"): nothing was heard of a statement for ${Math.round(ms / 1_000)} s. Whether it was carried out is unknown.`,
@@ -128,13 +129,13 @@ function pidOf(client: pg.PoolClient): number {
 
 /** The connection over which is asked; made when first needed, and anew after a failure. */
 class AskingLine {
-  readonly #url: string;
+  readonly #at: DatabaseAddress;
   readonly #withinMs: number;
   #client: pg.Client | undefined;
   #answeredMs: number | undefined;
 
-  constructor(url: string, withinMs: number) {
-    this.#url = url;
+  constructor(at: DatabaseAddress, withinMs: number) {
+    this.#at = at;
     this.#withinMs = withinMs;
   }
 
@@ -172,7 +173,7 @@ class AskingLine {
 
   async #connect(): Promise<pg.Client> {
     const client = new pg.Client({
-      connectionString: this.#url,
+      ...clientConfig(this.#at),
       application_name: 'temporal-outbox question',
       connectionTimeoutMillis: this.#withinMs,
     });

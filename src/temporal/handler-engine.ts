@@ -86,7 +86,8 @@ async function openHosting(input: HandlersInput, stop: AbortSignal): Promise<Hos
   const { namespace } = temporal;
   // The signals of a process that belongs to the application are its own.
   quietRuntime({ shutdownSignals: [] });
-  const connection = await connectTemporal(temporal);
+  const link = await connectTemporal(temporal);
+  const { connection } = link;
   try {
     const client = new Client({ connection, namespace });
     const searchAttributes = await hasSearchAttributes(client, namespace).catch(() => false);
@@ -102,11 +103,11 @@ async function openHosting(input: HandlersInput, stop: AbortSignal): Promise<Hos
       },
       async close() {
         await hosted.stop();
-        await connection.close();
+        await link.close();
       },
     };
   } catch (error) {
-    await connection.close().catch(() => undefined);
+    await link.close().catch(() => undefined);
     throw error;
   }
 }

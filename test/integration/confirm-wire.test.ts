@@ -115,7 +115,7 @@ test.concurrent('a relay killed between receipts loses none of them', async (con
   await stage.publishReceipts(await stage.ids(), ['no receipt']);
 
   const signal = await runConfirmRelay({
-    url: stage.config.database.url,
+    url: stage.url,
     temporalAddress: inject('temporalAddress'),
     brokers: inject('kafkaBrokers'),
     address: stage.topic.rules.address,

@@ -35,7 +35,7 @@ const printing: MigrateOptions = {
   print: true,
   check: false,
   topics: undefined,
-  url: () => Promise.reject(new Error('Printing asks for no database.')),
+  database: () => Promise.reject(new Error('Printing asks for no database.')),
 };
 const further = migrationOf(
   '20991231000000_further_outbox',

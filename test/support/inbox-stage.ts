@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import type { Config } from '../../src/config/config.ts';
+import type { RelayConfig } from '../../src/config/config.ts';
 import { consumer } from '../../src/config/consumer.ts';
 import { type Topic, topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
@@ -94,7 +94,7 @@ export class InboxStage {
     return this.#made.url;
   }
 
-  get config(): Config {
+  get config(): RelayConfig {
     return configOf(this.url, this.brokers, this.topic, this.#temporalAddress);
   }
 
@@ -213,7 +213,12 @@ export function numbered(address: string): Topic<Numbered> {
 }
 
 /** @param temporal address of the server that runs the workflows of parked keys; left out where none is parked */
-export function configOf(url: string, brokers: string, only: Topic<Numbered>, temporal?: string): Config {
+export function configOf(
+  url: string,
+  brokers: string,
+  only: Topic<Numbered>,
+  temporal?: string,
+): RelayConfig {
   return {
     database: { url },
     temporal: temporal === undefined ? {} : { address: temporal },
