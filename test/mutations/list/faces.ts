@@ -103,7 +103,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'operators-wait-for-a-server-that-is-gone',
     promise: gone,
-    file: 'src/config/operations.ts',
+    file: 'src/config/operations-database.ts',
     find: 'connections, silence: operatorSilence });',
     replace: 'connections, silence: { ...operatorSilence, askEveryMs: 1_000_000 } });',
     test: 'test/integration/silent-server.test.ts',
