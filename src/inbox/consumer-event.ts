@@ -1,3 +1,4 @@
+import type { OutboxError } from '../core/errors.ts';
 import type { Partition, SourceNotice } from '../sources/source.ts';
 
 /** Where a message was found. */
@@ -99,6 +100,11 @@ export type ConsumerEvent =
    * (`max` of `PrismaPg`), or lower `concurrency`, `keyConcurrency` or `parkedConcurrency`.
    */
   | { readonly type: 'pool-small'; readonly connections: number; readonly needed: number }
+  /**
+   * The handler of the topic has answered no promise (`OUTBOX_PROMISE_MISSING`): its message counts as done, whatever it has
+   * begun. Told once per handler.
+   */
+  | { readonly type: 'promise-missing'; readonly topic: string; readonly error: OutboxError }
   /** The message on which the partition stood is done. */
   | ({ readonly type: 'partition-resumed' } & Position);
 

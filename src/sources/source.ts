@@ -28,6 +28,11 @@ export interface IncomingBatch extends Partition {
   /** Fires when waiting has become pointless: the partition goes to another consumer, or this one stops. */
   readonly signal: AbortSignal;
   /**
+   * Fires when the partition is another consumer's: what is in hand is delivered there, too, and may be left. Later than
+   * {@link signal}, which a rebalance and a stop fire at their beginning, while what is in hand may still end.
+   */
+  readonly lost: AbortSignal;
+  /**
    * False when no further message of this batch may be begun. What is not acknowledged is offered again, here or to the
    * next owner of the partition. Before the first message is acknowledged, it is not false for want of time: every offer
    * gets somewhere.
