@@ -185,6 +185,7 @@ export type OutboxErrorCode = keyof typeof errorRules;
  * the message speaks of, never a payload. What the library was answered by others is kept as `cause`.
  */
 export class OutboxError extends Error {
+  /** Tells it from other errors where `instanceof` cannot. */
   override readonly name = 'OutboxError';
   /** The stable name of what happened. */
   readonly code: OutboxErrorCode;

@@ -20,8 +20,10 @@ export interface InboxMessage<Payload> {
   readonly attempt: number;
   /** When it was sent: the moment of `send`, not of publication. */
   readonly sentAt: Date;
-  /** Where it came from: the address of the topic, the partition, and the place in it. */
+  /** Where it came from: the address of the topic, a Kafka topic for example. */
   readonly address: string;
+  /** The partition of the address, from 0. */
   readonly partition: number;
+  /** The place in the partition. Text, because it may need 64 bits. */
   readonly offset: string;
 }

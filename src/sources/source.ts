@@ -4,6 +4,7 @@ import type { OutboxError } from '../core/errors.ts';
 export interface Partition {
   /** Where messages arrive: a Kafka topic, a queue. */
   readonly address: string;
+  /** Its number, from 0. */
   readonly partition: number;
 }
 
@@ -11,6 +12,7 @@ export interface Partition {
 export interface IncomingMessage extends Partition {
   /** Its place in the partition. Text, because it may need 64 bits. */
   readonly offset: string;
+  /** Messages of one address and key are in one partition. `null`: it has none. */
   readonly key: string | null;
   /** `null`: the message has no body, as a tombstone of a compacted topic. */
   readonly body: Uint8Array | null;
