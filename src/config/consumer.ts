@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
-import { Consumer } from '../inbox/consumer.ts';
+import { InboxConsumer } from '../inbox/consumer.ts';
 import { undisturbed } from '../inbox/consumer-event.ts';
+import type { Consumer } from '../inbox/consumer-interface.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -13,6 +14,7 @@ import { receiptSendersOf } from './receipt-sender.ts';
 import { temporalOf } from './temporal-config.ts';
 import { consumerTroubleLines } from './trouble-lines.ts';
 
+/** What a consumer is made of: where things are, and how it works. */
 export interface ConsumerOptions extends ConsumerSettings {
   /**
    * The same as the relay's, or a part of it: its transports tell where messages arrive, and `temporal` where parked ones
@@ -44,7 +46,7 @@ export function consumer<Tx extends Transaction>(
   const hidden = new Set(topics.filter(({ rules }) => !rules.visible).map(({ name }) => name));
   const report = undisturbed(given.report ?? consumerTroubleLines(given.group));
   const settings: ConsumerSettings = { ...given, report };
-  return new Consumer({
+  return new InboxConsumer({
     client: patientClient(client, resolveConsumerRules(settings).startWithinMs, report),
     settings,
     topics,

@@ -50,6 +50,10 @@ export const errorRules = {
     retryable: false,
     next: 'Give the other consumers of the group another one, or let this one handle the named topics, too.',
   },
+  OUTBOX_HANDLER_GIVEN_UP: {
+    retryable: true,
+    next: 'End the handler by an error: another consumer, or the next start of this one, has the message.',
+  },
   OUTBOX_HANDLER_MISSING: {
     retryable: true,
     next: 'Run a consumer of the group that handles the topic.',
@@ -96,6 +100,10 @@ export const errorRules = {
     retryable: false,
     next: 'Correct who writes it, or deploy a consumer that can read it; then let the message be tried again.',
   },
+  OUTBOX_MIDDLEWARE_BROKEN: {
+    retryable: false,
+    next: 'Have the middleware call `next` once for every transaction, and return its promise.',
+  },
   OUTBOX_MIGRATION_CHANGED: {
     retryable: false,
     next: 'Restore the migration file that was applied; add a new one for changes.',
@@ -114,6 +122,10 @@ export const errorRules = {
   OUTBOX_PAYLOAD_TOO_LARGE: {
     retryable: false,
     next: 'Store the body elsewhere and send its address, or raise `limits.payloadBytes` and start a relay with it.',
+  },
+  OUTBOX_PROMISE_MISSING: {
+    retryable: false,
+    next: 'Return what the function starts, or make it async and await that: what nobody waits for is not in the transaction, and a Prisma call that nobody waits for never runs.',
   },
   OUTBOX_QUEUE_FULL: {
     retryable: true,
@@ -177,6 +189,7 @@ export type OutboxErrorCode = keyof typeof errorRules;
  * the message speaks of, never a payload. What the library was answered by others is kept as `cause`.
  */
 export class OutboxError extends Error {
+  /** Tells it from other errors where `instanceof` cannot. */
   override readonly name = 'OutboxError';
   /** The stable name of what happened. */
   readonly code: OutboxErrorCode;

@@ -9,6 +9,7 @@ import type { DrainKeyAnswer } from './ports.ts';
 import { nextPauseMs } from './retry-pace.ts';
 import type { TransactionClient } from './transaction-client.ts';
 import { refusalReasonOf } from './unreadable.ts';
+import { verdictOf } from './verdict.ts';
 
 /** After so many in a row the fault may be the message's after all: one that ends each session of the database. */
 const mostInARow = 20;
@@ -41,6 +42,10 @@ export class UncountedTries<Tx extends Transaction> {
   ): number | undefined {
     const { breaker } = this.#options;
     const [{ address, attempts }] = messages;
+    if (verdictOf(error) !== undefined) {
+      this.#inARow.delete(keyId);
+      return undefined;
+    }
     const arrived = found[0]?.arrived;
     if (arrived !== undefined && refusalReasonOf(error) === undefined) {
       const failure = { error, bodies: messages.map(({ body }) => body) };

@@ -1,8 +1,9 @@
 import { inject, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../src/core/topic.ts';
-import { Consumer, type RunningConsumer } from '../../src/inbox/consumer.ts';
-import type { Handler } from '../../src/inbox/inbox-message.ts';
+import { InboxConsumer } from '../../src/inbox/consumer.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
+import type { Handler } from '../../src/inbox/handler.ts';
 import { memorySource } from '../../src/sources/memory/memory-source.ts';
 import { startHandlers } from '../../src/temporal/handler-engine.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -30,7 +31,7 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
   const prisma = openPrisma(made.url, { max: 8 });
   onTestFinished(() => prisma.$disconnect());
   const source = memorySource({ partitions: 1 });
-  const running = await new Consumer<ShopTransaction>({
+  const running = await new InboxConsumer<ShopTransaction>({
     client: prisma,
     settings: {
       group: made.url,

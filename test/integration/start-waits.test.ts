@@ -145,7 +145,7 @@ test('a consumer that starts before its database says so, waits for it, and then
   const make = (client: PrismaClient) =>
     consumer(client, { config, group: address, window: 'forever', report: (event) => events.push(event) }).on(
       only,
-      () => undefined,
+      async () => undefined,
     );
 
   await expect(make(stranger).start()).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import { receiptsAddress, writeReceipt } from '../../src/core/receipt.ts';
 import type { Confirm, Topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { send } from '../../src/index.ts';
-import type { RunningConsumer } from '../../src/inbox/consumer.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';

@@ -6,7 +6,7 @@ import type { RelayConfig } from '../../src/config/config.ts';
 import { consumer } from '../../src/config/consumer.ts';
 import { type Topic, topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import type { RunningConsumer } from '../../src/inbox/consumer.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
 import type { InboxMessage } from '../../src/inbox/inbox-message.ts';

@@ -66,13 +66,14 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['memorySource()', (typo) => memorySource({ ...typo })],
   ['crashAt()', (typo) => crashAt('relay:confirmed', { ...typo })],
   ['startRelay()', (typo) => startRelay(base, { ...typo })],
-  ['consumer()', (typo) => consumer(client, { ...settings, ...typo }).on(orders, () => undefined)],
+  ['consumer()', (typo) => consumer(client, { ...settings, ...typo }).on(orders, () => Promise.resolve())],
   ['batch of consumer()', (typo) => consumer(client, { ...settings, batch: { size: 1, ...typo } })],
   ['breaker of consumer()', (typo) => consumer(client, { ...settings, breaker: { ...typo } })],
-  ['a handler', (typo) => consumer(client, settings).on(orders, () => undefined, { ...typo })],
+  ['a handler', (typo) => consumer(client, settings).on(orders, () => Promise.resolve(), { ...typo })],
   [
     'the id of a handler',
-    (typo) => consumer(client, settings).on(orders, () => undefined, { id: { header: 'x', ...typo } }),
+    (typo) =>
+      consumer(client, settings).on(orders, () => Promise.resolve(), { id: { header: 'x', ...typo } }),
   ],
   ['redisFilter()', (typo) => redisFilter({ url: 'redis://127.0.0.1:9', ...typo })],
   ['send', (typo) => send(tx, orders, {}, { ...typo })],
