@@ -131,19 +131,13 @@ async function prisma(args: readonly string[], files: Readonly<Record<string, st
   return String(stderr);
 }
 
-test('with a configuration that has no address, Prisma can generate from the models, and do nothing else', async () => {
+test('with a configuration that has no address, Prisma migrates nothing', async () => {
   const commands = [
     ['migrate', 'dev'],
-    ['migrate', 'reset', '--force'],
     ['db', 'push'],
   ];
   const said = await Promise.all(commands.map((args) => prisma(args, {})));
-  expect(said.map((text) => text.includes('The datasource.url property is required'))).toEqual([
-    true,
-    true,
-    true,
-  ]);
-  expect(await prisma(['validate'], {})).not.toContain('Error');
+  for (const text of said) expect(text).toContain('The datasource.url property is required');
 });
 
 test('beside models with a datasource of their own, Prisma refuses those of the outbox', async () => {

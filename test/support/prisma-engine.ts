@@ -34,19 +34,34 @@ interface OpenAdapter extends SqlDriverAdapter {
 let loaded: Promise<void> | undefined;
 
 /**
- * The engine behind `prisma migrate` and `prisma db`, on a database. It is the one of the package registry, made of the
- * same source as the program that Prisma downloads. Its shadow databases are made on the same server.
+ * Has work done by the engine behind `prisma migrate` and `prisma db`, on a database. It is the one of the package
+ * registry, made of the same source as the program that Prisma downloads. Its shadow databases are made on the same server.
  */
-export async function openEngine(url: string, files: readonly SchemaFile[]): Promise<SchemaEngine> {
+export async function withEngine<Result>(
+  url: string,
+  files: readonly SchemaFile[],
+  work: (engine: SchemaEngine) => Promise<Result>,
+): Promise<Result> {
   await (loaded ??= loadEngine());
+  const opened: SqlDriverAdapter[] = [];
   const factory: SqlMigrationAwareDriverAdapterFactory = {
     provider: 'postgres',
     adapterName: '@prisma/adapter-pg',
-    connect: () => connect(url),
+    connect: async () => {
+      const adapter = await connect(url);
+      opened.push(adapter);
+      return adapter;
+    },
     connectToShadowDb: () => connectToShadow(url),
   };
   const datamodels = files.map(({ path, content }): [string, string] => [path, content]);
-  return SchemaEngine.new({ datamodels }, () => undefined, bindMigrationAwareSqlAdapterFactory(factory));
+  const bound = bindMigrationAwareSqlAdapterFactory(factory);
+  try {
+    return await work(await SchemaEngine.new({ datamodels }, () => undefined, bound));
+  } finally {
+    // The engine leaves them open, and on one of them its lock, for which the next command would wait.
+    await Promise.all(opened.map((adapter) => adapter.dispose()));
+  }
 }
 
 /** The adapter lacks what an engine for migrations needs: the type "char" of the catalog, and scripts with bodies of functions. */

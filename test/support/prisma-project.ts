@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { MigrationList, SchemaFilter } from '@prisma/schema-engine-wasm/schema_engine_bg';
+import type { MigrationList, SchemaEngine, SchemaFilter } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { packageRoot } from '../../src/store/package-root.ts';
-import { openEngine, type SchemaFile } from './prisma-engine.ts';
+import { type SchemaFile, withEngine } from './prisma-engine.ts';
 
 /** What `prisma migrate dev` would do. */
 export interface DevStep {
@@ -62,36 +62,38 @@ export class PrismaProject {
   async migrateDev(): Promise<DevStep> {
     const { filters } = this;
     const migrationsList = this.#list();
-    const { action } = await (await this.#engine()).devDiagnostic({ migrationsList, filters });
+    const { action } = await this.#run((engine) => engine.devDiagnostic({ migrationsList, filters }));
     if (action.tag === 'reset') return { action: 'reset', reason: action.reason };
-    const { appliedMigrationNames } = await (await this.#engine()).applyMigrations({
-      migrationsList,
-      filters,
-    });
-    const { stdout } = await (await this.#engine()).diff({
-      exitCode: null,
-      filters,
-      script: true,
-      from: { tag: 'migrations', ...migrationsList },
-      to: { tag: 'schemaDatamodel', files: [...this.models] },
-    });
+    const { appliedMigrationNames } = await this.#run((engine) =>
+      engine.applyMigrations({ migrationsList, filters }),
+    );
+    const { stdout } = await this.#run((engine) =>
+      engine.diff({
+        exitCode: null,
+        filters,
+        script: true,
+        from: { tag: 'migrations', ...migrationsList },
+        to: { tag: 'schemaDatamodel', files: [...this.models] },
+      }),
+    );
     const sql = (stdout ?? '').split('\n').filter((line) => line !== '' && !line.startsWith('--'));
     return { action: 'createMigration', applied: appliedMigrationNames, sql };
   }
 
   /** `prisma db push` */
   async dbPush(): Promise<{ executedSteps: number; unexecutable: string[]; warnings: string[] }> {
-    const engine = await this.#engine();
-    return engine.schemaPush({ force: false, filters: this.filters, schema: { files: [...this.models] } });
+    const schema = { files: [...this.models] };
+    return this.#run((engine) => engine.schemaPush({ force: false, filters: this.filters, schema }));
   }
 
   /** `prisma migrate reset`, before it applies the migrations again. */
   async reset(): Promise<void> {
-    await (await this.#engine()).reset({ filter: this.filters });
+    await this.#run((engine) => engine.reset({ filter: this.filters }));
   }
 
-  #engine() {
-    return openEngine(this.#url, this.models);
+  /** Each command is an engine of its own, as each is a process of its own. */
+  #run<Result>(work: (engine: SchemaEngine) => Promise<Result>): Promise<Result> {
+    return withEngine(this.#url, this.models, work);
   }
 
   #list(): MigrationList {

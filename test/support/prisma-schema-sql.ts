@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { packageRoot } from '../../src/store/package-root.ts';
-import { openEngine } from './prisma-engine.ts';
+import { withEngine } from './prisma-engine.ts';
 
 /**
  * The SQL that Prisma would run to make the tables of the models in a file of the folder `prisma`.
@@ -13,13 +13,14 @@ import { openEngine } from './prisma-engine.ts';
 export async function prismaSchemaSql(url: string, name: string): Promise<string> {
   const models = await readFile(path.join(packageRoot(), 'prisma', name), 'utf8');
   const files = [{ path: name, content: models.replaceAll(/^view /gm, 'model ') }];
-  const engine = await openEngine(url, files);
-  const { stdout } = await engine.diff({
-    exitCode: null,
-    filters: { externalEnums: [], externalTables: [] },
-    from: { tag: 'empty' },
-    script: true,
-    to: { tag: 'schemaDatamodel', files },
-  });
+  const { stdout } = await withEngine(url, files, (engine) =>
+    engine.diff({
+      exitCode: null,
+      filters: { externalEnums: [], externalTables: [] },
+      from: { tag: 'empty' },
+      script: true,
+      to: { tag: 'schemaDatamodel', files },
+    }),
+  );
   return stdout ?? '';
 }
