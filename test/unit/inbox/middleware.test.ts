@@ -69,10 +69,10 @@ test.for<[string, Middleware]>([
 ])('a failure behind next stays one where a middleware %s', async ([, middleware]) => {
   const failing = throughAll([middleware], context, async () => {
     await turn();
-    throw new Error('no');
+    throw new Error('the account is closed');
   });
 
-  await expect(failing).rejects.toThrow('no');
+  await expect(failing).rejects.toThrow('the account is closed');
 });
 
 test('one that fails without waiting ends when its work has ended', async () => {
