@@ -42,7 +42,7 @@ export function askOf({ actor, reason, dryRun }: OperatorOptions): Ask {
   return {
     actor: actor ?? systemUser(),
     ...(reason !== undefined && { reason }),
-    dryRun: dryRun ?? false,
+    ...(dryRun !== undefined && { dryRun }),
   };
 }
 
