@@ -64,7 +64,7 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],
   ['memoryTransport()', (typo) => memoryTransport({ ...typo })],
   ['memorySource()', (typo) => memorySource({ ...typo })],
-  ['crashAt()', (typo) => crashAt('relay:confirmed', { ...typo })],
+  ['crashAt()', (typo) => crashAt('relay:confirmed', { ...typo })()],
   ['startRelay()', (typo) => startRelay(base, { ...typo })],
   ['consumer()', (typo) => consumer(client, { ...settings, ...typo }).on(orders, () => Promise.resolve())],
   ['batch of consumer()', (typo) => consumer(client, { ...settings, batch: { size: 1, ...typo } })],
