@@ -61,7 +61,7 @@ export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOper
     pause: (id, ask) =>
       on(
         (at) => pauseBulk(at, id, ask),
-        () => assertAsk('resume', ask),
+        () => assertAsk('pause of a bulk operation', ask),
       ),
     resume: (id, ask) =>
       on(

@@ -27,6 +27,7 @@ const operationNames = {
   discard: askNames,
   resume: askNames,
   abort: askNames,
+  'pause of a bulk operation': askNames,
   reschedule: [...askNames, ...dueNames],
   withdraw: withinNames,
   pause: withinNames,

@@ -1,6 +1,11 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Sql } from '../store/database.ts';
-import { type LaneBlocker, readLaneBlockers, readLockedLanes } from '../store/queries/lane-blockers.ts';
+import {
+  blockerInWords,
+  type LaneBlocker,
+  readLaneBlockers,
+  readLockedLanes,
+} from '../store/queries/lane-blockers.ts';
 
 /** Somebody's open transaction that keeps relays from lanes. */
 export interface LaneLock extends Pick<LaneBlocker, 'pid' | 'application'> {
@@ -43,13 +48,12 @@ export async function readLaneLocks(sql: Sql, afterMs: number = shownAfterMs): P
     .toSorted((a, b) => b.openMs - a.openMs);
 }
 
-function tableLocked({ application, openMs, pid, state }: LaneBlocker): OutboxError {
-  const who =
-    application === '' ? `Process ${pid} of the server` : `Process ${pid} of the server ("${application}")`;
+function tableLocked(blocker: LaneBlocker): OutboxError {
+  const { application, openMs, pid, state } = blocker;
   const seconds = Math.round((openMs ?? 0) / 1_000);
   return new OutboxError(
     'OUTBOX_LANE_LOCKED',
-    `${who} has the table outbox.lane locked in a transaction that has been open for ${seconds} s (${state ?? 'unknown'}). Nobody can read it, and all lanes wait.`,
+    `${blockerInWords(blocker)} has the table outbox.lane locked in a transaction that has been open for ${seconds} s (${state ?? 'unknown'}). Nobody can read it, and all lanes wait.`,
     { details: { pid, application, state, seconds } },
   );
 }

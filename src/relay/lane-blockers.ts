@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Database } from '../store/database.ts';
-import { type LaneBlocker, readLaneBlockers } from '../store/queries/lane-blockers.ts';
+import { blockerInWords, type LaneBlocker, readLaneBlockers } from '../store/queries/lane-blockers.ts';
 import { coalesce } from './coalesce.ts';
 import type { Report } from './report.ts';
 
@@ -64,13 +64,12 @@ export class LaneBlockers {
   }
 }
 
-function laneLocked({ pid, application }: LaneBlocker, lockedMs: number): OutboxError {
-  const who =
-    application === '' ? `Process ${pid} of the server` : `Process ${pid} of the server ("${application}")`;
+function laneLocked(blocker: LaneBlocker, lockedMs: number): OutboxError {
+  const { application, pid } = blocker;
   const seconds = Math.round(lockedMs / 1_000);
   return new OutboxError(
     'OUTBOX_LANE_LOCKED',
-    `${who} has rows of outbox.lane locked in a transaction that has been open for at least ${seconds} s. Their lanes wait.`,
+    `${blockerInWords(blocker)} has rows of outbox.lane locked in a transaction that has been open for at least ${seconds} s. Their lanes wait.`,
     { details: { pid, application, seconds } },
   );
 }

@@ -1,10 +1,7 @@
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import type { ClientConfig } from 'pg';
-import { OutboxError } from '../core/errors.ts';
-
-/** Answers the password for a connection that is about to be made. */
-export type AskPassword = () => string | Promise<string>;
+import { askSecret, type Secret } from '../core/ask-secret.ts';
 
 /** How to reach a database, and as whom. */
 export interface DatabaseAddress {
@@ -13,7 +10,7 @@ export interface DatabaseAddress {
   /** TLS, in place of what the address says by `sslmode` and its like. @defaultValue what the address says */
   readonly ssl?: boolean | ConnectionOptions;
   /** In place of the password in the address. A function is asked once per connection. @defaultValue that in the address */
-  readonly password?: string | AskPassword;
+  readonly password?: Secret;
 }
 
 /** The address as pg takes it. pg itself lets what stands in the address win, an absent password among it. */
@@ -23,7 +20,9 @@ export function clientConfig({ url, ssl, password }: DatabaseAddress): ClientCon
     ...parsed,
     application_name,
     ...(ssl !== undefined && { ssl: typeof ssl === 'boolean' ? ssl : namedAs(ssl) }),
-    ...(password !== undefined && { password: typeof password === 'string' ? password : checked(password) }),
+    ...(password !== undefined && {
+      password: typeof password === 'string' ? password : () => askSecret('database.password', password),
+    }),
   };
 }
 
@@ -35,26 +34,5 @@ function namedAs(ssl: ConnectionOptions): ConnectionOptions {
   return {
     ...ssl,
     checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),
-  };
-}
-
-/** Where credentials come from may be away, as a server may: that passes. */
-function checked(ask: AskPassword): () => Promise<string> {
-  return async () => {
-    let answer: unknown;
-    try {
-      answer = await ask();
-    } catch (cause) {
-      if (cause instanceof OutboxError) throw cause;
-      const said = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
-      throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `The function database.password failed: ${said}.`, {
-        details: { setting: 'database.password' },
-        cause,
-      });
-    }
-    if (typeof answer === 'string') return answer;
-    throw new OutboxError('OUTBOX_CONFIG_INVALID', 'The function database.password answered no text.', {
-      details: { setting: 'database.password' },
-    });
   };
 }

@@ -1,32 +1,5 @@
 import type { NativeConnection } from '@temporalio/worker';
-import { OutboxError } from '../core/errors.ts';
-
-/** An API key, or what answers the one of now. */
-export type ApiKey = string | (() => string | Promise<string>);
-
-/**
- * The key of now. Where keys come from may be away, as a server may: that passes.
- *
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_CONFIG_INVALID`
- */
-export async function askApiKey(given: ApiKey): Promise<string> {
-  if (typeof given === 'string') return given;
-  let key: unknown;
-  try {
-    key = await given();
-  } catch (cause) {
-    if (cause instanceof OutboxError) throw cause;
-    const said = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
-    throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `The function temporal.apiKey failed: ${said}.`, {
-      details: { setting: 'temporal.apiKey' },
-      cause,
-    });
-  }
-  if (typeof key === 'string' && key !== '') return key;
-  throw new OutboxError('OUTBOX_CONFIG_INVALID', 'The function temporal.apiKey answered no text.', {
-    details: { setting: 'temporal.apiKey' },
-  });
-}
+import { askSecret, type Secret } from '../core/ask-secret.ts';
 
 /**
  * Gives a connection the keys of later, until it is stopped. While the function fails the key of before goes on: whoever
@@ -34,7 +7,7 @@ export async function askApiKey(given: ApiKey): Promise<string> {
  */
 export function renewApiKey(
   connection: Pick<NativeConnection, 'setApiKey'>,
-  given: ApiKey,
+  given: Secret,
   first: string,
   everyMs: number,
 ): { stop(): void } {
@@ -44,7 +17,7 @@ export function renewApiKey(
     if (asking) return;
     asking = true;
     try {
-      const key = await askApiKey(given);
+      const key = await askSecret('temporal.apiKey', given);
       if (key !== current) await connection.setApiKey(key);
       current = key;
     } catch {

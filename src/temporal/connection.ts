@@ -1,6 +1,7 @@
 import { NativeConnection, type TLSConfig } from '@temporalio/worker';
+import { askSecret, type Secret } from '../core/ask-secret.ts';
 import { OutboxError } from '../core/errors.ts';
-import { type ApiKey, askApiKey, renewApiKey } from './api-key.ts';
+import { renewApiKey } from './api-key.ts';
 import { connectFailure } from './connect-failure.ts';
 
 /** TLS with a CA, a name or a client certificate of its own, as Temporal's SDK takes it; PEM as text or bytes. */
@@ -27,7 +28,7 @@ export interface TemporalAddress {
   readonly namespace: string;
   /** @defaultValue true with an API key, else false */
   readonly tls?: boolean | TemporalTls | undefined;
-  readonly apiKey?: ApiKey | undefined;
+  readonly apiKey?: Secret | undefined;
   /** In place of one that is made here; one that a function answers is closed with the link. */
   readonly connection?:
     | TemporalConnection
@@ -58,7 +59,7 @@ export async function connectTemporal(
 ): Promise<TemporalLink> {
   if (target.connection !== undefined) return givenLink(target, target.connection);
   const { address, tls, apiKey: given } = target;
-  const apiKey = given === undefined ? undefined : await askApiKey(given);
+  const apiKey = given === undefined ? undefined : await askSecret('temporal.apiKey', given);
   const options = {
     address,
     grpcCompression: { codec: 'none' as const },

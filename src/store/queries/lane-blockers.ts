@@ -16,6 +16,12 @@ export interface LaneBlocker {
   readonly extent: 'rows' | 'table' | 'reads';
 }
 
+/** Who it is, for people, at the beginning of a sentence. */
+export function blockerInWords({ application, pid }: Pick<LaneBlocker, 'application' | 'pid'>): string {
+  const process = `Process ${pid} of the server`;
+  return application === '' ? process : `${process} ("${application}")`;
+}
+
 /** A lane, and the transaction that has its row locked. */
 export interface LockedLane {
   readonly topic: string;
