@@ -59,7 +59,11 @@ export function openDatabase({
   // Without a listener an error of an idle connection would end the process; the pool replaces the connection.
   pool.on('error', () => undefined);
   const open = new Set<pg.PoolClient>();
-  pool.on('connect', (client) => open.add(client));
+  pool.on('connect', (client) => {
+    open.add(client);
+    // The pool listens to idle ones only, and what a server says while a connection changes hands would end the process.
+    client.on('error', () => undefined);
+  });
   pool.on('remove', (client) => open.delete(client));
   const unheard = silence === undefined ? undefined : new Silence(address, silence);
   return {
@@ -123,8 +127,7 @@ async function lend<Result>(
       drop: onError,
     });
   } finally {
-    // One that is broken may have more to say while it is being closed, and would end the process if nobody listened.
-    if (broken === undefined) client.off('error', onError);
+    client.off('error', onError);
     client.release(broken);
   }
 }

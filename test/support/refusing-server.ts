@@ -59,9 +59,13 @@ export async function refusingServer(
 
 /** What PostgreSQL answers while it recovers, as its protocol writes it. */
 export function startingUp(): Buffer {
-  const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0');
+  return postgresMessage('E', Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0'));
+}
+
+/** A message of PostgreSQL's protocol: its type, its length, what it says. */
+export function postgresMessage(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
-  head.write('E');
-  head.writeInt32BE(fields.length + 4, 1);
-  return Buffer.concat([head, fields]);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
 }
