@@ -16,7 +16,7 @@ export async function loadConfig(file: string): Promise<Config> {
       details: { file: target },
     });
   }
-  const exported: unknown = await createJiti(import.meta.url)
+  const exported: unknown = await createJiti(__filename)
     .import(target, { default: true })
     .catch((cause: unknown) => {
       if (cause instanceof OutboxError) throw cause;

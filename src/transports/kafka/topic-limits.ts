@@ -1,4 +1,4 @@
-// Plain Node sees few of kafkajs' names as named exports; this one only as a part of the whole module.
+// From the sources, Node sees few of kafkajs' names as named exports; this one only as a part of the whole module.
 import kafkajs, { type Admin } from 'kafkajs';
 import type { KafkaClient } from './client.ts';
 
