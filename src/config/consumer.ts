@@ -1,3 +1,4 @@
+import { requirePackages } from '../core/packages.ts';
 import { Consumer } from '../inbox/consumer.ts';
 import { undisturbed } from '../inbox/consumer-event.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
@@ -22,7 +23,7 @@ export interface ConsumerOptions extends ConsumerSettings {
  * The client must be connected to a database that has the tables of the outbox; it may be another database than the
  * sender's. Temporal is needed once a message is parked, not before.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_CONFIG_INVALID`
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
  * @example
  * const orders = await consumer(prisma, { config, group: 'orders' })
  *   .on(orderTimeout, (tx, { payload }) => tx.order.updateMany({ where: { id: payload.orderId }, data: { status: 'CANCELED' } }))
@@ -32,6 +33,8 @@ export function consumer<Tx extends Transaction>(
   client: TransactionClient<Tx>,
   options: ConsumerOptions,
 ): Consumer<Tx> {
+  // Not first when a message is parked, which may be weeks later.
+  requirePackages('temporal');
   const { config, ...given } = options;
   const { temporal, topics, transports } = defineConfig(config);
   const { address = 'localhost:7233', namespace = 'default' } = temporal;

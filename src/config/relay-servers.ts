@@ -3,7 +3,7 @@ import { OutboxError } from '../core/errors.ts';
 import type { Report } from '../relay/report.ts';
 import { databaseFailure } from '../store/database-failure.ts';
 import { named } from '../store/visit.ts';
-import { connectEngine, type Engine, type WorkerExtras } from '../temporal/engine.ts';
+import type { Engine, WorkerExtras } from '../temporal/engine.ts';
 import { temporalFailure } from '../temporal/temporal-failure.ts';
 import type { Config } from './config.ts';
 import { patiently } from './patience.ts';
@@ -55,6 +55,8 @@ export function relayServers({ config, report, signal, withinMs }: RelayServersI
       }),
     engine: async (extra) => {
       const tell = waiting('Temporal', address);
+      // Temporal takes half a second to load, and has to be installed only where relays run.
+      const { connectEngine } = await import('../temporal/engine.ts');
       connected = await patiently(() => connectEngine(target, extra), {
         ...rules,
         waiting: (error) => {
