@@ -77,8 +77,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'package',
-          include: ['test/package/**/*.test.ts'],
-          globalSetup: [...globalSetup],
+          include: ['test/package/*.test.ts'],
+          globalSetup: [...globalSetup, 'test/package/pack.ts'],
           sequence: { groupOrder: 1 },
         },
       },

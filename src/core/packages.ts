@@ -3,7 +3,7 @@ import { OutboxError } from './errors.ts';
 
 /**
  * Packages that only a part of the library needs, as `npm install` takes them. They are optional peers, because a service
- * that only sends would install 280 MB for nothing. A test holds them to `peerDependencies`.
+ * that only sends would install 265 MB for nothing. A test holds them to `peerDependencies`.
  */
 export const partPackages = {
   temporal: {
