@@ -1,4 +1,4 @@
 import { defineConfig } from 'prisma/config';
 
-/** Where Prisma finds the models of the demo shop and of the tables of the outbox. Neither is migrated by Prisma. */
-export default defineConfig({ schema: 'prisma' });
+/** Where Prisma finds the models of the demo shop. It migrates nothing here, so it gets no address. */
+export default defineConfig({ schema: 'prisma/shop.prisma' });

@@ -87,7 +87,7 @@ const { values: flags } = parseArgs({ options: { rows: { type: 'string', default
 const server = await startPostgres({ env: process.env, progress: tell });
 const database = openDatabase({ url: server.url, connections: 1 });
 try {
-  await applyMigrations(server.url);
+  await applyMigrations(server);
   await upsertTopics(database, [policyOf(topic(name, z.unknown()), 'none')]);
   const emptyClaimMs = await measureClaim(database);
   await fillLog(database, Number(flags.rows));

@@ -138,7 +138,7 @@ const { values: flags } = parseArgs({ options: { quick: { type: 'boolean' }, jso
 const servers = await startTogether({ env: process.env, progress: tell });
 const database = openDatabase({ url: servers.postgres.url, connections: 8 });
 try {
-  await applyMigrations(servers.postgres.url);
+  await applyMigrations(servers.postgres);
   const stage: Stage = {
     database,
     databaseUrl: servers.postgres.url,

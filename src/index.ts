@@ -1,8 +1,12 @@
-export { type Config, defineConfig, env } from './config/config.ts';
+export { type Config, defineConfig, type RelayConfig } from './config/config.ts';
+export type { DatabaseConfig } from './config/database-config.ts';
+export { env } from './config/env.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
+export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export type { Retention } from './core/retention.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export type { Lazy } from './core/lazy.ts';
 export {
   type Confirm,
   type ConfirmRules,

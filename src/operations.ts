@@ -20,8 +20,10 @@ export type { ListPageOptions, MessageList } from './operations/list.ts';
 export type { PauseAnswer, PauseAsk, ResumeAnswer } from './operations/pause.ts';
 export type { MessageDetails } from './operations/show.ts';
 export type {
+  BreakerStatus,
   GroupLag,
   GroupStatus,
+  LaneLock,
   LaneStatus,
   RelayStatus,
   ServerStatus,

@@ -1,16 +1,26 @@
 /**
- * Generates the Prisma client of the demo and the tests.
+ * Generates the Prisma clients of the demo and the tests: of the shop, and of the tables of the outbox.
  *
  * Prisma looks for its schema engine first and downloads it where it is missing, though generating does not use it.
  * Naming any program as that engine spares the download, so a build needs no server but the package registry.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 
-const result = spawnSync('npx', ['--no-install', 'prisma', 'generate', '--no-hints'], {
-  env: { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, ...process.env, PRISMA_HIDE_UPDATE_MESSAGE: '1' },
-  encoding: 'utf8',
-});
-if (result.status !== 0) {
-  process.stderr.write(`${result.stdout}${result.stderr}`);
+const env = {
+  PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+  ...process.env,
+  PRISMA_HIDE_UPDATE_MESSAGE: '1',
+};
+
+async function generate(schema) {
+  const args = ['--no-install', 'prisma', 'generate', '--no-hints', '--schema', schema];
+  const child = spawn('npx', args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  if (child.exitCode === 0) return;
+  process.stderr.write(`${stdout}${stderr}`);
   process.exitCode = 1;
 }
+
+await Promise.all(['prisma/shop.prisma', 'prisma/outbox.prisma'].map(generate));

@@ -1,3 +1,4 @@
+import type { DatabaseAddress } from '../config/database-config.ts';
 import { operations } from '../config/operations.ts';
 import type { Output } from './output.ts';
 
@@ -7,8 +8,12 @@ export interface AdoptFlags {
 }
 
 /** Lets relays deliver from a restored database, and says what they will find. */
-export async function adoptDatabase(url: string, flags: AdoptFlags, output: Output): Promise<object> {
-  const at = operations({ database: { url } });
+export async function adoptDatabase(
+  database: DatabaseAddress,
+  flags: AdoptFlags,
+  output: Output,
+): Promise<object> {
+  const at = operations({ database });
   try {
     const answer = await at.adopt(flags);
     output.line(

@@ -4,7 +4,7 @@ import {
   addCommand,
   type CommonOptions,
   configOf,
-  databaseUrl,
+  databaseAddress,
   run,
   stopSignal,
   withConfig,
@@ -26,6 +26,6 @@ export function registerDeliveryCommands(root: Command): void {
     }),
   );
   withDatabase(addCommand(root, 'status', 'show topics, lanes, holds and the oldest due message')).action(
-    run<CommonOptions>(async (options, output) => statusCommand(await databaseUrl(options), output)),
+    run<CommonOptions>(async (options, output) => statusCommand(await databaseAddress(options), output)),
   );
 }

@@ -20,7 +20,10 @@ export function withKeptFilter(command: Command): Command {
     .option('--topic <name>', 'of this topic')
     .option('--state <states>', `in these states, separated by commas: ${keptStates.join(', ')}`)
     .option('--key <key>', 'with this key')
-    .option('--failed-with <reason>', 'kept for this reason: error, killed, invalid, unreadable, no-id, …')
+    .option(
+      '--failed-with <reason>',
+      'kept for this reason: error, permanent, killed, invalid, unreadable, …',
+    )
     .option('--older-than <duration>', 'arrived at least so long ago, such as 2h');
 }
 

@@ -1,12 +1,13 @@
 import type { Config } from '../config/config.ts';
+import type { DatabaseAddress } from '../config/database-config.ts';
 import { migrateTopics, type MigratedTopics } from '../config/migrate-topics.ts';
-import { applyMigrations, migrationState, migrations } from '../operations/schema.ts';
+import { applyMigrations, migrationScripts, migrationState } from '../operations/schema.ts';
 import { adoptDatabase, type AdoptFlags } from './adopt-command.ts';
 import { exitCodes, type Output } from './output.ts';
 
 export interface MigrateOptions {
-  /** Address of the database; not asked for when nothing is to be read there. */
-  readonly url: () => Promise<string>;
+  /** How to reach the database; not asked for when nothing is to be read there. */
+  readonly database: () => Promise<DatabaseAddress>;
   /** Print the SQL and change nothing. */
   readonly print: boolean;
   /** Tell whether something is missing and change nothing. */
@@ -20,17 +21,17 @@ export interface MigrateOptions {
 /** Applies the product's migrations and makes topics ready, prints the SQL, or tells whether something is missing. */
 export async function migrateCommand(options: MigrateOptions, output: Output): Promise<number> {
   if (options.print) return print(output);
-  if (options.check) return check(await options.url(), output);
-  const url = await options.url();
-  const applied = await applyMigrations(url);
+  if (options.check) return check(await options.database(), output);
+  const at = await options.database();
+  const applied = await applyMigrations(at);
   output.line(
     applied.length === 0
       ? 'Nothing to do: the database is up to date.'
       : applied.map((name) => `Applied ${name}`).join('\n'),
   );
-  const adoption = options.adopt && (await adoptDatabase(url, options.adopt, output));
+  const adoption = options.adopt && (await adoptDatabase(at, options.adopt, output));
   const config = await options.topics?.();
-  const migrated = config && (await migrateTopics({ ...config, database: { ...config.database, url } }));
+  const migrated = config && (await migrateTopics({ ...config, database: at }));
   if (migrated !== undefined) output.line(inWords(migrated));
   output.value({ ok: true, applied, ...(adoption !== undefined && { adoption }), ...migrated });
   return exitCodes.ok;
@@ -43,16 +44,17 @@ function inWords({ topics, receipts }: MigratedTopics): string {
 }
 
 async function print(output: Output): Promise<number> {
-  const all = await migrations();
-  output.line(all.map((migration) => `-- ${migration.name}\n${migration.sql}`).join('\n'));
+  const all = await migrationScripts();
+  output.line(all.map(({ name, sql }) => `-- ${name}\n${sql}`).join('\n'));
   output.value({ ok: true, migrations: all });
   return exitCodes.ok;
 }
 
-async function check(url: string, output: Output): Promise<number> {
-  const { applied, pending } = await migrationState(url);
+async function check(at: DatabaseAddress, output: Output): Promise<number> {
+  const { applied, pending, later } = await migrationState(at);
   const complete = pending.length === 0;
-  output.line(complete ? `Up to date: ${applied.length} applied.` : `Missing: ${pending.join(', ')}`);
-  output.value({ ok: complete, applied, pending });
+  const newer = later.length === 0 ? '' : ` A later version has added ${later.join(', ')}.`;
+  output.line(complete ? `Up to date: ${applied.length} applied.${newer}` : `Missing: ${pending.join(', ')}`);
+  output.value({ ok: complete, applied, pending, later });
   return complete ? exitCodes.ok : exitCodes.failed;
 }

@@ -4,7 +4,7 @@ import { type Operations, operations } from '../config/operations.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Ask, Target } from '../operations/ask.ts';
 import { exitCodes, type Output } from './output.ts';
-import { addCommand, type CommonOptions, databaseUrl, withDatabase } from './register.ts';
+import { addCommand, type CommonOptions, databaseAddress, withDatabase } from './register.ts';
 import { systemUser } from './system-user.ts';
 
 /** Options of every command that changes something. */
@@ -52,7 +52,7 @@ export async function withOperations<Result>(
   work: (at: Operations) => Promise<Result>,
   topics: readonly Topic[] = [],
 ): Promise<Result> {
-  const at = operations({ database: { url: await databaseUrl(options) }, topics });
+  const at = operations({ database: await databaseAddress(options), topics });
   try {
     return await work(at);
   } finally {

@@ -1,4 +1,4 @@
-import { OutboxError } from '../core/errors.ts';
+import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
 
 /** Exit codes of every command. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, partial: 4, broken: 5 } as const;
@@ -43,8 +43,14 @@ export function explain(error: unknown, output: Output): number {
   return isRefused(error) ? exitCodes.unreachable : exitCodes.failed;
 }
 
+const unreachable: ReadonlySet<OutboxErrorCode> = new Set([
+  'OUTBOX_SERVER_REFUSED',
+  'OUTBOX_SERVER_UNAVAILABLE',
+  'OUTBOX_TLS_FAILED',
+]);
+
 function exitCodeOf({ code }: OutboxError): number {
-  if (code === 'OUTBOX_SERVER_UNAVAILABLE' || code === 'OUTBOX_SERVER_REFUSED') return exitCodes.unreachable;
+  if (unreachable.has(code)) return exitCodes.unreachable;
   return code === 'OUTBOX_INVALID_OPTION' ||
     code === 'OUTBOX_ID_INVALID' ||
     code === 'OUTBOX_CONFIG_FILE_MISSING'

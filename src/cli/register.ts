@@ -1,5 +1,8 @@
 import type { Command } from 'commander';
-import { env } from '../config/config.ts';
+import { existsSync } from 'node:fs';
+import { type DatabaseAddress, databaseOf } from '../config/database-config.ts';
+import { environment } from '../config/env.ts';
+import { OutboxError } from '../core/errors.ts';
 import { loadConfig } from './load-config.ts';
 import { createOutput, explain, type Output } from './output.ts';
 
@@ -20,11 +23,23 @@ export function configOf(options: CommonOptions): string {
   return options.config ?? configFile;
 }
 
-/** The address of the database: given, of the environment, or of the configuration. */
-export async function databaseUrl(options: CommonOptions): Promise<string> {
-  if (options.database !== undefined) return options.database;
-  const fromEnvironment = env('DATABASE_URL', '-');
-  return fromEnvironment === '-' ? (await loadConfig(configOf(options))).database.url : fromEnvironment;
+/**
+ * How to reach the database: as given by `--database`, else as the configuration says, which also knows certificates and
+ * credentials, else by `DATABASE_URL`.
+ */
+export async function databaseAddress(options: CommonOptions): Promise<DatabaseAddress> {
+  if (options.database !== undefined) return { url: options.database };
+  const file = configOf(options);
+  const url = environment('DATABASE_URL');
+  if (url !== undefined && file === configFile && !existsSync(file)) return { url };
+  const { database } = await loadConfig(file);
+  if (database !== undefined) return databaseOf(database);
+  if (url !== undefined) return { url };
+  throw new OutboxError(
+    'OUTBOX_CONFIG_MISSING',
+    'This command needs a database: there is neither --database, nor a setting "database" of the configuration, nor DATABASE_URL.',
+    { details: { setting: 'database' } },
+  );
 }
 
 /** Fires when the process is asked to end. */
@@ -49,7 +64,7 @@ export function withDatabase(command: Command): Command {
   return withConfig(
     command.option(
       '--database <url>',
-      'address of the database (default: DATABASE_URL, then the configuration)',
+      'address of the database (default: that of the configuration, then DATABASE_URL)',
     ),
   );
 }

@@ -1,11 +1,11 @@
-import type { Config } from '../config/config.ts';
+import { type Config, requireDatabase } from '../config/config.ts';
 import { type RelayOptions, type RunningRelay, startRelay } from '../config/start-relay.ts';
 import { OutboxError } from '../core/errors.ts';
 import { exitCodes, type Output } from './output.ts';
 
 /** Runs a relay until the signal fires. */
 export async function relayCommand(config: Config, output: Output, signal: AbortSignal): Promise<number> {
-  const relay = startRelay(config, { report: (event) => tell(event, output) });
+  const relay = startRelay(requireDatabase(config, 'A relay'), { report: (event) => tell(event, output) });
   const stop = (): void => void relay.stop();
   signal.addEventListener('abort', stop, { once: true });
   if (!(await untilReady(relay, signal))) return exitCodes.ok;

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { loadConfig } from './load-config.ts';
 import { migrateCommand } from './migrate-command.ts';
-import { addCommand, type CommonOptions, configOf, databaseUrl, run, withDatabase } from './register.ts';
+import { addCommand, type CommonOptions, configOf, databaseAddress, run, withDatabase } from './register.ts';
 import { systemUser } from './system-user.ts';
 
 interface MigrateFlags extends CommonOptions {
@@ -15,7 +15,7 @@ interface MigrateFlags extends CommonOptions {
 /** Commands about the schema of the database. */
 export function registerSchemaCommands(root: Command): void {
   withDatabase(addCommand(root, 'migrate', "apply the product's migrations"))
-    .option('--print', 'print the SQL and change nothing')
+    .option('--print', 'print the SQL for your own migration tool, bookkeeping included, and change nothing')
     .option('--check', 'tell whether something is missing and change nothing; exit code 1 if so')
     .addOption(
       new Option(
@@ -39,7 +39,7 @@ export function registerSchemaCommands(root: Command): void {
       run<MigrateFlags>((options, output) =>
         migrateCommand(
           {
-            url: () => databaseUrl(options),
+            database: () => databaseAddress(options),
             print: options.print ?? false,
             check: options.check ?? false,
             adopt:

@@ -9,7 +9,11 @@ import {
   status,
   type TopicPolicyRow,
 } from '../operations/status.ts';
+import type { DatabaseAddress } from '../config/database-config.ts';
 import { databasePlace } from '../core/database-place.ts';
+import { age } from './age.ts';
+import { breakerTable } from './breaker-table.ts';
+import { laneLockTable, lockOf } from './lane-lock-table.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
 import { table } from './table.ts';
@@ -17,14 +21,15 @@ import { table } from './table.ts';
 const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'HELD', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
 
 /** Shows what is reachable, and how every lane stands, the one with the oldest due message first. */
-export async function statusCommand(url: string, output: Output): Promise<number> {
-  const answer = await status(url);
-  const { oldestDueMs, lanes, topics, settings, reconciliation, groups, lags, twin } = answer;
+export async function statusCommand(at: DatabaseAddress, output: Output): Promise<number> {
+  const answer = await status(at);
+  const { oldestDueMs, lanes, laneLocks, breakers, topics, settings, reconciliation, groups, lags, twin } =
+    answer;
   if (twin !== null)
     output.line(
       `Relays deliver for this installation from another living database as well: ${twin.place} (${twin.seenAt}).`,
     );
-  for (const [name, text] of reachable(url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
+  for (const [name, text] of reachable(at.url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
   output.line(
     `${'Oldest due'.padEnd(nameWidth)}${oldestDueMs === null ? 'nothing is due' : age(oldestDueMs)}`,
   );
@@ -35,6 +40,7 @@ export async function statusCommand(url: string, output: Output): Promise<number
         lanes.map((lane) => row(lane, answer)),
       )}`,
     );
+  if (laneLocks.length > 0) output.line(`\n${laneLockTable(laneLocks)}`);
   if (groups.length > 0)
     output.line(
       `\n${table(
@@ -42,6 +48,7 @@ export async function statusCommand(url: string, output: Output): Promise<number
         groups.map((group) => groupRow(group, lags)),
       )}`,
     );
+  if (breakers.length > 0) output.line(`\n${breakerTable(breakers)}`);
   if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);
   if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);
   const last = settings.map(({ name, value }) => [name, value]);
@@ -160,8 +167,10 @@ function row(lane: LaneStatus, answer: Status): string[] {
   ];
 }
 
-function stateOf(lane: LaneStatus, { relays, servers }: Status): string {
+function stateOf(lane: LaneStatus, { laneLocks, relays, servers }: Status): string {
   if (lane.lane === null) return 'no relay knows this topic: add it to `topics`';
+  const lock = lockOf(lane, laneLocks);
+  if (lock !== undefined) return `${lane.paused ? 'paused, ' : ''}locked by pid ${lock.pid}`;
   if (lane.paused) return lane.owned ? 'pausing' : 'paused';
   if (lane.hold !== null) return `on hold (${lane.hold.scope}) since ${lane.hold.since}: ${lane.hold.reason}`;
   if (lane.owned) return 'draining';
@@ -171,11 +180,4 @@ function stateOf(lane: LaneStatus, { relays, servers }: Status): string {
   return temporal.length > 0 && temporal.every(({ answering }) => answering === 0)
     ? 'waits for Temporal'
     : 'waits for a relay';
-}
-
-function age(ageMs: number): string {
-  if (ageMs < 1_000) return `${Math.round(ageMs)} ms`;
-  if (ageMs < 120_000) return `${(ageMs / 1_000).toFixed(1)} s`;
-  if (ageMs < 7_200_000) return `${(ageMs / 60_000).toFixed(1)} min`;
-  return `${(ageMs / 3_600_000).toFixed(1)} h`;
 }

@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os';
-import { env } from '../config/config.ts';
+import { environment } from '../config/env.ts';
 
 /** Who runs the command, for the audit. Containers set no USER and may run as a number that has no name. */
 export function systemUser(): string {
-  return env('USER', env('LOGNAME', '')) || nameOfSystem();
+  return environment('USER') ?? environment('LOGNAME') ?? nameOfSystem();
 }
 
 function nameOfSystem(): string {

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { operations, type Operations } from '../config/operations.ts';
+import { requireDatabase } from '../config/config.ts';
 import { countCommand, type CountOptions } from './lanes-command.ts';
 import { loadConfig } from './load-config.ts';
 import { addOperatorCommand } from './operator-options.ts';
-import { addCommand, configOf, databaseUrl, run, withConfig } from './register.ts';
+import { addCommand, configOf, databaseAddress, run, withConfig } from './register.ts';
 import { verifyCommand, type VerifyFlags } from './verify-command.ts';
 
 /** Commands that look after a whole installation. */
@@ -21,7 +22,11 @@ export function registerUpkeepCommands(root: Command): void {
     .option('--inbox <url>', 'database of the effects and processed ids (default: the same)')
     .action(
       run<VerifyFlags>(async (options, output) =>
-        verifyCommand(await loadConfig(configOf(options)), options, output),
+        verifyCommand(
+          requireDatabase(await loadConfig(configOf(options)), 'The command verify'),
+          options,
+          output,
+        ),
       ),
     );
   addOperatorCommand(root, 'lanes <topic> <count>', 'change the number of lanes of a topic')
@@ -58,12 +63,11 @@ export function registerUpkeepCommands(root: Command): void {
 }
 
 async function byDatabase(options: CountOptions): Promise<Operations> {
-  return operations({ database: { url: await databaseUrl(options) } });
+  return operations({ database: await databaseAddress(options) });
 }
 
 /** The broker must be asked, and only the configuration knows it. */
 async function byConfig(options: CountOptions): Promise<Operations> {
   const config = await loadConfig(configOf(options));
-  const { database = config.database.url } = options;
-  return operations({ ...config, database: { url: database } });
+  return operations({ ...config, database: await databaseAddress(options) });
 }

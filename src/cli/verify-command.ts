@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Config } from '../config/config.ts';
+import type { RelayConfig } from '../config/config.ts';
 import { operations, type VerifyAsk } from '../config/operations.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
@@ -22,7 +22,11 @@ export interface VerifyFlags extends CommonOptions {
 }
 
 /** Compares rows, the log of the broker and effects; exit code 5 when a promise is broken. */
-export async function verifyCommand(config: Config, flags: VerifyFlags, output: Output): Promise<number> {
+export async function verifyCommand(
+  config: RelayConfig,
+  flags: VerifyFlags,
+  output: Output,
+): Promise<number> {
   const at = operations(config);
   try {
     const report = await at.verify(await askOf(flags));
@@ -93,7 +97,7 @@ async function effectsOf({ effects, group, inbox }: VerifyFlags): Promise<Verify
   if (effects === undefined) return undefined;
   if (group === undefined) throw invalid('group', 'given, and --effects is');
   const query = await readFile(effects, 'utf8');
-  return { query, group, ...(inbox !== undefined && { databaseUrl: inbox }) };
+  return { query, group, ...(inbox !== undefined && { database: { url: inbox } }) };
 }
 
 function invalid(option: string, wanted: string): OutboxError {

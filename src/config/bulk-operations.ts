@@ -14,7 +14,7 @@ import {
 import type { BulkAsk } from '../operations/bulk-filter.ts';
 import { type Due, dueOf } from '../outbox/prepare.ts';
 import type { BulkAction, BulkChange, BulkStepAnswer } from '../store/bulk.ts';
-import type { Database } from '../store/database.ts';
+import { assertAsk, assertTask, type OnDatabase } from './operation-options.ts';
 import type { MessageFilter } from '../store/queries/list.ts';
 
 /**
@@ -46,17 +46,33 @@ export interface BulkOperations {
 }
 
 /** @param on runs something on the database of the installation */
-export function bulkOperations(
-  on: <Result>(work: (database: Database) => Promise<Result>) => Promise<Result>,
-  longestDelayMs: number,
-): BulkOperations {
+export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOperations {
   return {
-    start: (filter, task, ask) => on((at) => startBulk(at, filter, changeOf(task, longestDelayMs), ask)),
+    start: (filter, task, ask) =>
+      on(
+        (at) => startBulk(at, filter, changeOf(task, longestDelayMs), ask),
+        () => {
+          assertTask(task);
+          assertAsk('a bulk operation', ask);
+        },
+      ),
     list: (limit) => on((at) => listBulk(at, limit)),
     show: (id) => on((at) => showBulk(at, id)),
-    pause: (id, ask) => on((at) => pauseBulk(at, id, ask)),
-    resume: (id, ask) => on((at) => resumeBulk(at, id, ask)),
-    abort: (id, ask) => on((at) => abortBulk(at, id, ask)),
+    pause: (id, ask) =>
+      on(
+        (at) => pauseBulk(at, id, ask),
+        () => assertAsk('resume', ask),
+      ),
+    resume: (id, ask) =>
+      on(
+        (at) => resumeBulk(at, id, ask),
+        () => assertAsk('resume', ask),
+      ),
+    abort: (id, ask) =>
+      on(
+        (at) => abortBulk(at, id, ask),
+        () => assertAsk('abort', ask),
+      ),
   };
 }
 

@@ -1,30 +1,23 @@
-import { z } from 'zod';
-import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { resolveRetention, type Retention } from '../core/retention.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Transport } from '../transports/transport.ts';
+import { checkSettings } from './check-settings.ts';
+import { configShape } from './config-shape.ts';
+import type { DatabaseConfig } from './database-config.ts';
 import { type RelaySettings, resolveRelaySettings } from './relay-settings.ts';
+import type { TemporalConfig } from './temporal-config.ts';
 
-/** Where things are, what is sent, and by which transports. */
+/**
+ * Where things are, what is sent, and by which transports. Every process names what it uses: a consumer needs no
+ * `database`, whose transactions are those of its own client.
+ */
 export interface Config {
-  /** The database in which messages are stored and delivered from. */
-  readonly database: {
-    /** `postgresql://user:password@host:port/database` */
-    readonly url: string;
-    /** Most connections of one relay; its lanes share them. @defaultValue the lanes of the configuration + 6 */
-    readonly connections?: number;
-  };
-  /** The server that supervises delivery. */
-  readonly temporal: {
-    /** `host:port`. @defaultValue `localhost:7233` */
-    readonly address?: string;
-    /** @defaultValue `default` */
-    readonly namespace?: string;
-    /** Where its UI is, for links of `show`. @defaultValue `http://localhost:8233` where Temporal is at `localhost:7233` */
-    readonly ui?: string;
-  };
-  /** Every topic that this relay delivers or this consumer handles. */
+  /** The database in which messages are stored and delivered from. Relays and operations need it. */
+  readonly database?: DatabaseConfig;
+  /** The server that supervises delivery. @defaultValue `localhost:7233`, without TLS, namespace `default` */
+  readonly temporal?: TemporalConfig;
+  /** Every topic that this relay delivers or this consumer handles; at least one. */
   readonly topics: readonly Topic[];
   /** By the name that topics use. */
   readonly transports: Readonly<Record<string, Transport>>;
@@ -34,76 +27,40 @@ export interface Config {
   readonly retention?: Retention;
 }
 
-const isTopic = (value: unknown): value is Topic =>
-  typeof value === 'object' && value !== null && 'rules' in value && 'schema' in value && 'name' in value;
-const isTransport = (value: unknown): value is Transport =>
-  typeof value === 'object' && value !== null && 'publish' in value && 'probe' in value && 'close' in value;
-
-const duration = z.custom<Duration>(
-  (value) => (typeof value === 'number' || typeof value === 'string') && isDuration(value),
-  'is not a duration',
-);
-
-function isDuration(value: number | string): value is Duration {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- any text may be asked about
-  return durationMs(value as Duration) !== undefined;
+/** A configuration with what a relay cannot do without. */
+export interface RelayConfig extends Config {
+  readonly database: DatabaseConfig;
 }
 
-const shape = z.strictObject({
-  database: z.strictObject({
-    url: z.string().regex(/^postgres(ql)?:\/\//, 'is not a postgresql:// address'),
-    connections: z.int().min(1).optional(),
-  }),
-  temporal: z.strictObject({
-    address: z.string().min(1).optional(),
-    namespace: z.string().min(1).optional(),
-    ui: z
-      .string()
-      .regex(/^https?:\/\//, 'is not an http:// address')
-      .optional(),
-  }),
-  topics: z.array(z.custom<Topic>(isTopic, 'is not a topic made by topic()')).min(1),
-  transports: z.record(z.string().min(1), z.custom<Transport>(isTransport, 'is not a transport')),
-  relay: z
-    .strictObject({
-      batchMessages: z.number().optional(),
-      batchBytes: z.number().optional(),
-      run: duration.optional(),
-      linger: duration.optional(),
-      hotLook: duration.optional(),
-      idleLook: duration.optional(),
-      check: duration.optional(),
-      probe: duration.optional(),
-      reconcile: duration.optional(),
-      archive: duration.optional(),
-      scheduleCheck: duration.optional(),
-    })
-    .optional(),
-  // Judged by resolveRetention, which names the option.
-  retention: z.looseObject({}).optional(),
-});
+/**
+ * The configuration of a process that cannot do without the database of the outbox.
+ *
+ * @param who needs it, for the error
+ * @throws OutboxError `OUTBOX_CONFIG_MISSING`
+ */
+export function requireDatabase(config: Config, who: string): RelayConfig {
+  const { database } = config;
+  if (database !== undefined) return { ...config, database };
+  throw new OutboxError(
+    'OUTBOX_CONFIG_MISSING',
+    `${who} needs a database, and the configuration names none.`,
+    {
+      details: { setting: 'database' },
+    },
+  );
+}
 
 /**
  * Checks a configuration and returns it. Unknown keys are refused, because a misspelt one would be a setting that
- * does nothing.
+ * does nothing. What is given as a function, as `env('NAME')` is, is not asked here but when it is needed.
  *
- * @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong setting, `OUTBOX_TRANSPORT_UNKNOWN`
+ * @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong setting, `OUTBOX_INVALID_OPTION`,
+ * `OUTBOX_TRANSPORT_UNKNOWN`
  */
+export function defineConfig(config: RelayConfig): RelayConfig;
+export function defineConfig(config: Config): Config;
 export function defineConfig(config: Config): Config {
-  const result = shape.safeParse(config);
-  if (!result.success) {
-    const issues = result.error.issues.map((issue) => ({
-      setting: issue.path.join('.') || '(whole)',
-      problem: issue.message,
-    }));
-    throw new OutboxError(
-      'OUTBOX_CONFIG_INVALID',
-      `The configuration is wrong: ${issues.map((issue) => `${issue.setting} ${issue.problem}`).join('; ')}.`,
-      {
-        details: { issues },
-      },
-    );
-  }
+  checkSettings(configShape, config);
   const names = config.topics.map((topic) => topic.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
@@ -132,18 +89,4 @@ export function transportOf(
       details: { topic: topic.name, transport: name, known: names },
     },
   );
-}
-
-/**
- * The value of an environment variable.
- *
- * @throws OutboxError `OUTBOX_CONFIG_MISSING` when it is not set, or empty, and there is no fallback
- */
-export function env(name: string, fallback?: string): string {
-  const value = process.env[name];
-  if (value !== undefined && value !== '') return value;
-  if (fallback !== undefined) return fallback;
-  throw new OutboxError('OUTBOX_CONFIG_MISSING', `The environment variable ${name} is not set.`, {
-    details: { name },
-  });
 }

@@ -1,6 +1,8 @@
+import { hostname } from 'node:os';
 import { requirePackages } from '../core/packages.ts';
-import { Consumer } from '../inbox/consumer.ts';
+import { InboxConsumer } from '../inbox/consumer.ts';
 import { undisturbed } from '../inbox/consumer-event.ts';
+import type { Consumer } from '../inbox/consumer-interface.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -10,10 +12,15 @@ import { patientClient } from './consumer-servers.ts';
 import { sourcesOf } from './consumer-sources.ts';
 import { deadLetterSendersOf } from './dead-letter-sender.ts';
 import { receiptSendersOf } from './receipt-sender.ts';
+import { temporalOf } from './temporal-config.ts';
 import { consumerTroubleLines } from './trouble-lines.ts';
 
+/** What a consumer is made of: where things are, and how it works. */
 export interface ConsumerOptions extends ConsumerSettings {
-  /** The same as the relay's: its transports tell where messages arrive, and `temporal` where parked ones are tried. */
+  /**
+   * The same as the relay's, or a part of it: its transports tell where messages arrive, and `temporal` where parked ones
+   * are tried. `database`, `relay` and `retention` are not used.
+   */
   readonly config: Config;
 }
 
@@ -25,7 +32,9 @@ export interface ConsumerOptions extends ConsumerSettings {
  *
  * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
  * @example
- * const orders = await consumer(prisma, { config, group: 'orders' })
+ * // A client of its own: with the defaults up to 15 connections are in use at one time, and pg makes 10.
+ * const own = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 15 }) });
+ * const orders = await consumer(own, { config, group: 'orders' })
  *   .on(orderTimeout, (tx, { payload }) => tx.order.updateMany({ where: { id: payload.orderId }, data: { status: 'CANCELED' } }))
  *   .start();
  */
@@ -37,21 +46,21 @@ export function consumer<Tx extends Transaction>(
   requirePackages('temporal');
   const { config, ...given } = options;
   const { temporal, topics, transports } = defineConfig(config);
-  const { address = 'localhost:7233', namespace = 'default' } = temporal;
   const hidden = new Set(topics.filter(({ rules }) => !rules.visible).map(({ name }) => name));
   const report = undisturbed(given.report ?? consumerTroubleLines(given.group));
   const settings: ConsumerSettings = { ...given, report };
-  return new Consumer({
+  return new InboxConsumer({
     client: patientClient(client, resolveConsumerRules(settings).startWithinMs, report),
     settings,
     topics,
     sourceOf: sourcesOf({ transports }, report),
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
+    place: { host: hostname(), pid: process.pid },
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,
-        temporal: { address, namespace },
+        temporal: temporalOf(temporal),
         visible: (topic) => !hidden.has(topic),
         report: failed,
       }),

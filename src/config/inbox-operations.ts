@@ -8,7 +8,7 @@ import type { KeptFilter, KeptTarget } from '../operations/inbox/kept-target.ts'
 import { type KeptList, listKeptMessages } from '../operations/inbox/list.ts';
 import { type KeptDetails, type NotKept, showKept } from '../operations/inbox/show.ts';
 import type { ListPageOptions } from '../operations/list.ts';
-import type { Database } from '../store/database.ts';
+import { assertAsk, assertKept, type OnDatabase } from './operation-options.ts';
 import type { KeptAnswer } from '../store/operate/inbox-change.ts';
 import { discardKept } from '../store/operate/inbox-discard.ts';
 import type { KeptName } from '../store/operate/inbox-edit.ts';
@@ -44,17 +44,35 @@ export interface InboxOperations {
 }
 
 /** @param on runs something on the migrated database */
-export function inboxOperations(
-  on: <Result>(work: (database: Database) => Promise<Result>) => Promise<Result>,
-  check: CheckPayload,
-): InboxOperations {
+export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOperations {
+  const changing = (operation: 'retry' | 'discard', target: KeptTarget, ask: Ask) => () => {
+    assertKept(target);
+    assertAsk(operation, ask);
+  };
   return {
-    list: (filter, page) => on((at) => listKeptMessages(at, filter, page)),
-    show: (name) => on((at) => showKept(at, name)),
-    retry: (target, ask) => on((at) => changeKeptTarget(at, target, retryKept, ask)),
-    edit: (name, ask) => on((at) => editKeptMessage(at, name, ask, check)),
-    discard: (target, ask) => on((at) => changeKeptTarget(at, target, discardKept, ask)),
+    list: (filter, page) =>
+      on(
+        (at) => listKeptMessages(at, filter, page),
+        () => assertAsk('list', page),
+      ),
+    show: (name) =>
+      on(
+        (at) => showKept(at, name),
+        () => assertKept(name),
+      ),
+    retry: (target, ask) =>
+      on((at) => changeKeptTarget(at, target, retryKept, ask), changing('retry', target, ask)),
+    edit: (name, ask) =>
+      on(
+        (at) => editKeptMessage(at, name, ask, check),
+        () => assertKept(name),
+      ),
+    discard: (target, ask) =>
+      on((at) => changeKeptTarget(at, target, discardKept, ask), changing('discard', target, ask)),
     many: (filter, action, ask) =>
-      on((at) => changeKeptMany(at, filter, action === 'retry' ? retryKept : discardKept, ask)),
+      on(
+        (at) => changeKeptMany(at, filter, action === 'retry' ? retryKept : discardKept, ask),
+        () => assertAsk('a bulk operation', ask),
+      ),
   };
 }

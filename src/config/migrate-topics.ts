@@ -1,8 +1,9 @@
 import { announceTopics } from '../operations/announce.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { visitDatabase } from '../store/visit.ts';
-import { type Config, defineConfig, transportOf } from './config.ts';
+import { type Config, defineConfig, requireDatabase, transportOf } from './config.ts';
 import { createReceiptTopics } from './confirmation.ts';
+import { databaseOf } from './database-config.ts';
 import { policyOf } from './topic-policy.ts';
 
 /** What was made ready for the topics of a configuration. */
@@ -20,8 +21,8 @@ export interface MigratedTopics {
  * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_SERVER_UNAVAILABLE`
  */
 export async function migrateTopics(given: Config): Promise<MigratedTopics> {
-  const config = defineConfig(given);
-  return visitDatabase(config.database.url, async (database) => {
+  const config = requireDatabase(defineConfig(given), 'The announcement of topics');
+  return visitDatabase(databaseOf(config.database), async (database) => {
     await requireMigrated(database);
     const receipts = await createReceiptTopics(config);
     await announceTopics(

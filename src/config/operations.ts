@@ -13,28 +13,27 @@ import type { VerifyReport } from '../operations/verify/report.ts';
 import { verify, type VerifyOptions } from '../operations/verify/verify.ts';
 import { type WithdrawAsk, withdrawMessages } from '../operations/withdraw.ts';
 import { OutboxError } from '../core/errors.ts';
+import { assertOptions } from '../core/option-names.ts';
 import { currentForm } from '../outbox/current-form.ts';
 import { type Due, dueOf, prepare } from '../outbox/prepare.ts';
 import type { Database } from '../store/database.ts';
-import { requireMigrated } from '../store/migrate.ts';
 import type { MessageAnswer } from '../store/operate/change-messages.ts';
 import type { PauseScope } from '../store/operate/pause.ts';
 import type { Rescheduled } from '../store/operate/reschedule.ts';
-import { openDatabase } from '../store/pool.ts';
 import type { MessageFilter } from '../store/queries/list.ts';
 import type { EffectsQuery } from '../store/queries/verify-effects.ts';
-import { named, visitDatabase } from '../store/visit.ts';
+import { visitDatabase } from '../store/visit.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import type { Config } from './config.ts';
+import { type DatabaseConfig, databaseOf } from './database-config.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
+import { assertAsk, assertScope, assertTarget, assertVerify } from './operation-options.ts';
+import { operationsDatabase } from './operations-database.ts';
 
 /** What operations need of a configuration. A whole one is fine. */
 export interface OperationsConfig {
-  readonly database: {
-    /** `postgresql://user:password@host:port/database` */
-    readonly url: string;
-  };
+  readonly database: DatabaseConfig;
   /** Their schemas judge edited payloads; payloads of other topics are only checked to be JSON within the limits. */
   readonly topics?: readonly Topic[];
   /** What `verify` and `changePartitions` ask about their brokers. */
@@ -44,7 +43,7 @@ export interface OperationsConfig {
 /** How a verification is asked for. */
 export interface VerifyAsk extends Omit<VerifyOptions, 'effects'> {
   /** How to count effects, and where, when the inbox is in another database. @defaultValue effects are not judged */
-  readonly effects?: (EffectsQuery & { readonly databaseUrl?: string }) | undefined;
+  readonly effects?: (EffectsQuery & { readonly database?: DatabaseConfig }) | undefined;
 }
 
 /** How a due time is asked to be moved. */
@@ -57,6 +56,9 @@ export type RescheduleAsk = Ask & Due;
  * Answers come one per message, in the order of the ids: what was done, or `too-late` (its state does not allow it any
  * more), `unknown`, or `busy` (another transaction or relay holds it: nothing was done). A ref that means nothing has no
  * answer. Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INVALID_OPTION` and `OUTBOX_ID_INVALID`.
+ *
+ * No call has a time limit. When the server is gone without a word it rejects with `OUTBOX_SERVER_UNAVAILABLE`, after some
+ * ten seconds; whether its last statement was carried out is unknown then.
  */
 export interface Operations {
   /** How topics, lanes and holds stand. */
@@ -103,42 +105,53 @@ export interface Operations {
   close(): Promise<void>;
 }
 
-/** A lease needs one connection while others look; more are for callers that ask side by side. */
-const connections = 5;
 /** The limit of the topic is checked where the message is. */
 const longestDelayMs = 36_500 * 24 * 60 * 60 * 1_000;
 
-/** Opens the operations of one installation. Connections are made when first needed. */
+/** Those of a whole configuration, too. */
+const configNames = ['database', 'temporal', 'topics', 'transports', 'relay', 'retention'];
+
+/**
+ * Opens the operations of one installation. Connections are made when first needed, and what is given as a function is
+ * asked then.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ */
 export function operations(config: OperationsConfig): Operations {
-  const database = openDatabase({ url: config.database.url, connections });
+  assertOptions('operations()', config, configNames);
   const topics = new Map((config.topics ?? []).map((topic) => [topic.name, topic]));
-  const ready = once(() => requireMigrated(database));
-  const on = async <Result>(work: (database: Database) => Promise<Result>): Promise<Result> => {
-    return named(config.database.url, async () => {
-      await ready();
-      return work(database);
-    });
-  };
+  const opened = operationsDatabase(config);
+  const { on } = opened;
   return {
     status: () => on(statusOf),
-    list: (filter, page) => on((at) => list(at, filter, page)),
+    list: (filter, page) => on((at) => list(at, filter, page), asked('list', page)),
     show: (id) => on((at) => showMessage(at, id)),
-    cancel: (target, ask) => on((at) => cancelMessages(at, target, ask)),
-    reschedule: (target, ask) => on((at) => rescheduleMessages(at, target, newDue(ask), ask)),
-    retry: (target, ask) => on((at) => retryMessages(at, target, ask)),
+    cancel: (target, ask) => on((at) => cancelMessages(at, target, ask), changing('cancel', target, ask)),
+    reschedule: (target, ask) =>
+      on((at) => rescheduleMessages(at, target, newDue(ask), ask), changing('reschedule', target, ask)),
+    retry: (target, ask) => on((at) => retryMessages(at, target, ask), changing('retry', target, ask)),
     edit: (id, ask) => on((at) => editFailed(at, id, ask, checkPayload)),
-    discard: (target, ask) => on((at) => discardMessages(at, target, ask)),
-    withdraw: (target, ask) => on((at) => withdrawMessages(at, target, ask)),
+    discard: (target, ask) => on((at) => discardMessages(at, target, ask), changing('discard', target, ask)),
+    withdraw: (target, ask) =>
+      on((at) => withdrawMessages(at, target, ask), changing('withdraw', target, ask)),
     bulk: bulkOperations(on, longestDelayMs),
     inbox: inboxOperations(on, checkPayload),
-    pause: (scope, ask) => on((at) => pause(at, scope, ask)),
-    resume: (scope, ask) => on((at) => resume(at, scope, ask)),
-    verify: (ask) => on((at) => verifyWith(at, config, ask)),
-    changeLanes: (topic, lanes, ask) => on((at) => changeLanes(at, topic, lanes, ask)),
+    pause: (scope, ask) => on((at) => pause(at, scope, ask), scoped('pause', scope, ask)),
+    resume: (scope, ask) => on((at) => resume(at, scope, ask), scoped('resume', scope, ask)),
+    verify: (ask) =>
+      on(
+        (at) => verifyWith(at, config, ask),
+        () => assertVerify(ask),
+      ),
+    changeLanes: (topic, lanes, ask) =>
+      on((at) => changeLanes(at, topic, lanes, ask), asked('changeLanes', ask)),
     changePartitions: (topic, partitions, ask) =>
-      on((at) => changePartitions(at, brokerViewOf(config.transports ?? {}), topic, partitions, ask)),
-    adopt: (ask) => on((at) => adopt(at, ask)),
-    close: () => database.close(),
+      on(
+        (at) => changePartitions(at, brokerViewOf(config.transports ?? {}), topic, partitions, ask),
+        asked('changePartitions', ask),
+      ),
+    adopt: (ask) => on((at) => adopt(at, ask), asked('adopt', ask)),
+    close: () => opened.close(),
   };
 
   async function checkPayload(
@@ -151,6 +164,27 @@ export function operations(config: OperationsConfig): Operations {
   }
 }
 
+type Operation = Parameters<typeof assertAsk>[0];
+
+const asked =
+  (operation: Operation, ask: object | undefined): (() => void) =>
+  () =>
+    assertAsk(operation, ask);
+
+const changing =
+  (operation: Operation, target: Target, ask: object): (() => void) =>
+  () => {
+    assertTarget(target);
+    assertAsk(operation, ask);
+  };
+
+const scoped =
+  (operation: Operation, scope: PauseScope, ask: object): (() => void) =>
+  () => {
+    assertScope(scope);
+    assertAsk(operation, ask);
+  };
+
 /** Effects may be in another database, which is open for this only. */
 async function verifyWith(
   database: Database,
@@ -158,18 +192,9 @@ async function verifyWith(
   { effects, ...ask }: VerifyAsk = {},
 ): Promise<VerifyReport> {
   const logs = logsOf({ topics, transports });
-  const url = effects?.databaseUrl;
+  const other = effects?.database;
   const judge = (inbox: Database) => verify(database, logs, { ...ask, effects }, inbox);
-  return url === undefined ? judge(database) : visitDatabase(url, judge);
-}
-
-/** A success is remembered, a failure is not. */
-function once(check: () => Promise<void>): () => Promise<void> {
-  let passed = false;
-  return async () => {
-    if (!passed) await check();
-    passed = true;
-  };
+  return other === undefined ? judge(database) : visitDatabase(databaseOf(other), judge);
 }
 
 function newDue(ask: RescheduleAsk): { readonly afterMs: number } | { readonly at: string } {

@@ -1,11 +1,12 @@
 import { databasePlace } from '../core/database-place.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Report } from '../relay/report.ts';
+import type { DatabaseAddress } from '../store/database-address.ts';
 import { databaseFailure } from '../store/database-failure.ts';
 import { named } from '../store/visit.ts';
 import type { Engine, WorkerExtras } from '../temporal/engine.ts';
+import type { TemporalAddress } from '../temporal/connection.ts';
 import { temporalFailure } from '../temporal/temporal-failure.ts';
-import type { Config } from './config.ts';
 import { patiently } from './patience.ts';
 import type { AskedServer } from './relay-presence.ts';
 
@@ -22,7 +23,8 @@ export interface RelayServers {
 }
 
 export interface RelayServersInput {
-  readonly config: Config;
+  readonly at: DatabaseAddress;
+  readonly target: TemporalAddress;
   readonly report: Report;
   /** Ends every wait. */
   readonly signal: AbortSignal;
@@ -30,12 +32,11 @@ export interface RelayServersInput {
 }
 
 /** Waits for PostgreSQL and Temporal, and says so. What they refuse is thrown at once. */
-export function relayServers({ config, report, signal, withinMs }: RelayServersInput): RelayServers {
-  const { url } = config.database;
-  const { address = 'localhost:7233', namespace = 'default' } = config.temporal;
-  const target = { address, namespace };
-  const waiting = (server: 'PostgreSQL' | 'Temporal', at: string) => (error: unknown) =>
-    report({ type: 'waiting', server, address: at, error });
+export function relayServers({ at, target, report, signal, withinMs }: RelayServersInput): RelayServers {
+  const { url } = at;
+  const { address } = target;
+  const waiting = (server: 'PostgreSQL' | 'Temporal', place: string) => (error: unknown) =>
+    report({ type: 'waiting', server, address: place, error });
   const rules = { signal, withinMs, passing: isAway };
   let connected: Engine | undefined;
   let failure: unknown = new Error('It was not asked yet.');

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { requirePackages } from '../core/packages.ts';
 import { resolveRetention, type RetentionRules } from '../core/retention.ts';
+import { assertOptions } from '../core/option-names.ts';
 import { withdrawIds } from '../operations/withdraw.ts';
 import { createMaintenance } from '../relay/maintenance.ts';
 import { Relay } from '../relay/relay.ts';
@@ -13,17 +14,20 @@ import { requireMigrated } from '../store/migrate.ts';
 import { openDatabase, relayLimits } from '../store/pool.ts';
 import { writeSettings } from '../store/settings.ts';
 import { upsertTopics } from '../store/topics.ts';
+import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import type { Engine, WorkerExtras } from '../temporal/engine.ts';
 import type { Hosted } from '../temporal/running-workers.ts';
 import { completeInBackground } from './announced-topics.ts';
-import { type Config, defineConfig, transportOf } from './config.ts';
+import { type Config, defineConfig, type RelayConfig, requireDatabase, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
+import { databaseOf } from './database-config.ts';
 import { unlessStopped } from './patience.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import { type ResolvedRelaySettings, resolveRelaySettings } from './relay-settings.ts';
 import { retentionInWords } from './retention-in-words.ts';
 import { relayTroubleLines } from './trouble-lines.ts';
+import { temporalOf } from './temporal-config.ts';
 import { temporalInWords } from './temporal-in-words.ts';
 import { policyOf } from './topic-policy.ts';
 
@@ -62,13 +66,14 @@ interface Started {
  * or Temporal is away or starting, it waits, and says so by the event `waiting`.
  *
  * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
- * `OUTBOX_SERVER_REFUSED`, `OUTBOX_PACKAGE_MISSING` without Temporal's packages,
+ * `OUTBOX_SERVER_REFUSED`, `OUTBOX_TLS_FAILED`, `OUTBOX_CONFIG_MISSING`, `OUTBOX_PACKAGE_MISSING` without Temporal's packages,
  * `OUTBOX_SERVER_UNAVAILABLE` after `startWithinMs`;
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
-export function startRelay(config: Config, options: RelayOptions = {}): RunningRelay {
+export function startRelay(config: RelayConfig, options: RelayOptions = {}): RunningRelay {
+  assertOptions('startRelay()', options, ['report', 'startWithinMs', 'workers']);
   const stopping = new AbortController();
-  const starting = start(defineConfig(config), options, stopping.signal);
+  const starting = start(requireDatabase(defineConfig(config), 'A relay'), options, stopping.signal);
   const done = starting.then(
     (started) => started.done,
     (error: unknown) => {
@@ -113,7 +118,7 @@ class Opened {
   }
 }
 
-async function start(config: Config, options: RelayOptions, stop: AbortSignal): Promise<Started> {
+async function start(config: RelayConfig, options: RelayOptions, stop: AbortSignal): Promise<Started> {
   const opened = new Opened();
   try {
     requirePackages('temporal');
@@ -127,20 +132,24 @@ async function start(config: Config, options: RelayOptions, stop: AbortSignal): 
 }
 
 async function open(
-  config: Config,
+  config: RelayConfig,
   options: RelayOptions,
   opened: Opened,
   stop: AbortSignal,
 ): Promise<Started> {
+  const at = databaseOf(config.database);
+  const target = temporalOf(config.temporal);
+  requireBrokers(config);
   const database = openDatabase({
-    url: config.database.url,
-    connections: connectionsOf(config),
+    ...at,
+    connections: connectionsOf(config, 0),
     limits: relayLimits,
   });
   opened.add(() => database.close());
   const { settings, ...resolved } = resolveRelaySettings(config.relay);
   const servers = relayServers({
-    config,
+    at,
+    target,
     report: options.report ?? relayTroubleLines(),
     signal: stop,
     withinMs: options.startWithinMs ?? Number.POSITIVE_INFINITY,
@@ -148,7 +157,7 @@ async function open(
   await unlessStopped(requireReceiptTopics(config), stop);
   const { installation, routes } = await servers.database(() => announce(database, config));
   const retention = resolveRetention(config.retention);
-  const words = [...settings, ...retentionInWords(retention), ...temporalInWords(config.temporal)];
+  const words = [...settings, ...retentionInWords(retention), ...temporalInWords(target)];
   await writeSettings(database, words);
   opened.add(() => closeTransports(routes));
   const presence = keepPresence({ database, config, temporal: servers.temporal });
@@ -156,8 +165,9 @@ async function open(
   const engine = await servers.engine(options.workers);
   opened.add(() => engine.close());
   const { report } = servers;
+  const draining = (lanes: number): void => database.resize(connectionsOf(config, lanes));
   const hosted = await host(
-    { config, database, engine, installation, routes, retention, report, ...resolved },
+    { config, database, engine, installation, routes, retention, report, draining, ...resolved },
     opened,
     stop,
   );
@@ -173,6 +183,7 @@ interface HostInput extends Omit<ResolvedRelaySettings, 'settings'> {
   readonly routes: readonly TopicRoute[];
   readonly retention: RetentionRules;
   readonly report: Report;
+  readonly draining: (lanes: number) => void;
 }
 
 /** Runs the workers, and watches the outbox. */
@@ -191,6 +202,7 @@ async function host(input: HostInput, opened: Opened, stop: AbortSignal): Promis
     limits,
     report,
     confirming: confirmation.topics,
+    draining: input.draining,
   });
   const topics = routes.map(({ name }) => name);
   const completing = completeInBackground(database, topics, report);
@@ -217,11 +229,22 @@ async function host(input: HostInput, opened: Opened, stop: AbortSignal): Promis
   return hosted;
 }
 
+/** For the watcher, the starter and releases. */
+const spareConnections = 6;
+
 /**
- * One connection per lane, and some for the watcher, the starter and releases. Lanes that are added later share them.
+ * One connection per lane, and some to spare, unless the configuration says how many. A topic may have been given more
+ * lanes than it says, so those that this relay drains at the moment count where they are more.
  */
-function connectionsOf({ database, topics }: Config): number {
-  return database.connections ?? topics.reduce((sum, topic) => sum + topic.rules.lanes, 0) + 6;
+function connectionsOf({ database, topics }: RelayConfig, draining: number): number {
+  const lanes = topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
+  return database.connections ?? Math.max(lanes, draining) + spareConnections;
+}
+
+/** What is given as a function is asked now, so that what it lacks is told at the start. */
+function requireBrokers({ transports }: Pick<Config, 'transports'>): void {
+  for (const transport of Object.values(transports))
+    if (isKafkaTransport(transport)) void transport.connection.brokers;
 }
 
 async function closeTransports(routes: readonly TopicRoute[]): Promise<void> {

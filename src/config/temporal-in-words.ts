@@ -1,12 +1,8 @@
 import type { Setting } from '../store/settings.ts';
-import type { Config } from './config.ts';
+import type { SettledTemporal } from './temporal-config.ts';
 
 /** Where Temporal is, as operators look it up; links to workflows are made of it. */
-export function temporalInWords({
-  address = 'localhost:7233',
-  namespace = 'default',
-  ui,
-}: Config['temporal']): readonly Setting[] {
+export function temporalInWords({ address, namespace, ui }: SettledTemporal): readonly Setting[] {
   return [
     { name: 'temporal.address', value: address },
     { name: 'temporal.namespace', value: namespace },

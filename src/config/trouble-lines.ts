@@ -48,12 +48,20 @@ function toStandardError(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-function inWords({ type, ...facts }: RelayEvent | ConsumerEvent): string {
+/** What to do about troubles that carry no error, which would say it. */
+function advice(event: RelayEvent | ConsumerEvent): string {
+  return event.type === 'pool-small'
+    ? `: give the consumer a client of its own, by new PrismaPg({ connectionString, max: ${event.needed} }), or lower its concurrency, keyConcurrency or parkedConcurrency`
+    : '';
+}
+
+function inWords(event: RelayEvent | ConsumerEvent): string {
+  const { type, ...facts } = event;
   const error = 'error' in facts && facts.error !== null ? `: ${errorInWords(facts.error)}` : '';
   const others = Object.entries(facts)
     .filter(([name]) => name !== 'error')
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  return [type, ...others].join(' ') + error;
+  return [type, ...others].join(' ') + error + advice(event);
 }
 
 function errorInWords(error: unknown): string {

@@ -28,7 +28,7 @@ export const errorRules = {
   OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct what is named, in the configuration.' },
   OUTBOX_CONFIG_MISSING: {
     retryable: false,
-    next: 'Set the named environment variable or give it a default.',
+    next: 'Set what is named: the environment variable, or the setting in the configuration.',
   },
   OUTBOX_CONFLICT: {
     retryable: false,
@@ -49,6 +49,10 @@ export const errorRules = {
   OUTBOX_GROUP_MIXED: {
     retryable: false,
     next: 'Give the other consumers of the group another one, or let this one handle the named topics, too.',
+  },
+  OUTBOX_HANDLER_GIVEN_UP: {
+    retryable: true,
+    next: 'End the handler by an error: another consumer, or the next start of this one, has the message.',
   },
   OUTBOX_HANDLER_MISSING: {
     retryable: true,
@@ -96,6 +100,10 @@ export const errorRules = {
     retryable: false,
     next: 'Correct who writes it, or deploy a consumer that can read it; then let the message be tried again.',
   },
+  OUTBOX_MIDDLEWARE_BROKEN: {
+    retryable: false,
+    next: 'Have the middleware call `next` once for every transaction, and return its promise.',
+  },
   OUTBOX_MIGRATION_CHANGED: {
     retryable: false,
     next: 'Restore the migration file that was applied; add a new one for changes.',
@@ -115,6 +123,10 @@ export const errorRules = {
     retryable: false,
     next: 'Store the body elsewhere and send its address, or raise `limits.payloadBytes` and start a relay with it.',
   },
+  OUTBOX_PROMISE_MISSING: {
+    retryable: false,
+    next: 'Return what the function starts, or make it async and await that: what nobody waits for is not in the transaction, and a Prisma call that nobody waits for never runs.',
+  },
   OUTBOX_QUEUE_FULL: {
     retryable: true,
     next: 'Repair what the handler of the key fails at, or decide about the failed message that holds it; raise maxQueued where that takes longer.',
@@ -130,7 +142,7 @@ export const errorRules = {
   },
   OUTBOX_SERVER_REFUSED: {
     retryable: false,
-    next: 'Correct the user, the password, or the name of the database or namespace.',
+    next: 'Correct the user, the password or API key, or the name of the database or namespace.',
   },
   OUTBOX_SERVER_UNAVAILABLE: {
     retryable: true,
@@ -143,6 +155,10 @@ export const errorRules = {
   OUTBOX_STILL_DELIVERING: {
     retryable: false,
     next: 'Stop every relay of this database, wait ten seconds, and try again.',
+  },
+  OUTBOX_TLS_FAILED: {
+    retryable: false,
+    next: 'Give the certificate of the CA that signed the server (`ssl.ca`, `tls.serverRootCACertificate`), the name that stands in its certificate (`ssl.servername`, `tls.serverNameOverride`), and a client certificate where the server wants one.',
   },
   OUTBOX_TOPIC_INVALID: {
     retryable: false,
@@ -173,6 +189,7 @@ export type OutboxErrorCode = keyof typeof errorRules;
  * the message speaks of, never a payload. What the library was answered by others is kept as `cause`.
  */
 export class OutboxError extends Error {
+  /** Tells it from other errors where `instanceof` cannot. */
   override readonly name = 'OutboxError';
   /** The stable name of what happened. */
   readonly code: OutboxErrorCode;

@@ -19,6 +19,7 @@ export interface VersionOptions {
 
 /** The version of a topic with its defaults filled in. */
 export interface VersionRules {
+  /** Of the payload that the schema describes. */
   readonly version: number;
   /** By the version from which they lead to the next. */
   readonly upcast: ReadonlyMap<number, Upcast>;

@@ -62,7 +62,9 @@ export interface TopicOptions extends VersionOptions {
 
 /** Confirmation with every default filled in. */
 export interface ConfirmRules {
+  /** The consumer group whose receipts count. */
   readonly group: string;
+  /** How often a message is sent before it is failed, 1 to 100. */
   readonly maxSends: number;
   /** Time for the receipt after the first, second, … send; the last value counts for all further ones. */
   readonly withinMs: readonly number[];
@@ -70,16 +72,27 @@ export interface ConfirmRules {
 
 /** A topic with its options resolved. Durations are milliseconds. */
 export interface TopicRules extends VersionRules {
+  /** `undefined`: the only one that there is, else `kafka`. */
   readonly transport: string | undefined;
+  /** Where the transport sends it. */
   readonly address: string;
+  /** Delays before the second, third, … try of a delivery. */
   readonly retryMs: readonly number[];
+  /** What a message that could not be delivered does to the later ones of its key. */
   readonly exhausted: 'release-key' | 'hold-key';
+  /** Ordered shares that a first start sets. */
   readonly lanes: number;
+  /** Who waits for the due time. */
   readonly waits: 'workflow' | 'lane';
+  /** A waiting message gets its workflow when it is due within this time. */
   readonly horizonMs: number;
+  /** May keys and refs show in the Temporal UI? */
   readonly visible: boolean;
+  /** `undefined`: nobody is asked for receipts. */
   readonly confirm: ConfirmRules | undefined;
+  /** Bytes of a serialised payload at most. */
   readonly payloadLimitBytes: number;
+  /** Longest delay of a message. */
   readonly delayLimitMs: number;
 }
 
@@ -91,8 +104,11 @@ export interface TopicRules extends VersionRules {
  * payload; the consumer makes older ones current by the topic's upcasters first.
  */
 export interface Topic<Input = unknown, Output = Input> {
+  /** Names it in rows, headers and commands. */
   readonly name: string;
+  /** Judges the JSON, not the object in memory. */
   readonly schema: StandardSchemaV1<Input, Output>;
+  /** What its options say, with every default filled in. */
   readonly rules: TopicRules;
 }
 

@@ -22,7 +22,7 @@ export interface Audit {
 
 /** Reads everything anew, from the database and from Kafka, and compares. */
 export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
-  const { prisma, log, signal } = scene;
+  const { reader, log, signal } = scene;
   await allHandled(scene);
   const messages = await settled(scene);
   const records = await log.read([orderEvents.rules.address, orderTimeout.rules.address], signal);
@@ -31,7 +31,7 @@ export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
     verdict.duplicates.map(({ topic, partition, offset }) => placeOf(topic, partition, String(offset))),
   );
   const missed = await droppedAll(scene, surplus);
-  const attemptsBurned = await prisma.outboxAttempt.count({ where: { outcome: { not: 'acknowledged' } } });
+  const attemptsBurned = await reader.outboxAttempt.count({ where: { outcome: { not: 'acknowledged' } } });
   const books = await readBooks(scene);
   const problems = [
     ...faultProblems(faults),
@@ -61,9 +61,9 @@ export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
 }
 
 /** All messages, when none is under way any more. */
-function settled({ prisma, until }: Scene) {
+function settled({ reader, until }: Scene) {
   return until('every message is published or canceled', async () => {
-    const messages = await prisma.outboxMessageView.findMany({
+    const messages = await reader.outboxMessageView.findMany({
       select: { id: true, topic: true, position: true, state: true, dueAt: true },
     });
     return messages.every(({ state }) => state === 'published' || state === 'canceled') && messages;

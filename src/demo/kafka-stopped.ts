@@ -8,7 +8,7 @@ const recoverWithinMs = 120_000;
 
 /** Kafka is away for a while; orders go on, and no message spends an attempt. */
 export async function stopKafka(scene: Scene): Promise<{ readonly brokerWasDown: boolean }> {
-  const { tell, prisma, servers } = scene;
+  const { tell, reader, servers } = scene;
   tell(`\n7. Kafka is stopped while ${orders} orders are placed`);
   const [broker] = servers.kafka.nodes;
   if (broker === undefined) throw new Error('There is no broker that may be stopped.');
@@ -17,10 +17,10 @@ export async function stopKafka(scene: Scene): Promise<{ readonly brokerWasDown:
   const { commitMs } = await placeOrders(scene, orders);
   tell(`   ${orders} orders were committed all the same (median ${duration(median(commitMs))}).`);
   await scene.until('the relay puts the lane on hold', async () => {
-    const lanes = await prisma.outboxLane.findMany({ where: { topic: orderEvents.name } });
+    const lanes = await reader.outboxLane.findMany({ where: { topic: orderEvents.name } });
     return lanes.some(({ hold }) => hold !== null);
   });
-  const waiting = await prisma.outboxMessageView.count({
+  const waiting = await reader.outboxMessageView.count({
     where: { topic: orderEvents.name, state: 'ready' },
   });
   tell(`   The relay has put the topic on hold: ${waiting} messages wait, and none is tried in vain.`);
@@ -41,6 +41,6 @@ export async function stopKafka(scene: Scene): Promise<{ readonly brokerWasDown:
   return { brokerWasDown: waiting > 0 };
 }
 
-function countReady({ prisma }: Scene): Promise<number> {
-  return prisma.outboxMessageView.count({ where: { topic: orderEvents.name, state: 'ready' } });
+function countReady({ reader }: Scene): Promise<number> {
+  return reader.outboxMessageView.count({ where: { topic: orderEvents.name, state: 'ready' } });
 }

@@ -60,7 +60,7 @@ function latencyMs({ messageId, committingAtMs }: CommittedOrder, records: reado
 class ChangedMind extends Error {}
 
 /** What is rolled back was never there. */
-export async function rollBackOrder({ prisma, tell }: Scene): Promise<void> {
+export async function rollBackOrder({ prisma, reader, tell }: Scene): Promise<void> {
   tell('\n2. An order is rolled back, and there is no message');
   let attempted: UnpaidOrder | undefined;
   const stockBefore = await stockOf(prisma, 'teapot');
@@ -72,7 +72,7 @@ export async function rollBackOrder({ prisma, tell }: Scene): Promise<void> {
   });
   if (attempted === undefined) throw new Error('The order was not even tried.');
   const { id, placed, timeout } = attempted;
-  const rows = await prisma.outboxMessage.count({ where: { id: { in: [placed.id, timeout.id] } } });
+  const rows = await reader.outboxMessage.count({ where: { id: { in: [placed.id, timeout.id] } } });
   const orders = await prisma.order.count({ where: { id } });
   const stock = await stockOf(prisma, 'teapot');
   if (rows + orders > 0 || stock !== stockBefore)

@@ -92,14 +92,14 @@ export async function placeOrders(
 
 /** Waits until every committed event of an order is handled. */
 export async function allHandled(scene: Scene, withinMs?: number): Promise<void> {
-  const { prisma } = scene;
+  const { prisma, reader } = scene;
   const look = async (): Promise<boolean> => {
     const effects = await prisma.effect.count({ where: { what: { in: ['placed', 'paid', 'canceled'] } } });
-    return effects >= (await prisma.outboxMessage.count({ where: { topic: orderEvents.name } }));
+    return effects >= (await reader.outboxMessage.count({ where: { topic: orderEvents.name } }));
   };
   await scene.until('every committed event of an order is handled by the consumer', look, withinMs);
 }
 
-function countPublished({ prisma }: Scene): Promise<number> {
-  return prisma.outboxMessageView.count({ where: { topic: orderEvents.name, state: 'published' } });
+function countPublished({ reader }: Scene): Promise<number> {
+  return reader.outboxMessageView.count({ where: { topic: orderEvents.name, state: 'published' } });
 }

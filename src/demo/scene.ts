@@ -5,7 +5,7 @@ import { KafkaLog } from './kafka-log.ts';
 import { type RelayProcess, startRelayProcess } from './relay-process.ts';
 import { type Addresses, shopConfig } from './shop-config.ts';
 import { type InboxWatch, startShopConsumer } from './shop-consumer.ts';
-import { openShopDatabase } from './shop-database.ts';
+import { openOutboxReader, openShopDatabase, type OutboxReader } from './shop-database.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';
 import { until } from './until.ts';
 import { duration } from './wording.ts';
@@ -22,6 +22,7 @@ export interface Scene {
   readonly servers: LocalServers;
   readonly addresses: Addresses;
   readonly prisma: PrismaClient;
+  readonly reader: OutboxReader;
   readonly log: KafkaLog;
   readonly inbox: InboxWatch;
   readonly signal: AbortSignal;
@@ -79,6 +80,8 @@ async function open(
   };
   const prisma = await openShopDatabase(addresses.databaseUrl);
   closers.push(() => prisma.$disconnect());
+  const reader = openOutboxReader(addresses.databaseUrl);
+  closers.push(() => reader.$disconnect());
   const log = new KafkaLog(servers.kafka.brokers);
   await log.createTopics([orderEvents.rules.address, orderTimeout.rules.address], partitions);
   tell('Tables of the outbox and of the shop are in the database, topics in Kafka.');
@@ -97,6 +100,7 @@ async function open(
     servers,
     addresses,
     prisma,
+    reader,
     log,
     inbox,
     signal,

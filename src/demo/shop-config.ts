@@ -1,18 +1,18 @@
-import { type Config, defineConfig } from '../index.ts';
+import { defineConfig, type Lazy, type RelayConfig } from '../index.ts';
 import { kafka } from '../transports.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';
 
 /** Where the servers of the demo are. */
-export interface Addresses {
-  readonly databaseUrl: string;
-  readonly temporalAddress: string;
-  readonly temporalNamespace: string;
+export interface Addresses<Text = string> {
+  readonly databaseUrl: Text;
+  readonly temporalAddress: Text;
+  readonly temporalNamespace: Text;
   /** `host:port`, separated by commas. */
-  readonly kafkaBrokers: string;
+  readonly kafkaBrokers: Text;
 }
 
 /** The configuration that the shop, its relay and its consumer share. */
-export function shopConfig(addresses: Addresses): Config {
+export function shopConfig(addresses: Addresses<Lazy<string>>): RelayConfig {
   return defineConfig({
     database: { url: addresses.databaseUrl },
     temporal: { address: addresses.temporalAddress, namespace: addresses.temporalNamespace },

@@ -4,6 +4,9 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { applyMigrations } from '../operations/schema.ts';
 import { PrismaClient } from './generated/client.ts';
+import { PrismaClient as OutboxReader } from './outbox/generated/client.ts';
+
+export type { OutboxReader };
 
 /** Seen from the build, `dist/src/demo`, from which alone the demo runs. */
 const packageFolder = path.join(__dirname, '../../..');
@@ -20,7 +23,7 @@ export const products = [
 
 /** Makes the tables of the outbox and of the shop, fills the shelves, and connects. */
 export async function openShopDatabase(url: string): Promise<PrismaClient> {
-  await applyMigrations(url);
+  await applyMigrations({ url });
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -34,4 +37,9 @@ export async function openShopDatabase(url: string): Promise<PrismaClient> {
   });
   await prisma.product.createMany({ data: [...products] });
   return prisma;
+}
+
+/** A client for the tables of the outbox, from which the story is checked. The shop itself needs none. */
+export function openOutboxReader(url: string): OutboxReader {
+  return new OutboxReader({ adapter: new PrismaPg({ connectionString: url, max: 2 }) });
 }

@@ -5,11 +5,15 @@ import { type Arrival, receive, type TransactionLimits } from '../store/inbox/re
 import type { TryRules } from '../store/inbox/tries.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { Arrived } from './arrived.ts';
+import type { HandlerContext } from './handler.ts';
+import type { HandlerTransactions } from './handler-transactions.ts';
 import { faultOf } from './infrastructure-faults.ts';
 import { type Keeping, keptOf } from './kept.ts';
+import { delaysOf } from './retry-delays.ts';
 import type { ReadyMessage, Route } from './route.ts';
 import type { TransactionClient } from './transaction-client.ts';
 import { refusalReasonOf } from './unreadable.ts';
+import { verdictOf } from './verdict.ts';
 
 /** What became of a message. */
 export type Outcome =
@@ -25,6 +29,7 @@ export type Outcome =
 
 export interface ApplierOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
+  readonly handlers: HandlerTransactions<Tx>;
   readonly group: string;
   /** What the server ends of its transactions. */
   readonly limits: TransactionLimits;
@@ -54,8 +59,14 @@ export class Applier<Tx extends Transaction> {
    *
    * Rejects when a handler or the database fails, and with {@link HoldsKey} when they must be applied singly; nothing of
    * any of them is done then.
+   *
+   * @param lost as of `HandlerTransactions.run`
    */
-  async apply(messages: readonly Arrived<Tx>[], attempt: number): Promise<readonly Outcome[]> {
+  async apply(
+    messages: readonly Arrived<Tx>[],
+    attempt: number,
+    lost: AbortSignal,
+  ): Promise<readonly Outcome[]> {
     const prepared: Prepared<Tx>[] = [];
     for (const message of messages) {
       const one = prepare(message, attempt);
@@ -64,11 +75,12 @@ export class Applier<Tx extends Transaction> {
     }
     if (messages.length > 1 && this.#options.rules.holdKey && prepared.some(({ kind }) => kind === 'refused'))
       throw new HoldsKey();
-    const outcomes = await this.#options.client.$transaction(async (tx) => {
+    const ready = prepared.filter((one) => one.kind === 'ready');
+    const outcomes = await this.#options.handlers.run(ready, lost, async (tx, context) => {
       const sql = sqlOf(tx);
       const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);
       await this.#keep(sql, messages, prepared, arrivals);
-      await handleNew(tx, messages, prepared, arrivals);
+      await handleNew({ tx, context }, messages, prepared, arrivals);
       passCrashPoint('inbox:handled');
       return outcomesOf(messages, prepared, arrivals);
     });
@@ -83,16 +95,26 @@ export class Applier<Tx extends Transaction> {
   async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Outcome> {
     passCrashPoint('inbox:parking');
     const { client, group, limits, rules } = this.#options;
+    const verdict = verdictOf(error);
+    const [firstMs] = delaysOf('retryMs', message.way, rules.retryMs);
     // What failed for reasons of others has a try before it in any case.
-    const last = cause === 'killed' || (rules.retryMs.length === 0 && faultOf(error) === undefined);
-    const keeping: Keeping = { state: last ? 'failed' : 'parked', cause, error };
+    const last =
+      cause === 'killed' ||
+      verdict?.kind === 'permanent' ||
+      (firstMs === undefined && faultOf(error) === undefined);
+    const keeping: Keeping = {
+      state: last ? 'failed' : 'parked',
+      cause: verdict?.kind === 'permanent' ? 'permanent' : cause,
+      error,
+    };
+    const retryInMs = verdict?.kind === 'retry-after' ? verdict.inMs : (firstMs ?? 0);
     const outcome = await client.$transaction(async (tx): Promise<Outcome> => {
       const sql = sqlOf(tx);
       const [arrival = 'new'] = await receive(sql, group, [message], limits);
       if (arrival === 'processed') return 'duplicate';
       if (arrival === 'parked') return 'kept';
       const state = arrival === 'queued' && cause !== 'killed' ? 'parked' : keeping.state;
-      await park(sql, group, [keptOf(message, { ...keeping, state }, rules.holdKey)], rules.retryMs[0] ?? 0);
+      await park(sql, group, [keptOf(message, { ...keeping, state }, rules.holdKey)], retryInMs);
       passCrashPoint('inbox:park-written');
       return state === 'failed' ? 'refused' : 'queued';
     });
@@ -165,7 +187,7 @@ function outcomesOf<Tx>(
 
 /** Calls the handlers of what is new: in order per topic, which is all that is promised. */
 async function handleNew<Tx>(
-  tx: Tx,
+  { context, tx }: { readonly tx: Tx; readonly context: HandlerContext },
   messages: readonly Arrived<Tx>[],
   prepared: readonly Prepared<Tx>[],
   arrivals: readonly Arrival[],
@@ -179,7 +201,7 @@ async function handleNew<Tx>(
     else those.push(one);
   }
   for (const [route, those] of byRoute) {
-    if (route.batch) await route.handleAll(tx, those);
-    else for (const ready of those) await ready.handle(tx);
+    if (route.batch) await route.handleAll(tx, those, context);
+    else for (const ready of those) await ready.handle(tx, context);
   }
 }

@@ -1,5 +1,6 @@
 import type { Arrived } from './arrived.ts';
 import type { ConsumerReport, PausedAddress } from './consumer-event.ts';
+import { type Failure, toldError } from './told-error.ts';
 
 /** When an address pauses. */
 export interface BreakerRules {
@@ -12,9 +13,9 @@ export interface BreakerRules {
 /** Whether a message may be begun: as always, as the one that is tried, or not before so many milliseconds. */
 export type Entry = 'go' | 'probe' | number;
 
-interface Pause {
-  readonly since: Date;
+interface Pause extends Pick<PausedAddress, 'since' | 'failedKeys' | 'keys'> {
   error: unknown;
+  errorText: string;
   probes: number;
   /** By `performance.now()`. */
   nextProbeMs: number;
@@ -128,7 +129,7 @@ export class Breaker {
    * @param parked of a parked message: many bad ones are tried again together, and must not outweigh what succeeded before
    * @returns true when the address pauses: then the message is neither parked nor counted
    */
-  failed(address: string, key: string, error: unknown, parked = false): boolean {
+  failed(address: string, key: string, failure: Failure, parked = false): boolean {
     if (this.#rules === undefined) return false;
     const nowMs = performance.now();
     const health = this.#byAddress.get(address) ?? {
@@ -147,15 +148,25 @@ export class Breaker {
     if (!parked || health.failedByKey.size < this.#mostKeys) this.#note(health.failedByKey, key, true);
     const failed = [...health.failedByKey.values()].filter(Boolean).length;
     if (failed < this.#rules.keys || 2 * failed <= health.failedByKey.size) return false;
-    health.pause = { since: new Date(), error, probes: 0, nextProbeMs: 0, probing: false };
+    health.pause = {
+      since: new Date(),
+      error: failure.error,
+      errorText: toldError(failure),
+      failedKeys: failed,
+      keys: health.failedByKey.size,
+      probes: 0,
+      nextProbeMs: 0,
+      probing: false,
+    };
     this.#prolong(address, health, health.pause);
     return true;
   }
 
-  probeFailed(address: string, error: unknown): void {
+  probeFailed(address: string, failure: Failure): void {
     const health = this.#byAddress.get(address);
     if (health?.pause === undefined) return;
-    health.pause.error = error;
+    health.pause.error = failure.error;
+    health.pause.errorText = toldError(failure);
     health.pause.probes += 1;
     health.pause.probing = false;
     this.#prolong(address, health, health.pause);
@@ -188,9 +199,10 @@ export class Breaker {
   }
 }
 
-function told({ error, nextProbeMs, probes, since }: Pause): Omit<PausedAddress, 'address'> {
+function told(pause: Pause): Omit<PausedAddress, 'address'> {
+  const { error, errorText, failedKeys, keys, nextProbeMs, probes, since } = pause;
   const inMs = Math.max(0, nextProbeMs - performance.now());
-  return { since, error, probes, nextProbeAt: new Date(Date.now() + inMs) };
+  return { since, error, errorText, failedKeys, keys, probes, nextProbeAt: new Date(Date.now() + inMs) };
 }
 
 /** What a message counts for: its key, or itself. */

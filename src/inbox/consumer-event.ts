@@ -1,28 +1,44 @@
+import type { OutboxError } from '../core/errors.ts';
 import type { Partition, SourceNotice } from '../sources/source.ts';
 
 /** Where a message was found. */
 export interface Position extends Partition {
+  /** Its place in the partition. Text, because it may need 64 bits. */
   readonly offset: string;
 }
 
 /** An address of which nothing is begun but a probe now and then, because most of what was tried has failed. */
 export interface PausedAddress {
+  /** Where its messages arrive. */
   readonly address: string;
+  /** When the pause began. */
   readonly since: Date;
   /** What the last try ended with. */
   readonly error: unknown;
+  /** What it says, without values of the message's payload, as `status` shows it: 400 characters at most. */
+  readonly errorText: string;
+  /** Of `keys` that were looked at, so many had failed when the pause began. */
+  readonly failedKeys: number;
+  /** The keys of the last messages that ended, each counted once. */
+  readonly keys: number;
   /** How many probes have failed. */
   readonly probes: number;
+  /** When the next probe is due, by the clock of this process. */
   readonly nextProbeAt: Date;
 }
 
 /** A message that is known by its id. */
-interface Identified extends Position {
+export interface IdentifiedMessage extends Position {
+  /** As its handler gets it; its place where nothing tells an id. */
   readonly id: string;
+  /** Name of its topic, as far as it tells one; else its address. */
   readonly topic: string;
 }
 
-/** What a consumer tells about itself. Nothing depends on anybody listening. */
+/**
+ * What a consumer tells about itself. Nothing depends on anybody listening. `error` is what was thrown, `retryInMs` the
+ * milliseconds until the next try, `attempt` the number of the try, from 1, as far as this process knows.
+ */
 export type ConsumerEvent =
   /** It starts, and a server that it needs is not there yet. Told at once, and then every five seconds at most. */
   | {
@@ -32,21 +48,22 @@ export type ConsumerEvent =
       /** Names the address, as far as its client tells. */
       readonly error: unknown;
     }
+  /** These partitions are this consumer's from now on, and no others. */
   | { readonly type: 'assigned'; readonly partitions: readonly Partition[] }
   /** Nothing, or nothing more, arrives from where the error says; it is tried again. */
   | { readonly type: 'disconnected'; readonly error: unknown; readonly retryInMs: number }
   /** Partitions that nobody reads, and messages that the broker deleted before they were read. */
   | SourceNotice
   /** Its effects are committed. */
-  | ({ readonly type: 'handled'; readonly attempt: number } & Identified)
+  | ({ readonly type: 'handled'; readonly attempt: number } & IdentifiedMessage)
   /** Its effects were committed before; it was dropped. */
-  | ({ readonly type: 'duplicate' } & Identified)
+  | ({ readonly type: 'duplicate' } & IdentifiedMessage)
   /** Of a topic that shares the address and has no handler here; it was passed over. */
-  | ({ readonly type: 'ignored' } & Identified)
+  | ({ readonly type: 'ignored' } & IdentifiedMessage)
   /** It was kept, because its tries failed (then with the last error), or because its key is parked. */
-  | ({ readonly type: 'parked'; readonly error: unknown } & Identified)
+  | ({ readonly type: 'parked'; readonly error: unknown } & IdentifiedMessage)
   /** It can not be handled, whatever is tried: kept for a person. */
-  | ({ readonly type: 'refused' } & Identified)
+  | ({ readonly type: 'refused' } & IdentifiedMessage)
   /** A parked message was given up after its last try, and is kept for a person. */
   | { readonly type: 'given-up'; readonly id: string; readonly reason: string; readonly error: unknown }
   /** Workflows of parked keys could not be started, or ran into trouble; their messages wait. */
@@ -90,12 +107,19 @@ export type ConsumerEvent =
   | { readonly type: 'address-resumed'; readonly address: string; readonly since: Date }
   /**
    * At the start: the pool of the client has fewer connections than the messages that may be in hand, and parked keys, and
-   * the consumer itself take. What waits for one for 30 s fails, uncounted.
+   * the consumer itself take. What waits for one for 30 s fails, uncounted. Give the client as many as are needed
+   * (`max` of `PrismaPg`), or lower `concurrency`, `keyConcurrency` or `parkedConcurrency`.
    */
   | { readonly type: 'pool-small'; readonly connections: number; readonly needed: number }
+  /**
+   * The handler of the topic has answered no promise (`OUTBOX_PROMISE_MISSING`): its message counts as done, whatever it has
+   * begun. Told once per handler.
+   */
+  | { readonly type: 'promise-missing'; readonly topic: string; readonly error: OutboxError }
   /** The message on which the partition stood is done. */
   | ({ readonly type: 'partition-resumed' } & Position);
 
+/** Is called with what a consumer tells, at once and in its order; what it throws is dropped. It should not take long. */
 export type ConsumerReport = (event: ConsumerEvent) => void;
 
 /** Of a consumer to which nobody listens: what is told for every message need not be made then. */

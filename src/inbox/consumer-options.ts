@@ -1,9 +1,11 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import { assertOptions } from '../core/option-names.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
 import type { BreakerRules } from './breaker.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { assertName } from './once.ts';
+import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 import type { UnknownTopics } from './routes.ts';
 import type { SeenFilter } from './seen-filter.ts';
 import { resolveWindow, type Window } from './window.ts';
@@ -31,11 +33,15 @@ export interface ConsumerSettings {
    */
   readonly keyConcurrency?: number;
   /**
-   * Pauses before a failed message is tried again in place, at most 10 s each. After the last one it is parked: kept in
-   * the database, and tried again later, while messages of other keys go on. @defaultValue `[100, 500]` ms
+   * Pauses before a failed message is tried again in place, at most 100 of 0 to 10 s each. After the last one it is parked:
+   * kept in the database, and tried again later, while messages of other keys go on. A handler may have its own.
+   * @defaultValue `[100, 500]` ms
    */
   readonly quickRetries?: readonly Duration[];
-  /** Delays before a parked message is tried again; when they are used up it is failed. @defaultValue 10, 30, 60, 120, 300 s */
+  /**
+   * Delays before a parked message is tried again, at most 100 of 0 to 36,500 days each; when they are used up it is failed.
+   * A handler may have its own. @defaultValue 10, 30, 60, 120, 300 s
+   */
   readonly retry?: readonly Duration[];
   /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
   readonly exhausted?: 'release-key' | 'hold-key';
@@ -120,9 +126,6 @@ export interface ConsumerRules {
   readonly startWithinMs: number;
 }
 
-const longestQuickRetryMs = 10_000;
-const longestRetryMs = 36_500 * 24 * 60 * 60 * 1_000;
-const mostRetries = 100;
 const defaults = {
   quickRetries: [100, 500],
   retry: ['10s', '30s', '60s', '120s', '300s'],
@@ -171,16 +174,12 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
   const keyConcurrency = integer('keyConcurrency', settings.keyConcurrency ?? defaults.keyConcurrency, 256);
   return {
     group: settings.group,
-    batchSize: batch === undefined ? undefined : integer('batch.size', batch.size, 10_000),
+    batchSize: batchSize(batch),
     concurrency: integer('concurrency', settings.concurrency ?? defaults.concurrency, 256),
     keyConcurrency: batch === undefined ? keyConcurrency : 1,
-    quickRetriesMs: delays(
-      'quickRetries',
-      settings.quickRetries ?? defaults.quickRetries,
-      longestQuickRetryMs,
-    ),
+    quickRetriesMs: quickRetryDelays(settings.quickRetries ?? defaults.quickRetries, invalid),
     tries: {
-      retryMs: delays('retry', settings.retry ?? defaults.retry, longestRetryMs),
+      retryMs: retryDelays(settings.retry ?? defaults.retry, invalid),
       holdKey: exhausted === 'hold-key',
       mostKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
     },
@@ -200,6 +199,12 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
       transactionTimeout === undefined ? undefined : positive('transactionTimeout', transactionTimeout),
     startWithinMs: positive('startWithin', settings.startWithin ?? defaults.startWithin),
   };
+}
+
+function batchSize(batch: ConsumerSettings['batch']): number | undefined {
+  if (batch === undefined) return undefined;
+  assertOptions('batch of the consumer', batch, ['size']);
+  return integer('batch.size', batch.size, 10_000);
 }
 
 function unknownTopics(given: UnknownTopics = 'keep'): UnknownTopics {
@@ -230,18 +235,6 @@ function deadAddressOf(given: boolean | ((address: string) => string)): Consumer
 function integer(option: string, value: number, most: number): number {
   if (Number.isInteger(value) && value >= 1 && value <= most) return value;
   throw invalid(option, `an integer from 1 to ${most}`);
-}
-
-function delays(option: string, given: readonly Duration[], mostMs: number): readonly number[] {
-  if (given.length > mostRetries) throw invalid(option, `a list of at most ${mostRetries} durations`);
-  return given.map((delay, index) => {
-    const valueMs = durationMs(delay);
-    if (valueMs !== undefined && valueMs >= 0 && valueMs <= mostMs) return valueMs;
-    throw invalid(
-      `${option}[${index}]`,
-      `a duration from 0 to ${mostMs === longestQuickRetryMs ? '10 s' : '36,500 days'}`,
-    );
-  });
 }
 
 function positive(option: string, duration: Duration): number {

@@ -7,6 +7,7 @@ export interface FailingPartition extends Position {
   readonly topic: string | undefined;
   /** What the last try ended with. */
   readonly error: unknown;
+  /** How often it was tried in vain, since this consumer has the partition. */
   readonly attempts: number;
   /** When its first try failed. */
   readonly since: Date;

@@ -1,3 +1,5 @@
+import { verdictOf } from './verdict.ts';
+
 /**
  * What an error says about the database between us and it, whatever the message is.
  *
@@ -49,9 +51,11 @@ const mostLayers = 10;
 /**
  * The fault of the database that this error tells of; `undefined`: it is the message's, or its handler's.
  *
- * A wait for a lock and a statement that took too long are the handler's: others may well go on.
+ * A wait for a lock and a statement that took too long are the handler's: others may well go on. So is what a handler has
+ * given a verdict about, whatever its cause.
  */
 export function faultOf(error: unknown): Fault | undefined {
+  if (verdictOf(error) !== undefined) return undefined;
   const layers: unknown[] = [error];
   for (let n = 0; n < Math.min(layers.length, mostLayers); n += 1) {
     const layer = layers[n];

@@ -6,16 +6,17 @@ import { readWire, writeWire } from '../store/inbox/wire.ts';
 import type { Arrived } from './arrived.ts';
 import { faultOf } from './infrastructure-faults.ts';
 import type { RefusalReason } from './unreadable.ts';
+import { withoutVerdict } from './verdict.ts';
 
 /** Why a message is kept. */
 export interface Keeping {
   /** `failed`: no further try is allowed, or can help. */
   readonly state: 'parked' | 'failed';
   /**
-   * `queued`: only because its key is parked. `error`: its tries failed. `killed`: it ended its consumer. Otherwise why it
-   * cannot be handled.
+   * `queued`: only because its key is parked. `error`: its tries failed. `permanent`: its handler said that no try can help.
+   * `killed`: it ended its consumer. Otherwise why it cannot be handled.
    */
-  readonly cause: 'queued' | 'error' | 'killed' | RefusalReason;
+  readonly cause: 'queued' | 'error' | 'permanent' | 'killed' | RefusalReason;
   /** What the last try ended with. */
   readonly error: unknown;
 }
@@ -57,7 +58,8 @@ function storableTime(time: Date): Date {
 const mostErrorCharacters = 2_000;
 
 /** What a person reads about an error; a stack would fill the row. */
-export function errorText(error: unknown): string {
+export function errorText(judged: unknown): string {
+  const error = withoutVerdict(judged);
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return text.slice(0, mostErrorCharacters);
 }

@@ -11,6 +11,7 @@ import {
   failTry,
   joinTry,
   returnTry,
+  type TopicDelays,
   type TryRules,
 } from '../store/inbox/tries.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
@@ -18,22 +19,28 @@ import type { Breaker } from './breaker.ts';
 import type { Tally } from './consumer-counts.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { DrainPace } from './drain-pace.ts';
-import { errorText } from './kept.ts';
+import { GivenUp, type HandlerTransactions } from './handler-transactions.ts';
 import type { OneSuspect } from './one-suspect.ts';
 import { findParked, type FoundMessage, handleParked, readParked, type ReadyTry } from './parked-message.ts';
 import type { DrainKeyAnswer, KeyDrains } from './ports.ts';
 import type { Receipts } from './receipts.ts';
+import { delaysOf } from './retry-delays.ts';
 import type { Routes } from './routes.ts';
 import type { TransactionClient } from './transaction-client.ts';
 import { UncountedTries } from './uncounted-tries.ts';
-import { type RefusalReason, refusalReasonOf } from './unreadable.ts';
+import { isFinal, judgeTry } from './failed-try.ts';
+import { refusalReasonOf } from './unreadable.ts';
+import { verdictOf } from './verdict.ts';
 
 export interface KeyDrainOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
+  readonly handlers: HandlerTransactions<Tx>;
   readonly group: string;
   /** Of every source: a parked message does not tell from where it came. */
   readonly routes: readonly Routes<Tx>[];
   readonly rules: TryRules;
+  /** Of the topics that have a handler here. */
+  readonly topics: TopicDelays;
   /** As of a message that has just arrived, for those whose first try is here. */
   readonly quickRetriesMs: readonly number[];
   /** What the server ends of its transactions. */
@@ -113,8 +120,9 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   }
 
   #begin(keyId: string, most: number, alone: boolean): Promise<BeginAnswer> {
-    const { client, rules, worker } = this.#options;
-    return client.$transaction((tx) => beginTry(sqlOf(tx), keyId, rules, { worker, most, alone }));
+    const { client, rules, topics, worker } = this.#options;
+    const hand = { worker, most, alone };
+    return client.$transaction((tx) => beginTry(sqlOf(tx), keyId, rules, hand, topics));
   }
 
   async #carryOut(
@@ -170,16 +178,16 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
         await this.#handled(begun, quick);
         return ended === 'gone' ? { kind: 'drained' } : 'more';
       } catch (error) {
+        if (error instanceof GivenUp) return this.#giveBack(begun);
         this.#failure(first, quick, error);
         if (messages.length > 1) {
           pace.failed(messages.length);
-          if (entry === 'probe') this.#options.breaker.probeFailed(first.address, error);
+          const failure = { error, bodies: messages.map(({ body }) => body) };
+          if (entry === 'probe') this.#options.breaker.probeFailed(first.address, failure);
           return this.#giveBack(begun);
         }
-        // The first try of a message that has just arrived is as long.
-        const quickly = first.attempts === 1 && entry === 'go';
-        const pauseMs = quickly ? this.#options.quickRetriesMs[quick] : undefined;
-        if (pauseMs === undefined || isFinal(refusalReasonOf(error))) {
+        const pauseMs = entry === 'go' ? this.#quickPauseMs(begun, quick, error) : undefined;
+        if (pauseMs === undefined) {
           const inMs = this.#uncounted.pauseMsAfter(begun, entry, error);
           if (inMs === undefined) return this.#failed(begun, error);
           return this.#uncounted.giveBack(begun.keyId, first, inMs, signal);
@@ -194,11 +202,12 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const tries: ReadyTry<Tx>[] = [];
     for (const [n, message] of messages.entries())
       tries.push(await readParked(message, found[n], message.attempts + quick));
-    const { client, group, limits, worker } = this.#options;
-    return client.$transaction(async (tx) => {
+    const { group, handlers, limits, worker } = this.#options;
+    const ready = tries.map((one) => one.ready);
+    return handlers.run(ready, undefined, async (tx, context) => {
       const sql = sqlOf(tx);
       if (!(await joinTry(sql, group, keyId, messages, worker, limits))) return 'left';
-      await handleParked(tx, tries);
+      await handleParked(tx, tries, context);
       passCrashPoint('inbox:try-handled');
       return endTry(
         sql,
@@ -215,14 +224,23 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     return 'more';
   }
 
-  async #failed({ keyId, messages: [message] }: Begun<Tx>, error: unknown): Promise<DrainKeyAnswer | 'more'> {
+  /** Before one more try of a message that was never tried before: it has as many in place as one that has just arrived. */
+  #quickPauseMs(
+    { found, messages: [{ attempts }] }: Begun<Tx>,
+    quick: number,
+    error: unknown,
+  ): number | undefined {
+    if (attempts !== 1 || verdictOf(error) !== undefined || isFinal(refusalReasonOf(error))) return undefined;
+    return delaysOf('quickRetriesMs', found[0]?.arrived.way, this.#options.quickRetriesMs)[quick];
+  }
+
+  async #failed({ found, keyId, messages }: Begun<Tx>, error: unknown): Promise<DrainKeyAnswer | 'more'> {
     passCrashPoint('inbox:try-failed');
     const { client, group, rules } = this.#options;
-    const refusal = refusalReasonOf(error);
-    const reason = refusal ?? 'error';
-    const failed = { message, reason, error: errorText(error), final: isFinal(refusal) };
+    const { failed, retryMs } = judgeTry(messages[0], found[0]?.arrived.way, error, rules.retryMs);
+    const { message, reason } = failed;
     const answer: FailAnswer = await client.$transaction((tx) =>
-      failTry(sqlOf(tx), group, keyId, failed, rules),
+      failTry(sqlOf(tx), group, keyId, failed, { ...rules, retryMs }),
     );
     if (answer.kind === 'wait') return { kind: 'waiting', inMs: answer.inMs };
     if (answer.kind === 'busy') return { kind: 'waiting', inMs: 0 };
@@ -262,9 +280,4 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     }
     for (const receipts of answering) await receipts.flush();
   }
-}
-
-/** What a newer consumer of the group may know is tried again, as long as other failures are. */
-function isFinal(refusal: RefusalReason | undefined): boolean {
-  return refusal !== undefined && refusal !== 'unknown-topic' && refusal !== 'unknown-version';
 }

@@ -7,6 +7,7 @@ import { type Breaker, keyNameOf } from './breaker.ts';
 import type { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, unheard } from './consumer-event.ts';
 import { FailedChunks } from './failed-chunks.ts';
+import { GivenUp } from './handler-transactions.ts';
 import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
 import { inKeyOrder } from './key-order.ts';
 import type { KeyQueues } from './key-queues.ts';
@@ -146,7 +147,7 @@ export class MessageIntake<Tx extends Transaction> {
     // One that may have killed its consumer is searched for in its order.
     const message = (await marks.begin(batch, [chosen.id])) ? chosen : first;
     const harmless = message === chosen || (await marks.beginOne(batch, message.id));
-    if (harmless) await this.#settled(batch, message, () => this.#oneByOne.probe(message));
+    if (harmless) await this.#settled(batch, message, () => this.#oneByOne.probe(message, batch));
     breaker.probeLeft(batch.address);
     return false;
   }
@@ -171,7 +172,7 @@ export class MessageIntake<Tx extends Transaction> {
     for (let from = 0; from < arrived.length; from += size) {
       if (!this.#mayBegin(batch)) return false;
       const chunk = arrived.slice(from, from + size);
-      const outcomes = await applier.apply(chunk, 1).catch((error: unknown) => {
+      const outcomes = await applier.apply(chunk, 1, batch.lost).catch((error: unknown) => {
         this.#chunkFailed(chunk, error);
         return undefined;
       });
@@ -194,7 +195,7 @@ export class MessageIntake<Tx extends Transaction> {
     const { report, tally } = this.#options;
     const [first] = chunk;
     // One that must be applied singly was found before its transaction, and at little cost.
-    if (first === undefined || error instanceof HoldsKey) return;
+    if (first === undefined || error instanceof HoldsKey || error instanceof GivenUp) return;
     tally.failures += 1;
     report({ type: 'failed', ...positionOf(first), attempt: 1, error });
     this.#failedChunks.failed(
@@ -211,7 +212,7 @@ export class MessageIntake<Tx extends Transaction> {
       ({ topic, key }) => (key === null ? null : `${topic}\0${key}`),
       async (message) => {
         if (!stopped && this.#mayBegin(batch)) {
-          const settle = (): Promise<Settled> => this.#oneByOne.settle(message, batch.signal);
+          const settle = (): Promise<Settled> => this.#oneByOne.settle(message, batch);
           if (await this.#settled(batch, message, settle)) return true;
         }
         stopped = true;
@@ -229,7 +230,7 @@ export class MessageIntake<Tx extends Transaction> {
       const harmless = await marks.beginOne(batch, message.id);
       const settle = (): Promise<Settled> =>
         harmless
-          ? this.#oneByOne.settle(message, batch.signal)
+          ? this.#oneByOne.settle(message, batch)
           : this.#oneByOne.park(
               message,
               'killed',

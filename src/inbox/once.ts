@@ -1,6 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import { forgetProcessed, markProcessed } from '../store/inbox/processed.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
+import { isThenable, promiseMissing } from './handler.ts';
 
 /** What became of the work: done now with its result, or not done because an earlier transaction did it. */
 export type Once<Result> =
@@ -22,13 +23,15 @@ const longestNameBytes = 512;
  * @param tx an open transaction, never the client itself
  * @param group whose effect it is, 1 to 512 bytes
  * @param messageId the sender's id of the message or request, the same at every repetition, 1 to 512 bytes
- * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION`, `OUTBOX_INVALID_OPTION`; and whatever `work` throws
+ * @param work must return the promise of all that it does: what nobody waits for is not in the transaction
+ * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION`, `OUTBOX_INVALID_OPTION`, `OUTBOX_PROMISE_MISSING` when `work` answers anything
+ * else; and whatever `work` throws
  */
 export async function once<Result>(
   tx: Transaction,
   group: string,
   messageId: string,
-  work: () => Result | PromiseLike<Result>,
+  work: () => Promise<Result>,
 ): Promise<Once<Result>> {
   const sql = sqlOf(tx);
   assertName('group', group);
@@ -36,12 +39,19 @@ export async function once<Result>(
   const fresh = await markProcessed(sql, group, [messageId], [null]);
   if (fresh.size === 0) return { duplicate: true };
   try {
-    return { duplicate: false, result: await work() };
+    return { duplicate: false, result: await begun(work) };
   } catch (error) {
     // A caller may catch the error and commit. After an error of the database this fails, and so does any commit.
     await forgetProcessed(sql, group, [messageId]).catch(() => undefined);
     throw error;
   }
+}
+
+/** Nobody listens here, as to a consumer, so what would be lost in silence is refused. */
+function begun<Result>(work: () => Promise<Result>): Promise<Result> {
+  const answer = work();
+  if (!isThenable(answer)) throw promiseMissing('The work of `once`', 'is refused');
+  return answer;
 }
 
 /** @throws OutboxError `OUTBOX_INVALID_OPTION` naming the option */

@@ -1,6 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import type { BegunTry } from '../store/inbox/tries.ts';
 import { Arrived, identify } from './arrived.ts';
+import type { HandlerContext } from './handler.ts';
 import { arrivedAgain } from './kept.ts';
 import type { ReadyMessage, Route } from './route.ts';
 import type { Routes } from './routes.ts';
@@ -48,16 +49,21 @@ export async function readParked<Tx>(
 }
 
 /** Calls their handlers, in their order. */
-export async function handleParked<Tx>(tx: Tx, tries: readonly ReadyTry<Tx>[]): Promise<void> {
+export async function handleParked<Tx>(
+  tx: Tx,
+  tries: readonly ReadyTry<Tx>[],
+  context: HandlerContext,
+): Promise<void> {
   const [first] = tries;
   if (first?.route.batch === true && tries.every(({ route }) => route === first.route)) {
     await first.route.handleAll(
       tx,
       tries.map(({ ready }) => ready),
+      context,
     );
     return;
   }
-  for (const { ready } of tries) await ready.handle(tx);
+  for (const { ready } of tries) await ready.handle(tx, context);
 }
 
 /** Another consumer of the group has it, or has not been deployed yet. */

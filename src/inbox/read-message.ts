@@ -11,11 +11,19 @@ import {
 import type { IncomingMessage } from '../sources/source.ts';
 import type { InboxMessage } from './inbox-message.ts';
 import { parseBody } from './parse-body.ts';
-import { ReceivedMessage } from './received-message.ts';
+import { plainMessage, ReceivedMessage } from './received-message.ts';
 import { unreadable } from './unreadable.ts';
 import { withoutValues } from './without-values.ts';
 
 const mostIssues = 10;
+
+/** What is known before the body is read, and how the message is made. */
+export interface Reading {
+  readonly id: string;
+  readonly attempt: number;
+  /** Key, headers and time are read when they are asked for. @defaultValue false: a plain object */
+  readonly lazy?: boolean;
+}
 
 /**
  * A message as its handler receives it: its payload is made current by the topic's upcasters, and then is what the
@@ -27,14 +35,14 @@ const mostIssues = 10;
 export function readMessage<Input, Output>(
   topic: Topic<Input, Output>,
   message: IncomingMessage,
-  id: string,
-  attempt: number,
+  { id, attempt, lazy = false }: Reading,
 ): InboxMessage<Output> | Promise<InboxMessage<Output>> {
   const body = currentPayload(topic, message);
   const result = judged(topic, message, body);
   const received = (judgement: StandardSchemaV1.Result<Output>): InboxMessage<Output> => {
     const payload = valueOf(topic, message, body, judgement);
-    return new ReceivedMessage(message, { id, topic: topic.name, payload, attempt });
+    const read = { id, topic: topic.name, payload, attempt };
+    return lazy ? new ReceivedMessage(message, read) : plainMessage(message, read);
   };
   if (result instanceof Promise) {
     return result.then(received, (error: unknown) => {

@@ -3,7 +3,25 @@ import type { IncomingMessage } from '../sources/source.ts';
 import type { InboxMessage } from './inbox-message.ts';
 
 /** What is not read off the wire. */
-type Reading<Payload> = Pick<InboxMessage<Payload>, 'id' | 'topic' | 'payload' | 'attempt'>;
+type Read<Payload> = Pick<InboxMessage<Payload>, 'id' | 'topic' | 'payload' | 'attempt'>;
+
+/** All of it at once, so that every copy is whole. */
+export function plainMessage<Payload>(incoming: IncomingMessage, read: Read<Payload>): InboxMessage<Payload> {
+  const { id, topic, payload, attempt } = read;
+  const { address, headers, key, offset, partition } = incoming;
+  return {
+    id,
+    topic,
+    key,
+    payload,
+    headers,
+    attempt,
+    sentAt: sentAt(incoming),
+    address,
+    partition,
+    offset,
+  };
+}
 
 /** Reads key, headers and time when a handler asks for them: for batches these texts cost as much as the body. */
 export class ReceivedMessage<Payload> implements InboxMessage<Payload> {
@@ -18,7 +36,7 @@ export class ReceivedMessage<Payload> implements InboxMessage<Payload> {
   #headers: Readonly<Record<string, string>> | undefined;
   #sentAt: Date | undefined;
 
-  constructor(incoming: IncomingMessage, { id, topic, payload, attempt }: Reading<Payload>) {
+  constructor(incoming: IncomingMessage, { id, topic, payload, attempt }: Read<Payload>) {
     this.id = id;
     this.topic = topic;
     this.payload = payload;

@@ -1,27 +1,33 @@
 import type { Topic } from '../core/topic.ts';
 import type { IncomingMessage } from '../sources/source.ts';
-import type { BatchHandler, Handler, InboxMessage } from './inbox-message.ts';
-import { type IdReader, idReader, type MessageIdRule } from './message-id.ts';
+import type { HandlerContext } from './handler.ts';
+import type { HandlerRules } from './handler-options.ts';
+import type { InboxMessage } from './inbox-message.ts';
+import { type IdReader, idReader } from './message-id.ts';
 import { readMessage } from './read-message.ts';
+import { tracing } from '../tracing/trace-context.ts';
 
-/** How the messages of one topic are read. */
-export interface RouteOptions {
-  /** What tells the id of a message that no outbox has sent. @defaultValue the header `ce_id` */
-  readonly id?: MessageIdRule;
-}
+/** A handler as it is called, whatever it answers. */
+type Called<Tx, Argument> = (tx: Tx, argument: Argument, context: HandlerContext) => unknown;
 
 /** A message that was read and has its handler, so that only a transaction is missing. */
 export interface ReadyMessage<Tx> {
   readonly kind: 'ready';
   readonly id: string;
   readonly topic: string;
+  /** As its handler gets it. */
+  readonly message: InboxMessage<unknown>;
   /** Has the handler apply it, alone. */
-  handle(tx: Tx): unknown;
+  handle(tx: Tx, context: HandlerContext): unknown;
 }
 
 interface Reader<Tx> {
   readonly kind: 'route';
   readonly topic: Topic;
+  /** Delays of parked messages. `undefined`: those of the consumer. */
+  readonly retryMs: readonly number[] | undefined;
+  /** `undefined`: those of the consumer. */
+  readonly quickRetriesMs: readonly number[] | undefined;
   /** The id alone, so that a duplicate is known before its body is read. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE` */
   idOf(message: IncomingMessage): string;
   /** At once, unless the schema answers a promise. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, or rejects with it */
@@ -41,7 +47,7 @@ export interface BatchRoute<Tx> extends Reader<Tx> {
    *
    * @param ready what {@link Reader.read} of this very route answered
    */
-  handleAll(tx: Tx, ready: readonly ReadyMessage<Tx>[]): unknown;
+  handleAll(tx: Tx, ready: readonly ReadyMessage<Tx>[], context: HandlerContext): unknown;
 }
 
 /** A topic and who handles it. */
@@ -50,27 +56,28 @@ export type Route<Tx> = SingleRoute<Tx> | BatchRoute<Tx>;
 /** Ties a handler to its topic; only here are the two known to have the same payload. */
 export function routeOf<Tx, Input, Output>(
   topic: Topic<Input, Output>,
-  handler: Handler<Tx, Output>,
-  options: RouteOptions = {},
+  handler: Called<Tx, InboxMessage<Output>>,
+  rules: HandlerRules = {},
 ): SingleRoute<Tx> {
   const Ready = readyFor<Tx, Output>(handler);
-  return { batch: false, ...readerOf(topic, options, (message) => new Ready(message)) };
+  return { batch: false, ...readerOf(topic, rules, (message) => new Ready(message)) };
 }
 
 /** Ties a handler of many messages to its topic. */
 export function routeOfBatch<Tx, Input, Output>(
   topic: Topic<Input, Output>,
-  handler: BatchHandler<Tx, Output>,
-  options: RouteOptions = {},
+  handler: Called<Tx, readonly InboxMessage<Output>[]>,
+  rules: HandlerRules = {},
 ): BatchRoute<Tx> {
-  const Ready = readyFor<Tx, Output>((tx, message) => handler(tx, [message]));
+  const Ready = readyFor<Tx, Output>((tx, message, context) => handler(tx, [message], context));
   return {
     batch: true,
-    ...readerOf(topic, options, (message) => new Ready(message)),
-    handleAll: (tx, ready) =>
+    ...readerOf(topic, { ...rules, lazy: true }, (message) => new Ready(message)),
+    handleAll: (tx, ready, context) =>
       handler(
         tx,
         ready.map((one) => Ready.messageOf(one)),
+        context,
       ),
   };
 }
@@ -81,7 +88,7 @@ interface ReadyClass<Tx, Output> {
   messageOf(ready: ReadyMessage<Tx>): InboxMessage<Output>;
 }
 
-function readyFor<Tx, Output>(handler: Handler<Tx, Output>): ReadyClass<Tx, Output> {
+function readyFor<Tx, Output>(handler: Called<Tx, InboxMessage<Output>>): ReadyClass<Tx, Output> {
   return class Ready implements ReadyMessage<Tx> {
     readonly kind = 'ready';
     readonly id: string;
@@ -100,24 +107,33 @@ function readyFor<Tx, Output>(handler: Handler<Tx, Output>): ReadyClass<Tx, Outp
       throw new TypeError(`The message ${ready.id} was read by another route.`);
     }
 
-    handle(tx: Tx): unknown {
-      return handler(tx, this.#message);
+    get message(): InboxMessage<unknown> {
+      return this.#message;
+    }
+
+    handle(tx: Tx, context: HandlerContext): unknown {
+      return tracing.within(
+        () => this.#message.headers,
+        () => handler(tx, this.#message, context),
+      );
     }
   };
 }
 
 function readerOf<Tx, Input, Output>(
   topic: Topic<Input, Output>,
-  { id }: RouteOptions,
+  { id, lazy = false, quickRetriesMs, retryMs }: HandlerRules & { readonly lazy?: boolean },
   ready: (message: InboxMessage<Output>) => ReadyMessage<Tx>,
 ): Reader<Tx> {
   const idOf: IdReader = idReader(topic.name, id);
   return {
     kind: 'route',
     topic,
+    retryMs,
+    quickRetriesMs,
     idOf,
     read: (incoming, attempt) => {
-      const message = readMessage(topic, incoming, idOf(incoming), attempt);
+      const message = readMessage(topic, incoming, { id: idOf(incoming), attempt, lazy });
       return message instanceof Promise ? message.then(ready) : ready(message);
     },
   };

@@ -7,11 +7,14 @@ import { readInstallation } from '../store/installation.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { sqlOf, type Transaction } from '../store/transaction.ts';
 import { Applier } from './applier.ts';
-import type { ConsumerPlan, ConsumerStatus, RunningConsumer } from './consumer.ts';
+import type { ConsumerPlan } from './consumer.ts';
 import { Breaker } from './breaker.ts';
+import { BreakerRows } from './breaker-rows.ts';
 import { Tally } from './consumer-counts.ts';
+import type { ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
 import { filterOf } from './filter-epoch.ts';
+import { HandlerTransactions } from './handler-transactions.ts';
 import { InboxTransactions, poolSizeOf } from './inbox-transactions.ts';
 import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
 import { KeyDrain } from './key-drain.ts';
@@ -21,6 +24,8 @@ import { MessageIntake } from './message-intake.ts';
 import { OneSuspect } from './one-suspect.ts';
 import { ParkedWatcher } from './parked-watcher.ts';
 import { PoisonMarks } from './poison-marks.ts';
+import { topicDelaysOf } from './retry-delays.ts';
+import { Running } from './running.ts';
 import type { SeenFilter } from './seen-filter.ts';
 import { keepWindow } from './start-window.ts';
 
@@ -43,31 +48,9 @@ interface Common<Tx extends Transaction> {
   readonly suspects: OneSuspect;
   readonly tally: Tally;
   readonly breaker: Breaker;
+  readonly handlers: HandlerTransactions<Tx>;
   readonly report: ConsumerReport;
   readonly ask: <Result>(question: (sql: Sql) => Promise<Result>) => Promise<Result>;
-}
-
-/** What runs, to be ended in the reverse order. */
-class Running {
-  readonly #ends: (() => Promise<unknown>)[] = [];
-  #ending: Promise<void> | undefined;
-
-  add(end: () => Promise<unknown>): void {
-    this.#ends.push(end);
-  }
-
-  /** Ends all, also those behind one that fails. A second call is the first one. */
-  end(): Promise<void> {
-    this.#ending ??= this.#end();
-    return this.#ending;
-  }
-
-  async #end(): Promise<void> {
-    const failures: unknown[] = [];
-    for (const end of this.#ends.splice(0).toReversed())
-      await end().catch((error: unknown) => void failures.push(error));
-    if (failures.length > 0) throw failures[0];
-  }
 }
 
 /** Puts a consumer together and lets it join its group. */
@@ -101,12 +84,12 @@ async function start<Tx extends Transaction>(
   plan: StartPlan<Tx>,
   running: Running,
 ): Promise<RunningConsumer> {
-  const { client, rules, settings } = plan;
+  const { client, middlewares, rules, settings } = plan;
   const ask = <Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> =>
     client.$transaction((tx) => question(sqlOf(tx)));
   const report = undisturbed(settings.report);
   const tally = new Tally();
-  const breaker = new Breaker(rules.breaker, report);
+  const breaker = breakerOf(plan, report, running);
   const inflows = inflowsOf(plan, report);
   // First, because they end last: tries that end with the consumer have receipts, too.
   for (const { deadLetters, receipts } of inflows) {
@@ -121,17 +104,10 @@ async function start<Tx extends Transaction>(
   const keeper = await keepWindow(plan, inflows, report);
   running.add(() => keeper.stop());
   await keeper.start();
-  const common: Common<Tx> = {
-    plan,
-    inflows,
-    installation,
-    filter,
-    suspects: new OneSuspect(),
-    breaker,
-    tally,
-    report,
-    ask,
-  };
+  const { deadline } = running;
+  const handlers = new HandlerTransactions({ client, group: rules.group, middlewares, deadline });
+  const suspects = new OneSuspect();
+  const common = { plan, inflows, installation, filter, suspects, breaker, handlers, tally, report, ask };
   const parked = startParked(common, running);
   const intakes: MessageIntake<Tx>[] = [];
   const subscribed: Subscribed[] = [];
@@ -149,9 +125,24 @@ async function start<Tx extends Transaction>(
     counts: () => tally.counts(),
     failing,
     paused: () => breaker.paused(),
-    stop: () => running.end(),
+    stop: (options) => running.stop(options),
     status: async () => ({ ...(await statusOf(common, subscribed)), failing: failing() }),
   };
+}
+
+/** What it pauses is told to all who look at the database, too. */
+function breakerOf<Tx extends Transaction>(
+  { client, place, rules }: StartPlan<Tx>,
+  report: ConsumerReport,
+  running: Running,
+): Breaker {
+  const rows = new BreakerRows({ client, place, group: rules.group, paused: () => breaker.paused() });
+  const breaker = new Breaker(rules.breaker, (event) => {
+    report(event);
+    rows.nudge();
+  });
+  running.add(() => rows.stop());
+  return breaker;
 }
 
 async function statusOf<Tx extends Transaction>(
@@ -167,7 +158,7 @@ async function statusOf<Tx extends Transaction>(
 }
 
 function intakeOf<Tx extends Transaction>(
-  { plan: { client, rules }, ask, breaker, filter, report, suspects, tally }: Common<Tx>,
+  { plan: { client, rules }, ask, breaker, filter, handlers, report, suspects, tally }: Common<Tx>,
   { deadLetters, lookup, receipts }: Inflow<Tx>,
   onParked: () => void,
 ): MessageIntake<Tx> {
@@ -175,7 +166,7 @@ function intakeOf<Tx extends Transaction>(
   return new MessageIntake({
     ...rules,
     routes: lookup,
-    applier: new Applier({ client, group, limits: client.limits, rules: rules.tries }),
+    applier: new Applier({ client, handlers, group, limits: client.limits, rules: rules.tries }),
     known: new KnownMessages({ client, group, filter }),
     marks: new PoisonMarks({
       client,
@@ -216,7 +207,8 @@ function subscribe<Tx extends Transaction>(
 /** Tries of parked messages, and whoever starts their workflows. */
 function startParked<Tx extends Transaction>(
   {
-    plan: { client, hostKeys, rules },
+    plan: { client, hostKeys, routes: all, rules },
+    handlers,
     inflows,
     installation,
     suspects,
@@ -236,9 +228,11 @@ function startParked<Tx extends Transaction>(
   const worker = randomBytes(8).readBigInt64BE().toString();
   const drains = new KeyDrain({
     client,
+    handlers,
     group,
     routes: inflows.map(({ lookup }) => lookup),
     rules: rules.tries,
+    topics: topicDelaysOf(all, rules.tries.retryMs),
     quickRetriesMs: rules.quickRetriesMs,
     limits: client.limits,
     worker,

@@ -9,6 +9,7 @@ import type { DrainKeyAnswer } from './ports.ts';
 import { nextPauseMs } from './retry-pace.ts';
 import type { TransactionClient } from './transaction-client.ts';
 import { refusalReasonOf } from './unreadable.ts';
+import { verdictOf } from './verdict.ts';
 
 /** After so many in a row the fault may be the message's after all: one that ends each session of the database. */
 const mostInARow = 20;
@@ -41,13 +42,18 @@ export class UncountedTries<Tx extends Transaction> {
   ): number | undefined {
     const { breaker } = this.#options;
     const [{ address, attempts }] = messages;
+    if (verdictOf(error) !== undefined) {
+      this.#inARow.delete(keyId);
+      return undefined;
+    }
     const arrived = found[0]?.arrived;
     if (arrived !== undefined && refusalReasonOf(error) === undefined) {
-      if (entry === 'probe') breaker.probeFailed(address, error);
+      const failure = { error, bodies: messages.map(({ body }) => body) };
+      if (entry === 'probe') breaker.probeFailed(address, failure);
       // That a key fails once more is no news.
       const paused =
         attempts <= firstParkedTry
-          ? breaker.failed(address, keyNameOf(arrived), error, true)
+          ? breaker.failed(address, keyNameOf(arrived), failure, true)
           : breaker.isPaused(address);
       if (paused) return this.#pausedMs(address);
     }

@@ -5,12 +5,18 @@ import {
   type MigrationState,
   migrate,
   readMigrations,
+  scriptOf,
 } from '../store/migrate.ts';
+import type { DatabaseAddress } from '../store/database-address.ts';
 import { visitDatabase } from '../store/visit.ts';
 
-/** The SQL of this version, in the order in which it is applied. */
-export function migrations(): Promise<readonly Migration[]> {
-  return readMigrations();
+/**
+ * What a migration tool of your own runs, in this order: each migration of this version together with its entry in
+ * `outbox.migration`, so that relays and consumers find the database up to date afterwards.
+ */
+export async function migrationScripts(): Promise<readonly Migration[]> {
+  const migrations = await readMigrations();
+  return migrations.map((migration) => ({ ...migration, sql: scriptOf(migration) }));
 }
 
 /**
@@ -20,17 +26,17 @@ export function migrations(): Promise<readonly Migration[]> {
  * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN`, `OUTBOX_MIGRATION_CHANGED`, or `OUTBOX_CONFIG_INVALID` when the
  * database user lacks the right; nothing is written then
  */
-export async function applyMigrations(databaseUrl: string): Promise<readonly string[]> {
+export async function applyMigrations(at: DatabaseAddress): Promise<readonly string[]> {
   try {
-    return await visitDatabase(databaseUrl, async (database) => migrate(database, await readMigrations()));
+    return await visitDatabase(at, async (database) => migrate(database, await readMigrations()));
   } catch (error) {
     throw refusedRights(error) ?? error;
   }
 }
 
 /** Tells what is applied and what is missing, and writes nothing. */
-export async function migrationState(databaseUrl: string): Promise<MigrationState> {
-  return visitDatabase(databaseUrl, async (database) => checkMigrations(database, await readMigrations()));
+export async function migrationState(at: DatabaseAddress): Promise<MigrationState> {
+  return visitDatabase(at, async (database) => checkMigrations(database, await readMigrations()));
 }
 
 function refusedRights(error: unknown): OutboxError | undefined {

@@ -1,4 +1,6 @@
+import type { DatabaseAddress } from '../store/database-address.ts';
 import type { Database } from '../store/database.ts';
+import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
 import { requireMigrated } from '../store/migrate.ts';
 import { type GroupStatus, readGroups } from '../store/queries/inbox-status.ts';
 import { type Reconciliation, readReconciliation } from '../store/queries/reconciliation.ts';
@@ -8,6 +10,7 @@ import { readTwin, type Twin } from '../store/twin.ts';
 import { type LaneStatus, readStatus } from '../store/queries/status.ts';
 import { type GroupLag, readRelays, type RelayStatus, type ServerView } from '../store/relays.ts';
 import { visitDatabase } from '../store/visit.ts';
+import { type LaneLock, readLaneLocks } from './lane-locks.ts';
 
 /** A server that relays need, as those that run see it. */
 export interface ServerStatus extends Pick<ServerView, 'server' | 'address'> {
@@ -30,6 +33,8 @@ export interface Status {
   readonly oldestDueMs: number | null;
   /** The lane with the oldest due message first. */
   readonly lanes: readonly LaneStatus[];
+  /** Open transactions of others that keep relays from lanes, the oldest first. */
+  readonly laneLocks: readonly LaneLock[];
   /** Policies and limits by topic. */
   readonly topics: readonly TopicPolicyRow[];
   /** Limits and durations with which a relay was last started; empty before the first. */
@@ -40,20 +45,39 @@ export interface Status {
   readonly twin: Twin | null;
   /** Consumer groups whose inbox is in this database, and what they keep. */
   readonly groups: readonly GroupStatus[];
+  /** What the breakers of running consumers of these groups pause, the longest pause first; one entry per consumer. */
+  readonly breakers: readonly BreakerStatus[];
 }
 
-export type { GroupLag, GroupStatus, LaneStatus, Reconciliation, RelayStatus, Setting, TopicPolicyRow, Twin };
+export type {
+  BreakerStatus,
+  GroupLag,
+  GroupStatus,
+  LaneLock,
+  LaneStatus,
+  Reconciliation,
+  RelayStatus,
+  Setting,
+  TopicPolicyRow,
+  Twin,
+};
 
-/** @throws OutboxError `OUTBOX_MIGRATION_MISSING` */
-export async function status(databaseUrl: string): Promise<Status> {
-  return visitDatabase(databaseUrl, async (database) => {
+/** @throws OutboxError `OUTBOX_MIGRATION_MISSING`, and as {@link statusOf} */
+export async function status(at: DatabaseAddress): Promise<Status> {
+  return visitDatabase(at, async (database) => {
     await requireMigrated(database);
     return statusOf(database);
   });
 }
 
-/** The status of a migrated database. */
+/**
+ * The status of a migrated database.
+ *
+ * @throws OutboxError `OUTBOX_LANE_LOCKED` when somebody has the table of lanes locked so that nobody can read it
+ */
 export async function statusOf(database: Database): Promise<Status> {
+  // First, because it does not wait where the others would.
+  const laneLocks = await readLaneLocks(database);
   const lanes = await readStatus(database);
   const relays = await readRelays(database);
   const living = relays.filter(({ alive }) => alive);
@@ -64,11 +88,13 @@ export async function statusOf(database: Database): Promise<Status> {
     lags: living[0]?.lags ?? [],
     oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
     lanes,
+    laneLocks,
     topics: await readTopicPolicies(database),
     settings: await readSettings(database),
     reconciliation: (await readReconciliation(database)) ?? null,
     twin: await readTwin(database),
     groups: await readGroups(database),
+    breakers: await readBreakers(database),
   };
 }
 

@@ -1,4 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
+import { assertOptions } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
 import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/write.ts';
 import { assertName, type Due, dueOf, outOfRange, uuid } from './prepare.ts';
@@ -37,6 +38,7 @@ export async function reschedule(
   handle: string | { readonly id: string },
   due: Due,
 ): Promise<RescheduleAnswer> {
+  assertOptions('reschedule', due, ['after', 'at']);
   const target = dueOf(due, topic.rules.delayLimitMs);
   if (target.afterMs === undefined && target.at === undefined) {
     throw new OutboxError('OUTBOX_INVALID_OPTION', 'Neither "after" nor "at" is given.', {
@@ -58,6 +60,7 @@ function handleOf(handle: string | { readonly id: string }): MessageHandle {
     assertName('OUTBOX_REF_INVALID', 'ref', handle);
     return { ref: handle };
   }
+  assertOptions('a handle', handle, ['id']);
   if (uuid.test(handle.id)) return { id: handle.id };
   throw new OutboxError('OUTBOX_ID_INVALID', `The id "${handle.id}" is not a UUID.`, {
     details: { id: handle.id },

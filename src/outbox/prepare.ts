@@ -7,6 +7,7 @@ import { unwritablePlace } from './unwritable-place.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
 import type { NewMessage } from '../store/write.ts';
+import { tracing } from '../tracing/trace-context.ts';
 
 /** When a message is due: at once, after a time, or at an instant. An instant in the past means at once. */
 export type Due =
@@ -21,7 +22,10 @@ export type SendOptions = Due & {
   readonly ref?: string;
   /** UUID of the message. Sending the same again answers the stored one with `duplicate: true`. @defaultValue a UUIDv7 */
   readonly id?: string;
-  /** Further headers: lower-case names, text values, 32 KiB together. `ce_…`, `outbox-…` and `content-type` are reserved. */
+  /**
+   * Further headers: lower-case names, text values, 32 KiB together. `ce_…`, `outbox-…` and `content-type` are reserved.
+   * @defaultValue `traceparent` and `tracestate` of the active span, where OpenTelemetry is in use
+   */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -51,9 +55,22 @@ export async function prepare<Input>(
     ...(key !== undefined && { key }),
     ...(ref !== undefined && { ref }),
     ...(id !== undefined && { id: id.toLowerCase() }),
-    ...headersOf(topic.rules.version, headers),
+    ...headersOf(topic.rules.version, await traced(headers)),
     ...dueOf(options, topic.rules.delayLimitMs),
   };
+}
+
+/** The headers with the trace in which the message is sent, unless they name one or have no room for it. */
+async function traced(given: SendOptions['headers']): Promise<SendOptions['headers']> {
+  const trace = given?.['traceparent'] === undefined ? await tracing.headers() : {};
+  if (Object.keys(trace).length === 0) return given;
+  const both = { ...given, ...trace };
+  try {
+    assertHeaders(both);
+    return both;
+  } catch {
+    return given;
+  }
 }
 
 /** The version goes into the row, so that a relay that knows a newer one does not change what the message says. */

@@ -11,6 +11,12 @@ interface Running {
 /** The drains of this process: one per lane. */
 export class Drains {
   readonly #running = new Map<string, Running>();
+  readonly #counted: (lanes: number) => void;
+
+  /** @param counted called with how many lanes are drained, whenever that has changed */
+  constructor(counted: (lanes: number) => void) {
+    this.#counted = counted;
+  }
 
   /** Drains a lane. A drain of the same lane that still runs here is ended, and awaited, first. */
   async run(lane: Lane, input: Omit<DrainInput, 'lane' | 'wake'>): Promise<DrainAnswer> {
@@ -25,10 +31,12 @@ export class Drains {
     })();
     const running: Running = { abort, wake, done: answer.catch(() => undefined) };
     this.#running.set(name, running);
+    this.#counted(this.#running.size);
     try {
       return await answer;
     } finally {
       if (this.#running.get(name) === running) this.#running.delete(name);
+      this.#counted(this.#running.size);
     }
   }
 

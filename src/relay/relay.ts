@@ -26,6 +26,8 @@ export interface RelayInput {
   readonly report: Report;
   /** Topics that ask for receipts. @defaultValue none */
   readonly confirming?: readonly ConfirmingTopic[];
+  /** Called with how many lanes this process drains, whenever that has changed. @defaultValue nobody is */
+  readonly draining?: (lanes: number) => void;
 }
 
 /** How long a release waits for the outcome, and how often it asks. */
@@ -36,7 +38,7 @@ const outcomeEveryMs = 25;
 export class Relay {
   readonly #input: RelayInput;
   readonly #routes: ReadonlyMap<string, TopicRoute>;
-  readonly #drains = new Drains();
+  readonly #drains: Drains;
   readonly #starter: Starter;
   readonly #overdue: Overdue;
   readonly #watcher: Watcher;
@@ -45,6 +47,7 @@ export class Relay {
   constructor(input: RelayInput) {
     const { database, workflows, report, routes, timings } = input;
     this.#input = input;
+    this.#drains = new Drains(input.draining ?? (() => undefined));
     this.#routes = new Map(routes.map((route) => [route.name, route]));
     this.#starter = new Starter(
       database,

@@ -1,6 +1,13 @@
 import { forgetBulkTold, wantedBulks } from '../store/bulk-starts.ts';
 import type { Database } from '../store/database.ts';
-import { forgetTold, markTold, type MessageStart, untoldMessages, wantedLanes } from '../store/starts.ts';
+import {
+  forgetTold,
+  type LaneStart,
+  markTold,
+  type MessageStart,
+  untoldMessages,
+  wantedLanes,
+} from '../store/starts.ts';
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
@@ -8,6 +15,9 @@ import type { Report } from './report.ts';
 /** Messages read at once, and starts under way at once. */
 const messagesPerRound = 200;
 const concurrentStarts = 20;
+/** Between questions for lanes whose owner has died: this long, and so many times what the last question took. */
+const orphansEveryMs = 200;
+const orphansPause = 10;
 /** Between questions for workflows that were ended by force. */
 const terminatedEveryMs = 5_000;
 
@@ -24,6 +34,7 @@ export class Starter {
   readonly #report: Report;
   readonly #stopping = new AbortController();
   #terminatedAskedAt = Number.NEGATIVE_INFINITY;
+  #orphansAskableAt = Number.NEGATIVE_INFINITY;
 
   /** @param topics those whose lanes this relay can drain; it starts no others */
   constructor(database: Database, workflows: WorkflowStarter, topics: readonly string[], report: Report) {
@@ -34,12 +45,10 @@ export class Starter {
   }
 
   /** Starts the lanes that have work and no owner. */
-  readonly startLanes = coalesce(() => this.#guard('start-lanes', () => this.#lanesOnce({ orphans: false })));
+  readonly startLanes = coalesce(() => this.#guard('start-lanes', () => this.#lanesOnce()));
 
-  /** Starts the lanes that have work and whose owner has died. */
-  readonly startOrphans = coalesce(() =>
-    this.#guard('start-lanes', () => this.#lanesOnce({ orphans: true })),
-  );
+  /** Starts the lanes that have work and whose owner has died. Asks some times a second, however often it is called. */
+  readonly startOrphans = coalesce(() => this.#guard('start-lanes', () => this.#orphansOnce()));
 
   /** Starts the workflows of waiting messages, until none is left. */
   readonly startMessages = coalesce(() =>
@@ -88,9 +97,25 @@ export class Starter {
     if (ids.length > 0) await forgetTold(this.#database, ids);
   }
 
-  async #lanesOnce(which: { readonly orphans: boolean }): Promise<void> {
+  async #lanesOnce(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    const lanes = await wantedLanes(this.#database, this.#topics, which);
+    await this.#start(await wantedLanes(this.#database, this.#topics));
+  }
+
+  /** While an old snapshot keeps what was written to the lanes, each question reads all of that: it takes its time. */
+  async #orphansOnce(): Promise<void> {
+    const askedAt = performance.now();
+    if (this.#stopping.signal.aborted || askedAt < this.#orphansAskableAt) return;
+    const orphans = await wantedLanes(this.#database, this.#topics, { orphans: true });
+    const answeredAt = performance.now();
+    this.#orphansAskableAt = Math.max(
+      askedAt + orphansEveryMs,
+      answeredAt + orphansPause * (answeredAt - askedAt),
+    );
+    await this.#start(orphans);
+  }
+
+  async #start(lanes: readonly LaneStart[]): Promise<void> {
     if (lanes.length === 0) return;
     await Promise.all(lanes.map((lane) => this.#workflows.startLane(lane)));
     this.#report({ type: 'lanes-started', count: lanes.length });

@@ -18,9 +18,6 @@ const hotForMs = 5_000;
 /** What is overdue but not released (locked, or its workflow's turn) is looked at this often. */
 const sweepAgainMs = 20;
 
-/** Lanes of owners that have died are looked for this often. */
-const orphansEveryMs = 200;
-
 export interface WatcherInput {
   readonly database: Database;
   readonly drains: Drains;
@@ -45,7 +42,6 @@ export class Watcher {
   #snapshot: string | null = null;
   #newsAt = 0;
   #checkedAt = Number.NEGATIVE_INFINITY;
-  #orphansAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
   constructor(input: WatcherInput) {
@@ -86,10 +82,7 @@ export class Watcher {
     const now = performance.now();
     if (news.length > 0) this.#newsAt = now;
     this.#spread(news);
-    if (now - this.#orphansAt >= orphansEveryMs) {
-      this.#orphansAt = now;
-      void starter.startOrphans();
-    }
+    void starter.startOrphans();
     if (now - this.#checkedAt >= timings.checkMs) {
       this.#checkedAt = now;
       void starter.startLanes();

@@ -4,6 +4,7 @@ import type { OutboxError } from '../core/errors.ts';
 export interface Partition {
   /** Where messages arrive: a Kafka topic, a queue. */
   readonly address: string;
+  /** Its number, from 0. */
   readonly partition: number;
 }
 
@@ -11,6 +12,7 @@ export interface Partition {
 export interface IncomingMessage extends Partition {
   /** Its place in the partition. Text, because it may need 64 bits. */
   readonly offset: string;
+  /** Messages of one address and key are in one partition. `null`: it has none. */
   readonly key: string | null;
   /** `null`: the message has no body, as a tombstone of a compacted topic. */
   readonly body: Uint8Array | null;
@@ -27,6 +29,11 @@ export interface IncomingBatch extends Partition {
   readonly messages: readonly IncomingMessage[];
   /** Fires when waiting has become pointless: the partition goes to another consumer, or this one stops. */
   readonly signal: AbortSignal;
+  /**
+   * Fires when the partition is another consumer's: what is in hand is delivered there, too, and may be left. Later than
+   * {@link signal}, which a rebalance and a stop fire at their beginning, while what is in hand may still end.
+   */
+  readonly lost: AbortSignal;
   /**
    * False when no further message of this batch may be begun. What is not acknowledged is offered again, here or to the
    * next owner of the partition. Before the first message is acknowledged, it is not false for want of time: every offer

@@ -1,5 +1,6 @@
 import type { Lane } from '../core/lane.ts';
 import type { Sql } from './database.ts';
+import { placeOf } from './lane-row.ts';
 
 /** A row of the outbox, as its lane publishes it. */
 export interface ClaimedMessage {
@@ -51,18 +52,18 @@ export interface ClaimRequest {
 export const claimSql = `
   select snapshot, owned, paused, truncated, id, position, key, payload, content_type as "contentType", headers,
     workflow_id as "workflowId", own_workflow as "ownWorkflow", attempts, created_at as "createdAt", suspect, blocked
-  from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+  from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 type ClaimRow = Omit<Claim, 'messages'> & {
   readonly [Field in keyof ClaimedMessage]: ClaimedMessage[Field] | null;
 };
 
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
-export async function claim(sql: Sql, { topic, lane }: Lane, request: ClaimRequest): Promise<Claim> {
+export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promise<Claim> {
   const { limit, cursor, snapshot, owner, bytes, failedBlocks, suspect } = request;
   const rows = await sql.query<ClaimRow>(claimSql, [
-    topic,
-    lane,
+    lane.topic,
+    lane.lane,
     limit,
     cursor,
     snapshot,
@@ -70,6 +71,7 @@ export async function claim(sql: Sql, { topic, lane }: Lane, request: ClaimReque
     bytes,
     failedBlocks,
     suspect,
+    placeOf(lane),
   ]);
   const [first] = rows;
   if (first === undefined) throw new Error('A claim answers at least one row.');

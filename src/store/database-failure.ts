@@ -16,6 +16,10 @@ const socketCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ]);
+/** What Node says of a certificate, and of a handshake that one side ended. */
+const tlsCodes =
+  /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)$|HOSTNAME_MISMATCH$)/;
+const tlsWords = /^(?:The server does not support SSL connections|There was an error establishing an SSL)/;
 const clientWords =
   /^(?:Connection terminated|timeout (?:exceeded|expired)|Client has encountered a connection)/;
 
@@ -29,10 +33,17 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
   if (!(error instanceof Error) || error instanceof OutboxError || error.name.startsWith('KafkaJS'))
     return undefined;
   const code = codeOf(error);
-  const refused = refusals.has(code);
-  if (!refused && !isAway(error, code)) return undefined;
   const { address, database } = databasePlace(url);
   const said = reasonOf(error);
+  if (tlsCodes.test(code) || tlsWords.test(error.message)) {
+    return new OutboxError(
+      'OUTBOX_TLS_FAILED',
+      `TLS with PostgreSQL at ${address} (database "${database}") failed: ${said}.`,
+      { details: { server: 'PostgreSQL', address, database }, cause: error },
+    );
+  }
+  const refused = refusals.has(code);
+  if (!refused && !isAway(error, code)) return undefined;
   return new OutboxError(
     refused ? 'OUTBOX_SERVER_REFUSED' : 'OUTBOX_SERVER_UNAVAILABLE',
     refused

@@ -1,5 +1,6 @@
 import type { Lane } from '../core/lane.ts';
 import type { Sql } from './database.ts';
+import { writeOwnRow } from './lane-row.ts';
 
 /**
  * How long an owner may be silent; `outbox.lane_held` knows it, too. The lease is renewed long before. A frozen owner loses
@@ -50,17 +51,18 @@ export async function acquireLane(
 /** Prolongs the lease, and ties the lane to this session. `false`: the lane belongs to somebody else now. */
 export async function renewLease(
   sql: Sql,
-  { topic, lane }: Lane,
+  lane: Lane,
   owner: string,
   session: string | null = null,
 ): Promise<boolean> {
-  const rows = await sql.query(
-    `update outbox.lane l set alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null,
-       session = case when outbox.session_lives($5) then $5::bigint end
-     where topic = $1 and n = $2 and outbox.lane_owned(l, $3) returning 1`,
-    [topic, lane, owner, leaseMs, session],
+  return writeOwnRow(lane, owner, (where, values) =>
+    sql.query(
+      `update outbox.lane l set alive_until = clock_timestamp() + $5 * interval '1 ms', wanted_since = null,
+         session = case when outbox.session_lives($6) then $6::bigint end
+       where ${where} returning l.ctid::text as place`,
+      [...values, leaseMs, session],
+    ),
   );
-  return rows.length > 0;
 }
 
 /**
@@ -93,17 +95,13 @@ export async function abandonLease(sql: Sql, { topic, lane }: Lane, owner: strin
 }
 
 /** Remembers, beyond this owner, what the owner before it may have published. `false`: fenced. */
-export async function markSuspect(
-  sql: Sql,
-  { topic, lane }: Lane,
-  owner: string,
-  snapshot: string,
-): Promise<boolean> {
-  const rows = await sql.query(
-    `update outbox.lane l set suspect = $4::pg_snapshot where topic = $1 and n = $2 and outbox.lane_owned(l, $3) returning 1`,
-    [topic, lane, owner, snapshot],
+export async function markSuspect(sql: Sql, lane: Lane, owner: string, snapshot: string): Promise<boolean> {
+  return writeOwnRow(lane, owner, (where, values) =>
+    sql.query(
+      `update outbox.lane l set suspect = $5::pg_snapshot where ${where} returning l.ctid::text as place`,
+      [...values, snapshot],
+    ),
   );
-  return rows.length > 0;
 }
 
 /** Why a lane waits, for operators. */

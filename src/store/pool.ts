@@ -1,14 +1,16 @@
 import pg from 'pg';
+import { clientConfig, type DatabaseAddress } from './database-address.ts';
 import type { Database, Session, Sql } from './database.ts';
 import { openSession } from './session.ts';
+import { Silence, type SilenceLimits } from './silence.ts';
 
-export interface PoolOptions {
-  /** `postgresql://user:password@host:port/database` */
-  readonly url: string;
+export interface PoolOptions extends DatabaseAddress {
   /** Most connections, 1 or more. @defaultValue 10 */
   readonly connections?: number;
   /** What keeps a server, or a transaction of somebody else, from stopping this process. @defaultValue none */
   readonly limits?: StatementLimits;
+  /** For statements that may take minutes: what keeps a server that is gone from stopping this process. @defaultValue none */
+  readonly silence?: SilenceLimits;
 }
 
 /** Milliseconds. */
@@ -28,23 +30,54 @@ export const relayLimits: StatementLimits = { statementMs: 30_000, lockMs: 5_000
  */
 const idleMs = 5_000;
 
+/** A pool whose size may be changed. */
+export interface ResizableDatabase extends Database {
+  /** From now on it has at most so many connections. What is more than that is closed when it has been idle for a while. */
+  resize(connections: number): void;
+}
+
+/** A firewall, or a host that has vanished, is noticed by TCP after this time and ten seconds, if nothing is on its way. */
+const keepAliveAfterMs = 10_000;
+/** Connections whose end the server has not answered by then are dropped: they would keep the process. */
+const goodbyeMs = 500;
+
 /** Opens a pool. Connections are made when first needed, so this succeeds while the server is away. */
-export function openDatabase({ url, connections = 10, limits }: PoolOptions): Database {
+export function openDatabase({
+  connections = 10,
+  limits,
+  silence,
+  ...address
+}: PoolOptions): ResizableDatabase {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...clientConfig(address),
     max: connections,
     connectionTimeoutMillis: 5_000,
-    application_name: 'temporal-outbox',
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
     ...(limits !== undefined && { query_timeout: limits.statementMs }),
   });
   // Without a listener an error of an idle connection would end the process; the pool replaces the connection.
   pool.on('error', () => undefined);
+  const open = new Set<pg.PoolClient>();
+  pool.on('connect', (client) => open.add(client));
+  pool.on('remove', (client) => open.delete(client));
+  const unheard = silence === undefined ? undefined : new Silence(address, silence);
   return {
-    query: (text, values) => run(pool, text, values),
-    transaction: (work) => inTransaction(pool, limits, work),
-    openSession: (channel, onNotify) => openWatchedSession(pool, url, channel, onNotify),
-    close: () => pool.end(),
+    query: (text, values) =>
+      unheard === undefined
+        ? run(pool, text, values)
+        : lend(pool, unheard, (lent) => lent.query(text, values)),
+    transaction: (work) => lend(pool, unheard, (lent) => inTransaction(lent, limits, work)),
+    openSession: (channel, onNotify) => openWatchedSession(pool, address, channel, onNotify),
+    // Read by the pool at every request for a connection.
+    resize: (most) => void (pool.options.max = most),
+    async close() {
+      await pool.end();
+      const dropAll = (): void => {
+        for (const client of open) client.connection.stream.destroy();
+      };
+      setTimeout(dropAll, goodbyeMs).unref();
+    },
   };
 }
 
@@ -57,10 +90,18 @@ async function run<Row>(
   return result.rows as readonly Row[];
 }
 
-async function inTransaction<Result>(
+/** A connection in the hands of one piece of work. */
+interface Lent extends Sql {
+  /** It has failed: an answer did not come, and none would come to anything else. */
+  readonly broken: () => boolean;
+  /** It is not to be used again. */
+  readonly drop: (why: Error) => void;
+}
+
+async function lend<Result>(
   pool: pg.Pool,
-  limits: StatementLimits | undefined,
-  work: (sql: Sql) => Promise<Result>,
+  unheard: Silence | undefined,
+  work: (lent: Lent) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -73,21 +114,34 @@ async function inTransaction<Result>(
   };
   client.on('error', onError);
   try {
-    await client.query(beginOf(limits));
-    const result = await work({
-      query: <Row>(text: string, values?: readonly unknown[]) =>
-        run<Row>(client, text, values).catch(noticed),
+    return await work({
+      query: <Row>(text: string, values?: readonly unknown[]) => {
+        const statement = (): Promise<readonly Row[]> => run<Row>(client, text, values);
+        return (unheard === undefined ? statement() : unheard.during(client, statement)).catch(noticed);
+      },
+      broken: () => broken !== undefined,
+      drop: onError,
     });
-    await client.query('commit').catch(noticed);
-    return result;
-  } catch (error) {
-    // Where an answer did not come, none would come to this either.
-    if (broken === undefined) await client.query('rollback').catch(onError);
-    throw error;
   } finally {
     // One that is broken may have more to say while it is being closed, and would end the process if nobody listened.
     if (broken === undefined) client.off('error', onError);
     client.release(broken);
+  }
+}
+
+async function inTransaction<Result>(
+  lent: Lent,
+  limits: StatementLimits | undefined,
+  work: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  try {
+    await lent.query(beginOf(limits));
+    const result = await work({ query: (text, values) => lent.query(text, values) });
+    await lent.query('commit');
+    return result;
+  } catch (error) {
+    if (!lent.broken()) await lent.query('rollback').catch(lent.drop);
+    throw error;
   }
 }
 
@@ -107,14 +161,14 @@ function beginOf(limits: StatementLimits | undefined): string {
  */
 async function openWatchedSession(
   pool: pg.Pool,
-  url: string,
+  address: DatabaseAddress,
   channel: string,
   onNotify: (payload: string) => void,
 ): Promise<Session> {
   const busy = new Set<pg.PoolClient>();
   pool.on('acquire', (client) => busy.add(client));
   pool.on('release', (_, client) => busy.delete(client));
-  return openSession(url, channel, onNotify, () => {
+  return openSession(address, channel, onNotify, () => {
     for (const client of busy) client.connection.stream.destroy();
   });
 }

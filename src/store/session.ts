@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { clientConfig, type DatabaseAddress } from './database-address.ts';
 import type { LiveSession, Session } from './database.ts';
 
 /** Between signs of life. They also keep firewalls, and limits on idle sessions, from ending the connection. */
@@ -20,14 +21,14 @@ const goodbyeMs = 500;
  * @param onSilent called when the server stopped answering: other connections may wait for it in vain
  */
 export async function openSession(
-  url: string,
+  address: DatabaseAddress,
   channel: string,
   onNotify: (payload: string) => void,
   onSilent: () => void,
 ): Promise<Session> {
   const stopping = new AbortController();
   const open = (): Promise<Connected | undefined> =>
-    Connected.open(url, channel, onNotify).catch(() => undefined);
+    Connected.open(address, channel, onNotify).catch(() => undefined);
   let live = await open();
 
   async function keep(): Promise<void> {
@@ -78,9 +79,13 @@ class Connected implements LiveSession {
     client.on('end', lose);
   }
 
-  static async open(url: string, channel: string, onNotify: (payload: string) => void): Promise<Connected> {
+  static async open(
+    address: DatabaseAddress,
+    channel: string,
+    onNotify: (payload: string) => void,
+  ): Promise<Connected> {
     const client = new pg.Client({
-      connectionString: url,
+      ...clientConfig(address),
       application_name: 'temporal-outbox session',
       connectionTimeoutMillis: pingWithinMs,
       query_timeout: 2 * pingWithinMs,

@@ -2,6 +2,7 @@ import { passCrashPoint } from '../core/crash-point.ts';
 import type { Lane } from '../core/lane.ts';
 import { leaseMs } from './lease.ts';
 import type { Database, Sql } from './database.ts';
+import { writeOwnRow } from './lane-row.ts';
 
 /** What a settle writes on one row; rows without a change are published by being passed. */
 export interface MessageChange {
@@ -61,33 +62,32 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
   });
 }
 
-async function moveCursor(sql: Sql, { topic, lane }: Lane, settlement: Settlement): Promise<boolean> {
+async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise<boolean> {
   const { batch, owner, cursor, snapshot } = settlement;
-  const rows = await sql.query(
-    `with moved as (
-       update outbox.lane l set cursor = $4, snapshot = $5::pg_snapshot, alive_until = clock_timestamp() + $6 * interval '1 ms'
-       where topic = $1 and n = $2 and outbox.lane_owned(l, $3) returning 1
-     ), logged as (
-       insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
-       select $11::uuid, $1, $2, $7, $8, $9, outbox.clock(), $10::jsonb from moved where $11::uuid is not null
-       on conflict do nothing
-     )
-     select 1 from moved`,
-    [
-      topic,
-      lane,
-      owner,
-      cursor,
-      snapshot,
-      leaseMs,
-      batch?.firstPosition ?? null,
-      batch?.lastPosition ?? null,
-      batch?.count ?? null,
-      JSON.stringify(batch?.partitions ?? {}),
-      batch?.id ?? null,
-    ],
+  return writeOwnRow(lane, owner, (where, values) =>
+    sql.query(
+      `with moved as (
+         update outbox.lane l set cursor = $5, snapshot = $6::pg_snapshot, alive_until = clock_timestamp() + $7 * interval '1 ms'
+         where ${where} returning l.ctid::text as place
+       ), logged as (
+         insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
+         select $12::uuid, $1, $2, $8, $9, $10, outbox.clock(), $11::jsonb from moved where $12::uuid is not null
+         on conflict do nothing
+       )
+       select place from moved`,
+      [
+        ...values,
+        cursor,
+        snapshot,
+        leaseMs,
+        batch?.firstPosition ?? null,
+        batch?.lastPosition ?? null,
+        batch?.count ?? null,
+        JSON.stringify(batch?.partitions ?? {}),
+        batch?.id ?? null,
+      ],
+    ),
   );
-  return rows.length > 0;
 }
 
 /**

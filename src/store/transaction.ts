@@ -9,7 +9,9 @@ import type { Sql } from './database.ts';
  * at run time: a message stored through it would survive the rollback of the business data.
  */
 export interface Transaction {
+  /** Runs one statement with `$1`-style values in the transaction, and answers its rows. */
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
+  /** Only a root client has it, which is refused. */
   readonly $connect?: 'Pass the tx of prisma.$transaction(async (tx) => …) instead of the client: outside a transaction a message would survive a rollback.';
 }
 

@@ -1,19 +1,21 @@
+import type { DatabaseAddress } from './database-address.ts';
 import type { Database } from './database.ts';
 import { databaseFailure } from './database-failure.ts';
 import { openDatabase } from './pool.ts';
+import { operatorSilence } from './silence.ts';
 
 /**
  * Opens a database for one piece of work, over one connection.
  *
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` or `OUTBOX_SERVER_REFUSED` naming the server, and what `work` throws
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_SERVER_REFUSED` or `OUTBOX_TLS_FAILED` naming the server, and what `work` throws
  */
 export async function visitDatabase<Result>(
-  url: string,
+  address: DatabaseAddress,
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
-  const database = openDatabase({ url, connections: 1 });
+  const database = openDatabase({ ...address, connections: 1, silence: operatorSilence });
   try {
-    return await named(url, () => work(database));
+    return await named(address.url, () => work(database));
   } finally {
     await database.close();
   }

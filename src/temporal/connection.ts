@@ -1,21 +1,123 @@
-import { NativeConnection } from '@temporalio/worker';
+import { NativeConnection, type TLSConfig } from '@temporalio/worker';
 import { OutboxError } from '../core/errors.ts';
+import { type ApiKey, askApiKey, renewApiKey } from './api-key.ts';
+import { connectFailure } from './connect-failure.ts';
 
+/** TLS with a CA, a name or a client certificate of its own, as Temporal's SDK takes it; PEM as text or bytes. */
+export interface TemporalTls {
+  /** The name that must stand in the server's certificate, also told to the server. @defaultValue the host of the address */
+  readonly serverNameOverride?: string;
+  /** Certificate of the CA that signed the server's. @defaultValue those that the system trusts */
+  readonly serverRootCACertificate?: string | Uint8Array;
+  /** Certificate and private key of this client, for mTLS. @defaultValue none */
+  readonly clientCertPair?: { readonly crt: string | Uint8Array; readonly key: string | Uint8Array };
+}
+
+/** A `NativeConnection` of `@temporalio/worker`, by its shape. */
+export interface TemporalConnection {
+  readonly workflowService: object;
+  setApiKey(apiKey: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Where Temporal is, and how to get in. */
 export interface TemporalAddress {
   /** `host:port` */
   readonly address: string;
   readonly namespace: string;
+  /** @defaultValue true with an API key, else false */
+  readonly tls?: boolean | TemporalTls | undefined;
+  readonly apiKey?: ApiKey | undefined;
+  /** In place of one that is made here; one that a function answers is closed with the link. */
+  readonly connection?:
+    | TemporalConnection
+    | (() => TemporalConnection | Promise<TemporalConnection>)
+    | undefined;
 }
 
-/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it does not answer, and for an address that is none */
-export async function connectTemporal({ address }: TemporalAddress): Promise<NativeConnection> {
-  try {
-    return await NativeConnection.connect({ address, grpcCompression: { codec: 'none' } });
-  } catch (cause) {
-    const said = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
-    throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Temporal does not answer at ${address}: ${said}.`, {
-      details: { server: 'Temporal', address },
-      cause,
-    });
+/** A connection, and what keeps it in use. */
+export interface TemporalLink {
+  readonly connection: NativeConnection;
+  /** Closes it, unless it was given by the user. Workers must have ended. */
+  close(): Promise<void>;
+}
+
+/** Between questions for an API key that may change. */
+const askKeyEveryMs = 10_000;
+
+/**
+ * Connects, or takes the connection that was given.
+ *
+ * @param everyMs how often a function is asked for its API key
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it does not answer, and for an address that is none;
+ * `OUTBOX_TLS_FAILED`, `OUTBOX_SERVER_REFUSED`, `OUTBOX_CONFIG_INVALID`
+ */
+export async function connectTemporal(
+  target: TemporalAddress,
+  everyMs = askKeyEveryMs,
+): Promise<TemporalLink> {
+  if (target.connection !== undefined) return givenLink(target, target.connection);
+  const { address, tls, apiKey: given } = target;
+  const apiKey = given === undefined ? undefined : await askApiKey(given);
+  const options = {
+    address,
+    grpcCompression: { codec: 'none' as const },
+    ...(tls !== undefined && { tls: typeof tls === 'boolean' ? tls : asSdk(tls) }),
+    ...(apiKey !== undefined && { apiKey }),
+  };
+  const connection = await NativeConnection.connect(options).catch(async (error: unknown) => {
+    throw await connectFailure(target, error);
+  });
+  if (typeof given !== 'function') return { connection, close: () => connection.close() };
+  const renewing = renewApiKey(connection, given, apiKey ?? '', everyMs);
+  return {
+    connection,
+    close: async () => {
+      renewing.stop();
+      await connection.close();
+    },
+  };
+}
+
+async function givenLink(
+  target: TemporalAddress,
+  given: NonNullable<TemporalAddress['connection']>,
+): Promise<TemporalLink> {
+  const made = typeof given === 'function';
+  const connection = made ? await madeBy(target, given) : given;
+  if (!(connection instanceof NativeConnection)) {
+    throw new OutboxError(
+      'OUTBOX_CONFIG_INVALID',
+      'The setting temporal.connection is not a NativeConnection of the package @temporalio/worker that temporal-outbox uses.',
+      { details: { setting: 'temporal.connection' } },
+    );
   }
+  return { connection, close: async () => (made ? connection.close() : undefined) };
+}
+
+async function madeBy(
+  target: TemporalAddress,
+  make: () => TemporalConnection | Promise<TemporalConnection>,
+): Promise<TemporalConnection> {
+  try {
+    return await make();
+  } catch (error) {
+    throw await connectFailure(target, error);
+  }
+}
+
+function asSdk({ serverNameOverride, serverRootCACertificate, clientCertPair }: TemporalTls): TLSConfig {
+  return {
+    ...(serverNameOverride !== undefined && { serverNameOverride }),
+    ...(serverRootCACertificate !== undefined && {
+      serverRootCACertificate: bytesOf(serverRootCACertificate),
+    }),
+    ...(clientCertPair !== undefined && {
+      clientCertPair: { crt: bytesOf(clientCertPair.crt), key: bytesOf(clientCertPair.key) },
+    }),
+  };
+}
+
+function bytesOf(pem: string | Uint8Array): Uint8Array {
+  return typeof pem === 'string' ? Buffer.from(pem) : pem;
 }

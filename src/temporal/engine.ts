@@ -49,10 +49,11 @@ export interface Engine {
 /** How long a ping waits for the answer. */
 const pingWithinMs = 3_000;
 
-/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer */
+/** @throws OutboxError as {@link connectTemporal} */
 export async function connectEngine(target: TemporalAddress, extra: WorkerExtras): Promise<Engine> {
   quietRuntime();
-  const connection = await connectTemporal(target);
+  const link = await connectTemporal(target);
+  const { connection } = link;
   const client = new Client({ connection, namespace: target.namespace });
   const searchAttributes = await hasSearchAttributes(client, target.namespace).catch(() => false);
   return {
@@ -64,7 +65,7 @@ export async function connectEngine(target: TemporalAddress, extra: WorkerExtras
         client.workflowService.describeNamespace({ namespace }),
       );
     },
-    close: () => connection.close(),
+    close: () => link.close(),
     census: (installation) => createWorkflowCensus(client, installation),
     placeAsker: (installation) => createPlaceAsker(client, installation),
     host: (parts, installation, topics, report) =>

@@ -34,7 +34,8 @@ export async function openHosting(input: HandlersInput, stop: AbortSignal): Prom
   const { namespace } = temporal;
   // The signals of a process that belongs to the application are its own.
   quietRuntime({ shutdownSignals: [] });
-  const connection = await connectTemporal(temporal);
+  const link = await connectTemporal(temporal);
+  const { connection } = link;
   try {
     const client = new Client({ connection, namespace });
     const searchAttributes = await hasSearchAttributes(client, namespace).catch(() => false);
@@ -50,11 +51,11 @@ export async function openHosting(input: HandlersInput, stop: AbortSignal): Prom
       },
       async close() {
         await hosted.stop();
-        await connection.close();
+        await link.close();
       },
     };
   } catch (error) {
-    await connection.close().catch(() => undefined);
+    await link.close().catch(() => undefined);
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { type CrashPoint, setTrap } from '../core/crash-point.ts';
+import { assertOptions } from '../core/option-names.ts';
 
 export interface CrashOptions {
   /** The pass at which to crash, from 1. @defaultValue 1 */
@@ -15,6 +16,7 @@ export interface CrashOptions {
  * @returns takes the trap away again
  */
 export function crashAt(point: CrashPoint, options: CrashOptions = {}): () => void {
+  assertOptions('crashAt()', options, ['pass', 'instead']);
   const crash = options.instead ?? (() => process.kill(process.pid, 'SIGKILL'));
   let passes = 0;
   return setTrap(point, () => {

@@ -16,6 +16,7 @@ export interface OutgoingBatch {
   readonly address: string;
   /** Pinned number of partitions, from {@link Transport.partitionCount}; 1 where a transport has none. */
   readonly partitions: number;
+  /** At least one. */
   readonly messages: readonly OutgoingMessage[];
   /** Fires when the relay gives up the batch (shutdown, lost lease): stop sending as soon as possible. */
   readonly signal: AbortSignal;
@@ -43,6 +44,7 @@ export type Outcome =
 
 /** Why nothing more can be sent for now: to this topic, or to any topic of the transport. */
 export interface Hold {
+  /** What cannot be reached. */
   readonly scope: 'topic' | 'transport';
   /** For people, for example `connect ECONNREFUSED 127.0.0.1:9092`. */
   readonly reason: string;
@@ -50,6 +52,7 @@ export interface Hold {
 
 /** The answer to a batch: one outcome per message, in the order of the batch, and the hold if one began. */
 export interface PublishResult {
+  /** One per message, in the order of the batch. */
   readonly outcomes: readonly Outcome[];
   /** Present exactly when an outcome is `held`. */
   readonly hold?: Hold;
@@ -65,6 +68,7 @@ export interface PublishResult {
 export interface Transport {
   /** For people and metrics, for example `kafka`. */
   readonly name: string;
+  /** Sends a batch, and resolves when it is known what became of each message. */
   publish(batch: OutgoingBatch): Promise<PublishResult>;
   /** Resolves when the address can be reached now; rejects with the reason otherwise. Ends a hold. */
   probe(address: string): Promise<void>;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { send } from '../../src/outbox/send.ts';
+import { migrate, migrationOf, readMigrations } from '../../src/store/migrate.ts';
 import { flawless, judgeJournal } from '../support/journal-check.ts';
 import { startLoad } from '../support/load.ts';
 import { numbered, openStage, type Stage } from '../support/stage.ts';
@@ -8,6 +9,20 @@ import { brokenPromises } from '../support/kept-promises.ts';
 
 const orders = numbered('orders', { lanes: 2 });
 const reminders = numbered('reminders');
+
+/** What a later version may add, so that a relay of before still runs and can be started anew. */
+const compatible = migrationOf(
+  '20991231000000_compatible_outbox',
+  `-- compatible: yes
+   alter table outbox.message add column later text;
+   alter table outbox.lane add column later text;
+   alter table outbox.topic add column later text not null default 'later';
+   create index message_later on outbox.message (later) where later is not null;`,
+);
+const incompatible = migrationOf(
+  '20991231000001_incompatible_outbox',
+  '-- compatible: no\ndrop index outbox.message_later;',
+);
 
 /** The builds that have worked on a workflow, by its history. */
 async function buildsOf(stage: Stage, workflowId: string): Promise<ReadonlySet<string>> {
@@ -19,11 +34,12 @@ async function buildsOf(stage: Stage, workflowId: string): Promise<ReadonlySet<s
   );
 }
 
-test('I1 I3 I11: relays of two builds deliver side by side, and the new one ends what the old one has begun', {
+test('I1 I3 I11: relays of two builds deliver side by side behind a compatible migration, and the new one ends what the old one has begun', {
   timeout: 300_000,
 }, async (context) => {
   const stage = await openStage(context, { topics: [orders, reminders] });
-  const old = await stage.relayProcess({ buildId: 'build-1' });
+  const own = await readMigrations();
+  const first = await stage.relayProcess({ buildId: 'build-1' });
   const load = startLoad(stage, orders, { perSecond: 300 });
   // Due when the old relay has surely ended, also on a busy machine.
   const begun = await stage.commit((tx) => send(tx, reminders, { n: 1 }, { after: '40s' }));
@@ -31,6 +47,13 @@ test('I1 I3 I11: relays of two builds deliver side by side, and the new one ends
     async () => (await buildsOf(stage, begun.workflowId).catch(() => new Set())).has('build-1'),
     60_000,
   );
+
+  await migrate(stage.database, [...own, compatible]);
+  await stage.untilArrived(600);
+  first.signal('SIGTERM');
+  await first.exited;
+  const old = await stage.relayProcess({ buildId: 'build-1' });
+  await stage.untilArrived(600);
 
   await stage.relayProcess({ buildId: 'build-2' });
   await stage.untilArrived(600);
@@ -47,4 +70,7 @@ test('I1 I3 I11: relays of two builds deliver side by side, and the new one ends
   const arrived = (await stage.journal()).filter(({ address }) => address === 'orders');
   expect(await brokenPromises(stage.database)).toEqual([]);
   expect(judgeJournal(arrived, committed)).toEqual(flawless);
+
+  await migrate(stage.database, [...own, compatible, incompatible]);
+  await expect(stage.relayProcess({ buildId: 'build-1' })).rejects.toThrow('OUTBOX_MIGRATION_UNKNOWN');
 });

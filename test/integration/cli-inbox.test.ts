@@ -120,7 +120,7 @@ test('edit reads the body from a file and the schema from the configuration', as
     `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
      import { defineConfig, topic } from '${sources}/index.js';
      import { print } from '${sources}/transports.js';
-     export default defineConfig({ database: { url: 'postgresql://unused/' }, temporal: {},
+     export default defineConfig({
        topics: [topic('orders', z.object({ n: z.number() }))], transports: { scripted: print() } });`,
   );
   await writeFile(file('bad.json'), '{ "n": "one" }');

@@ -128,7 +128,7 @@ test('edit reads the payload from a file and the schema from the configuration',
     `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
      import { defineConfig, topic } from '${sources}/index.js';
      import { print } from '${sources}/transports.js';
-     export default defineConfig({ database: { url: 'postgresql://unused/' }, temporal: {},
+     export default defineConfig({
        topics: [topic('orders', z.object({ n: z.number() }))], transports: { scripted: print() } });`,
   );
   await writeFile(path.join(folder, 'bad.json'), '{ "n": "one" }');

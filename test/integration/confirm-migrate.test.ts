@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
 import { migrateCommand } from '../../src/cli/migrate-command.ts';
 import { createOutput } from '../../src/cli/output.ts';
-import type { Config } from '../../src/config/config.ts';
+import type { RelayConfig } from '../../src/config/config.ts';
 import { type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
 import { receiptsAddress } from '../../src/core/receipt.ts';
 import { type LocalKafka, startKafka } from '../../src/local/index.ts';
@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 180_000 });
 // A broker of its own: the others need the topic of receipts that is missing here.
 let servers: LocalKafka;
 let made: TestDatabase;
-let config: Config;
+let config: RelayConfig;
 let relay: RunningRelay | undefined;
 let events: RelayEvent[];
 
@@ -49,7 +49,7 @@ async function migrateTopicsByCommand(url = made.url): Promise<unknown> {
   const lines: string[] = [];
   const output = { ...createOutput(true), value: (value: unknown) => lines.push(JSON.stringify(value)) };
   const code = await migrateCommand(
-    { url: async () => url, print: false, check: false, topics: async () => config },
+    { database: async () => ({ url }), print: false, check: false, topics: async () => config },
     output,
   );
   expect(code).toBe(0);
@@ -93,7 +93,7 @@ test('migrate --topics begins with the schema, at the address that it was given'
   const topics = await empty.database.query('select name from outbox.topic');
   await empty.drop();
 
-  expect(answer).toMatchObject({ applied: expect.arrayContaining(['20261121131000_receipts_outbox']) });
+  expect(answer).toMatchObject({ applied: expect.arrayContaining([expect.stringMatching(/_outbox$/)]) });
   expect(topics).toEqual([{ name: 'orders' }]);
 });
 

@@ -13,8 +13,9 @@ beforeAll(async () => {
   made = await createTestDatabase();
   await made.database.query(`create function fail() returns trigger language plpgsql
     as $$ begin raise exception 'no' using errcode = current_setting('my.code'); end $$`);
+  await made.database.query('create table public.products (id text primary key, name text, stock integer)');
   await made.database.query(
-    'create trigger fail before insert on outbox.setting for each row execute function fail()',
+    'create trigger fail before insert on public.products for each row execute function fail()',
   );
 });
 afterAll(() => made.drop());
@@ -69,7 +70,7 @@ const failures: readonly [what: string, fault: Fault | undefined, work: () => Pr
       () =>
         open().$transaction(async (tx) => {
           await tx.$executeRaw`select set_config('my.code', ${code}, true)`;
-          await tx.outboxSetting.create({ data: { name: 'a', value: '1' } });
+          await tx.product.create({ data: { id: 'a', name: 'a', stock: 1 } });
         }),
     ],
   ]),

@@ -1,13 +1,14 @@
 import { inject, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../src/core/topic.ts';
-import { Consumer, type RunningConsumer } from '../../src/inbox/consumer.ts';
-import type { Handler } from '../../src/inbox/inbox-message.ts';
+import { InboxConsumer } from '../../src/inbox/consumer.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
+import type { Handler } from '../../src/inbox/handler.ts';
 import { memorySource } from '../../src/sources/memory/memory-source.ts';
 import { startHandlers } from '../../src/temporal/handler-engine.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { heldGate } from '../support/gate.ts';
 import { range, type ShopTransaction } from '../support/inbox-stage.ts';
+import { openTransaction } from '../support/open-transaction.ts';
 import { openPrisma } from '../support/prisma.ts';
 import { until } from '../support/until.ts';
 
@@ -30,7 +31,7 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
   const prisma = openPrisma(made.url, { max: 8 });
   onTestFinished(() => prisma.$disconnect());
   const source = memorySource({ partitions: 1 });
-  const running = await new Consumer<ShopTransaction>({
+  const running = await new InboxConsumer<ShopTransaction>({
     client: prisma,
     settings: {
       group: made.url,
@@ -43,6 +44,7 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
     sourceOf: () => source,
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
+    place: { host: 'here', pid: process.pid },
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,
@@ -89,22 +91,16 @@ test('a row that others lock costs a consumer few connections, and other topics 
   timeout: 90_000,
 }, async () => {
   const stage = await consume((tx) => tx.$executeRaw`update account set id = id`);
-  const held = heldGate({ onTestFinished });
-  const locked = heldGate({ onTestFinished });
-  const holding = stage.database.transaction(async (sql) => {
-    await sql.query('select from account for update');
-    locked.open();
-    await held.opened;
-  });
-  await locked.opened;
+  // Open for as long as it takes; a transaction of the library's pool may not be silent for so long.
+  const holding = await openTransaction(stage.url);
+  await holding.query('select from account for update');
 
   const stuck = await mostStuck(stage, 4);
 
   // Of each message in hand the try that has just been given up, and the next one.
   expect(stuck).toBeLessThanOrEqual(2 * inHand);
   expect(stuck).toBeGreaterThan(0);
-  held.open();
-  await holding;
+  await holding.rollback();
 });
 
 test('a statement that takes longer than its transaction may is ended by the server', {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { consumer } from '../../src/config/consumer.ts';
 import { type Topic, topic } from '../../src/core/topic.ts';
-import type { RunningConsumer } from '../../src/inbox/consumer.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
 import type { MessageIdRule } from '../../src/inbox/message-id.ts';
 import { InboxStage } from '../support/inbox-stage.ts';
@@ -55,7 +55,8 @@ async function consume(
   for (const one of topics) {
     made.on(
       one,
-      (_tx, { id: messageId, payload, topic: name }) => handled.push(`${name} ${messageId} ${payload.n}`),
+      async (_tx, { id: messageId, payload, topic: name }) =>
+        handled.push(`${name} ${messageId} ${payload.n}`),
       id === undefined ? {} : { id },
     );
   }

@@ -23,7 +23,7 @@ test('a consumer of a topic that Kafka does not have tells at once which, and wh
     startWithin: '2s',
     report: (event) => events.push(event),
   })
-    .on(missing, () => undefined)
+    .on(missing, async () => undefined)
     .start();
   const startedAt = performance.now();
   const refused = starting.then(

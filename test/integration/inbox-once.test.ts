@@ -65,11 +65,23 @@ test('a caller that swallows the error of the work keeps no id', async () => {
   expect(await apply(id)).toEqual({ duplicate: false, result: 'applied' });
 });
 
+test('work that answers no promise is refused, and its id is not kept: nobody would wait for what it begins', async () => {
+  const id = randomUUID();
+  await prisma.$transaction(async (tx) => {
+    // @ts-expect-error so does the compiler
+    await expect(once(tx, 'web', id, () => undefined)).rejects.toMatchObject({
+      code: 'OUTBOX_PROMISE_MISSING',
+    });
+  });
+
+  expect(await apply(id)).toEqual({ duplicate: false, result: 'applied' });
+});
+
 test('another group has its own effect', async () => {
   const id = randomUUID();
   await apply(id);
 
-  const other = await prisma.$transaction((tx) => once(tx, 'mail', id, () => 'sent'));
+  const other = await prisma.$transaction((tx) => once(tx, 'mail', id, async () => 'sent'));
 
   expect(other).toEqual({ duplicate: false, result: 'sent' });
 });

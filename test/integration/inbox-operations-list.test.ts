@@ -220,7 +220,14 @@ test('the database accepts exactly the changes of state of the table, of all pai
       await sql.query(`update outbox.parked set state = $1 where message_id = 'm'`, [to]);
       throw undo;
     });
-    return attempt.catch((error: unknown) => error === undo);
+    const failure = await attempt.catch((error: unknown) => error);
+    if (failure === undo) return true;
+    expect(failure).toMatchObject({
+      code: 'OB001',
+      message: `outbox: ${from} cannot become ${to}`,
+      detail: 'message m',
+    });
+    return false;
   };
   const accepted: string[] = [];
   for (const from of keptStates)

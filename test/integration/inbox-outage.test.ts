@@ -36,7 +36,7 @@ test('a consumer waits out the loss of its broker and goes on by itself', { time
 test('a start that reaches no broker is refused after the given time', async () => {
   const nobody = configOf(stage.url, '127.0.0.1:1', stage.topic);
   const starting = consumer(stage.prisma, { config: nobody, group: stage.group, startWithin: 500 })
-    .on(stage.topic, () => undefined)
+    .on(stage.topic, async () => undefined)
     .start();
 
   await expect(starting).rejects.toMatchObject({
@@ -52,7 +52,7 @@ test('a start on a topic that does not exist is refused, and does not create it'
     group: `${stage.group}-missing`,
     startWithin: '3s',
   })
-    .on(missing, () => undefined)
+    .on(missing, async () => undefined)
     .start();
 
   await expect(starting).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
@@ -65,7 +65,7 @@ test('a start on a topic that does not exist is refused, and does not create it'
 test('a start is refused when the broker keeps messages for longer than processed ids are kept', async () => {
   const starting = (window: '6 days' | 'forever') =>
     consumer(stage.prisma, { config: stage.config, group: stage.group, window })
-      .on(stage.topic, () => undefined)
+      .on(stage.topic, async () => undefined)
       .start();
 
   await expect(starting('6 days')).rejects.toMatchObject({ code: 'OUTBOX_WINDOW_TOO_SHORT' });

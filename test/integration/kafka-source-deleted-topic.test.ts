@@ -1,4 +1,4 @@
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
 import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
@@ -9,6 +9,7 @@ import { until } from '../support/until.ts';
 
 const brokers = inject('kafkaBrokers');
 const kafka = observer(brokers);
+const paces = { lookAgainMs: 1_000 };
 
 async function publish(client: Kafka, topic: string, ...texts: readonly string[]): Promise<void> {
   const producer = client.producer({ allowAutoTopicCreation: false });
@@ -25,6 +26,10 @@ async function makeAnew(topic: string): Promise<void> {
   await untilServed(kafka, topic);
 }
 
+interface TestEnd {
+  readonly onTestFinished: (work: () => Promise<void>) => void;
+}
+
 interface Received {
   readonly texts: string[];
   /** What was told as lost. */
@@ -32,10 +37,14 @@ interface Received {
   readonly subscribed: Subscribed;
 }
 
-async function receive(addresses: readonly string[], fromBeginning: boolean): Promise<Received> {
+async function receive(
+  { onTestFinished }: TestEnd,
+  addresses: readonly string[],
+  fromBeginning: boolean,
+): Promise<Received> {
   const texts: string[] = [];
   const told: { readonly error: unknown; readonly retryInMs: number }[] = [];
-  const subscribed = await kafkaSource(kafkaConnection(brokers)).subscribe({
+  const subscribed = await kafkaSource(kafkaConnection(brokers), paces).subscribe({
     addresses,
     group: `group-${randomUUID()}`,
     concurrency: 4,
@@ -55,12 +64,12 @@ async function receive(addresses: readonly string[], fromBeginning: boolean): Pr
   return { texts, told, subscribed };
 }
 
-test('a topic that is deleted is told and left out, the others go on, and it is received again once it exists', {
+test.concurrent('a topic that is deleted is told and left out, the others go on, and it is received again once it exists', {
   timeout: 180_000,
-}, async () => {
+}, async (context) => {
   const healthy = await createTopic(kafka);
   const deleted = await createTopic(kafka);
-  const { texts, told } = await receive([healthy, deleted], true);
+  const { texts, told } = await receive(context, [healthy, deleted], true);
   await publish(kafka, healthy, 'one');
   await publish(kafka, deleted, 'two');
   await until(() => texts.length === 2);
@@ -72,7 +81,7 @@ test('a topic that is deleted is told and left out, the others go on, and it is 
   await until(() => texts.includes('three'));
   expect(leftOut()).toMatchObject({
     error: { code: 'OUTBOX_ADDRESS_MISSING', details: { addresses: [deleted] } },
-    retryInMs: 10_000,
+    retryInMs: paces.lookAgainMs,
   });
 
   await makeAnew(deleted);
@@ -86,13 +95,13 @@ for (const { others, when } of [
   { others: 0, when: 'while it is the only one' },
   { others: 1, when: 'while it is left out' },
 ])
-  test(`of a topic that is made anew ${when}, a group that began with what arrived misses nothing`, {
+  test.concurrent(`of a topic that is made anew ${when}, a group that began with what arrived misses nothing`, {
     timeout: 180_000,
-  }, async () => {
+  }, async (context) => {
     const topic = await createTopic(kafka);
     const beside = await Promise.all(Array.from({ length: others }, () => createTopic(kafka)));
     await publish(kafka, topic, 'before', 'before');
-    const { texts, told } = await receive([topic, ...beside], false);
+    const { texts, told } = await receive(context, [topic, ...beside], false);
     await publish(kafka, topic, 'one');
     await until(() => texts.includes('one'));
 
@@ -105,7 +114,9 @@ for (const { others, when } of [
     expect(new Set(texts)).toEqual(new Set(['five', 'four', 'one', 'three', 'two']));
   });
 
-test('a topic that is missing at the start is told at once by its name, and received once it exists', async () => {
+test.concurrent('a topic that is missing at the start is told at once by its name, and received once it exists', async ({
+  onTestFinished,
+}) => {
   const [known, late] = [await createTopic(kafka), `late-${randomUUID()}`];
   const told: { readonly error: unknown }[] = [];
   const texts: string[] = [];
@@ -140,14 +151,14 @@ test('a topic that is missing at the start is told at once by its name, and rece
   await until(() => texts.includes('one'));
 });
 
-test('a topic that stays missing fails the first join, with its name', async () => {
+test.concurrent('a topic that stays missing fails the first join, with its name', async () => {
   const missing = `missing-${randomUUID()}`;
   const joining = kafkaSource(kafkaConnection(brokers)).subscribe({
     addresses: [missing],
     group: `group-${randomUUID()}`,
     concurrency: 1,
     fromBeginning: true,
-    joinWithinMs: 3_000,
+    joinWithinMs: 1_000,
     batchSize: 1,
     handle: async () => undefined,
     assigned: () => undefined,

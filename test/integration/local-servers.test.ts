@@ -3,7 +3,7 @@ import { createClient } from '@redis/client';
 import { Connection } from '@temporalio/client';
 import { Kafka, logLevel } from 'kafkajs';
 import pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   searchAttributes,
   startKafka,
@@ -18,8 +18,10 @@ import { until } from '../support/until.ts';
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-test('PostgreSQL from the registry answers, keeps its data over kill -9 and a start, and leaves nothing', async () => {
-  const { cache, env } = await ownCache();
+test.concurrent('PostgreSQL from the registry answers, keeps its data over kill -9 and a start, and leaves nothing', async ({
+  onTestFinished,
+}) => {
+  const { cache, env } = await ownCache({ onTestFinished });
   const server = await startPostgres({ env });
   onTestFinished(() => server.stop());
   expect(server.source).toBe('registry');
@@ -37,8 +39,10 @@ test('PostgreSQL from the registry answers, keeps its data over kill -9 and a st
   expect(leftIn(cache)).toEqual([]);
 });
 
-test('PostgreSQL that was killed starts as soon as the last of its processes has ended', async () => {
-  const { env } = await ownCache();
+test.concurrent('PostgreSQL that was killed starts as soon as the last of its processes has ended', async ({
+  onTestFinished,
+}) => {
+  const { env } = await ownCache({ onTestFinished });
   const server = await startPostgres({ env });
   onTestFinished(() => server.stop());
   const client = new pg.Client({ connectionString: server.url });
@@ -61,16 +65,18 @@ test('PostgreSQL that was killed starts as soon as the last of its processes has
   expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test('only a server that need not be durable gives up fsync', async () => {
-  const { env } = await ownCache();
+test.concurrent('only a server that need not be durable gives up fsync', async ({ onTestFinished }) => {
+  const { env } = await ownCache({ onTestFinished });
   const server = await startPostgres({ env, durable: false });
   onTestFinished(() => server.stop());
 
   expect(await query(server.url, 'show fsync')).toEqual([{ fsync: 'off' }]);
 });
 
-test('a kept folder has its data at the next start, one user at a time, and the same login', async () => {
-  const { env } = await ownCache();
+test.concurrent('a kept folder has its data at the next start, one user at a time, and the same login', async ({
+  onTestFinished,
+}) => {
+  const { env } = await ownCache({ onTestFinished });
   const first = await startPostgres({ env, keep: 'mine' });
   onTestFinished(() => first.stop());
   await query(first.url, 'create table kept as select 1 as one');
@@ -87,8 +93,10 @@ test('a kept folder has its data at the next start, one user at a time, and the 
   expect(new URL(second.url).password).toBe(new URL(first.url).password);
 });
 
-test('Temporal from the registry has its search attributes and its UI, also after kill -9 and a start', async () => {
-  const { env } = await ownCache();
+test.concurrent('Temporal from the registry has its search attributes and its UI, also after kill -9 and a start', async ({
+  onTestFinished,
+}) => {
+  const { env } = await ownCache({ onTestFinished });
   const server = await startTemporal({ env });
   onTestFinished(() => server.stop());
 
@@ -106,10 +114,10 @@ test('Temporal from the registry has its search attributes and its UI, also afte
   expect(await page.text()).toContain('<html');
 });
 
-test('of two brokers one is killed with -9 and started again on its port, with its messages', {
-  timeout: 180_000,
-}, async () => {
-  const { cache, env } = await ownCache();
+test.concurrent('of two brokers one is killed with -9 and started again on its port, with its messages', async ({
+  onTestFinished,
+}) => {
+  const { cache, env } = await ownCache({ onTestFinished });
   const cluster = await startKafka({ env, brokers: 2 });
   onTestFinished(() => cluster.stop());
   const client = new Kafka({ brokers: [...cluster.brokers], logLevel: logLevel.NOTHING });
@@ -138,8 +146,10 @@ test('of two brokers one is killed with -9 and started again on its port, with i
   expect(leftIn(cache)).toEqual([]);
 });
 
-test('Redis from the registry keeps every write over kill -9 and a start, and leaves nothing', async () => {
-  const { cache, env } = await ownCache();
+test.concurrent('Redis from the registry keeps every write over kill -9 and a start, and leaves nothing', async ({
+  onTestFinished,
+}) => {
+  const { cache, env } = await ownCache({ onTestFinished });
   const server = await startRedis({ env });
   onTestFinished(() => server.stop());
   expect(server.source).toBe('registry');
@@ -158,8 +168,8 @@ test('Redis from the registry keeps every write over kill -9 and a start, and le
   expect(leftIn(cache)).toEqual([]);
 });
 
-test('the time-skipping server skips time', async () => {
-  const { env } = await ownCache();
+test.concurrent('the time-skipping server skips time', async ({ onTestFinished }) => {
+  const { env } = await ownCache({ onTestFinished });
   const environment = await startTimeSkipping({ onTestFinished }, env);
 
   const before = await environment.currentTimeMs();

@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
+import { migrateCommand, type MigrateOptions } from '../../src/cli/migrate-command.ts';
 import {
   checkMigrations,
   migrate,
   type Migration,
+  migrationOf,
   readMigrations,
   requireMigrated,
 } from '../../src/store/migrate.ts';
@@ -14,6 +16,8 @@ import {
   createTestDatabase,
   type TestDatabase,
 } from '../support/database.ts';
+import { dumpSchema } from '../support/schema-dump.ts';
+import { written } from '../support/written.ts';
 
 const opened: TestDatabase[] = [];
 
@@ -27,11 +31,20 @@ async function open(making: Promise<TestDatabase>): Promise<TestDatabase> {
   return made;
 }
 
-const further: Migration = {
-  name: '20991231000000_further_outbox',
-  sql: 'create table outbox.further (id integer)',
-  checksum: 'further',
+const printing: MigrateOptions = {
+  print: true,
+  check: false,
+  topics: undefined,
+  database: () => Promise.reject(new Error('Printing asks for no database.')),
 };
+const further = migrationOf(
+  '20991231000000_further_outbox',
+  '-- compatible: no\ncreate table outbox.further (id integer);',
+);
+const compatible = migrationOf(
+  '20991231000001_compatible_outbox',
+  '-- compatible: yes\nalter table outbox.setting add column unit text;',
+);
 
 test('a fresh database gets every migration once, with its checksum', async () => {
   const { database } = await open(createEmptyDatabase());
@@ -40,6 +53,7 @@ test('a fresh database gets every migration once, with its checksum', async () =
   expect(await checkMigrations(database, migrations)).toEqual({
     applied: [],
     pending: migrations.map(({ name }) => name),
+    later: [],
   });
   await expect(requireMigrated(database)).rejects.toMatchObject({
     code: 'OUTBOX_MIGRATION_MISSING',
@@ -48,20 +62,19 @@ test('a fresh database gets every migration once, with its checksum', async () =
   });
 
   expect(await migrate(database, migrations)).toEqual(migrations.map(({ name }) => name));
-  const rows = await database.query('select name, checksum from outbox.migration order by name');
-  expect(rows).toEqual(migrations.map(({ name, checksum }) => ({ name, checksum })));
+  const rows = await database.query('select name, checksum, compatible from outbox.migration order by name');
+  expect(rows).toEqual(
+    migrations.map(({ name, checksum, compatible: is }) => ({ name, checksum, compatible: is })),
+  );
   await requireMigrated(database);
 });
 
 test('of many missing migrations the first is named', async () => {
-  const { database } = await open(createEmptyDatabase());
-  const [first, second] = await readMigrations();
-  if (first === undefined || second === undefined) throw new Error('Two are needed.');
-  await migrate(database, [first]);
-  await expect(requireMigrated(database)).rejects.toMatchObject({
-    message: expect.stringMatching(
-      new RegExp(`^The database lacks \\d+ migrations, the first is ${second.name}\\.$`),
-    ),
+  const { database } = await open(createTestDatabase());
+  const known = [...(await readMigrations()), further, compatible];
+  await expect(requireMigrated(database, known)).rejects.toMatchObject({
+    message: `The database lacks 2 migrations, the first is ${further.name}.`,
+    details: { pending: [further.name, compatible.name] },
   });
 });
 
@@ -104,17 +117,72 @@ test('checking writes nothing, not even the table of migrations', async () => {
 
 test('a database with a migration that this version does not know is refused, and stays as it is', async () => {
   const { database } = await open(createTestDatabase());
-  await migrate(database, [...(await readMigrations()), further]);
-  const refusal = { code: 'OUTBOX_MIGRATION_UNKNOWN', message: expect.stringContaining(further.name) };
+  await migrate(database, [...(await readMigrations()), further, compatible]);
+  const refusal = {
+    code: 'OUTBOX_MIGRATION_UNKNOWN',
+    message: `The database has the migration "${further.name}", which this version does not know and cannot work with.`,
+  };
 
   await expect(checkMigrations(database, await readMigrations())).rejects.toMatchObject(refusal);
   await expect(migrate(database, await readMigrations())).rejects.toMatchObject(refusal);
   await expect(requireMigrated(database)).rejects.toMatchObject(refusal);
 });
 
+test('migrations of a later version that are compatible are accepted, and nothing is applied', async () => {
+  const { database } = await open(createTestDatabase());
+  const own = await readMigrations();
+  await migrate(database, [...own, compatible]);
+
+  await requireMigrated(database);
+  expect(await checkMigrations(database, own)).toEqual({
+    applied: [...own, compatible].map(({ name }) => name),
+    pending: [],
+    later: [compatible.name],
+  });
+  expect(await migrate(database, own)).toEqual([]);
+});
+
+test('nothing is applied behind a migration that this version does not know', async () => {
+  const { database } = await open(createTestDatabase());
+  const own = await readMigrations();
+  await migrate(database, [...own, compatible]);
+
+  await expect(migrate(database, [...own, further])).rejects.toMatchObject({
+    code: 'OUTBOX_MIGRATION_UNKNOWN',
+    message: `The migration "${further.name}" is missing, but the database already has "${compatible.name}", which this version does not know.`,
+  });
+  await expect(requireMigrated(database, [...own, further])).rejects.toMatchObject({
+    code: 'OUTBOX_MIGRATION_MISSING',
+  });
+  const made = await database.query(`select to_regclass('outbox.further') as made`);
+  expect(made).toEqual([{ made: null }]);
+});
+
+test('a migration that does not say whether it is compatible is a mistake of ours', () => {
+  expect(() => migrationOf('20991231000000_further_outbox', '-- Compatible: perhaps\n')).toThrow(
+    'The migration 20991231000000_further_outbox has no line "-- compatible: yes" or "no".',
+  );
+});
+
+test('what is printed makes a database that relays and consumers accept', async () => {
+  const { database } = await open(createEmptyDatabase());
+  const printed = await written((output) => migrateCommand(printing, output));
+  await database.query(printed.stdout);
+
+  await requireMigrated(database);
+  const columns = 'select name, checksum, compatible from outbox.migration';
+  const migrated = await open(createTestDatabase());
+  expect(await database.query(columns)).toEqual(await migrated.database.query(columns));
+  expect(await dumpSchema(database)).toBe(await dumpSchema(migrated.database));
+  expect(await migrate(database, await readMigrations())).toEqual([]);
+});
+
 test('a migration whose text changed after it was applied is refused, and nothing further is applied', async () => {
   const { database } = await open(createTestDatabase());
-  const changed = (await readMigrations()).map((migration) => ({ ...migration, checksum: 'another' }));
+  const changed: readonly Migration[] = (await readMigrations()).map((migration) => ({
+    ...migration,
+    checksum: 'another',
+  }));
   const refusal = {
     code: 'OUTBOX_MIGRATION_CHANGED',
     message: expect.stringContaining(changed[0]?.name ?? ''),
@@ -128,11 +196,10 @@ test('a migration whose text changed after it was applied is refused, and nothin
 
 test('a migration that fails leaves nothing, of itself and of those before it', async () => {
   const { database } = await open(createEmptyDatabase());
-  const failing: Migration = {
-    name: '20991231000001_failing_outbox',
-    sql: 'create table outbox.half (id integer); select 1 / 0',
-    checksum: 'failing',
-  };
+  const failing = migrationOf(
+    '20991231000001_failing_outbox',
+    '-- compatible: yes\ncreate table outbox.half (id integer); select 1 / 0;',
+  );
 
   await expect(migrate(database, [...(await readMigrations()), failing])).rejects.toMatchObject({
     code: '22012',

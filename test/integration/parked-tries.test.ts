@@ -179,3 +179,31 @@ test('a try reads next to nothing of what was handled before it, while an old sn
   );
   await old.rollback();
 });
+
+test('a try begins by the delays of its topic, and none is given up by who has no handler for it', async () => {
+  const { database, rules } = keys;
+  const hand = { worker: keys.worker, most: 1, alone: false };
+  const begin = async (keyId: string, byTopic: object) => {
+    await keys.makeDue(keyId);
+    const topics = { byTopic: JSON.stringify(byTopic), elsewhereMs: 30_000 };
+    return database.transaction((sql) => beginTry(sql, keyId, { ...rules, retryMs: [10] }, hand, topics));
+  };
+  const nextInS = async (keyId: string) => {
+    const [row] = await database.query<{ s: number }>(
+      'select round(extract(epoch from next_at - outbox.clock()))::integer as s from outbox.parked_key where id = $1',
+      [keyId],
+    );
+    return row?.s;
+  };
+  const mine = await keys.park('a', '1');
+  const none = await keys.park('b', '2');
+  const elsewhere = await keys.park('c', '3');
+  // As after a second try that nobody has ended: with one delay it was the last.
+  await database.query('update outbox.parked set attempts = 2');
+
+  expect(await begin(mine, { orders: [10, 20_000, 70_000] })).toMatchObject({ kind: 'try' });
+  expect(await nextInS(mine)).toBe(70);
+  expect(await begin(none, { orders: [] })).toMatchObject({ kind: 'gone', gaveUp: '2' });
+  expect(await begin(elsewhere, { others: [] })).toMatchObject({ kind: 'try', message: { attempts: 3 } });
+  expect(await nextInS(elsewhere)).toBe(30);
+});

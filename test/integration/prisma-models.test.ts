@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import { openOutboxReader, type OutboxReader } from '../../src/demo/shop-database.ts';
 import { cancel, send, topic } from '../../src/index.ts';
 import type { Database } from '../../src/store/database.ts';
 import { packageRoot } from '../../src/store/package-root.ts';
@@ -13,6 +14,7 @@ import { prismaSchemaSql } from '../support/prisma-schema-sql.ts';
 let migrated: TestDatabase;
 let modelled: TestDatabase;
 let prisma: PrismaClient;
+let reader: OutboxReader;
 
 beforeAll(async () => {
   migrated = await createTestDatabase();
@@ -26,12 +28,16 @@ beforeAll(async () => {
      create function outbox.clock() returns timestamptz language sql as 'select now()'`,
   );
   // Prisma leaves out the name of the schema "public".
-  await modelled.database.query(`set search_path = public; ${await prismaSchemaSql(modelled.url)}`);
+  for (const models of ['shop.prisma', 'outbox.prisma']) {
+    await modelled.database.query(`set search_path = public; ${await prismaSchemaSql(modelled.url, models)}`);
+  }
   prisma = openPrisma(migrated.url);
+  reader = openOutboxReader(migrated.url);
 });
 
 afterAll(async () => {
   await prisma.$disconnect();
+  await reader.$disconnect();
   await modelled.drop();
   await migrated.drop();
 });
@@ -135,24 +141,24 @@ test('every model of the outbox reads its table', async () => {
      insert into outbox.mark (consumer_group, address, partition, owner, size, last_id)
        values ('group', 'model', 0, gen_random_uuid(), 1, 'm-3')`,
   );
-  expect(await prisma.outboxTopic.findMany()).toMatchObject([{ name: 'model', retryMs: [10_000n, 30_000n] }]);
-  expect(await prisma.outboxLane.findMany()).toMatchObject([
+  expect(await reader.outboxTopic.findMany()).toMatchObject([{ name: 'model', retryMs: [10_000n, 30_000n] }]);
+  expect(await reader.outboxLane.findMany()).toMatchObject([
     { topic: 'model', n: 0, cursor: 9_007_199_254_740_993n, hold: { why: 'down' } },
   ]);
-  expect(await prisma.outboxBatch.findMany()).toMatchObject([{ count: 2, lastPosition: 2n }]);
-  expect(await prisma.outboxAttempt.findMany()).toMatchObject([{ outcome: 'rejected', error: 'no' }]);
-  expect(await prisma.outboxAudit.findMany()).toMatchObject([{ actor: 'ada', result: 'canceled' }]);
-  expect(await prisma.outboxProcessed.findMany()).toMatchObject([
+  expect(await reader.outboxBatch.findMany()).toMatchObject([{ count: 2, lastPosition: 2n }]);
+  expect(await reader.outboxAttempt.findMany()).toMatchObject([{ outcome: 'rejected', error: 'no' }]);
+  expect(await reader.outboxAudit.findMany()).toMatchObject([{ actor: 'ada', result: 'canceled' }]);
+  expect(await reader.outboxProcessed.findMany()).toMatchObject([
     { messageId: 'm-1', topic: 'model', epoch: 1n },
   ]);
-  expect(await prisma.outboxProcessedEpoch.findMany()).toMatchObject([{ epoch: 1n, endedAt: null }]);
-  expect(await prisma.outboxConsumerGroup.findMany()).toMatchObject([
+  expect(await reader.outboxProcessedEpoch.findMany()).toMatchObject([{ epoch: 1n, endedAt: null }]);
+  expect(await reader.outboxConsumerGroup.findMany()).toMatchObject([
     { consumerGroup: 'group', windowMs: null },
   ]);
-  expect(await prisma.outboxParkedKey.findMany()).toMatchObject([
+  expect(await reader.outboxParkedKey.findMany()).toMatchObject([
     { key: 'k', workflowId: 'w', toldAt: null },
   ]);
-  expect(await prisma.outboxParked.findMany()).toMatchObject([
+  expect(await reader.outboxParked.findMany()).toMatchObject([
     {
       messageId: 'm-2',
       state: 'parked',
@@ -161,9 +167,9 @@ test('every model of the outbox reads its table', async () => {
       body: new Uint8Array(Buffer.from('body')),
     },
   ]);
-  expect(await prisma.outboxMark.findMany()).toMatchObject([{ lastId: 'm-3', kills: 0 }]);
-  expect(await prisma.outboxInstallation.count()).toBe(1);
-  expect(await prisma.outboxMigration.count()).toBeGreaterThan(0);
+  expect(await reader.outboxMark.findMany()).toMatchObject([{ lastId: 'm-3', kills: 0 }]);
+  expect(await reader.outboxInstallation.count()).toBe(1);
+  expect(await reader.outboxMigration.count()).toBeGreaterThan(0);
 });
 
 test('a message reads the same through its model and through the view, until its lane has passed it', async () => {
@@ -172,7 +178,7 @@ test('a message reads the same through its model and through the view, until its
     send(tx, read, { text: 'hello' }, { key: 'k', headers: { a: 'b' } }),
   );
   const where = { id: stored.id };
-  const message = await prisma.outboxMessage.findUniqueOrThrow({ where });
+  const message = await reader.outboxMessage.findUniqueOrThrow({ where });
 
   expect(message).toMatchObject({
     key: 'k',
@@ -180,13 +186,13 @@ test('a message reads the same through its model and through the view, until its
     payload: '{"text":"hello"}',
     state: 'ready',
   });
-  expect(await prisma.outboxMessageView.findUniqueOrThrow({ where })).toEqual(message);
+  expect(await reader.outboxMessageView.findUniqueOrThrow({ where })).toEqual(message);
 
   await migrated.database.query(
     `insert into outbox.lane (topic, n, cursor, snapshot) values ('read', 0, $1, pg_current_snapshot())`,
     [message.position],
   );
-  expect(await prisma.outboxMessageView.findUniqueOrThrow({ where })).toMatchObject({ state: 'published' });
+  expect(await reader.outboxMessageView.findUniqueOrThrow({ where })).toMatchObject({ state: 'published' });
 });
 
 test('an order of the shop and its message commit together', async () => {

@@ -4,9 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
-import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { storeMessages } from '../../src/store/write.ts';
-import { createEmptyDatabase } from '../support/database.ts';
 import { dayMs, EpochBench, hourMs } from '../support/epoch-bench.ts';
 import { untilLockWaits } from '../support/lock-waits.ts';
 import { openTransaction } from '../support/open-transaction.ts';
@@ -261,35 +259,4 @@ test('of many keepers at once, none fails and each epoch is begun and dropped on
   expect(kept.filter(({ rolled }) => rolled)).toHaveLength(1);
   expect(kept.reduce((sum, { dropped }) => sum + dropped, 0)).toBe(1);
   expect(await bench.epochs()).toEqual([2, 3]);
-});
-
-test('the migration keeps the ids that were processed before', async () => {
-  const made = await createEmptyDatabase();
-  try {
-    const migrations = await readMigrations();
-    const before = migrations.filter(({ name }) => name < '20261122000000');
-    await migrate(made.database, before);
-    await made.database.query(
-      `insert into outbox.processed (consumer_group, message_id, topic, processed_at)
-       select 'g', 'm' || n, 'orders', '2026-01-01' from generate_series(1, 1000) n`,
-    );
-    await migrate(made.database, migrations);
-    const old = new EpochBench(made);
-
-    // As a consumer of the version before writes, which still runs.
-    const insert = `insert into outbox.processed (consumer_group, message_id, topic) values ('g', $1, 'orders')
-      on conflict do nothing returning 1`;
-    expect(await made.database.query(insert, ['m1'])).toHaveLength(0);
-    expect(await made.database.query(insert, ['m1003'])).toHaveLength(1);
-
-    expect(await old.mark(['m1', 'm1000', 'm1001', 'm1003'])).toEqual(['m1001']);
-    await old.roll();
-    expect(await old.mark(['m1', 'm1001', 'm1002'])).toEqual(['m1002']);
-    const rows = await made.database.query(
-      `select topic, processed_at = '2026-01-01' as same from outbox.processed where message_id = 'm500'`,
-    );
-    expect(rows).toEqual([{ topic: 'orders', same: true }]);
-  } finally {
-    await made.drop();
-  }
 });

@@ -69,7 +69,7 @@ test('noting ids touches as many pages as ids and epochs ask for, whatever lies 
 });
 
 test('a single new id touches as many pages as there are epochs ask for', async () => {
-  const call = 'select outbox.receive_one($1, $2, $3, $4)';
+  const call = 'select outbox.receive_one($1, $2, $3, $4, null)';
   expect(await pagesOfCall(call, () => ['g', randomUUID(), 'orders', '30000'])).toBeLessThan(
     7 * pagesPerProbe,
   );
@@ -79,7 +79,7 @@ test('a plan that a connection made while an epoch was empty is as good when tha
   const ids = arrayOf(Array.from({ length: 10 }, () => randomUUID()));
   const taken: number[] = [];
   const work = async (sql: Sql): Promise<never> => {
-    await sql.query('select outbox.roll_processed(0, 300)');
+    await sql.query('select outbox.roll_processed(0, 300, 0)');
     await sql.query('analyze outbox.processed_6');
     const read = async (): Promise<number> =>
       pagesOf(await planNodes(sql, 'select * from outbox.read_processed($1, $2)', ['g', ids]));

@@ -37,7 +37,7 @@ test('status and show tell a relay that is missing from a Temporal that is away,
   onTestFinished(() => bench.drop());
   const looked = async () => {
     const [status, show] = await Promise.all([
-      written((output) => statusCommand(bench.url, output)),
+      written((output) => statusCommand({ url: bench.url }, output)),
       written((output) => showCommand(id, { database: bench.url }, output)),
     ]);
     expect([status.code, show.code]).toEqual([0, 0]);

@@ -48,6 +48,9 @@ test('what must not or cannot be shown of a key does not keep its workflow from 
 
   for (const { workflowId } of [keyless, long, secret])
     expect(await attributesOf(stage, workflowId)).toEqual({ OutboxTopic: 'orders' });
+  const description = await stage.handleOf(secret.workflowId).describe();
+  expect(await description.staticSummary()).toMatch(/^orders, parked by shop, next try /);
+  expect(await description.staticDetails()).not.toContain('customer-7');
 });
 
 test('a group may have any name of 512 bytes', async (context) => {

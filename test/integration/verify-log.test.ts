@@ -225,3 +225,11 @@ test('I11: duplicates are counted, and broken only beyond the share that is give
   expect(report.invariants.at(-1)).toMatchObject({ checked: 2, notes: { duplicates: 1 } });
   expect(await world.broken('I11 duplicates', { mostDuplicates: 0.4 })).toMatchObject({ violations: 1 });
 });
+
+test('a log that is silent for longer than other transactions may be is waited for', async () => {
+  await world.bench.send('a');
+  await world.deliver();
+  world.silentMs = 5_500;
+
+  expect(await world.check()).toMatchObject({ ok: true, records: 1 });
+});

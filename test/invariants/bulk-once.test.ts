@@ -18,7 +18,7 @@ async function dueTimes(stage: Stage): Promise<ReadonlyMap<string, bigint>> {
   return new Map(rows.map(({ id, due }) => [id, BigInt(due)]));
 }
 
-test('I14 F01 a shift of 900 due times goes on when relays are killed, and moves each exactly once', async (context) => {
+test.concurrent('I14 F01 a shift of 900 due times goes on when relays are killed, and moves each exactly once', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   const ids = await storeMany(stage, 'orders', 900, 30 * 24 * hourMs);
@@ -57,7 +57,7 @@ test('I14 F01 a shift of 900 due times goes on when relays are killed, and moves
   await expectAuditedOnce(stage, id, ids);
 }, 300_000);
 
-test('I14 F01 a withdrawal whose relay dies before it is counted answers each message once, and leaves no pause', async (context) => {
+test.concurrent('I14 F01 a withdrawal whose relay dies before it is counted answers each message once, and leaves no pause', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   const ids = await storeMany(stage, 'orders', 200, hourMs);
@@ -87,7 +87,7 @@ test('I14 F01 a withdrawal whose relay dies before it is counted answers each me
   expect(await stage.database.query('select name from outbox.topic where paused')).toEqual([]);
 }, 300_000);
 
-test('I14 two runners of one operation take turns, and the database refuses a second entry for a message', async (context) => {
+test.concurrent('I14 two runners of one operation take turns, and the database refuses a second entry for a message', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
   const operator = operationsAt(stage, context);
   const ids = await storeMany(stage, 'orders', 2_500, hourMs);

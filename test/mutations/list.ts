@@ -1,4 +1,5 @@
 import { faceMutations } from './list/faces.ts';
+import { handlerMutations } from './list/handlers.ts';
 import { inboxMutations } from './list/inbox.ts';
 import { kafkaMutations } from './list/kafka.ts';
 import { laneNumberMutations } from './list/lane-numbers.ts';
@@ -21,6 +22,7 @@ export const mutations: readonly Mutation[] = [
   ...kafkaMutations,
   ...maintenanceMutations,
   ...inboxMutations,
+  ...handlerMutations,
   ...parkedMutations,
   ...tryMutations,
   ...faceMutations,

@@ -4,7 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
  * What came of a planted bug.
  *
  * - `caught`: a test was red by what it expects.
- * - `timed out`: red, but only because something took too long, which does not say what is broken.
+ * - `timed out`: red, but only because something took too long. That does not say what is broken, and on a busy machine
+ *   it is red without a bug, so it counts as little as `survived`.
  * - `survived`: all tests were green.
  * - `stale`: the entry does not fit the sources any more.
  * - `broken`: no test ran: the title is gone, or the change does not load.

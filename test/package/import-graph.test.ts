@@ -23,6 +23,7 @@ const heavy = [
   'jiti',
   '@redis/client',
   '@prisma/client',
+  '@opentelemetry/api',
 ];
 
 test('importing the library, as a sender does, loads neither a client of a server nor anything of the command', async () => {

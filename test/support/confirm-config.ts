@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Config } from '../../src/config/config.ts';
+import type { RelayConfig } from '../../src/config/config.ts';
 import { type Confirm, type Topic, topic } from '../../src/core/topic.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import type { Numbered } from './inbox-stage.ts';
@@ -10,7 +10,12 @@ export function confirmingTopic(address: string, confirm: Confirm): Topic<Number
 }
 
 /** A configuration for real servers, whose relay looks for overdue messages ten times a second. */
-export function confirmConfig(url: string, temporal: string, brokers: string, only: Topic<Numbered>): Config {
+export function confirmConfig(
+  url: string,
+  temporal: string,
+  brokers: string,
+  only: Topic<Numbered>,
+): RelayConfig {
   return {
     database: { url },
     temporal: { address: temporal },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { inject } from 'vitest';
-import type { Config } from '../../src/config/config.ts';
+import type { RelayConfig } from '../../src/config/config.ts';
 import { consumer } from '../../src/config/consumer.ts';
 import { migrateTopics } from '../../src/config/migrate-topics.ts';
 import { type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
@@ -8,7 +8,7 @@ import { receiptsAddress, writeReceipt } from '../../src/core/receipt.ts';
 import type { Confirm, Topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { send } from '../../src/index.ts';
-import type { RunningConsumer } from '../../src/inbox/consumer.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
@@ -56,9 +56,10 @@ interface TestEnd {
 /** An installation whose topic asks for receipts, on real servers: a relay, and consumers in the same database. */
 export class ConfirmStage {
   readonly group = `group-${randomUUID()}`;
+  readonly url: string;
   readonly events: RelayEvent[] = [];
   readonly consumerEvents: ConsumerEvent[] = [];
-  readonly config: Config;
+  readonly config: RelayConfig;
   readonly topic: Topic<Numbered>;
   readonly database: Database;
   readonly installation: string;
@@ -72,6 +73,7 @@ export class ConfirmStage {
     confirm: Omit<Confirm, 'group'>,
   ) {
     this.#context = context;
+    this.url = made.url;
     this.database = made.database;
     this.installation = made.installation;
     this.topic = confirmingTopic(address, { group: this.group, ...confirm });

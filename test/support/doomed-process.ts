@@ -13,19 +13,31 @@ export interface Crash {
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
+/** A child process that ends by a signal. */
+export interface DoomedProcess {
+  readonly pid: number;
+  /** Resolves with the signal that ended it. */
+  readonly exited: Promise<NodeJS.Signals | null>;
+}
+
 /**
- * Runs a program of this folder as a child process until it has ended; answers the signal that ended it.
+ * Starts a program of this folder as a child process.
  *
  * @param settings what it reads as JSON from its first argument
  */
-export async function runDoomed(
-  program: string,
-  settings: { readonly crash?: Crash },
-): Promise<NodeJS.Signals | null> {
+export function startDoomed(program: string, settings: { readonly crash?: Crash }): DoomedProcess {
   const child = spawn(process.execPath, [builtProgram(program), JSON.stringify(settings)], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  return signal;
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  return { pid: child.pid ?? 0, exited: exited.then(([, signal]) => signal) };
+}
+
+/** Runs it until it has ended. */
+export function runDoomed(
+  program: string,
+  settings: { readonly crash?: Crash },
+): Promise<NodeJS.Signals | null> {
+  return startDoomed(program, settings).exited;
 }

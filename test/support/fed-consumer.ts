@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { Consumer, type RunningConsumer } from '../../src/inbox/consumer.ts';
+import { InboxConsumer } from '../../src/inbox/consumer.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
 import type { DeadLetter } from '../../src/inbox/dead-letter.ts';
+import type { Handler, HandlerContext } from '../../src/inbox/handler.ts';
+import type { HandlerOptions } from '../../src/inbox/handler-options.ts';
 import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
+import type { Middleware } from '../../src/inbox/middleware.ts';
 import type { MemorySource } from '../../src/sources/memory/memory-source.ts';
 import { startHandlers } from '../../src/temporal/handler-engine.ts';
 
@@ -31,11 +35,14 @@ export interface FedSettings extends Partial<ConsumerSettings> {
   readonly name?: string;
   readonly temporalAddress?: string;
   /** Runs before the effect is written. */
-  readonly before?: (message: InboxMessage<{ n: number }>) => unknown;
+  readonly before?: (message: InboxMessage<{ n: number }>, context: HandlerContext) => unknown;
   /** Runs after the effect was written, in its transaction. */
   readonly after?: (message: InboxMessage<{ n: number }>) => unknown;
   /** Uses one handler for all messages of a transaction. */
   readonly inBatches?: boolean;
+  /** Of the handler. */
+  readonly own?: HandlerOptions;
+  readonly middlewares?: readonly Middleware[];
   /** Has a handler for another topic only, as an older or a newer deployment of the group. */
   readonly elsewhere?: boolean;
 }
@@ -68,12 +75,14 @@ export async function startFed(
     after,
     inBatches = false,
     elsewhere = false,
+    own = {},
+    middlewares = [],
     ...settings
   }: FedSettings,
 ): Promise<FedConsumer> {
   const events: ConsumerEvent[] = [];
   const letters: DeadLetter[] = [];
-  const consumer = new Consumer<ShopTransaction>({
+  const consumer = new InboxConsumer<ShopTransaction>({
     client: prisma,
     // In order, so that a test can tell what comes after what; keys side by side have tests of their own.
     settings: { group: 'numbers', keyConcurrency: 1, report: (event) => events.push(event), ...settings },
@@ -87,6 +96,7 @@ export async function startFed(
       },
       close: async () => undefined,
     }),
+    place: { host: 'here', pid: process.pid },
     hostKeys: ({ failed, ...input }) =>
       startHandlers({
         ...input,
@@ -95,15 +105,20 @@ export async function startFed(
         report: failed,
       }),
   });
-  const handle = async (tx: ShopTransaction, message: InboxMessage<{ n: number }>): Promise<void> => {
-    await before?.(message);
+  const handle: Handler<ShopTransaction, { n: number }> = async (tx, message, context) => {
+    await before?.(message, context);
     await tx.$executeRaw`insert into effect (n, consumer, at) values (${message.payload.n}, ${name}, clock_timestamp())`;
     await after?.(message);
   };
   if (inBatches)
-    consumer.onBatch(numbers, async (tx, messages) => {
-      for (const message of messages) await handle(tx, message);
-    });
-  else consumer.on(elsewhere ? others : numbers, handle);
+    consumer.onBatch(
+      numbers,
+      async (tx, messages, context) => {
+        for (const message of messages) await handle(tx, message, context);
+      },
+      own,
+    );
+  else consumer.on(elsewhere ? others : numbers, handle, own);
+  for (const middleware of middlewares) consumer.use(middleware);
   return { ...(await consumer.start()), events, letters };
 }

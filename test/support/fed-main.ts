@@ -36,6 +36,6 @@ await startFed(openPrisma(url), source, {
       while (inHand.size < lingering.length && performance.now() < until) await delay(10);
       process.kill(process.pid, 'SIGKILL');
     }
-    if (n === failing && attempt <= failures) throw new Error('the bank is closed');
+    if ((failing === 'all' || n === failing) && attempt <= failures) throw new Error('the bank is closed');
   },
 });

@@ -1,4 +1,4 @@
-import { type Crash, runDoomed } from './doomed-process.ts';
+import { type Crash, type DoomedProcess, runDoomed, startDoomed } from './doomed-process.ts';
 import type { FedMessage, FedSettings } from './fed-consumer.ts';
 
 export interface FedProcessSettings
@@ -16,8 +16,8 @@ export interface FedProcessSettings
   readonly url: string;
   /** What its broker holds. */
   readonly feeds: readonly FedMessage[];
-  /** The message whose handler throws, and how often. @defaultValue once */
-  readonly failing?: number;
+  /** The message whose handler throws, or all of them, and how often. @defaultValue once */
+  readonly failing?: number | 'all';
   readonly failures?: number;
   /** The message whose handler kills the process. */
   readonly deadly?: number;
@@ -26,6 +26,11 @@ export interface FedProcessSettings
   /** @defaultValue they never end */
   readonly lingerMs?: number;
   readonly crash?: Crash;
+}
+
+/** Starts a consumer as a child process. */
+export function startFedProcess(settings: FedProcessSettings): DoomedProcess {
+  return startDoomed('fed-main', settings);
 }
 
 /** Runs a consumer as a child process until it has ended; answers the signal that ended it. */

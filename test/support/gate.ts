@@ -1,5 +1,5 @@
 /** A promise that is resolved from outside: lets a test hold one transaction open while it looks at another. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
+export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => {
     open = resolve;

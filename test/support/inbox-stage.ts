@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import type { Config } from '../../src/config/config.ts';
+import type { RelayConfig } from '../../src/config/config.ts';
 import { consumer } from '../../src/config/consumer.ts';
 import { type Topic, topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import type { RunningConsumer } from '../../src/inbox/consumer.ts';
+import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
 import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
@@ -94,7 +94,7 @@ export class InboxStage {
     return this.#made.url;
   }
 
-  get config(): Config {
+  get config(): RelayConfig {
     return configOf(this.url, this.brokers, this.topic, this.#temporalAddress);
   }
 
@@ -144,8 +144,11 @@ export class InboxStage {
   }
 
   async effectsBy(name: string): Promise<number> {
-    const rows = await this.#made.database.query('select 1 from effect where consumer = $1', [name]);
-    return rows.length;
+    const [row] = await this.#made.database.query<{ count: number }>(
+      'select count(*)::integer as count from effect where consumer = $1',
+      [name],
+    );
+    return row?.count ?? 0;
   }
 
   /** Messages that the group keeps, with their states, in the order in which they came. */
@@ -210,7 +213,12 @@ export function numbered(address: string): Topic<Numbered> {
 }
 
 /** @param temporal address of the server that runs the workflows of parked keys; left out where none is parked */
-export function configOf(url: string, brokers: string, only: Topic<Numbered>, temporal?: string): Config {
+export function configOf(
+  url: string,
+  brokers: string,
+  only: Topic<Numbered>,
+  temporal?: string,
+): RelayConfig {
   return {
     database: { url },
     temporal: temporal === undefined ? {} : { address: temporal },

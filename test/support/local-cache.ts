@@ -9,10 +9,20 @@ import { cacheFolder } from '../../src/local/cache-folder.ts';
 import type { Environment } from '../../src/local/index.ts';
 import { builtProgram } from './built-program.ts';
 
-/** A cache folder of the test's own, which shares only what is installed; and the environment that names it. */
-export async function ownCache(): Promise<{ readonly cache: string; readonly env: Environment }> {
+interface TestEnd {
+  readonly onTestFinished: (work: () => Promise<void>) => void;
+}
+
+/**
+ * A cache folder of the test's own, which shares only what is installed; and the environment that names it.
+ *
+ * @param context of a test that runs beside others
+ */
+export async function ownCache(
+  context: TestEnd = { onTestFinished },
+): Promise<{ readonly cache: string; readonly env: Environment }> {
   const cache = mkdtempSync(join(tmpdir(), 'outbox-cache-'));
-  onTestFinished(() => rm(cache, { recursive: true, force: true }));
+  context.onTestFinished(() => rm(cache, { recursive: true, force: true }));
   const user = { platform: process.platform, root: process.getuid?.() === 0, home: homedir() };
   const installed = join(cacheFolder(process.env, user), 'installed');
   await mkdir(installed, { recursive: true });

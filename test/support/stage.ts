@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { z } from 'zod';
+import type { Config } from '../../src/config/config.ts';
 import type { RelaySettings } from '../../src/config/relay-settings.ts';
 import { type RelayOptions, type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
 import { type Topic, topic, type TopicOptions } from '../../src/core/topic.ts';
@@ -42,6 +43,8 @@ export interface StageOptions {
 
 export interface StageRelayOptions extends RelayOptions {
   readonly settings?: RelaySettings;
+  /** @defaultValue that of the stage */
+  readonly database?: Partial<Config['database']>;
 }
 
 /** A relay inside the process of the test. */
@@ -114,11 +117,11 @@ export async function openStage({ onTestFinished }: TestEnd, options: StageOptio
     temporal,
     commit: (work) =>
       database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values)))),
-    async relay({ settings = {}, ...relayOptions } = {}, journal = {}) {
+    async relay({ settings = {}, database: given, ...relayOptions } = {}, journal = {}) {
       const events: RelayEvent[] = [];
       const running = startRelay(
         {
-          database: { url },
+          database: { url, ...given },
           temporal: { address: temporalAddress, namespace },
           topics: options.topics,
           transports: { journal: journalTransport(url, journal) },

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../src/local/free-port.ts';
 import { openDatabase } from '../../src/store/pool.ts';
+import { openTransaction } from './open-transaction.ts';
 import { until } from './until.ts';
 
 /** A physical copy of a server of the same test, on a port of its own. */
@@ -93,7 +94,8 @@ async function copyFiles(
   context: TestEnd,
   url: string,
 ): Promise<{ readonly folder: string; readonly pid: number }> {
-  const admin = openDatabase({ url, connections: 1 });
+  // Of one session, however long the copy takes: a pool closes what is idle.
+  const admin = await openTransaction(url);
   try {
     await admin.query(`select pg_backup_start('copy', true)`);
     const [place] = await admin.query<{ folder: string }>(
@@ -112,7 +114,7 @@ async function copyFiles(
     await writeFile(path.join(folder, 'backup_label'), backup?.label ?? '');
     return { folder, pid: Number(pid) };
   } finally {
-    await admin.close();
+    await admin.rollback();
   }
 }
 

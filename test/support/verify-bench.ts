@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LogReader, LogRecord } from '../../src/core/delivery-log.ts';
 import type { Invariant, InvariantResult, VerifyReport } from '../../src/operations/verify/report.ts';
 import { verify, type VerifyOptions } from '../../src/operations/verify/verify.ts';
@@ -13,6 +14,8 @@ export class VerifyBench {
   log: LogRecord[] = [];
   /** True: what was before the first record has been deleted. */
   truncated = false;
+  /** For how long it says nothing when it is asked for. */
+  silentMs = 0;
 
   constructor(bench: LaneBench, source: string) {
     this.bench = bench;
@@ -86,18 +89,21 @@ export class VerifyBench {
   #reader(): LogReader {
     const { log, truncated } = this;
     return {
-      open: async (addresses) => ({
-        ranges: addresses.map((address) => ({
-          address,
-          partition: 0,
-          from: '0',
-          to: String(log.length),
-          truncated,
-        })),
-        async *records() {
-          for (let start = 0; start < log.length; start += 2) yield log.slice(start, start + 2);
-        },
-      }),
+      open: async (addresses) => {
+        await delay(this.silentMs);
+        return {
+          ranges: addresses.map((address) => ({
+            address,
+            partition: 0,
+            from: '0',
+            to: String(log.length),
+            truncated,
+          })),
+          async *records() {
+            for (let start = 0; start < log.length; start += 2) yield log.slice(start, start + 2);
+          },
+        };
+      },
     };
   }
 }

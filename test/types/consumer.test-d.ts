@@ -1,6 +1,13 @@
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { type Consumer, consumer, type ConsumerOptions, once } from '../../src/consumer.ts';
+import {
+  type Consumer,
+  consumer,
+  type ConsumerOptions,
+  once,
+  permanent,
+  retryAfter,
+} from '../../src/consumer.ts';
 import { topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
@@ -62,8 +69,8 @@ test('the transaction is found behind the overload for arrays', () => {
 test('handlers of several topics follow each other', () => {
   const other = topic('other', z.object({ n: z.number() }));
   consumer(prisma, options)
-    .on(orderTimeout, () => undefined)
-    .on(other, (_tx, { payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>());
+    .on(orderTimeout, async () => undefined)
+    .on(other, async (_tx, { payload }) => expectTypeOf(payload).toEqualTypeOf<{ n: number }>());
 });
 
 test('a handler of many gets an array of the output of the schema', () => {
@@ -78,20 +85,20 @@ test('a handler of many gets an array of the output of the schema', () => {
 
 test('an id is told by the key, a header or a function of the message, and by nothing else', () => {
   const one = consumer(prisma, options);
-  one.on(orderTimeout, () => undefined, { id: 'key' });
-  one.on(orderTimeout, () => undefined, { id: { header: 'x-request-id' } });
-  one.onBatch(orderTimeout, () => undefined, {
+  one.on(orderTimeout, async () => undefined, { id: 'key' });
+  one.on(orderTimeout, async () => undefined, { id: { header: 'x-request-id' } });
+  one.onBatch(orderTimeout, async () => undefined, {
     id: (message) => {
       expectTypeOf(message).toEqualTypeOf<IncomingMessage>();
       return message.offset;
     },
   });
   // @ts-expect-error no such source of an id
-  one.on(orderTimeout, () => undefined, { id: 'offset' });
+  one.on(orderTimeout, async () => undefined, { id: 'offset' });
   // @ts-expect-error an id is a text
-  one.on(orderTimeout, () => undefined, { id: (message) => message.partition });
+  one.on(orderTimeout, async () => undefined, { id: (message) => message.partition });
   // @ts-expect-error an id must not be waited for: duplicates are dropped by it before anything else
-  one.on(orderTimeout, () => undefined, { id: async (message) => message.offset });
+  one.on(orderTimeout, async () => undefined, { id: async (message) => message.offset });
 });
 
 test('an upcaster knows nothing of what it gets, and the schema judges what it makes', () => {
@@ -114,14 +121,14 @@ test('the payload of a topic with older versions is that of the current one', ()
     version: 2,
     upcast: { 1: () => ({}) },
   });
-  consumer(prisma, options).on(versioned, (_tx, { payload }) =>
+  consumer(prisma, options).on(versioned, async (_tx, { payload }) =>
     expectTypeOf(payload).toEqualTypeOf<{ n: number }>(),
   );
 });
 
 test('once gives back what the work answers, and only when it was done', async () => {
   const tx = fromQuery(async () => []);
-  const answer = await once(tx, 'web', 'id', () => 42);
+  const answer = await once(tx, 'web', 'id', async () => 42);
   if (!answer.duplicate) expectTypeOf(answer.result).toEqualTypeOf<number>();
   // @ts-expect-error a duplicate has no result
   else void answer.result;
@@ -129,5 +136,62 @@ test('once gives back what the work answers, and only when it was done', async (
 
 test('once refuses the client itself', () => {
   // @ts-expect-error it is not a transaction
-  void once(prisma, 'web', 'id', () => 42);
+  void once(prisma, 'web', 'id', async () => 42);
+});
+
+test('what answers no promise is no handler: nobody would wait for what it begins', () => {
+  const one = consumer(prisma, options);
+  const data = { status: 'CANCELED' } as const;
+  // @ts-expect-error the return is forgotten, and a lazy promise never runs
+  one.on(orderTimeout, (tx, { payload }) => {
+    void tx.order.update({ where: { id: payload.orderId }, data });
+  });
+  // @ts-expect-error as above
+  one.onBatch(orderTimeout, (tx) => {
+    void tx.order.updateMany({ data });
+  });
+  // @ts-expect-error only one of its ways answers
+  one.on(orderTimeout, (tx, { key }) => (key === null ? undefined : tx.order.updateMany({ data })));
+  const tx = fromQuery(async () => []);
+  // @ts-expect-error the same for work that is done once
+  void once(tx, 'web', 'id', () => {
+    void prisma.order.updateMany({ data });
+  });
+});
+
+test('a handler has a signal, and delays of its own', () => {
+  consumer(prisma, options)
+    .on(
+      orderTimeout,
+      async (_tx, _message, context) => {
+        expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+      },
+      { retry: ['1s', 2_000], quickRetries: [] },
+    )
+    .onBatch(topic('other', z.string()), async (_tx, _messages, { signal }) =>
+      fetch('http://bank', { signal }),
+    );
+  // @ts-expect-error no duration
+  consumer(prisma, options).on(orderTimeout, async () => undefined, { retry: ['soon'] });
+});
+
+test('a middleware has the messages of its transaction, at least one, and must wait', () => {
+  const one = consumer(prisma, options);
+  one.use(({ group, messages: [message, ...others] }, next) => {
+    expectTypeOf(group).toBeString();
+    expectTypeOf(message).toEqualTypeOf<InboxMessage<unknown>>();
+    expectTypeOf(others).toEqualTypeOf<InboxMessage<unknown>[]>();
+    return next();
+  });
+  // @ts-expect-error nobody would wait for the transaction
+  one.use((_context, next) => {
+    void next();
+  });
+});
+
+test('a verdict is an error, whatever was thrown', () => {
+  expectTypeOf(permanent('no such account')).toEqualTypeOf<Error>();
+  expectTypeOf(retryAfter(new Error('later'), '5m')).toEqualTypeOf<Error>();
+  // @ts-expect-error no duration
+  retryAfter(new Error('later'), 'five');
 });

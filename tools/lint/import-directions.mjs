@@ -32,6 +32,11 @@ const packages = {
     message:
       'The client of Redis stays in folders named redis, so that only those who use Redis must install it.',
   },
+  opentelemetry: {
+    regex: '^@opentelemetry/',
+    message:
+      'Only src/tracing knows OpenTelemetry, and loads it where it is installed, so that nobody must install it.',
+  },
   temporal: {
     regex: '^@temporalio/',
     message:

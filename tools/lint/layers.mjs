@@ -18,11 +18,17 @@ export const layers = [
     reason: 'src/store may import src/core only: SQL knows the rules, and nobody above it.',
   },
   {
+    folder: 'src/tracing',
+    imports: ['core/'],
+    uses: ['opentelemetry'],
+    reason: 'src/tracing may import src/core only: a trace is a pair of headers, whatever carries them.',
+  },
+  {
     folder: 'src/outbox',
-    imports: ['core/', 'store/'],
+    imports: ['core/', 'store/', 'tracing/'],
     uses: ['io'],
     reason:
-      'src/outbox may import src/store and src/core only: writing a message needs no relay and no broker.',
+      'src/outbox may import src/store, src/tracing and src/core only: writing a message needs no relay and no broker.',
   },
   {
     folder: 'src/relay',
@@ -52,11 +58,11 @@ export const layers = [
   },
   {
     folder: 'src/inbox',
-    imports: ['core/', 'store/', 'sources/incoming-message.ts'],
+    imports: ['core/', 'store/', 'tracing/', 'sources/incoming-message.ts'],
     types: ['sources/source.ts'],
     uses: ['io'],
     reason:
-      'src/inbox may import src/store, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
+      'src/inbox may import src/store, src/tracing, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
   },
   {
     folder: 'src/filters',

@@ -1,6 +1,8 @@
 import type { RedisClientOptions } from '@redis/client';
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { type Lazy, read } from '../../core/lazy.ts';
+import { assertOptions } from '../../core/option-names.ts';
 
 /** What a filter tells about its server. Nothing depends on anybody listening. */
 export type RedisFilterEvent =
@@ -14,8 +16,8 @@ export type RedisFilterReport = (event: RedisFilterEvent) => void;
 
 /** How ids are noted in Redis. */
 export interface RedisFilterOptions {
-  /** `redis://` or `rediss://`, with user, password and database where there are some. One server, no cluster. */
-  readonly url: string;
+  /** `redis://` or `rediss://`, with user, password and database where there are some. One server, no cluster. A function is asked at once. */
+  readonly url: Lazy<string>;
   /** More for the client `@redis/client`: TLS, credentials. How it connects again is not its choice. */
   readonly client?: Omit<RedisClientOptions, 'url'>;
   /** Begins every key. @defaultValue `temporal-outbox:seen` */
@@ -37,6 +39,8 @@ export interface RedisFilterOptions {
   readonly report?: RedisFilterReport;
 }
 
+const optionNames = ['url', 'client', 'prefix', 'epoch', 'keepFor', 'answerWithin', 'report'];
+
 /** Options with every default filled in. */
 export interface RedisFilterRules {
   readonly url: string;
@@ -52,7 +56,9 @@ export interface RedisFilterRules {
 
 /** @throws OutboxError `OUTBOX_INVALID_OPTION`; the address is not repeated in it, because it may hold a password */
 export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFilterRules {
-  const { url, client = {}, prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
+  assertOptions('redisFilter()', options, optionNames);
+  const { client = {}, prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
+  const url = read(options.url);
   if (!URL.canParse(url) || !/^rediss?:\/\//.test(url)) throw invalid('url', 'must be a redis:// URL');
   if (prefix === '') throw invalid('prefix', 'must not be empty');
   if (epoch === '') throw invalid('epoch', 'must not be empty');

@@ -4,7 +4,7 @@ import type { Source, Subscribed, Subscription } from '../source.ts';
 import { kafkaLag } from './lag.ts';
 import type { KafkaConnection } from './membership.ts';
 import { redeliveryHorizonMs } from './redelivery-horizon.ts';
-import { Stay } from './stay.ts';
+import { type SourcePaces, sourcePaces, Stay } from './stay.ts';
 
 /**
  * Receives from Kafka topics as a member of a consumer group.
@@ -14,16 +14,20 @@ import { Stay } from './stay.ts';
  * `disconnected` tells at once which. One that is deleted later is told so, too, and looked for every ten seconds, while
  * the others go on.
  */
-export function kafkaSource(connection: KafkaConnection): Source {
+export function kafkaSource(connection: KafkaConnection, paces: SourcePaces = sourcePaces): Source {
   return {
     name: 'kafka',
     redeliveryHorizonMs: (addresses) => redeliveryHorizonMs(connection, addresses),
-    subscribe: (subscription) => subscribe(connection, subscription),
+    subscribe: (subscription) => subscribe(connection, subscription, paces),
   };
 }
 
-async function subscribe(connection: KafkaConnection, subscription: Subscription): Promise<Subscribed> {
-  const stay = new Stay(connection, subscription);
+async function subscribe(
+  connection: KafkaConnection,
+  subscription: Subscription,
+  paces: SourcePaces,
+): Promise<Subscribed> {
+  const stay = new Stay(connection, subscription, paces);
   const late = new AbortController();
   const inTime = delay(subscription.joinWithinMs, false, { signal: late.signal }).catch(() => false);
   const joined = await Promise.race([stay.joined.then(() => true), inTime]);

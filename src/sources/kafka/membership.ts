@@ -7,6 +7,7 @@ import type { Beginnings } from './beginnings.ts';
 import { readEveryCodec } from './codecs.ts';
 import { kafkajs } from './kafkajs.ts';
 import { Losses } from './losses.ts';
+import { sessionTimeoutMs } from './pulse.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
 
 /** How to reach Kafka. */
@@ -22,8 +23,6 @@ export interface KafkaConnection {
 }
 
 const connectionTimeoutMs = 3_000;
-/** A process that is gone gives its partitions back after this time. */
-const sessionTimeoutMs = 10_000;
 /** A handler that runs longer than this through a rebalance loses its partition; the inbox drops what is done twice. */
 const rebalanceTimeoutMs = 60_000;
 /** Also how long a resumed partition and a stop may wait for a fetch that is under way. */

@@ -8,8 +8,14 @@ import { missing } from './unavailable.ts';
 
 /** Somebody may wait for the first join, and has perhaps just made the topic. */
 const reconnectMs = { first: 200, mostAtStart: 2_000, most: 10_000 } as const;
-/** How often a topic that is missing is looked for. */
-const lookAgainMs = 10_000;
+
+/** The source's own times, in milliseconds. Tests shorten them; everybody else leaves them. */
+export interface SourcePaces {
+  /** How often a topic that is missing is looked for. */
+  readonly lookAgainMs: number;
+}
+
+export const sourcePaces: SourcePaces = { lookAgainMs: 10_000 };
 
 /** Membership after membership, until stopped. */
 export class Stay {
@@ -17,6 +23,7 @@ export class Stay {
   readonly joined: Promise<void>;
   readonly #connection: KafkaConnection;
   readonly #subscription: Subscription;
+  readonly #paces: SourcePaces;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
   readonly #beginnings: Beginnings | undefined;
@@ -24,9 +31,10 @@ export class Stay {
   #everJoined = false;
   #lastError: unknown;
 
-  constructor(connection: KafkaConnection, subscription: Subscription) {
+  constructor(connection: KafkaConnection, subscription: Subscription, paces: SourcePaces) {
     this.#connection = connection;
     this.#subscription = subscription;
+    this.#paces = paces;
     if (!subscription.fromBeginning) this.#beginnings = new Beginnings(connection, subscription);
     let ended: Promise<void> = Promise.resolve();
     this.joined = new Promise((resolve) => {
@@ -117,7 +125,7 @@ export class Stay {
     if (!this.#everJoined) return error;
     this.#beginnings?.forget(gone);
     if (gone.length === addresses.length) return error;
-    this.#subscription.disconnected(error, lookAgainMs);
+    this.#subscription.disconnected(error, this.#paces.lookAgainMs);
     return addresses.filter((address) => !gone.includes(address));
   }
 
@@ -126,7 +134,7 @@ export class Stay {
     const left = this.#subscription.addresses.filter((address) => !joined.includes(address));
     if (left.length === 0) return new Promise(() => undefined);
     while (!signal.aborted) {
-      await delay(lookAgainMs, undefined, { signal }).catch(() => undefined);
+      await delay(this.#paces.lookAgainMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) break;
       const gone = await missingTopics(this.#connection, left).catch(() => left);
       if (gone.length < left.length) break;

@@ -1,8 +1,9 @@
 import type { EachBatchPayload, OffsetsByTopicPartition } from 'kafkajs';
-import type { IncomingMessage, Subscription } from '../source.ts';
+import type { IncomingBatch, IncomingMessage, Subscription } from '../source.ts';
 import { incomingMessage } from './incoming-message.ts';
 import { OpenMessages } from '../open-messages.ts';
 import type { Losses } from './losses.ts';
+import { Pulse } from './pulse.ts';
 
 /**
  * kafkajs fetches from a broker again only when all partitions of the last answer have been handled. So each gets a
@@ -52,15 +53,21 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
   if (context.stopping.aborted) giveUp.abort();
 
   let trouble: { readonly error: unknown } | undefined;
+  const pulse = new Pulse();
   const heart = setInterval(() => {
-    payload.heartbeat().catch((error: unknown) => {
-      trouble ??= { error };
-      giveUp.abort();
-    });
+    pulse.look();
+    payload.heartbeat().then(
+      () => pulse.heard(),
+      (error: unknown) => {
+        trouble ??= { error };
+        giveUp.abort();
+        pulse.failed(error);
+      },
+    );
   }, heartbeatLookMs);
   context.inHand.add(payload);
   try {
-    await handOver(payload, context, giveUp.signal);
+    await handOver(payload, context, { signal: giveUp.signal, lost: pulse.lost });
   } finally {
     context.inHand.delete(payload);
     clearInterval(heart);
@@ -74,7 +81,7 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
 async function handOver(
   payload: EachBatchPayload,
   context: BatchContext,
-  signal: AbortSignal,
+  { lost, signal }: Pick<IncomingBatch, 'lost' | 'signal'>,
 ): Promise<void> {
   const { topic: address, partition, messages: records } = payload.batch;
   const messages = records.map((record) => incomingMessage(address, partition, record));
@@ -93,6 +100,7 @@ async function handOver(
     partition,
     messages,
     signal,
+    lost,
     mayBegin: () => restMs === undefined && !signal.aborted && payload.isRunning() && hasTime(),
     acknowledge: (message) => open.acknowledge(message),
     reject(message, afterMs) {

@@ -23,6 +23,8 @@ interface Share {
   owner: MemoryMember | undefined;
   /** Gives up the batch in hand; `undefined` while there is none. */
   giveUp: AbortController | undefined;
+  /** Fires when the batch in hand is another member's. */
+  lost: AbortController | undefined;
   resting: NodeJS.Timeout | undefined;
 }
 
@@ -87,8 +89,11 @@ export class MemoryGroup {
       for (const share of shares) {
         const owner = takers[share.partition % Math.max(1, takers.length)];
         if (owner === share.owner) continue;
+        const before = share.owner;
         share.owner = owner;
         share.giveUp?.abort();
+        // Who leaves may let what is in hand end.
+        if (before !== undefined && this.#members.includes(before)) share.lost?.abort();
       }
     }
     for (const member of this.#members) member.subscription.assigned(this.#partitionsOf(member));
@@ -107,9 +112,13 @@ export class MemoryGroup {
     const messages = rowOf(share).slice(share.done, share.done + Math.max(1, owner.subscription.batchSize));
     if (messages.length === 0) return;
     const giveUp = new AbortController();
+    const lost = new AbortController();
     share.giveUp = giveUp;
-    const ended = this.#handOver(share, owner, messages, giveUp.signal).finally(() => {
+    share.lost = lost;
+    const ends = { signal: giveUp.signal, lost: lost.signal };
+    const ended = this.#handOver(share, owner, messages, ends).finally(() => {
       share.giveUp = undefined;
+      share.lost = undefined;
       owner.inHand.delete(ended);
       this.look();
     });
@@ -120,7 +129,7 @@ export class MemoryGroup {
     share: Share,
     owner: MemoryMember,
     messages: readonly IncomingMessage[],
-    signal: AbortSignal,
+    { lost, signal }: Pick<IncomingBatch, 'lost' | 'signal'>,
   ): Promise<void> {
     const { address, partition, done } = share;
     const open = new OpenMessages(messages);
@@ -130,6 +139,7 @@ export class MemoryGroup {
       partition,
       messages,
       signal,
+      lost,
       mayBegin: () => restMs === undefined && !signal.aborted,
       acknowledge: (message) => open.acknowledge(message),
       reject(message, afterMs) {
@@ -159,6 +169,7 @@ function sharesOf(address: string, log: MemoryLog, fromBeginning: boolean): Shar
     done: fromBeginning ? 0 : row.length,
     owner: undefined,
     giveUp: undefined,
+    lost: undefined,
     resting: undefined,
   }));
 }

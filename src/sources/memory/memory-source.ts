@@ -1,4 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
+import { assertOptions } from '../../core/option-names.ts';
 import type { IncomingMessage, Source } from '../source.ts';
 import { MemoryGroup, MemoryMember } from './memory-group.ts';
 import { MemoryLog, type MemoryMessage } from './memory-log.ts';
@@ -36,6 +37,7 @@ export interface MemorySource extends Source {
  * @throws OutboxError `OUTBOX_INVALID_OPTION`
  */
 export function memorySource(options: MemorySourceOptions = {}): MemorySource {
+  assertOptions('memorySource()', options, ['partitions', 'retentionMs']);
   const { partitions = 4, retentionMs = 7 * 24 * 3_600_000 } = options;
   if (!Number.isInteger(partitions) || partitions < 1) {
     throw new OutboxError(

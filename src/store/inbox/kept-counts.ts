@@ -4,6 +4,7 @@ import type { Sql } from '../database.ts';
 export interface KeptCounts {
   /** Messages that wait for a try, or behind one that does. */
   readonly parked: number;
+  /** Keys, and messages without one, that have a queue of their own. */
   readonly parkedKeys: number;
   /** Messages that were given up and wait for a person. */
   readonly failed: number;

@@ -12,6 +12,17 @@ export interface TryRules {
   readonly mostKills: number;
 }
 
+/** The delays of topics that have a handler in this process, for tries that begin before anybody has read a message. */
+export interface TopicDelays {
+  /** JSON: by the name of each topic its `retryMs`. */
+  readonly byTopic: string;
+  /**
+   * When another process may try a message of any other topic, should this one die of it. Who has its handler knows how many
+   * tries it has, so that none is given up here for want of them.
+   */
+  readonly elsewhereMs: number;
+}
+
 /** Who begins a try, and of how much. */
 export interface TryHand {
   /** Name of an advisory lock, a 64-bit number: connections that begin and join tries hold it, as long as they are open. */
@@ -53,6 +64,9 @@ export type BeginAnswer =
   /** The key is free. */
   | { readonly kind: 'gone'; readonly gaveUp: string | null };
 
+/** Rules allow 100 at most. */
+const moreTriesThanAny = 200;
+
 interface TryRow {
   readonly kind: 'try' | 'busy' | 'suspect' | 'wait' | 'held' | 'more' | 'gone';
   readonly waitMs: number | null;
@@ -71,18 +85,29 @@ interface TryRow {
 /**
  * Begins a try of the first message of a parked key, if it is due and nobody else works on it. Messages that were never
  * tried are begun together, as far as `most` and a megabyte go.
+ *
+ * @param topics without them `retryMs` holds for all topics
  */
 export async function beginTry(
   sql: Sql,
   keyId: string,
   { retryMs, holdKey, mostKills }: TryRules,
   { alone, most, worker }: TryHand,
+  topics?: TopicDelays,
 ): Promise<BeginAnswer> {
+  const delays =
+    topics === undefined
+      ? '$2::float8[]'
+      : `coalesce((select array(select d::float8 from json_array_elements_text($8::json -> k.topic) d)
+           from outbox.parked_key k where k.id = $1::uuid and ($8::json -> k.topic) is not null),
+         array_fill($2::float8, array[${moreTriesThanAny}]))`;
   const rows = await sql.query<TryRow>(
     `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body, sent_at as "sentAt",
        attempts, number
-     from outbox.begin_try($1::uuid, $2::float8[], $3, $4::integer, $5::bigint, $6::integer, $7)`,
-    [keyId, retryMs, holdKey, mostKills, worker, most, alone],
+     from outbox.begin_try($1::uuid, ${delays}, $3, $4::integer, $5::bigint, $6::integer, $7)`,
+    [keyId, topics?.elsewhereMs ?? retryMs, holdKey, mostKills, worker, most, alone].concat(
+      topics?.byTopic ?? [],
+    ),
   );
   const [row] = rows;
   if (row === undefined || row.kind === 'busy') return { kind: 'busy' };

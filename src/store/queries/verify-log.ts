@@ -20,6 +20,8 @@ export async function beginVerification(
   topics: readonly LoggedTopic[],
   since: Date | null,
 ): Promise<string> {
+  // A broker may be silent for longer than other transactions of ours; this one locks nobody out.
+  await sql.query(`set local idle_in_transaction_session_timeout = '5min'`);
   await sql.query(
     `create temporary table verify_record (address text collate "C", partition integer, "offset" bigint, at timestamptz,
        id uuid, given_id text, ours boolean, type text collate "C", key text collate "C", hash text) on commit drop`,

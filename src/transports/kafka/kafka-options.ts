@@ -1,17 +1,22 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { KafkaConfig, logCreator } from 'kafkajs';
 import { OutboxError } from '../../core/errors.ts';
+import { type Lazy, read } from '../../core/lazy.ts';
+import { tlsOptionNames, unknownOption } from '../../core/option-names.ts';
+
+/** Credentials, in the form that kafkajs takes. */
+type Sasl = NonNullable<KafkaConfig['sasl']>;
 
 /** How to reach Kafka, and how long to wait for it. */
 export interface KafkaOptions {
   /** `host:port`, several of them separated by commas or as a list. One that answers is enough. */
-  readonly brokers: string | readonly string[];
+  readonly brokers: Lazy<string | readonly string[]>;
   /** The name that brokers see in quotas and logs. @defaultValue `temporal-outbox` */
   readonly clientId?: string;
-  /** TLS: `true` for the system's certificates, or options of `tls.connect`. @defaultValue no TLS */
-  readonly ssl?: boolean | ConnectionOptions;
-  /** Credentials, in the form that kafkajs takes. @defaultValue none */
-  readonly sasl?: NonNullable<KafkaConfig['sasl']>;
+  /** TLS: `true` for the certificates that Node trusts, or options of `tls.connect`. @defaultValue no TLS */
+  readonly ssl?: Lazy<boolean | ConnectionOptions>;
+  /** Credentials, in the form that kafkajs takes; a function is asked at every new connection. @defaultValue none */
+  readonly sasl?: Lazy<Sasl>;
   /**
    * Milliseconds that a broker may take to answer, 100 to 120,000. What has not been answered by then counts as maybe
    * stored. Longer times keep a lane waiting on a stalled broker. @defaultValue 5000
@@ -21,38 +26,35 @@ export interface KafkaOptions {
   readonly logger?: logCreator;
 }
 
-/** Options with every default filled in. */
+/** Options with every default filled in. What was given as a function is asked whenever it is read here. */
 export interface KafkaSettings {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly ssl: boolean | ConnectionOptions;
-  readonly sasl: NonNullable<KafkaConfig['sasl']> | undefined;
+  readonly sasl: Sasl | undefined;
   readonly requestTimeoutMs: number;
   readonly logger: logCreator | undefined;
 }
 
-const optionNames: ReadonlySet<string> = new Set<keyof KafkaOptions>([
+const optionNames: readonly (keyof KafkaOptions)[] = [
   'brokers',
   'clientId',
   'ssl',
   'sasl',
   'requestTimeout',
   'logger',
-]);
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
-
-/** The form of every option that kafkajs would not refuse before the first connection. */
-const forms: readonly (readonly [
-  option: keyof KafkaOptions,
-  fits: (value: unknown) => boolean,
-  wanted: string,
-])[] = [
-  ['clientId', (value) => typeof value === 'string' && value !== '', 'a text that is not empty'],
-  ['ssl', (value) => typeof value === 'boolean' || isObject(value), 'true, false or options of tls.connect'],
-  ['sasl', isObject, 'an object with a mechanism and its credentials'],
-  ['logger', (value) => typeof value === 'function', 'a function'],
 ];
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** What the mechanisms of kafkajs take; others are custom ones, which name who authenticates. */
+const saslNames: Readonly<Record<string, readonly string[]>> = {
+  plain: ['username', 'password'],
+  'scram-sha-256': ['username', 'password'],
+  'scram-sha-512': ['username', 'password'],
+  oauthbearer: ['oauthBearerProvider'],
+  aws: ['authorizationIdentity', 'accessKeyId', 'secretAccessKey', 'sessionToken'],
+};
 
 const defaultRequestTimeoutMs = 5_000;
 const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
@@ -63,20 +65,56 @@ const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
  * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
  */
 export function kafkaSettings(options: KafkaOptions): KafkaSettings {
-  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
+  const unknown = unknownOption(options, optionNames);
   if (unknown !== undefined) throw invalid(unknown, 'is none', undefined);
-  for (const [option, fits, wanted] of forms) {
-    const value = options[option];
-    if (value !== undefined && !fits(value)) throw invalid(option, `must be ${wanted}`, undefined);
-  }
-  return {
-    brokers: brokerList(options.brokers),
-    clientId: options.clientId ?? 'temporal-outbox',
-    ssl: options.ssl ?? false,
-    sasl: options.sasl,
-    requestTimeoutMs: requestTimeout(options.requestTimeout ?? defaultRequestTimeoutMs),
-    logger: options.logger,
+  const { brokers, clientId = 'temporal-outbox', logger, requestTimeout, sasl, ssl = false } = options;
+  if (typeof clientId !== 'string' || clientId === '')
+    throw invalid('clientId', 'must be a text that is not empty', undefined);
+  if (logger !== undefined && typeof logger !== 'function')
+    throw invalid('logger', 'must be a function', undefined);
+  const settings: KafkaSettings = {
+    clientId,
+    requestTimeoutMs: requestTimeoutOf(requestTimeout ?? defaultRequestTimeoutMs),
+    logger,
+    get brokers() {
+      return brokerList(typeof brokers === 'function' ? brokers() : brokers);
+    },
+    get ssl() {
+      return checkedTls(read(ssl));
+    },
+    get sasl() {
+      return sasl === undefined ? undefined : checkedSasl(read(sasl));
+    },
   };
+  checkGiven(settings, { brokers, sasl, ssl });
+  return settings;
+}
+
+/** What stands there as it is, is judged at once. */
+function checkGiven(
+  settings: KafkaSettings,
+  given: Readonly<Record<'brokers' | 'sasl' | 'ssl', unknown>>,
+): void {
+  for (const name of ['brokers', 'sasl', 'ssl'] as const)
+    if (typeof given[name] !== 'function') Reflect.get(settings, name);
+}
+
+function checkedTls(ssl: boolean | ConnectionOptions): boolean | ConnectionOptions {
+  if (typeof ssl === 'boolean') return ssl;
+  if (!isObject(ssl)) throw invalid('ssl', 'must be true, false or options of tls.connect', undefined);
+  const unknown = unknownOption(ssl, tlsOptionNames);
+  if (unknown !== undefined) throw invalid(`ssl.${unknown}`, 'is no option of tls.connect', undefined);
+  return ssl;
+}
+
+function checkedSasl(sasl: Sasl): Sasl {
+  if (!isObject(sasl) || typeof sasl.mechanism !== 'string')
+    throw invalid('sasl', 'must be an object with a mechanism and its credentials', undefined);
+  const names = saslNames[sasl.mechanism.toLowerCase()] ?? ['authenticationProvider'];
+  const unknown = unknownOption(sasl, ['mechanism', ...names]);
+  if (unknown !== undefined)
+    throw invalid(`sasl.${unknown}`, `is no option of the mechanism ${sasl.mechanism}`, undefined);
+  return sasl;
 }
 
 function brokerList(brokers: string | readonly string[]): readonly string[] {
@@ -92,7 +130,7 @@ function brokerList(brokers: string | readonly string[]): readonly string[] {
   return list;
 }
 
-function requestTimeout(value: number): number {
+function requestTimeoutOf(value: number): number {
   const { from, to } = requestTimeoutRangeMs;
   if (Number.isFinite(value) && value >= from && value <= to) return value;
   throw invalid('requestTimeout', `must be ${from} to ${to} ms`, value);

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
+import { assertOptions } from '../../core/option-names.ts';
 import { partitionOf } from '../kafka/partitioning.ts';
 import type {
   Hold,
@@ -40,6 +41,7 @@ export interface MemoryTransport extends Transport {
  * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
  */
 export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
+  assertOptions('memoryTransport()', options, ['partitions']);
   const partitions = options.partitions ?? 4;
   if (!Number.isInteger(partitions) || partitions < 1) {
     throw new OutboxError(

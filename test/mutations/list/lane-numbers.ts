@@ -56,4 +56,22 @@ export const laneNumberMutations: readonly Mutation[] = [
     replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(mostLanes, 8),',
     test: 'test/integration/temporal-lanes-grow.test.ts',
   },
+  {
+    name: 'added-lanes-share-connections',
+    promise: 'More lanes are drained at once',
+    file: 'src/config/start-relay.ts',
+    find: 'Math.max(lanes, draining) + spareConnections',
+    replace: 'lanes + spareConnections',
+    test: 'test/integration/temporal-lanes-grow.test.ts',
+    title: 'a relay that started with one lane drains 40 side by side',
+  },
+  {
+    name: 'told-connections-not-heeded',
+    promise: 'More lanes are drained at once',
+    file: 'src/config/start-relay.ts',
+    find: 'return database.connections ?? Math.max(',
+    replace: 'return Math.max(',
+    test: 'test/integration/temporal-lanes-grow.test.ts',
+    title: 'a relay that was told how many connections to take takes no more',
+  },
 ];

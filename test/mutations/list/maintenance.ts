@@ -4,9 +4,19 @@ const archive = 'The archive keeps nobody waiting';
 const window = 'The window is kept (I12)';
 const slowHandlers = 'Slow handlers do not keep processed ids for ever';
 const strangers = 'Strangers fill no table';
+const gathered = 'What has gathered slows nothing';
 
 /** What is finished is archived, what is missing is started again, and processed ids are dropped by epochs. */
 export const maintenanceMutations: readonly Mutation[] = [
+  {
+    name: 'archive-reads-the-whole-log',
+    promise: archive,
+    file: 'src/store/archive.ts',
+    find: `m.state = 'ready' and m.position > $3 and`,
+    replace: `m.state = 'ready' and m.position + 0 > $3 and`,
+    test: 'test/integration/archive-plans.test.ts',
+    title: 'a page of passed messages touches what it moves',
+  },
   {
     name: 'archive-of-what-is-not-passed',
     promise: archive,
@@ -104,5 +114,23 @@ export const maintenanceMutations: readonly Mutation[] = [
     replace: ` and k.state = 'failed'`,
     test: 'test/integration/kept-retention.test.ts',
     title: 'failed messages go when their group asks for it',
+  },
+  {
+    name: 'lane-row-by-its-key',
+    promise: gathered,
+    file: 'src/store/lane-row.ts',
+    find: 'return places.get(lane) ?? null;',
+    replace: 'return places.has(lane) ? null : null;',
+    test: 'test/integration/relay-lane-versions.test.ts',
+    title: 'finds its lane without reading what was written to it',
+  },
+  {
+    name: 'walk-from-the-start',
+    promise: gathered,
+    file: 'src/store/due-edge.ts',
+    find: 'return now >= this.#restsUntil ? null : this.#from;',
+    replace: 'return now >= this.#restsUntil ? this.#from : null;',
+    test: 'test/integration/relay-due-edge.test.ts',
+    title: 'behind an old snapshot looks and sweeps read what is due, not what was released',
   },
 ];

@@ -45,6 +45,25 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/unit/relay/plan-settlement.test.ts',
   },
   {
+    name: 'hold-outlasts-its-cause',
+    promise: 'It recovers by itself (I13)',
+    file: 'src/relay/timings.ts',
+    find: 'probeMs: 1_000,',
+    replace: 'probeMs: 8_000,',
+    test: 'test/invariants/isolation.test.ts',
+    title: 'I13 a hold ends within 2 s of the recovery of its broker',
+  },
+  {
+    name: 'failure-rests-its-lane',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'src/relay/drain.ts',
+    find: 'this.#at = settlement;',
+    replace: `this.#at = settlement;
+    if (settlement.changes.some((change) => change.to === 'retrying')) await delay(600);`,
+    test: 'test/invariants/isolation.test.ts',
+    title: 'I15 beside a poison key',
+  },
+  {
     name: 'hold-burns-an-attempt',
     promise: 'It recovers by itself (I13)',
     file: 'src/relay/plan-settlement.ts',
@@ -55,9 +74,9 @@ export const settleMutations: readonly Mutation[] = [
   {
     name: 'settle-without-the-owner',
     promise: 'A frozen process does no harm when it thaws',
-    file: 'src/store/settle.ts',
-    find: 'outbox.lane_owned(l, $3) returning 1',
-    replace: '$3::uuid is not null returning 1',
+    file: 'src/store/lane-row.ts',
+    find: `outbox.lane_owned(l, $3)';`,
+    replace: `$3::uuid is not null';`,
     test: 'test/integration/relay-lease.test.ts',
     title: 'an owner that lost its lane claims nothing',
   },

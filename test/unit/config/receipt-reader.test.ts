@@ -33,6 +33,7 @@ class HandedSource implements Source {
       ...place,
       messages: bodies.map((body, offset) => message(place, body, String(offset))),
       signal: new AbortController().signal,
+      lost: new AbortController().signal,
       mayBegin: () => true,
       acknowledge: ({ offset }) => void this.done.push(offset),
       reject: ({ offset }, afterMs) => void this.rejected.push({ offset, afterMs }),

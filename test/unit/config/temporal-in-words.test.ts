@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { temporalOf } from '../../../src/config/temporal-config.ts';
 import { temporalInWords } from '../../../src/config/temporal-in-words.ts';
 
 test.each([
@@ -7,5 +8,5 @@ test.each([
   [{ address: 'temporal.example:7233' }, 'unknown'],
   [{ address: 'temporal.example:7233', ui: 'https://ui.example' }, 'https://ui.example'],
 ])('of %o the UI is at %s', (temporal, ui) => {
-  expect(temporalInWords(temporal)).toContainEqual({ name: 'temporal.ui', value: ui });
+  expect(temporalInWords(temporalOf(temporal))).toContainEqual({ name: 'temporal.ui', value: ui });
 });

@@ -29,3 +29,15 @@ test('the same trouble is told once in five seconds', () => {
     'temporal-outbox relay failed what=sweep: Error: port 1',
   ]);
 });
+
+test('a pool that is too small is told with what to write', () => {
+  const lines: string[] = [];
+  consumerTroubleLines('orders', (line) => lines.push(line))({
+    type: 'pool-small',
+    connections: 10,
+    needed: 15,
+  });
+
+  expect(lines[0]).toContain('consumer orders pool-small connections=10 needed=15: give the consumer');
+  expect(lines[0]).toContain('new PrismaPg({ connectionString, max: 15 })');
+});

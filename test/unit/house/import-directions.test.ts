@@ -43,9 +43,17 @@ const cases: readonly Case[] = [
   ...allow('src/store', value('../core/errors.ts'), value('./inbox/processed.ts'), value('pg')),
   ...allow('src/store/inbox', value('../pool.ts'), value('../../core/errors.ts'), value('pg')),
 
-  refuse('src/outbox', value('../relay/starter.ts'), 'src/outbox may import src/store and src/core only'),
+  refuse(
+    'src/outbox',
+    value('../relay/starter.ts'),
+    'src/outbox may import src/store, src/tracing and src/core only',
+  ),
   refuse('src/outbox', value('pg'), onlyStore),
   ...allow('src/outbox', value('../store/write.ts'), value('../core/topic.ts')),
+
+  refuse('src/tracing', value('../store/write.ts'), 'src/tracing may import src/core only'),
+  refuse('src/outbox', value('@opentelemetry/api'), 'Only src/tracing knows OpenTelemetry'),
+  ...allow('src/tracing', type('@opentelemetry/api'), value('../core/headers.ts')),
 
   refuse('src/relay', value('../temporal/client.ts'), 'src/relay may import'),
   refuse('src/relay', value('../transports/transport.ts'), 'the types of src/transports/transport.ts'),

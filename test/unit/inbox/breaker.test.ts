@@ -5,7 +5,8 @@ import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-const down = new Error('down');
+const error = new Error('down');
+const down = { error, bodies: [] };
 
 function make({ keys = 5, longestPauseMs = 30_000 } = {}) {
   const events: ConsumerEvent[] = [];
@@ -25,7 +26,9 @@ test('an address pauses when enough different keys have failed', () => {
 
   expect(breaker.enter('orders')).toBeTypeOf('number');
   expect(breaker.enter('others')).toBe('go');
-  expect(events).toMatchObject([{ type: 'address-paused', address: 'orders', error: down, probes: 0 }]);
+  expect(events).toMatchObject([
+    { type: 'address-paused', address: 'orders', error, failedKeys: 5, keys: 5, probes: 0 },
+  ]);
 });
 
 test('a key that fails again and again counts once', () => {

@@ -13,7 +13,7 @@ const trees = topic('trees', tree);
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 const payloadOf = async <Output>(of: Topic<unknown, Output>, body: Uint8Array) =>
-  (await readMessage(of, incoming({ body }), 'id-1', 1)).payload;
+  (await readMessage(of, incoming({ body }), { id: 'id-1', attempt: 1 })).payload;
 const reasonOf = async (of: Topic, body: Uint8Array) =>
   refusalReasonOf(await refusalOf(() => payloadOf(of, body)));
 

@@ -11,7 +11,7 @@ const orders = topic('orders', z.object({ n: z.number(), when: z.string().defaul
 type Incoming = Parameters<typeof incoming>[0];
 
 const read = async <Output>(of: Topic<unknown, Output>, message: Incoming) =>
-  readMessage(of, incoming(message), 'id-1', 1);
+  readMessage(of, incoming(message), { id: 'id-1', attempt: 1 });
 const refused = (of: Topic, message: Incoming) => refusalOf(() => read(of, message));
 
 test('the handler gets what the schema makes of the body, not the body', async () => {
@@ -19,7 +19,7 @@ test('the handler gets what the schema makes of the body, not the body', async (
 });
 
 test('a message is read at once where the schema needs no waiting', () => {
-  expect(readMessage(orders, incoming(), 'id-1', 1)).not.toBeInstanceOf(Promise);
+  expect(readMessage(orders, incoming(), { id: 'id-1', attempt: 1 })).not.toBeInstanceOf(Promise);
 });
 
 test('a message says where it came from, and which try this is', async () => {
@@ -37,23 +37,45 @@ test('a message says where it came from, and which try this is', async () => {
     offset: '10',
   };
 
-  const message = await readMessage(orders, incoming({ headers, key: 'k' }), 'a', 3);
+  const message = await readMessage(orders, incoming({ headers, key: 'k' }), { id: 'a', attempt: 3 });
 
   expect(message).toMatchObject(whole);
   expect(JSON.parse(JSON.stringify(message))).toEqual(JSON.parse(JSON.stringify(whole)));
 });
 
-test('a message is logged as a whole', async () => {
+test('a copy of a message by spread or structuredClone is whole', async () => {
   const headers = { ce_id: 'a', tenant: 'blue' };
 
-  const shown = inspect(await readMessage(orders, incoming({ headers, key: 'k' }), 'a', 1));
+  const message = await readMessage(orders, incoming({ headers, key: 'k' }), { id: 'a', attempt: 1 });
+
+  for (const copy of [{ ...message }, structuredClone(message)])
+    expect(copy).toEqual({
+      id: 'a',
+      topic: 'orders',
+      key: 'k',
+      payload: { n: 1, when: 'now' },
+      headers,
+      attempt: 1,
+      sentAt: new Date(0),
+      address: 'orders',
+      partition: 0,
+      offset: '10',
+    });
+});
+
+const lazy = { id: 'a', attempt: 1, lazy: true } as const;
+
+test('a message of a batch is logged as a whole, too', async () => {
+  const headers = { ce_id: 'a', tenant: 'blue' };
+
+  const shown = inspect(await readMessage(orders, incoming({ headers, key: 'k' }), lazy));
 
   for (const part of ["id: 'a'", "key: 'k'", "tenant: 'blue'", 'sentAt: 1970-01-01', "offset: '10'"])
     expect(shown).toContain(part);
 });
 
-test('who compares messages, as tests do, may copy one without its fields', async () => {
-  const message = await readMessage(orders, incoming({ key: 'k' }), 'a', 1);
+test('who compares messages of a batch, as tests do, may copy one without its fields', async () => {
+  const message = await readMessage(orders, incoming({ key: 'k' }), lazy);
 
   const { key, headers, sentAt } = Object.create(Reflect.getPrototypeOf(message)) as typeof message;
 

@@ -7,6 +7,7 @@ import { refusalOf } from './refusal.ts';
 
 type Log = unknown[];
 const orders = topic('orders', z.object({ n: z.number() }));
+const context = { signal: new AbortController().signal };
 
 function now<Tx>(ready: ReadyMessage<Tx> | Promise<ReadyMessage<Tx>>): ReadyMessage<Tx> {
   if (ready instanceof Promise) throw new Error('It was not read at once.');
@@ -23,7 +24,7 @@ test('a message that was read is handed to its handler with the transaction', as
   const ready = now(route.read(incoming(), 2));
 
   expect(ready).toMatchObject({ id: 'id-1', topic: 'orders' });
-  expect(await ready.handle(log)).toBe('handled');
+  expect(await ready.handle(log, context)).toBe('handled');
   expect(log).toEqual([['id-1', 1, 2]]);
 });
 
@@ -34,8 +35,8 @@ test('many messages are handed over together, in their order, or one alone', asy
   const ready = [3, 1, 2].map((n) => now(route.read(incoming({ json: { n } }), 1)));
   const log: Log = [];
 
-  route.handleAll(log, ready);
-  for (const one of ready) one.handle(log);
+  route.handleAll(log, ready, context);
+  for (const one of ready) one.handle(log, context);
 
   expect(log).toEqual([[3, 1, 2], [3], [1], [2]]);
 });
@@ -44,14 +45,16 @@ test('what the handler of many throws or rejects is passed on', async () => {
   const failing = routeOfBatch(orders, () => Promise.reject(new Error('no')));
   const ready = [now(failing.read(incoming(), 1))];
 
-  await expect(failing.handleAll(null, ready)).rejects.toThrow('no');
+  await expect(failing.handleAll(null, ready, context)).rejects.toThrow('no');
 });
 
 test('a batch of messages that another route has read is refused', () => {
   const mine = routeOfBatch<Log, unknown, unknown>(orders, () => undefined);
   const other = routeOfBatch<Log, unknown, unknown>(orders, () => undefined);
 
-  expect(() => mine.handleAll([], [now(other.read(incoming(), 1))])).toThrow('read by another route');
+  expect(() => mine.handleAll([], [now(other.read(incoming(), 1))], context)).toThrow(
+    'read by another route',
+  );
 });
 
 test('an asynchronous schema makes the reading asynchronous', async () => {
@@ -62,7 +65,7 @@ test('an asynchronous schema makes the reading asynchronous', async () => {
   const route = routeOf<Log, unknown, number>(slow, (tx, { payload }) => tx.push(payload));
   const log: Log = [];
 
-  (await route.read(incoming({ json: 5 }), 1)).handle(log);
+  (await route.read(incoming({ json: 5 }), 1)).handle(log, context);
 
   expect(log).toEqual([5]);
 });

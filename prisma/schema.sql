@@ -1,0 +1,2276 @@
+-- The schema "outbox" as the migrations make it, by name: to read, and to see what a change of them changes. Nobody runs it.
+-- Made by `npm run schema`; the same on PostgreSQL 15 to 18.
+
+create type outbox.state as enum (
+  'waiting',
+  'ready',
+  'held',
+  'retrying',
+  'published',
+  'confirmed',
+  'failed',
+  'canceled',
+  'superseded',
+  'discarded'
+);
+
+create type outbox.store_result as (
+  n bigint,
+  id uuid,
+  workflow_id text,
+  state outbox.state,
+  due_at timestamp with time zone,
+  duplicate boolean,
+  refusal jsonb
+);
+
+create type outbox.stored as (
+  id uuid,
+  workflow_id text,
+  state outbox.state,
+  due_at timestamp with time zone,
+  duplicate boolean
+);
+
+create type outbox.try_answer as (
+  kind text,
+  wait_ms double precision,
+  message_id text,
+  topic text,
+  key text,
+  address text,
+  partition integer,
+  "offset" text,
+  wire text,
+  body text,
+  sent_at timestamp with time zone,
+  attempts integer,
+  number integer
+);
+
+create sequence outbox.attempt_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+create sequence outbox.audit_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+create sequence outbox.message_position as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+create sequence outbox.parked_position_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+create sequence outbox.reconciliation_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+create table outbox.attempt (
+  id bigint not null generated always as identity,
+  message_id uuid not null,
+  at timestamp with time zone not null,
+  outcome text not null,
+  error text,
+  partition integer,
+  "offset" bigint
+);
+constraint attempt_outcome_check CHECK ((outcome = ANY (ARRAY['acknowledged'::text, 'rejected'::text, 'ambiguous'::text, 'permanent'::text])));
+constraint attempt_pkey PRIMARY KEY (id);
+CREATE INDEX attempt_message ON outbox.attempt USING btree (message_id, at);
+
+create table outbox.audit (
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null default now(),
+  actor text not null,
+  action text not null,
+  topic text collate "C",
+  message_id uuid,
+  consumer_group text collate "C",
+  inbox_id text collate "C",
+  bulk_id uuid,
+  result text not null,
+  reason text,
+  details jsonb
+);
+constraint audit_pkey PRIMARY KEY (id);
+CREATE UNIQUE INDEX audit_bulk ON outbox.audit USING btree (bulk_id, message_id) WHERE (bulk_id IS NOT NULL);
+CREATE INDEX audit_inbox ON outbox.audit USING btree (consumer_group, inbox_id, id) WHERE (inbox_id IS NOT NULL);
+CREATE INDEX audit_message ON outbox.audit USING btree (message_id, id) WHERE (message_id IS NOT NULL);
+CREATE INDEX audit_topic ON outbox.audit USING btree (topic, id) WHERE (message_id IS NULL);
+
+create table outbox.batch (
+  id uuid not null,
+  topic text collate "C" not null,
+  lane integer not null,
+  first_position bigint not null,
+  last_position bigint not null,
+  count integer not null,
+  published_at timestamp with time zone not null,
+  partitions jsonb not null
+);
+constraint batch_pkey PRIMARY KEY (id);
+CREATE INDEX batch_lane ON outbox.batch USING btree (topic, lane, last_position);
+CREATE INDEX batch_lane_time ON outbox.batch USING btree (topic, lane, published_at);
+
+create table outbox.breaker (
+  consumer_group text not null,
+  address text not null,
+  consumer uuid not null,
+  host text not null,
+  pid integer not null,
+  paused_at timestamp with time zone not null,
+  failed_keys integer not null,
+  keys integer not null,
+  probes integer not null,
+  next_probe_at timestamp with time zone not null,
+  error text not null,
+  seen_at timestamp with time zone not null default clock_timestamp()
+);
+constraint breaker_pkey PRIMARY KEY (consumer_group, address, consumer);
+
+create table outbox.bulk_operation (
+  id uuid not null,
+  action text not null,
+  filter jsonb not null,
+  arguments jsonb not null,
+  actor text not null,
+  reason text not null,
+  rate_per_second integer not null,
+  state text not null,
+  selected_until timestamp with time zone not null,
+  total integer not null,
+  total_exact boolean not null,
+  walked_position bigint not null,
+  walked_id uuid not null,
+  walked boolean not null,
+  pending uuid[] not null,
+  pending_since timestamp with time zone,
+  counts jsonb not null,
+  next_page_at timestamp with time zone not null,
+  failures integer not null,
+  last_error text,
+  told_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone
+);
+constraint bulk_operation_action_check CHECK ((action = ANY (ARRAY['cancel'::text, 'discard'::text, 'reschedule'::text, 'retry'::text, 'withdraw'::text])));
+constraint bulk_operation_filter_check CHECK (((jsonb_typeof(filter) = 'object'::text) AND (filter <> '{}'::jsonb)));
+constraint bulk_operation_pkey PRIMARY KEY (id);
+constraint bulk_operation_rate_per_second_check CHECK (((rate_per_second >= 1) AND (rate_per_second <= 10000)));
+constraint bulk_operation_state_check CHECK ((state = ANY (ARRAY['running'::text, 'paused'::text, 'aborted'::text, 'done'::text, 'failed'::text])));
+CREATE INDEX bulk_operation_created ON outbox.bulk_operation USING btree (created_at, id);
+CREATE INDEX bulk_operation_running ON outbox.bulk_operation USING btree (created_at) WHERE (state = 'running'::text);
+
+create table outbox.consumer_group (
+  consumer_group text collate "C" not null,
+  window_ms bigint,
+  seen_at timestamp with time zone not null
+);
+constraint consumer_group_pkey PRIMARY KEY (consumer_group);
+constraint consumer_group_window_ms_check CHECK ((window_ms > 0));
+
+create table outbox.installation (
+  only_one boolean not null default true,
+  id uuid not null default gen_random_uuid(),
+  system_identifier text not null,
+  database_oid oid not null,
+  served_since timestamp with time zone,
+  twin jsonb,
+  created_at timestamp with time zone not null default now()
+);
+constraint installation_only_one_check CHECK (only_one);
+constraint installation_pkey PRIMARY KEY (only_one);
+
+create table outbox.lane (
+  topic text collate "C" not null,
+  n integer not null,
+  cursor bigint not null default 0,
+  snapshot pg_snapshot,
+  owner uuid,
+  alive_until timestamp with time zone,
+  incarnation timestamp with time zone,
+  session bigint,
+  suspect pg_snapshot,
+  hold jsonb,
+  wanted_since timestamp with time zone,
+  started_at timestamp with time zone
+) with (fillfactor=50);
+constraint lane_pkey PRIMARY KEY (topic, n);
+
+create table outbox.letter_turn (
+  consumer_group text collate "C" not null,
+  owner uuid not null,
+  ends_at timestamp with time zone not null
+);
+constraint letter_turn_pkey PRIMARY KEY (consumer_group);
+
+create table outbox.mark (
+  consumer_group text collate "C" not null,
+  address text collate "C" not null,
+  partition integer not null,
+  owner uuid not null,
+  size integer not null,
+  last_id text not null,
+  kills integer not null default 0,
+  begun_at timestamp with time zone not null default clock_timestamp()
+);
+constraint mark_pkey PRIMARY KEY (consumer_group, address, partition);
+
+create table outbox.message (
+  id uuid not null,
+  topic text collate "C" not null,
+  lane integer not null,
+  "position" bigint not null default nextval('outbox.message_position'::regclass),
+  xid xid8 not null default pg_current_xact_id() with {n_distinct=-1} statistics 1,
+  key text collate "C",
+  ref text collate "C",
+  payload text not null,
+  content_type text not null default 'application/json'::text,
+  headers jsonb,
+  state outbox.state not null,
+  workflow_id text not null,
+  due_at timestamp with time zone,
+  workflow_due_at timestamp with time zone,
+  attempts integer not null default 0,
+  sends integer not null default 0,
+  last_error text,
+  maybe_published boolean not null default false,
+  partition integer,
+  "offset" bigint,
+  confirm_by timestamp with time zone,
+  created_at timestamp with time zone not null default statement_timestamp(),
+  updated_at timestamp with time zone not null default statement_timestamp(),
+  published_at timestamp with time zone,
+  supersedes uuid
+) with (fillfactor=90, autovacuum_analyze_scale_factor=0.02, autovacuum_analyze_threshold=500, autovacuum_vacuum_insert_scale_factor=0.1);
+constraint message_pkey PRIMARY KEY (id);
+CREATE INDEX message_blocking ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = ANY (ARRAY['retrying'::outbox.state, 'held'::outbox.state]));
+CREATE INDEX message_due ON outbox.message USING btree (due_at, "position") WHERE (state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state]));
+CREATE INDEX message_failed ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'failed'::outbox.state);
+CREATE INDEX message_finished ON outbox.message USING btree (state, updated_at, id) WHERE (state = ANY (ARRAY['published'::outbox.state, 'confirmed'::outbox.state, 'failed'::outbox.state, 'canceled'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]));
+CREATE INDEX message_held ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'held'::outbox.state);
+CREATE INDEX message_lane_position ON outbox.message USING btree (topic, lane, "position") WHERE (state = 'ready'::outbox.state);
+CREATE INDEX message_lane_xid ON outbox.message USING btree (topic, lane, xid) WHERE (state = 'ready'::outbox.state);
+CREATE INDEX message_listed ON outbox.message USING btree (topic, state, "position", id) WHERE ((state <> 'ready'::outbox.state) AND ("position" > 0));
+CREATE INDEX message_overdue ON outbox.message USING btree (topic, confirm_by, "position") WHERE ((state = 'published'::outbox.state) AND (confirm_by IS NOT NULL) AND ("position" > 0));
+CREATE INDEX message_ref ON outbox.message USING btree (topic, ref, created_at) WHERE (ref IS NOT NULL);
+CREATE INDEX message_supersedes ON outbox.message USING btree (supersedes) WHERE (supersedes IS NOT NULL);
+CREATE INDEX message_told ON outbox.message USING btree (due_at, id) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state])) AND (workflow_due_at IS NOT NULL) AND (workflow_id ~~ '%/message/%'::text));
+CREATE INDEX message_unconfirmed ON outbox.message USING btree (topic, key, "position") WHERE ((state = 'published'::outbox.state) AND (confirm_by IS NOT NULL));
+CREATE INDEX message_untold ON outbox.message USING btree (due_at) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state])) AND (workflow_due_at IS DISTINCT FROM due_at));
+CREATE UNIQUE INDEX message_waiting_ref ON outbox.message USING btree (topic, ref) WHERE (state = 'waiting'::outbox.state);
+CREATE INDEX message_xid ON outbox.message USING btree (xid) WHERE ("position" > 0);
+CREATE TRIGGER message_insert BEFORE INSERT ON outbox.message FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['waiting'::outbox.state, 'ready'::outbox.state]))) EXECUTE FUNCTION outbox.refuse_insert();
+CREATE TRIGGER message_transition BEFORE UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'waiting'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'ready'::outbox.state) AND (new.state = ANY (ARRAY['published'::outbox.state, 'retrying'::outbox.state, 'held'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'held'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'retrying'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'published'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state]))) OR ((old.state = 'failed'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'confirmed'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]))))))) EXECUTE FUNCTION outbox.refuse_transition();
+
+create table outbox.message_history (
+  id uuid not null,
+  topic text collate "C" not null,
+  lane integer not null,
+  "position" bigint not null,
+  key text collate "C",
+  ref text collate "C",
+  payload text not null,
+  content_type text not null,
+  headers jsonb,
+  state outbox.state not null,
+  workflow_id text not null,
+  due_at timestamp with time zone,
+  workflow_due_at timestamp with time zone,
+  attempts integer not null,
+  sends integer not null,
+  last_error text,
+  maybe_published boolean not null,
+  partition integer,
+  "offset" bigint,
+  confirm_by timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  published_at timestamp with time zone,
+  supersedes uuid,
+  archived_at timestamp with time zone not null
+) partition by RANGE (archived_at);
+CREATE INDEX message_history_id ON ONLY outbox.message_history USING btree (id);
+CREATE INDEX message_history_ref ON ONLY outbox.message_history USING btree (topic, ref, created_at) WHERE (ref IS NOT NULL);
+
+create table outbox.migration (
+  name text collate "C" not null,
+  checksum text not null,
+  compatible boolean not null,
+  applied_at timestamp with time zone not null default now()
+);
+constraint migration_pkey PRIMARY KEY (name);
+
+create table outbox.parked (
+  consumer_group text collate "C" not null,
+  message_id text collate "C" not null,
+  "position" bigint not null generated always as identity,
+  state text not null default 'parked'::text,
+  key_id uuid,
+  topic text collate "C" not null,
+  key text collate "C",
+  address text not null,
+  partition integer not null,
+  "offset" text not null,
+  wire text not null,
+  body bytea,
+  sent_at timestamp with time zone not null,
+  attempts integer not null default 0,
+  kills integer not null default 0,
+  reason text,
+  last_error text,
+  supersedes text collate "C",
+  superseded_by text collate "C",
+  copied_at timestamp with time zone,
+  arrived_at timestamp with time zone not null default outbox.clock(),
+  updated_at timestamp with time zone not null default outbox.clock()
+);
+constraint parked_check CHECK (((state <> 'parked'::text) OR (key_id IS NOT NULL)));
+constraint parked_pkey PRIMARY KEY (consumer_group, message_id);
+constraint parked_state_check CHECK ((state = ANY (ARRAY['parked'::text, 'failed'::text, 'superseded'::text, 'discarded'::text])));
+CREATE INDEX parked_ended ON outbox.parked USING btree (updated_at, consumer_group, message_id) WHERE (state = ANY (ARRAY['superseded'::text, 'discarded'::text]));
+CREATE INDEX parked_failed ON outbox.parked USING btree (consumer_group, "position") WHERE (state = 'failed'::text);
+CREATE INDEX parked_failed_ended ON outbox.parked USING btree (consumer_group, updated_at) WHERE ((state = 'failed'::text) AND (key_id IS NULL));
+CREATE INDEX parked_listed ON outbox.parked USING btree (consumer_group, "position", message_id);
+CREATE INDEX parked_queue ON outbox.parked USING btree (key_id, "position") WHERE (key_id IS NOT NULL);
+CREATE INDEX parked_uncopied ON outbox.parked USING btree (consumer_group, "position") WHERE ((state = 'failed'::text) AND (copied_at IS NULL));
+CREATE TRIGGER parked_transition BEFORE UPDATE OF state ON outbox.parked FOR EACH ROW WHEN (((old.state <> new.state) AND (((((((old.state <> 'parked'::text) OR (new.state <> 'failed'::text)) AND ((old.state <> 'failed'::text) OR (new.state <> 'parked'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'superseded'::text))) AND ((old.state <> 'failed'::text) OR (new.state <> 'discarded'::text))) AND ((old.state <> 'parked'::text) OR (new.state <> 'superseded'::text))) AND ((old.state <> 'parked'::text) OR (new.state <> 'discarded'::text))))) EXECUTE FUNCTION outbox.refuse_transition();
+
+create table outbox.parked_key (
+  id uuid not null default outbox.uuid_v7(),
+  consumer_group text collate "C" not null,
+  topic text collate "C" not null,
+  key text collate "C",
+  workflow_id text not null,
+  next_at timestamp with time zone not null,
+  told_at timestamp with time zone,
+  unseen_before xid8,
+  tries integer not null default 0,
+  worker bigint,
+  begun_at timestamp with time zone,
+  begun_from bigint not null default 0,
+  begun_to bigint not null default 0,
+  ended bigint not null default '-1'::integer,
+  parked_at timestamp with time zone not null default outbox.clock()
+);
+constraint parked_key_consumer_group_topic_key_key UNIQUE (consumer_group, topic, key);
+constraint parked_key_pkey PRIMARY KEY (id);
+CREATE INDEX parked_key_next ON outbox.parked_key USING btree (consumer_group, next_at, id);
+CREATE INDEX parked_key_untold ON outbox.parked_key USING btree (consumer_group, next_at) WHERE (told_at IS NULL);
+CREATE INDEX parked_key_worked ON outbox.parked_key USING btree (consumer_group, worker) WHERE (worker IS NOT NULL);
+
+create table outbox.place_question (
+  id uuid not null,
+  asked_at timestamp with time zone not null default now(),
+  answered_at timestamp with time zone
+);
+constraint place_question_pkey PRIMARY KEY (id);
+
+create table outbox.processed (
+  epoch bigint not null default outbox.current_epoch(),
+  consumer_group text collate "C" not null,
+  message_id text collate "C" not null,
+  topic text collate "C",
+  processed_at timestamp with time zone not null default now()
+) partition by LIST (epoch);
+constraint processed_pkey PRIMARY KEY (consumer_group, message_id, epoch);
+
+create table outbox.processed_1 (
+  epoch bigint not null default outbox.current_epoch(),
+  consumer_group text collate "C" not null,
+  message_id text collate "C" not null,
+  topic text collate "C",
+  processed_at timestamp with time zone not null default now()
+) partition of outbox.processed FOR VALUES IN ('1');
+constraint processed_1_pkey PRIMARY KEY (consumer_group, message_id, epoch);
+
+create table outbox.processed_epoch (
+  epoch bigint not null,
+  begun_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  tries integer not null default 0,
+  tried_at timestamp with time zone,
+  live_to uuid,
+  live_done boolean not null default false,
+  kept_group text collate "C",
+  kept_id text collate "C",
+  kept_done boolean not null default false
+);
+constraint processed_epoch_epoch_check CHECK ((epoch > 0));
+constraint processed_epoch_pkey PRIMARY KEY (epoch);
+CREATE UNIQUE INDEX processed_epoch_current ON outbox.processed_epoch USING btree ((true)) WHERE (ended_at IS NULL);
+
+create table outbox.reconciliation (
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null,
+  took_ms integer not null,
+  thorough boolean not null,
+  resume jsonb,
+  rows integer not null,
+  workflows integer not null,
+  checked_rows integer not null,
+  checked_workflows integer not null,
+  restarted integer not null,
+  ended integer not null
+);
+constraint reconciliation_pkey PRIMARY KEY (id);
+
+create table outbox.relay (
+  id uuid not null,
+  host text not null,
+  pid integer not null,
+  started_at timestamp with time zone not null default clock_timestamp(),
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  servers jsonb not null,
+  lags jsonb not null
+);
+constraint relay_pkey PRIMARY KEY (id);
+
+create table outbox.setting (
+  name text collate "C" not null,
+  value text not null,
+  updated_at timestamp with time zone not null default now()
+);
+constraint setting_pkey PRIMARY KEY (name);
+
+create table outbox.topic (
+  name text collate "C" not null,
+  transport text not null,
+  address text not null,
+  lanes integer not null default 1,
+  partitions integer,
+  waits text not null default 'workflow'::text,
+  retry_ms bigint[] not null,
+  exhausted text not null default 'release-key'::text,
+  confirm_group text,
+  confirm_within_ms bigint[],
+  confirm_max_sends integer,
+  horizon interval not null default '24:00:00'::interval,
+  payload_limit_bytes integer not null default 921600,
+  delay_limit interval not null default '400 days'::interval,
+  visible boolean not null default true,
+  paused boolean not null default false,
+  updated_at timestamp with time zone not null default now()
+);
+constraint confirm_whole CHECK ((num_nulls(confirm_group, confirm_within_ms, confirm_max_sends) = ANY (ARRAY[0, 3])));
+constraint topic_confirm_max_sends_check CHECK (((confirm_max_sends >= 1) AND (confirm_max_sends <= 100)));
+constraint topic_exhausted_check CHECK ((exhausted = ANY (ARRAY['release-key'::text, 'hold-key'::text])));
+constraint topic_lanes_check CHECK (((lanes >= 1) AND (lanes <= 1024)));
+constraint topic_partitions_check CHECK ((partitions > 0));
+constraint topic_pkey PRIMARY KEY (name);
+constraint topic_waits_check CHECK ((waits = ANY (ARRAY['workflow'::text, 'lane'::text])));
+
+create table outbox.topic_change (
+  topic text collate "C" not null,
+  id uuid not null default gen_random_uuid(),
+  kind text not null,
+  wanted integer not null,
+  step text not null default 'begun'::text,
+  actor text not null,
+  begun_at timestamp with time zone not null default now()
+);
+constraint topic_change_kind_check CHECK ((kind = ANY (ARRAY['lanes'::text, 'partitions'::text])));
+constraint topic_change_pkey PRIMARY KEY (topic);
+constraint topic_change_step_check CHECK ((step = ANY (ARRAY['begun'::text, 'switched'::text])));
+constraint topic_change_wanted_check CHECK ((wanted > 0));
+
+create table outbox.transport (
+  name text collate "C" not null,
+  paused boolean not null default false,
+  updated_at timestamp with time zone not null default now()
+);
+constraint transport_pkey PRIMARY KEY (name);
+
+create view outbox.message_all as
+ SELECT v.id,
+    v.topic,
+    v.lane,
+    v."position",
+    v.key,
+    v.ref,
+    v.payload,
+    v.content_type,
+    v.headers,
+    v.state,
+    v.workflow_id,
+    v.due_at,
+    v.workflow_due_at,
+    v.attempts,
+    v.sends,
+    v.last_error,
+    v.maybe_published,
+    v.partition,
+    v."offset",
+    v.confirm_by,
+    v.created_at,
+    v.updated_at,
+    v.published_at,
+    v.supersedes,
+    NULL::timestamp with time zone AS archived_at
+   FROM outbox.message_view v
+UNION ALL
+ SELECT h.id,
+    h.topic,
+    h.lane,
+    h."position",
+    h.key,
+    h.ref,
+    h.payload,
+    h.content_type,
+    h.headers,
+    h.state,
+    h.workflow_id,
+    h.due_at,
+    h.workflow_due_at,
+    h.attempts,
+    h.sends,
+    h.last_error,
+    h.maybe_published,
+    h.partition,
+    h."offset",
+    h.confirm_by,
+    h.created_at,
+    h.updated_at,
+    h.published_at,
+    h.supersedes,
+    h.archived_at
+   FROM outbox.message_history h;
+
+create view outbox.message_view as
+ SELECT m.id,
+    m.topic,
+    m.lane,
+    m."position",
+    m.key,
+    m.ref,
+    m.payload,
+    m.content_type,
+    m.headers,
+        CASE
+            WHEN ((m.state = 'ready'::outbox.state) AND (m."position" <= l.cursor) AND pg_visible_in_snapshot(m.xid, l.snapshot)) THEN 'published'::outbox.state
+            ELSE m.state
+        END AS state,
+    m.workflow_id,
+    m.due_at,
+    m.workflow_due_at,
+    m.attempts,
+    m.sends,
+    m.last_error,
+    m.maybe_published,
+    m.partition,
+    m."offset",
+    m.confirm_by,
+    m.created_at,
+    m.updated_at,
+    m.published_at,
+    m.supersedes
+   FROM (outbox.message m
+     LEFT JOIN outbox.lane l ON (((l.topic = m.topic) AND (l.n = m.lane))));
+
+CREATE OR REPLACE FUNCTION outbox.begin_epoch_change(p_old outbox.processed_epoch, p_patience_ms integer, p_pause_ms integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;
+  update outbox.processed_epoch e set tries = e.tries + 1, tried_at = clock_timestamp() where e.epoch = p_old.epoch;
+  return greatest(p_patience_ms, least(p_patience_ms * 2 ^ least(p_old.tries, 10), 5000));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.begin_try(p_id uuid, p_retry_ms double precision[], p_hold boolean, p_most_kills integer, p_worker bigint, p_most integer, p_alone boolean)
+ RETURNS SETOF outbox.try_answer
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+declare
+  k outbox.parked_key;
+  m outbox.parked;
+  answer outbox.try_answer;
+  v_buried record;
+  v_first outbox.parked;
+  v_count integer := 0;
+  v_bytes bigint := 0;
+begin
+  perform outbox.limit_idle();
+  perform pg_try_advisory_lock_shared(p_worker);
+  select * into k from outbox.parked_key x where x.id = p_id for no key update skip locked;
+  if not found then
+    answer.kind := case when exists (select from outbox.parked_key x where x.id = p_id) then 'busy' else 'gone' end;
+    return next answer;
+    return;
+  end if;
+  -- Handlers that began before the key came back do not know of it. None takes as long as this.
+  if k.unseen_before is not null and outbox.clock() < k.parked_at + interval '30 s' then
+    answer.kind := 'busy';
+    if k.unseen_before = outbox.not_yet_known() then
+      update outbox.parked_key x set unseen_before = pg_current_xact_id() where x.id = p_id;
+      return next answer;
+      return;
+    end if;
+    if k.unseen_before >= pg_snapshot_xmin(pg_current_snapshot()) then
+      return next answer;
+      return;
+    end if;
+  end if;
+  if k.next_at > outbox.clock() then
+    answer.kind := case when k.next_at = 'infinity' then 'held' else 'wait' end;
+    answer.wait_ms := case when k.next_at < 'infinity' then extract(epoch from k.next_at - outbox.clock()) * 1000 end;
+    return next answer;
+    return;
+  end if;
+  if k.worker is not null then
+    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_most_kills, p_hold);
+    if v_buried.gave_up is not null then
+      answer.kind := v_buried.gave_up;
+      answer.message_id := v_buried.message_id;
+      return next answer;
+      return;
+    end if;
+    k.tries := k.tries + 1;
+  end if;
+  -- Twice: what was added late may lie before the place where the queue begins.
+  for v_round in 1..2 loop
+    for m in
+      select * from outbox.parked x where x.key_id = p_id and x.position > k.ended order by x.position limit p_most
+    loop
+      if v_count = 0 then
+        v_first := m;
+        exit when m.state = 'failed' or m.attempts > cardinality(p_retry_ms) or (m.kills > 0 and not p_alone);
+      else
+        exit when m.state <> 'parked' or m.attempts > 0 or m.kills > 0;
+        v_bytes := v_bytes + coalesce(octet_length(m.body), 0);
+        exit when v_bytes > 1048576;
+      end if;
+      v_count := v_count + 1;
+      k.begun_to := m.position;
+      return next ('try', null, m.message_id, m.topic, m.key, m.address, m.partition, m."offset", m.wire, encode(m.body, 'base64'),
+        m.sent_at, m.attempts + 1, k.tries + 1)::outbox.try_answer;
+      exit when m.attempts > 0 or m.kills > 0;
+    end loop;
+    exit when v_first.position is not null or k.ended < 0;
+    k.ended := -1;
+  end loop;
+  if v_count > 0 then
+    if v_count = 1 then
+      update outbox.parked x set attempts = v_first.attempts + 1, updated_at = outbox.clock()
+      where x.consumer_group = v_first.consumer_group and x.message_id = v_first.message_id;
+    end if;
+    update outbox.parked_key x set tries = k.tries + 1, worker = p_worker, begun_at = clock_timestamp(),
+      begun_from = v_first.position, begun_to = k.begun_to, ended = v_first.position - 1, next_at = outbox.clock()
+      + coalesce(p_retry_ms[least(v_first.attempts + 1, cardinality(p_retry_ms))], 0) * interval '1 ms'
+    where x.id = p_id;
+    return;
+  end if;
+  if v_first.position is null then
+    answer.kind := case when outbox.end_key(p_id) then 'gone' else 'busy' end;
+  elsif v_first.state = 'failed' then
+    update outbox.parked_key x set next_at = 'infinity' where x.id = p_id;
+    answer.kind := 'held';
+  elsif v_first.attempts > cardinality(p_retry_ms) then
+    answer.kind := outbox.give_up(v_first.consumer_group, v_first.message_id, 'killed', null, p_hold);
+    answer.message_id := v_first.message_id;
+  else
+    answer.kind := 'suspect';
+  end if;
+  return next answer;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.bring_back_key(p_message outbox.parked)
+ RETURNS uuid
+ LANGUAGE plpgsql
+AS $function$
+declare
+  found_id uuid;
+  v_before text := current_setting('lock_timeout');
+begin
+  if p_message.key is not null then
+    select k.id into found_id from outbox.parked_key k
+    where k.consumer_group = p_message.consumer_group and k.topic = p_message.topic and k.key = p_message.key
+    for no key update skip locked;
+    if found then return found_id; end if;
+  end if;
+  begin
+    -- Two who make the same key would wait for each other.
+    perform set_config('lock_timeout', '10ms', true);
+    found_id := outbox.uuid_v7();
+    insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at, unseen_before)
+    values (found_id, p_message.consumer_group, p_message.topic, p_message.key,
+      outbox.parked_workflow_id(p_message.consumer_group, found_id), outbox.clock(),
+      case when p_message.key is not null then outbox.not_yet_known() end)
+    on conflict do nothing
+    returning id into found_id;
+    perform set_config('lock_timeout', v_before, true);
+    return found_id;
+  exception when lock_not_available then
+    return null;
+  end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.bury_try(k outbox.parked_key, p_dead boolean, p_most_kills integer, p_hold boolean, OUT gave_up text, OUT message_id text)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_killed boolean := p_dead and k.begun_at > pg_postmaster_start_time();
+  m outbox.parked;
+begin
+  update outbox.parked_key x set worker = null, tries = k.tries + 1, next_at = outbox.clock() where x.id = k.id;
+  if k.begun_to > k.begun_from then
+    -- Nobody knows which of them it was.
+    if v_killed or not p_dead then
+      update outbox.parked x set kills = greatest(x.kills, 1), updated_at = outbox.clock()
+      where x.key_id = k.id and x.state = 'parked' and x.position between k.begun_from and k.begun_to;
+    end if;
+    return;
+  end if;
+  if not p_dead then return; end if;
+  update outbox.parked x set attempts = greatest(x.attempts - 1, 0), kills = x.kills + v_killed::integer, updated_at = outbox.clock()
+  where x.key_id = k.id and x.state = 'parked' and x.position = k.begun_from
+  returning * into m;
+  if v_killed and m.kills > 1 and m.kills >= p_most_kills then
+    gave_up := outbox.give_up(m.consumer_group, m.message_id, 'killed', null, p_hold);
+    message_id := m.message_id;
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.cancel(topic text, ref text DEFAULT NULL::text, id uuid DEFAULT NULL::uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  target uuid;
+  found_state outbox.state;
+begin
+  perform outbox.require_handle(topic, ref, id);
+  target := coalesce(cancel.id, outbox.message_of_ref(cancel.topic, cancel.ref));
+  update outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock()
+  where m.id = target and m.topic = cancel.topic
+    and (m.state = 'waiting' or m.state in ('retrying', 'held') and not m.maybe_published);
+  if found then return 'canceled'; end if;
+  select m.state into found_state from outbox.message m where m.id = target and m.topic = cancel.topic;
+  -- The history after the table: what is archived in between is met in one of them.
+  if not found then
+    select h.state into found_state from outbox.message_history h where h.id = target and h.topic = cancel.topic limit 1;
+  end if;
+  return case when found_state is null then 'unknown' when found_state = 'canceled' then 'canceled' else 'too-late' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.carry_kept(p_epoch bigint, p_limit integer)
+ RETURNS TABLE(carried integer, complete boolean, busy boolean)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_epoch bigint := outbox.epoch_to_carry_to();
+  v_old outbox.processed_epoch;
+  v_read integer;
+begin
+  select * into v_old from outbox.processed_epoch e where e.epoch = p_epoch and e.ended_at is not null;
+  if v_epoch is null or not found or v_old.kept_done then
+    return query select 0, v_epoch is not null, v_epoch is null;
+    return;
+  end if;
+  with page as materialized (
+    select k.consumer_group, k.message_id from outbox.parked k
+    where (k.consumer_group, k.message_id) > (coalesce(v_old.kept_group, ''), coalesce(v_old.kept_id, ''))
+    order by k.consumer_group, k.message_id limit p_limit
+  ), kept as (
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at
+    from page k cross join lateral (
+      select * from outbox.processed o
+      where o.epoch = p_epoch and o.consumer_group = k.consumer_group and o.message_id = k.message_id offset 0) p
+    order by p.consumer_group, p.message_id
+    on conflict do nothing
+    returning 1
+  ), last as (
+    select k.consumer_group, k.message_id from page k order by k.consumer_group desc, k.message_id desc limit 1
+  )
+  select (select count(*) from kept), (select count(*) from page),
+    coalesce((select l.consumer_group from last l), v_old.kept_group), coalesce((select l.message_id from last l), v_old.kept_id)
+  into carried, v_read, v_old.kept_group, v_old.kept_id;
+  complete := v_read < p_limit;
+  busy := false;
+  update outbox.processed_epoch e set kept_group = v_old.kept_group, kept_id = v_old.kept_id, kept_done = complete
+  where e.epoch = p_epoch;
+  return next;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.carry_live(p_epoch bigint, p_limit integer)
+ RETURNS TABLE(carried integer, complete boolean, busy boolean)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_epoch bigint := outbox.epoch_to_carry_to();
+  v_old outbox.processed_epoch;
+  v_read integer;
+  v_last uuid;
+begin
+  select * into v_old from outbox.processed_epoch e where e.epoch = p_epoch and e.ended_at is not null;
+  if v_epoch is null or not found or v_old.live_done then
+    return query select 0, v_epoch is not null, v_epoch is null;
+    return;
+  end if;
+  with recursive page as materialized (
+    select m.id, m.created_at from outbox.message m
+    where m.id > coalesce(v_old.live_to, '00000000-0000-0000-0000-000000000000') order by m.id limit p_limit
+  ), present (name) as (
+    (select p.consumer_group from outbox.processed p where p.epoch = p_epoch order by p.consumer_group limit 1)
+    union all
+    select (select p.consumer_group from outbox.processed p where p.epoch = p_epoch and p.consumer_group > g.name
+      order by p.consumer_group limit 1) from present g where g.name is not null
+  ), kept as (
+    insert into outbox.processed as w (epoch, consumer_group, message_id, topic, processed_at)
+    select v_epoch, p.consumer_group, p.message_id, p.topic, p.processed_at
+    from page m cross join present g cross join lateral (
+      select * from outbox.processed o
+      where o.epoch = p_epoch and o.consumer_group = g.name and o.message_id = m.id::text offset 0) p
+    where m.created_at < v_old.ended_at + interval '1 day' and g.name is not null
+    order by p.consumer_group, p.message_id
+    on conflict do nothing
+    returning 1
+  )
+  select (select count(*) from kept), (select count(*) from page), (select m.id from page m order by m.id desc limit 1)
+  into carried, v_read, v_last;
+  complete := v_read < p_limit;
+  busy := false;
+  update outbox.processed_epoch e set live_to = coalesce(v_last, e.live_to), live_done = complete where e.epoch = p_epoch;
+  return next;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.claim(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint, p_failed_blocks boolean, p_suspect pg_snapshot, p_place tid)
+ RETURNS TABLE(snapshot text, owned boolean, paused boolean, truncated boolean, id uuid, "position" bigint, key text, payload text, content_type text, headers jsonb, workflow_id text, own_workflow boolean, attempts integer, created_at timestamp with time zone, suspect boolean, blocked boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  -- A standby names no running transactions in its snapshots: what commits later would count as passed.
+  if pg_is_in_recovery() then
+    raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
+      hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
+  end if;
+  return query
+  with own as materialized (
+    select x.mine, x.paused, x.mine and not x.paused as may
+    from (select
+        exists (select from outbox.lane l where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
+        or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)) as mine,
+      outbox.is_paused(p_topic) as paused) x
+  ), blocking as materialized (
+    select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'held'))
+      or p_failed_blocks and exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed') as any
+  ), shut as materialized (
+    select k.id from (
+      select f.id, f.position, min(f.blocker) over (partition by f.key) as blocker
+      from (
+        select p.id, p.key, p.position, case when row_number() over (partition by p.key order by p.position) = 1 then least(
+            (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane and o.key = p.key
+               and o.state in ('retrying', 'held') order by o.position limit 1),
+            case when p_failed_blocks then (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane
+               and o.key = p.key and o.state = 'failed' order by o.position limit 1) end) end as blocker
+        from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) p where p.key is not null
+      ) f
+    ) k where k.blocker < k.position
+  )
+  select pg_current_snapshot()::text, (select mine from own), (select paused from own),
+    coalesce(x.found = p_limit or x.found > count(x.id) over (), false),
+    x.id, x.position, x.key, x.payload, x.content_type, x.headers, x.workflow_id,
+    right(x.workflow_id, 45) = '/message/' || x.id::text,
+    x.attempts, x.created_at,
+    coalesce(pg_visible_in_snapshot(x.xid, p_suspect), false),
+    case when x.key is not null and (select b.any from blocking b) then x.id in (select s.id from shut s) else false end
+  from (select 1) one left join (
+    select * from (
+      select u.*, count(*) over () as found, sum(octet_length(u.payload)) over (order by u.position) - octet_length(u.payload) as before
+      from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) u where (select may from own)
+    ) v where v.before < p_bytes
+  ) x on true
+  order by x.position;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
+ RETURNS SETOF outbox.message
+ LANGUAGE sql
+ STABLE
+AS $function$
+  (select m.* from outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+     and m.position > p_cursor
+   order by m.position limit p_limit)
+  union all
+  (select m.* from outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
+     and m.position + 0 <= p_cursor and m.xid >= pg_snapshot_xmax(p_snapshot))
+  union all
+  (select m.* from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+     select * from outbox.message r where r.topic = p_topic and r.lane = p_lane and r.state = 'ready' and r.xid = running.xid
+       and r.position + 0 <= p_cursor offset 0) m)
+  order by position limit p_limit
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.clock()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$ select now() $function$;
+
+CREATE OR REPLACE FUNCTION outbox.count_queue(p_group text, p_topic text, p_key text, p_most integer)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+  select count(*)::integer from outbox.parked_key k, lateral (
+    select from outbox.parked p where p.key_id = k.id and p.position > k.ended limit p_most) q
+  where k.consumer_group = p_group and k.topic = p_topic and k.key = p_key
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.current_epoch()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$ select e.epoch from outbox.processed_epoch e where e.ended_at is null $function$;
+
+CREATE OR REPLACE FUNCTION outbox.discard_kept(p_group text, p_id text, OUT result text, OUT details jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  l record;
+begin
+  select * into l from outbox.lock_kept(p_group, p_id);
+  result := case
+    when l.answer is not null then l.answer
+    when (l.message).state not in ('parked', 'failed') then 'too-late' end;
+  if result is not null then return; end if;
+  update outbox.parked p set state = 'discarded', key_id = null, updated_at = outbox.clock()
+  where p.consumer_group = p_group and p.message_id = p_id;
+  if l.home is not null then perform outbox.go_on(l.home, l.is_first); end if;
+  details := jsonb_build_object('from', (l.message).state, 'attempts', (l.message).attempts);
+  result := 'discarded';
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.drop_ended_kept(p_age_ms bigint, p_at timestamp with time zone, p_group text, p_id text, p_limit integer, OUT deleted integer, OUT next_at timestamp with time zone, OUT next_group text, OUT next_id text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_before timestamptz := outbox.clock() - p_age_ms * interval '1 ms';
+  v_read integer;
+begin
+  with page as materialized (
+    select k.updated_at, k.consumer_group, k.message_id, k.superseded_by from outbox.parked k
+    where k.state in ('superseded', 'discarded') and k.updated_at < v_before
+      and (k.updated_at, k.consumer_group, k.message_id) > (p_at, p_group, p_id)
+    order by k.updated_at, k.consumer_group, k.message_id limit p_limit
+  ), free as materialized (
+    select k.consumer_group, k.message_id from page g
+    join outbox.parked k on k.consumer_group = g.consumer_group and k.message_id = g.message_id
+    where not exists (select from outbox.parked c
+      where c.consumer_group = g.consumer_group and c.message_id = g.superseded_by
+        and (c.state in ('parked', 'failed') or c.updated_at >= v_before))
+    for update of k skip locked
+  ), gone as (
+    delete from outbox.parked k using free f where k.consumer_group = f.consumer_group and k.message_id = f.message_id
+    returning 1
+  ), last as (
+    select g.updated_at, g.consumer_group, g.message_id from page g
+    order by g.updated_at desc, g.consumer_group desc, g.message_id desc limit 1
+  )
+  select (select count(*) from gone), (select count(*) from page), l.updated_at, l.consumer_group, l.message_id
+  into deleted, v_read, next_at, next_group, next_id from (select) s left join last l on true;
+  if v_read < p_limit then
+    next_at := null;
+    next_group := null;
+    next_id := null;
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.drop_failed_kept(p_group text, p_age_ms bigint, p_copied boolean, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_deleted integer;
+begin
+  with old as materialized (
+    select k.consumer_group, k.message_id from outbox.parked k
+    where k.consumer_group = p_group and k.state = 'failed' and k.key_id is null
+      and k.updated_at < outbox.clock() - p_age_ms * interval '1 ms' and (not p_copied or k.copied_at is not null)
+    order by k.updated_at limit p_limit for update skip locked
+  )
+  delete from outbox.parked k using old o where k.consumer_group = o.consumer_group and k.message_id = o.message_id;
+  get diagnostics v_deleted = row_count;
+  return v_deleted;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.drop_processed(p_epoch bigint, p_patience_ms integer, p_pause_ms integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_before text := current_setting('lock_timeout');
+  v_old outbox.processed_epoch;
+  v_patience integer;
+begin
+  if not outbox.may_keep_processed() then return false; end if;
+  select * into v_old from outbox.processed_epoch e
+  where e.epoch = p_epoch and e.live_done and e.kept_done and e.ended_at is not null;
+  if not found then return false; end if;
+  v_patience := outbox.begin_epoch_change(v_old, p_patience_ms, p_pause_ms);
+  if v_patience is null then return false; end if;
+  begin
+    perform set_config('lock_timeout', v_patience || 'ms', true);
+    lock table only outbox.processed in access exclusive mode;
+    -- Who has just left the table above may be a moment later in leaving this one.
+    perform set_config('lock_timeout', '100ms', true);
+    execute format('lock table outbox.%I in access exclusive mode', 'processed_' || p_epoch);
+    execute format('drop table outbox.%I', 'processed_' || p_epoch);
+    delete from outbox.processed_epoch e where e.epoch = p_epoch;
+    perform set_config('lock_timeout', v_before, true);
+    return true;
+  exception when lock_not_available then
+    return false;
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.due_keys(p_group text, p_after_at timestamp with time zone, p_after_id uuid, p_limit integer)
+ RETURNS SETOF outbox.parked_key
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+  select k.* from outbox.parked_key k
+  where k.consumer_group = p_group and k.next_at <= outbox.clock() and (k.next_at, k.id) > (p_after_at, p_after_id)
+  order by k.next_at, k.id limit p_limit
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.edit_kept(p_group text, p_id text, p_version timestamp with time zone, p_copy text, p_wire text, p_body bytea, OUT result text, OUT details jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  l record;
+  m outbox.parked;
+  v_home uuid;
+begin
+  select * into l from outbox.lock_kept(p_group, p_id);
+  m := l.message;
+  result := case
+    when l.answer is not null then l.answer
+    when m.state not in ('parked', 'failed') then 'too-late'
+    when m.updated_at <> p_version then 'conflict'
+    when m.state = 'parked' and not l.is_first then 'behind-key' end;
+  if result is not null then return; end if;
+  v_home := coalesce(l.home, outbox.bring_back_key(m));
+  if v_home is null then
+    result := 'busy';
+    return;
+  end if;
+  update outbox.parked p set state = 'superseded', superseded_by = p_copy, key_id = null, updated_at = outbox.clock()
+  where p.consumer_group = p_group and p.message_id = p_id;
+  insert into outbox.parked (consumer_group, message_id, position, key_id, topic, key, address, partition, "offset", wire, body,
+    sent_at, arrived_at, supersedes)
+  overriding system value
+  values (p_group, p_copy, m.position, v_home, m.topic, m.key, m.address, m.partition, m."offset", p_wire, p_body,
+    m.sent_at, m.arrived_at, p_id);
+  perform outbox.mark_processed(p_group, array[p_copy], array[m.topic]);
+  perform outbox.go_on(v_home, not exists (select from outbox.parked p
+    where p.key_id = v_home and p.position < m.position));
+  result := 'edited';
+  details := jsonb_build_object('copy', p_copy, 'from', m.state, 'attempts', m.attempts,
+    'body', jsonb_build_object('before', encode(sha256(m.body), 'hex'), 'after', encode(sha256(p_body), 'hex')),
+    'wire', jsonb_build_object('before', outbox.sha256(m.wire), 'after', outbox.sha256(p_wire)));
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.end_dead_tries(p_group text, p_worker bigint, p_most_kills integer, p_hold boolean)
+ RETURNS TABLE(key_id uuid, gave_up text)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  w bigint;
+  k outbox.parked_key;
+begin
+  perform outbox.limit_idle();
+  for w in
+    select distinct x.worker from outbox.parked_key x
+    where x.consumer_group = p_group and x.worker is not null and x.worker <> p_worker
+  loop
+    -- One who looks at the same time takes it for alive, and leaves it to us.
+    continue when not pg_try_advisory_xact_lock(w);
+    for k in
+      select x.* from outbox.parked_key x where x.consumer_group = p_group and x.worker = w
+      order by x.id for no key update skip locked
+    loop
+      key_id := k.id;
+      select b.message_id into gave_up from outbox.bury_try(k, true, p_most_kills, p_hold) b;
+      return next;
+    end loop;
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.end_key(p_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  if exists (select from outbox.parked p where p.key_id = p_id
+    and p.position > (select k.ended from outbox.parked_key k where k.id = p_id) limit 1) then return false; end if;
+  if exists (select from outbox.parked p where p.key_id = p_id limit 1) then return false; end if;
+  perform from outbox.parked_key k where k.id = p_id for update skip locked;
+  if not found or exists (select from outbox.parked p where p.key_id = p_id limit 1) then return false; end if;
+  delete from outbox.parked_key k where k.id = p_id;
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.end_try(p_id uuid, p_group text, p_ids text[])
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
+  -- Unless a person has brought back something meanwhile.
+  update outbox.parked_key k set worker = null, next_at = outbox.clock(),
+    ended = case when k.ended = k.begun_from - 1 then k.begun_to else k.ended end
+  where k.id = p_id;
+  return case when outbox.end_key(p_id) then 'gone' else 'more' end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.epoch_to_carry_to()
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not outbox.may_keep_processed() then return null; end if;
+  lock table only outbox.processed in row exclusive mode;
+  return (select e.epoch from outbox.processed_epoch e where e.ended_at is null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.exact(length interval)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select make_interval(secs => extract(epoch from length)::float8) $function$;
+
+CREATE OR REPLACE FUNCTION outbox.fail_try(p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean, p_retry_ms double precision[], p_hold boolean)
+ RETURNS outbox.try_answer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  answer outbox.try_answer;
+begin
+  perform outbox.limit_idle();
+  answer.kind := 'busy';
+  perform from outbox.parked_key k where k.id = p_id and k.tries = p_number for no key update;
+  if not found then return answer; end if;
+  update outbox.parked p set reason = p_reason, last_error = p_error, kills = 0, updated_at = outbox.clock()
+  where p.consumer_group = p_group and p.message_id = p_message_id and p.key_id = p_id and p.state = 'parked';
+  if not found then return answer; end if;
+  update outbox.parked_key k set worker = null, tries = k.tries + 1 where k.id = p_id;
+  if p_final or p_attempts > cardinality(p_retry_ms) then
+    answer.kind := outbox.give_up(p_group, p_message_id, p_reason, p_error, p_hold);
+    return answer;
+  end if;
+  update outbox.parked_key k set next_at = outbox.clock() + p_retry_ms[p_attempts] * interval '1 ms' where k.id = p_id
+  returning p_retry_ms[p_attempts] into answer.wait_ms;
+  answer.kind := 'wait';
+  return answer;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.form_refusal(m jsonb, policy outbox.topic)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  -- "->>" answers null for anything but an object.
+  payload text := m ->> 'payload';
+  content_type text := coalesce(m ->> 'contentType', 'application/json');
+  unknown text;
+begin
+  if jsonb_typeof(m) is distinct from 'object' then
+    return jsonb_build_object('code', 'OUTBOX_INVALID_OPTION', 'message', 'A message is an object with a payload.');
+  end if;
+  select k into unknown from jsonb_object_keys(m) k
+  where k not in ('payload', 'key', 'ref', 'id', 'headers', 'contentType', 'afterMs', 'at') limit 1;
+  if found then
+    return jsonb_build_object('code', 'OUTBOX_INVALID_OPTION', 'message', format('"%s" is no option of a message.', unknown));
+  end if;
+  if m ->> 'id' is not null and m ->> 'id' !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    return jsonb_build_object('code', 'OUTBOX_ID_INVALID', 'message', format('The id "%s" is not a UUID.', m ->> 'id'));
+  end if;
+  if m ->> 'afterMs' is not null and m ->> 'at' is not null then
+    return jsonb_build_object('code', 'OUTBOX_INVALID_OPTION', 'message', 'Both a delay and an instant are given.');
+  end if;
+  if m ->> 'afterMs' is not null and (jsonb_typeof(m -> 'afterMs') <> 'number' or (m ->> 'afterMs')::numeric not between 0 and 1e15) then
+    return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
+      'message', format('A delay of %s ms is not between now and the longest delay of the topic.', m ->> 'afterMs'));
+  end if;
+  if m ->> 'at' is not null and coalesce(outbox.instant_of(m ->> 'at') = '-infinity', true) then
+    return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE', 'message', format('"%s" is no instant.', m ->> 'at'));
+  end if;
+  -- One that is too large is refused for that, and not parsed first.
+  if jsonb_typeof(m -> 'payload') = 'string' and octet_length(payload) <= policy.payload_limit_bytes
+    and content_type ~* '^application/([a-z0-9.+-]+\+)?json *(;|$)' and not outbox.is_json(payload) then
+    return jsonb_build_object('code', 'OUTBOX_PAYLOAD_INVALID', 'message', format('The payload is not JSON, though %s says so.', content_type));
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_hold boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  home uuid;
+  place bigint;
+  behind boolean;
+begin
+  update outbox.parked p set state = 'failed', reason = p_reason, last_error = coalesce(p_error, p.last_error),
+    updated_at = outbox.clock()
+  where p.consumer_group = p_group and p.message_id = p_message_id and p.state = 'parked'
+  returning key_id, position into home, place;
+  if home is null then return 'gone'; end if;
+  if p_hold and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
+    -- Behind one that was retried meanwhile it holds the key when it is its turn.
+    behind := exists (select from outbox.parked p where p.key_id = home and p.position < place);
+    update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
+    return case when behind then 'more' else 'held' end;
+  end if;
+  update outbox.parked p set key_id = null where p.consumer_group = p_group and p.message_id = p_message_id;
+  if outbox.end_key(home) then return 'gone'; end if;
+  update outbox.parked_key k set next_at = outbox.clock() where k.id = home;
+  return 'more';
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.go_on(p_id uuid, p_now boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_empty boolean := not exists (select from outbox.parked p where p.key_id = p_id);
+begin
+  if v_empty then
+    perform from outbox.parked_key k where k.id = p_id for update skip locked;
+    if found and outbox.end_key(p_id) then return; end if;
+  end if;
+  update outbox.parked_key k set ended = -1 where k.id = p_id;
+  if v_empty or p_now then
+    -- Its workflow may sleep until a later time, and is replaced; one that was not started yet is started at once.
+    update outbox.parked_key k set next_at = outbox.clock(), told_at = '-infinity'
+    where k.id = p_id and (k.told_at is not null or k.next_at > outbox.clock());
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.has_free_held(p_topic text, p_lane integer, p_failed_blocks boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return exists (
+    with recursive walked as (
+      (select h.key, h.position from outbox.message h
+       where h.topic = p_topic and h.lane = p_lane and h.state = 'held' order by h.key, h.position limit 1)
+      union all
+      select h.key, h.position from walked w cross join lateral (
+        select x.key, x.position from outbox.message x
+        where x.topic = p_topic and x.lane = p_lane and x.state = 'held' and x.key > w.key order by x.key, x.position limit 1) h
+    )
+    select from walked w
+    where (select r.position from outbox.message r
+        where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
+          and r.key = w.key and r.position < w.position order by r.position limit 1) is null
+      and (not p_failed_blocks or (select r.position from outbox.message r
+        where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key and r.position < w.position
+        order by r.position limit 1) is null)
+    limit 1);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.has_work(p_lane outbox.lane, p_failed_blocks boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+      and m.position > p_lane.cursor order by m.position limit 1) is not null
+    -- An order and a limit instead of exists: the planner guesses a third of the table and would read all of it.
+    or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+      and m.position + 0 <= p_lane.cursor and m.xid >= pg_snapshot_xmax(p_lane.snapshot) order by m.xid limit 1) is not null
+    or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
+      select from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+        and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
+    or outbox.has_free_held(p_lane.topic, p_lane.n, p_failed_blocks);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.headers_fit(headers jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case coalesce(jsonb_typeof(headers), 'null')
+    when 'null' then true
+    when 'object' then not exists (
+      select from jsonb_each(headers) h
+      where jsonb_typeof(h.value) <> 'string' or h.key !~ '^[a-z0-9][a-z0-9_.-]{0,127}$'
+        or h.key ~ '^(ce_|outbox-|content-type$)'
+          and (h.key <> 'outbox-version' or h.value #>> '{}' !~ '^([1-9][0-9]{0,5}|1000000)$'))
+    else false
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.incarnation()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$ select greatest(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()) $function$;
+
+CREATE OR REPLACE FUNCTION outbox.instant_of(candidate text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return candidate::timestamptz;
+exception when data_exception then
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.is_json(candidate text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return candidate::json is not null;
+exception when data_exception or statement_too_complex then
+  return false;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.is_paused(p_topic text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (select from outbox.topic_change c where c.topic = p_topic)
+    or coalesce((select t.paused or coalesce(x.paused, false)
+      from outbox.topic t left join outbox.transport x on x.name = t.transport where t.name = p_topic), false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.join_try(p_id uuid, p_group text, p_ids text[], p_number integer, p_worker bigint, p_idle_ms integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
+  perform pg_try_advisory_lock_shared(p_worker);
+  perform from outbox.parked_key k where k.id = p_id and k.tries = p_number for no key update;
+  return found and cardinality(p_ids) = (select count(*) from outbox.parked p
+    where p.consumer_group = p_group and p.message_id = any(p_ids) and p.key_id = p_id and p.state = 'parked');
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.lane_held(l outbox.lane)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  select coalesce(l.owner is not null
+    and l.incarnation = outbox.incarnation()
+    and l.alive_until between clock_timestamp() and clock_timestamp() + interval '20 seconds'
+    and (l.session is null or l.alive_until > clock_timestamp() + interval '9.5 seconds' or outbox.session_lives(l.session)), false)
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.lane_of(key text, id uuid, lanes integer)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when lanes = 1 then 0
+    else (('x' || substr(md5(coalesce(key, id::text)), 1, 8))::bit(32)::bigint % lanes)::integer end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.lane_owned(l outbox.lane, p_owner uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$ select l.owner = p_owner and l.incarnation = outbox.incarnation() $function$;
+
+CREATE OR REPLACE FUNCTION outbox.lane_workflow_id(topic text, lane integer)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select (select id from outbox.installation) || '/lane/' || topic || '/' || lane $function$;
+
+CREATE OR REPLACE FUNCTION outbox.limit_idle()
+ RETURNS text
+ LANGUAGE sql
+AS $function$ select outbox.limit_transaction(30000, 30000) || set_config('lock_timeout', '5000', true) $function$;
+
+CREATE OR REPLACE FUNCTION outbox.limit_transaction(p_idle_ms integer, p_limit_ms integer)
+ RETURNS text
+ LANGUAGE sql
+AS $function$
+  select set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
+    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true)
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.lock_kept(p_group text, p_id text, OUT answer text, OUT home uuid, OUT is_first boolean, OUT message outbox.parked)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  seen outbox.parked;
+begin
+  perform outbox.limit_idle();
+  select * into seen from outbox.parked p where p.consumer_group = p_group and p.message_id = p_id;
+  if not found then
+    answer := case when exists (select from outbox.read_processed(p_group, array[p_id])) then 'handled' else 'unknown' end;
+    return;
+  end if;
+  if seen.key_id is not null then
+    perform from outbox.parked_key k where k.id = seen.key_id for no key update skip locked;
+    if found then
+      home := seen.key_id;
+    elsif exists (select from outbox.parked_key k where k.id = seen.key_id) then
+      answer := 'busy';
+      return;
+    end if;
+  end if;
+  select p.* into message from outbox.parked p
+  where p.consumer_group = p_group and p.message_id = p_id and p.key_id is not distinct from seen.key_id
+  for no key update skip locked;
+  if not found then answer := 'busy'; end if;
+  is_first := not exists (select from outbox.parked p
+    where p.key_id = home and p.position < seen.position);
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.look(p_snapshot pg_snapshot, p_from timestamp with time zone)
+ RETURNS TABLE(snapshot text, next_due_in_ms double precision, next_from timestamp with time zone, topic text, lane integer, ready boolean, waiting boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select pg_current_snapshot()::text,
+    ceil(extract(epoch from least(one.due, min(x.due) over ()) - outbox.clock()) * 1000)::float8,
+    least(one.due, min(x.due) over (), outbox.clock() - interval '1 second'),
+    x.topic, x.lane, x.ready, x.waiting
+  from (select (select min(due_at) from outbox.message
+      where state in ('waiting', 'retrying') and due_at >= coalesce(p_from, '-infinity')) as due) one left join (
+    select n.topic, n.lane, bool_or(n.state in ('ready', 'canceled')) as ready, bool_or(n.state in ('waiting', 'retrying')) as waiting,
+      min(n.due_at) filter (where n.state in ('waiting', 'retrying')) as due
+    from (
+      select topic, lane, state, due_at from outbox.message where position > 0 and xid >= pg_snapshot_xmax(p_snapshot)
+      union all
+      select m.topic, m.lane, m.state, m.due_at from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+        select * from outbox.message r where r.position > 0 and r.xid = running.xid offset 0) m
+    ) n group by n.topic, n.lane
+  ) x on true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.mark_processed(p_group text, p_ids text[], p_topics text[])
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_epoch bigint;
+begin
+  lock table only outbox.processed in row exclusive mode;
+  select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
+  -- Ids are looked for in older epochs only where there are any: that is an eighth of the work.
+  if exists (select from outbox.processed_epoch e where e.epoch < v_epoch) then
+    return query
+      insert into outbox.processed as w (epoch, consumer_group, message_id, topic)
+      select v_epoch, p_group, n.id, case when cardinality(p_topics) = 1 then p_topics[1] else n.topic end
+      from unnest(p_ids, p_topics) n (id, topic)
+      where (select true from outbox.processed o
+        where o.consumer_group = p_group and o.message_id = n.id and o.epoch < v_epoch limit 1) is null
+      order by n.id collate "C"
+      on conflict do nothing
+      returning w.message_id;
+  else
+    return query
+      insert into outbox.processed as w (epoch, consumer_group, message_id, topic)
+      select v_epoch, p_group, n.id, case when cardinality(p_topics) = 1 then p_topics[1] else n.topic end
+      from unnest(p_ids, p_topics) n (id, topic)
+      order by n.id collate "C"
+      on conflict do nothing
+      returning w.message_id;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.may_keep_processed()
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$ select pg_try_advisory_xact_lock(hashtextextended('outbox.processed_epoch', 0)) and outbox.limit_idle() is not null $function$;
+
+CREATE OR REPLACE FUNCTION outbox.message_of_ref(p_topic text, p_ref text)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(
+    (select m.id from outbox.message m where m.topic = p_topic and m.ref = p_ref
+     order by (m.state = 'waiting') desc, m.created_at desc, m.position desc limit 1),
+    (select h.id from outbox.message_history h where h.topic = p_topic and h.ref = p_ref
+     order by h.created_at desc, h.position desc limit 1))
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.message_workflow_id(id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select (select i.id from outbox.installation i) || '/message/' || id $function$;
+
+CREATE OR REPLACE FUNCTION outbox.move_due(p_topic text, p_ref text, p_id uuid, p_after interval, p_at timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  target uuid := coalesce(p_id, outbox.message_of_ref(p_topic, p_ref));
+  now_at timestamptz := outbox.clock() + (clock_timestamp() - now());
+  due timestamptz := coalesce(p_at, now_at + p_after);
+begin
+  if due is null or due = '-infinity' or p_after < interval '0' or due > now_at + outbox.exact((outbox.policy(p_topic)).delay_limit) then
+    return 'out-of-range';
+  end if;
+  update outbox.message m set due_at = greatest(due, now_at), updated_at = outbox.clock(),
+    workflow_due_at = case when m.workflow_id = outbox.message_workflow_id(m.id) then m.workflow_due_at else greatest(due, now_at) end
+  where m.id = target and m.topic = p_topic and m.state = 'waiting';
+  if found then return 'rescheduled'; end if;
+  perform from outbox.message m where m.id = target and m.topic = p_topic;
+  if found then return 'too-late'; end if;
+  perform from outbox.message_history h where h.id = target and h.topic = p_topic;
+  return case when found then 'too-late' else 'unknown' end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.not_yet_known()
+ RETURNS xid8
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ select '18446744073709551615'::xid8 $function$;
+
+CREATE OR REPLACE FUNCTION outbox.park(p_group text, p_messages jsonb, p_retry_ms double precision DEFAULT NULL::double precision)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  m jsonb;
+  home uuid;
+begin
+  for m in select value from jsonb_array_elements(p_messages) loop
+    home := null;
+    if m ->> 'key' is not null then
+      select k.id into home from outbox.parked_key k
+      where k.consumer_group = p_group and k.topic = m ->> 'topic' and k.key = m ->> 'key' for key share;
+    end if;
+    if home is null and (m ->> 'state' = 'parked' or (m ->> 'hold')::boolean) then
+      home := outbox.uuid_v7();
+      insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at)
+      values (home, p_group, m ->> 'topic', m ->> 'key', outbox.parked_workflow_id(p_group, home),
+        case when m ->> 'state' = 'failed' then 'infinity' else outbox.clock() + p_retry_ms * interval '1 ms' end);
+    end if;
+    insert into outbox.parked (consumer_group, message_id, state, key_id, topic, key, address, partition, "offset", wire, body,
+      sent_at, attempts, reason, last_error)
+    values (p_group, m ->> 'id', m ->> 'state',
+      case when m ->> 'state' = 'parked' or (m ->> 'hold')::boolean then home end, m ->> 'topic', m ->> 'key', m ->> 'address', (m ->> 'partition')::integer,
+      m ->> 'offset', m ->> 'wire', decode(m ->> 'body', 'base64'), (m ->> 'sentAt')::timestamptz,
+      (m ->> 'attempts')::integer, m ->> 'reason', m ->> 'error');
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.parked_workflow_id(p_group text, p_id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select (select i.id from outbox.installation i)::text || '/handle/' || p_group || '/' || p_id::text $function$;
+
+CREATE OR REPLACE FUNCTION outbox.policy(p_topic text)
+ RETURNS outbox.topic
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  policy outbox.topic;
+begin
+  select * into policy from outbox.topic t where t.name = p_topic;
+  if not found then
+    policy.name := p_topic;
+    policy.lanes := 1;
+    policy.waits := 'workflow';
+    policy.payload_limit_bytes := 921600;
+    policy.delay_limit := '400 days';
+  end if;
+  return policy;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.read_processed(p_group text, p_ids text[])
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return query
+    select n.id from unnest(p_ids) n (id)
+    where (select true from outbox.processed o where o.consumer_group = p_group and o.message_id = n.id limit 1);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.receive(p_group text, p_ids text[], p_topics text[], p_keys text[], p_idle_ms integer, p_limit_ms integer)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  queued boolean[];
+  noted text[];
+begin
+  perform pg_current_xact_id();
+  perform outbox.limit_transaction(p_idle_ms, p_limit_ms);
+  if exists (select from outbox.parked_key k where k.consumer_group = p_group limit 1) then
+    if p_keys is null then return null; end if;
+    with locked as materialized (
+      select k.topic, k.key from outbox.parked_key k
+      where k.consumer_group = p_group
+        and k.id = any(array(
+          select f.id from (select distinct coalesce(u.topic, p_topics[1]) as topic, u.key
+              from unnest(p_topics, p_keys) u (topic, key)) d,
+            lateral (select x.id from outbox.parked_key x
+              where x.consumer_group = p_group and x.topic = d.topic and x.key = d.key) f))
+      order by k.id for key share
+    )
+    select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1]) and l.key = u.key) order by u.n)
+    into queued from unnest(p_topics, p_keys) with ordinality u (topic, key, n);
+  end if;
+  noted := array(select outbox.mark_processed(p_group, p_ids, p_topics));
+  if cardinality(noted) = cardinality(p_ids) and (queued is null or not true = any(queued)) then return '{}'; end if;
+  -- Somebody has parked one of these after we looked at the keys: those behind it must not overtake it.
+  if cardinality(p_ids) > 1 and exists (
+    select from unnest(p_ids) with ordinality u (id, n)
+    join outbox.parked p on p.consumer_group = p_group and p.message_id = u.id and p.key_id is not null and p.key is not null
+    where not coalesce(queued[u.n], false)
+  ) then
+    raise exception 'outbox: a key of this batch has just been parked' using errcode = 'serialization_failure';
+  end if;
+  return array(
+    select case
+      when u.id = any(noted) and u.first then case when queued[u.n] then 'queued' else 'new' end
+      when exists (select from outbox.parked p where p.consumer_group = p_group and p.message_id = u.id
+        and p.state in ('parked', 'failed')) then 'parked'
+      else 'processed' end
+    from (select x.id, x.n, row_number() over (partition by x.id order by x.n) = 1 as first
+      from unnest(p_ids) with ordinality x (id, n)) u
+    order by u.n);
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.receive_one(p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  v_xid xid8 := pg_current_xact_id();
+  -- As outbox.limit_transaction, whose call would cost more.
+  v_limits text := set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
+    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true);
+begin
+  if exists (select from outbox.parked_key k where k.consumer_group = p_group) then return null; end if;
+  
+  insert into outbox.processed_1 (epoch, consumer_group, message_id, topic) values (1, p_group, p_id, p_topic)
+  on conflict do nothing;
+  return case when found then true end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.refusal(m jsonb, policy outbox.topic, due timestamp with time zone, now_at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when policy.name !~ '^[A-Za-z0-9._-]{1,200}$'
+      then jsonb_build_object('code', 'OUTBOX_TOPIC_INVALID', 'message', format('"%s" is no name for a topic.', policy.name))
+    when m ->> 'payload' is null
+      then jsonb_build_object('code', 'OUTBOX_PAYLOAD_INVALID', 'message', 'The payload is missing.')
+    when octet_length(m ->> 'payload') > policy.payload_limit_bytes
+      then jsonb_build_object('code', 'OUTBOX_PAYLOAD_TOO_LARGE',
+        'message', format('The payload has %s bytes; the database allows %s for the topic "%s".',
+          octet_length(m ->> 'payload'), policy.payload_limit_bytes, policy.name),
+        'details', jsonb_build_object('bytes', octet_length(m ->> 'payload'), 'limit', policy.payload_limit_bytes))
+    when octet_length(m ->> 'key') not between 1 and 256
+      then jsonb_build_object('code', 'OUTBOX_KEY_INVALID', 'message', format('The key has %s bytes.', octet_length(m ->> 'key')))
+    when octet_length(m ->> 'ref') not between 1 and 256
+      then jsonb_build_object('code', 'OUTBOX_REF_INVALID', 'message', format('The ref has %s bytes.', octet_length(m ->> 'ref')))
+    when octet_length((m -> 'headers')::text) > 32768
+      then jsonb_build_object('code', 'OUTBOX_HEADER_INVALID', 'message', 'The headers have more than 32 KiB.')
+    when not outbox.headers_fit(m -> 'headers')
+      then jsonb_build_object('code', 'OUTBOX_HEADER_INVALID',
+        'message', 'The headers are not an object of texts with lower-case names, or use a reserved name.')
+    when due > now_at + outbox.exact(policy.delay_limit)
+      then jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
+        'message', format('The message would be due %s; the database allows a delay of %s for the topic "%s".',
+          due, policy.delay_limit, policy.name))
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.refuse(refusal jsonb, n bigint DEFAULT NULL::bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  raise exception 'outbox: %', case when n is null then '' else 'message ' || n || ': ' end || (refusal ->> 'message')
+    using errcode = 'OB002', detail = refusal ->> 'code';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.refuse_ended_epoch()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'outbox: the epoch % of processed ids has ended since this transaction began', new.epoch
+    using errcode = 'serialization_failure', hint = 'Run the transaction again.';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.refuse_insert()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'outbox: a message cannot begin as %', new.state using errcode = 'OB001', detail = 'message ' || new.id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.refuse_transition()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'outbox: % cannot become %', old.state, new.state
+    using errcode = 'OB001', detail = 'message ' || coalesce(to_jsonb(new) ->> 'message_id', to_jsonb(new) ->> 'id'),
+      hint = 'The legal transitions are listed in docs/states.md.';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.release_held(p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer)
+ RETURNS TABLE(held boolean, released integer, next text)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  ids uuid[];
+  keys text[];
+  positions bigint[];
+  befores text[];
+  walked_to text;
+  locked uuid[];
+begin
+  -- `walked_to`: null when the walk ended at the last free message that is wanted, and an empty text when it saw all keys.
+  with recursive walked as (
+    (select 1 as n, h.key, h.position, p_after collate "C" as before from outbox.message h
+     where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key > p_after order by h.key, h.position limit 1)
+    union all
+    select w.n + 1, h.key, h.position, w.key from walked w cross join lateral (
+      select x.key, x.position from outbox.message x
+      where x.topic = p_topic and x.lane = p_lane and x.state = 'held' and x.key > w.key order by x.key, x.position limit 1) h
+    where w.n < p_keys
+  ), free as materialized (
+    select f.id, w.key, f.position, w.before from walked w cross join lateral (
+      select h.id, h.position from outbox.message h
+      where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key = w.key
+        and h.position < coalesce(case when p_failed_blocks then (select r.position from outbox.message r
+          where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key order by r.position limit 1) end,
+          9223372036854775807)
+      order by h.position limit p_rows) f
+    -- What retries was claimed when nothing of its key was held before it.
+    where (select r.position from outbox.message r
+      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
+        and r.key = w.key and r.position < w.position order by r.position limit 1) is null
+    limit p_rows
+  )
+  select array_agg(f.id), array_agg(f.key), array_agg(f.position), array_agg(f.before),
+    case when count(*) < p_rows then (select case when count(*) = p_keys then max(w.key) else '' end from walked w) end
+  into ids, keys, positions, befores, walked_to from free f;
+
+  -- Found by their ids: `state::text` is no condition of a partial index.
+  locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'held' for update skip locked);
+  -- What somebody has locked, a cancel that is not committed yet, stays held together with its followers.
+  if cardinality(locked) < cardinality(ids) then
+    locked := array(
+      select f.id from unnest(ids, keys, positions) f (id, key, position)
+      where f.id = any(locked) and not exists (select from unnest(ids, keys, positions) o (id, key, position)
+        where o.key = f.key and o.position < f.position and o.id <> all(locked)));
+  end if;
+  update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock() where m.id = any(locked);
+  get diagnostics released = row_count;
+  if p_after = '' then
+    -- Without a key nothing blocks, and nothing is held, unless a transport says so.
+    update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock()
+    where m.id = any(array(select h.id from outbox.message h
+      where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key is null limit p_rows for update skip locked));
+  end if;
+
+  held := true;
+  if walked_to is not null then
+    next := walked_to;
+    if next = '' then
+      held := exists (select from outbox.message h where h.topic = p_topic and h.lane = p_lane and h.state = 'held');
+    end if;
+  elsif ids[cardinality(ids)] = any(locked) then
+    -- The last key may have more.
+    next := befores[cardinality(befores)];
+  else
+    next := keys[cardinality(keys)];
+  end if;
+  return next;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.require_handle(topic text, ref text, id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  if topic is null or topic !~ '^[A-Za-z0-9._-]{1,200}$' then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_TOPIC_INVALID', 'message', format('"%s" is no name for a topic.', topic)));
+  end if;
+  if (ref is null) = (id is null) then
+    perform outbox.refuse('{"code": "OUTBOX_INVALID_OPTION", "message": "Name the message by its ref or by its id."}');
+  end if;
+  if octet_length(ref) not between 1 and 256 then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_REF_INVALID', 'message', format('The ref has %s bytes.', octet_length(ref))));
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.reschedule(topic text, ref text DEFAULT NULL::text, id uuid DEFAULT NULL::uuid, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  answer text;
+begin
+  perform outbox.require_handle(topic, ref, id);
+  if (after is null) = (at is null) then
+    perform outbox.refuse('{"code": "OUTBOX_INVALID_OPTION", "message": "Give a delay or an instant, and not both."}');
+  end if;
+  answer := outbox.move_due(topic, ref, id, after, at);
+  if answer = 'out-of-range' then
+    perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
+      'message', format('%s is not between now and the longest delay of the topic "%s", %s.', coalesce(after::text, at::text), topic,
+        (outbox.policy(topic)).delay_limit)));
+  end if;
+  return answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.resolve_conflicts(p_topic text, p_messages jsonb, p_results outbox.store_result[])
+ RETURNS outbox.store_result[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  resolved outbox.store_result[];
+begin
+  select array_agg(case
+      when r.state is not null then r
+      when e.id is null then (r.n, r.id, null, null, null, false, jsonb_build_object('code', 'OUTBOX_REF_TAKEN',
+        'message', format('A message of the ref "%s" is already waiting.', x.m ->> 'ref')))::outbox.store_result
+      when e.topic = p_topic and e.payload = x.m ->> 'payload' and e.key is not distinct from x.m ->> 'key'
+        then (r.n, e.id, e.workflow_id, e.state, e.due_at, true, null)::outbox.store_result
+      else (r.n, r.id, null, null, null, false, jsonb_build_object('code', 'OUTBOX_ID_TAKEN',
+        'message', format('The id %s belongs to a message with other content.', r.id)))::outbox.store_result
+    end order by r.n) into resolved
+  from unnest(p_results) r
+  join jsonb_array_elements(p_messages) with ordinality x(m, n) on x.n = r.n
+  left join lateral (select * from outbox.message_all a where a.id = r.id limit 1) e on true;
+
+  if exists (select from unnest(resolved) r where r.refusal is not null) then
+    delete from outbox.message t using unnest(p_results) r where t.id = r.id and r.state is not null;
+    return array(select r from unnest(resolved) r where r.refusal is not null);
+  end if;
+  return resolved;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.retry_kept(p_group text, p_id text, OUT result text, OUT details jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  l record;
+  v_home uuid;
+begin
+  select * into l from outbox.lock_kept(p_group, p_id);
+  result := case
+    when l.answer is not null then l.answer
+    when (l.message).state not in ('parked', 'failed') then 'too-late'
+    when (l.message).state = 'parked' and not l.is_first then 'behind-key' end;
+  if result is not null then return; end if;
+  v_home := coalesce(l.home, outbox.bring_back_key(l.message));
+  if v_home is null then
+    result := 'busy';
+    return;
+  end if;
+  details := jsonb_build_object('from', (l.message).state, 'attempts', (l.message).attempts);
+  if (l.message).state = 'failed' then
+    update outbox.parked p set state = 'parked', key_id = v_home, attempts = 0, updated_at = outbox.clock()
+    where p.consumer_group = p_group and p.message_id = p_id;
+  end if;
+  perform outbox.go_on(v_home, not exists (select from outbox.parked p
+    where p.key_id = v_home and p.position < (l.message).position));
+  result := 'retried';
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.return_try(p_id uuid, p_group text, p_number integer, p_in_ms double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  k outbox.parked_key;
+begin
+  perform outbox.limit_idle();
+  select * into k from outbox.parked_key x
+  where x.id = p_id and x.consumer_group = p_group and x.tries = p_number for no key update;
+  if not found then return false; end if;
+  if k.begun_to = k.begun_from then
+    update outbox.parked p set attempts = greatest(p.attempts - 1, 0), updated_at = outbox.clock()
+    where p.key_id = p_id and p.state = 'parked' and p.position = k.begun_from;
+  end if;
+  -- Another number, so that it is given back once.
+  update outbox.parked_key x set worker = null, tries = k.tries + 1, next_at = outbox.clock() + p_in_ms * interval '1 ms'
+  where x.id = p_id;
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.roll_processed(p_epoch_ms bigint, p_patience_ms integer, p_pause_ms integer)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_ended outbox.processed_epoch;
+  v_name text;
+  v_now timestamptz;
+  v_before text := current_setting('lock_timeout');
+  v_patience integer;
+begin
+  if not outbox.may_keep_processed() then return 'busy'; end if;
+  select * into strict v_ended from outbox.processed_epoch e where e.ended_at is null;
+  if v_ended.begun_at > outbox.clock() - p_epoch_ms * interval '1 ms' then return 'young'; end if;
+  if not exists (select from outbox.processed p where p.epoch = v_ended.epoch) then
+    -- Nothing to part from: an outbox without consumers makes no partitions.
+    update outbox.processed_epoch e set begun_at = outbox.clock() where e.epoch = v_ended.epoch;
+    return 'young';
+  end if;
+  v_patience := outbox.begin_epoch_change(v_ended, p_patience_ms, p_pause_ms);
+  if v_patience is null then return 'busy'; end if;
+  begin
+    v_name := 'processed_' || v_ended.epoch + 1;
+    perform set_config('lock_timeout', v_patience || 'ms', true);
+    execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+    execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
+    lock table only outbox.processed in share row exclusive mode;
+    -- This waits for those who hold the partition alone.
+    execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()',
+      'processed_' || v_ended.epoch);
+    -- Not when this transaction began: handlers that were waited for since then have ids in it.
+    v_now := outbox.clock() + (clock_timestamp() - now());
+    update outbox.processed_epoch e set ended_at = v_now, tries = 0, tried_at = null where e.epoch = v_ended.epoch;
+    insert into outbox.processed_epoch (epoch, begun_at) values (v_ended.epoch + 1, v_now);
+    perform outbox.write_receive_one(v_ended.epoch + 1);
+    perform set_config('lock_timeout', v_before, true);
+    return 'rolled';
+  exception when lock_not_available or deadlock_detected then
+    return 'busy';
+  end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.send(topic text, payload text, key text DEFAULT NULL::text, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone, ref text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, id uuid DEFAULT NULL::uuid)
+ RETURNS outbox.stored
+ LANGUAGE plpgsql
+AS $function$
+declare
+  message jsonb := jsonb_strip_nulls(jsonb_build_object('payload', payload, 'key', key, 'afterMs', extract(epoch from after) * 1000,
+    'at', at, 'ref', ref, 'headers', headers, 'id', id));
+  refusal jsonb := outbox.form_refusal(message, outbox.policy(topic));
+  answer outbox.store_result;
+begin
+  if refusal is not null then perform outbox.refuse(refusal); end if;
+  select * into answer from outbox.store(topic, jsonb_build_array(message));
+  if answer.refusal is not null then perform outbox.refuse(answer.refusal); end if;
+  return (answer.id, answer.workflow_id, answer.state, answer.due_at, answer.duplicate)::outbox.stored;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.send_batch(topic text, messages jsonb)
+ RETURNS SETOF outbox.stored
+ LANGUAGE plpgsql
+AS $function$
+declare
+  policy outbox.topic := outbox.policy(topic);
+  answer outbox.store_result;
+  refused record;
+begin
+  if jsonb_typeof(messages) is distinct from 'array' then
+    perform outbox.refuse('{"code": "OUTBOX_INVALID_OPTION", "message": "The messages are not a list."}');
+  end if;
+  select e.n, e.refusal into refused
+  from (select x.n, outbox.form_refusal(x.m, policy) as refusal from jsonb_array_elements(messages) with ordinality x(m, n)) e
+  where e.refusal is not null order by e.n limit 1;
+  if found then perform outbox.refuse(refused.refusal, refused.n); end if;
+  for answer in select * from outbox.store(topic, messages) loop
+    if answer.refusal is not null then perform outbox.refuse(answer.refusal, answer.n); end if;
+    return next (answer.id, answer.workflow_id, answer.state, answer.due_at, answer.duplicate)::outbox.stored;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.session_lives(p_session bigint)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$ select not pg_try_advisory_xact_lock_shared(p_session) $function$;
+
+CREATE OR REPLACE FUNCTION outbox.sha256(content text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select encode(sha256(convert_to(content, 'UTF8')), 'hex') $function$;
+
+CREATE OR REPLACE FUNCTION outbox.store(p_topic text, p_messages jsonb)
+ RETURNS SETOF outbox.store_result
+ LANGUAGE plpgsql
+AS $function$
+declare
+  policy outbox.topic := outbox.policy(p_topic);
+  installation uuid := (select i.id from outbox.installation i);
+  now_at timestamptz := outbox.clock() + (clock_timestamp() - now());
+  results outbox.store_result[];
+  given uuid[];
+begin
+  -- Everything is checked before anything is written.
+  return query
+    select e.n, null::uuid, null::text, null::outbox.state, null::timestamptz, false, e.refusal
+    from (
+      select x.n, case
+          when count(*) over (partition by (x.m ->> 'id')::uuid) > 1 and x.m ->> 'id' is not null
+            then jsonb_build_object('code', 'OUTBOX_ID_TAKEN', 'message', format('The id %s is used twice in one batch.', x.m ->> 'id'))
+          else outbox.refusal(x.m, policy, coalesce((x.m ->> 'at')::timestamptz, now_at + (x.m ->> 'afterMs')::float8 * interval '1 ms'), now_at)
+        end as refusal
+      from jsonb_array_elements(p_messages) with ordinality x(m, n)
+    ) e
+    where e.refusal is not null;
+  if found then return; end if;
+
+  with input as materialized (
+    select x.n, x.m, x.m ->> 'id' is not null as given, coalesce((x.m ->> 'id')::uuid, outbox.uuid_v7()) as id,
+      coalesce((x.m ->> 'at')::timestamptz, now_at + (x.m ->> 'afterMs')::float8 * interval '1 ms') as due
+    from jsonb_array_elements(p_messages) with ordinality x(m, n)
+  ), placed as (
+    select i.*, i.due > now_at as waits, outbox.lane_of(i.m ->> 'key', i.id, policy.lanes) as lane from input i
+  ), inserted as (
+    insert into outbox.message as t (id, topic, lane, key, ref, payload, content_type, headers, state, workflow_id, due_at, workflow_due_at)
+    select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
+      coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
+      case when p.waits then 'waiting'::outbox.state else 'ready' end,
+      case when p.waits and policy.waits = 'workflow' then installation || '/message/' || p.id
+        else installation || '/lane/' || p_topic || '/' || p.lane end,
+      p.due, case when policy.waits = 'lane' or not p.waits then p.due end
+    from placed p order by p.n
+    on conflict do nothing
+    returning t.id, t.workflow_id, t.state, t.due_at
+  )
+  select array_agg((p.n, p.id, s.workflow_id, s.state, s.due_at, false, null)::outbox.store_result order by p.n),
+    array_agg(p.id) filter (where p.given and s.state is not null)
+    into results, given
+  from placed p left join inserted s on s.id = p.id;
+
+  -- Ids that are made here are new; one that the caller chose may belong to an archived message.
+  if given is not null then results := outbox.take_back_archived(results, given); end if;
+
+  -- What was not inserted is a repeat of a stored message, or takes an id or a ref that is in use.
+  if exists (select from unnest(results) r where r.state is null) then
+    results := outbox.resolve_conflicts(p_topic, p_messages, results);
+  end if;
+  return query select * from unnest(results);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.sweep(p_punctual text[], p_limit integer, p_grace interval, p_from timestamp with time zone)
+ RETURNS TABLE(released integer, next_from timestamp with time zone)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with due as materialized (
+    select m.id, m.position, m.due_at, m.state from outbox.message m
+    where m.state in ('waiting', 'retrying') and m.due_at <= outbox.clock() and m.due_at >= coalesce(p_from, '-infinity')
+      and (m.due_at <= outbox.clock() - p_grace or m.topic = any(p_punctual))
+    order by m.due_at, m.position limit p_limit for update skip locked
+  ), placed as materialized (
+    select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
+    from (select * from due order by due_at, position) d
+  ), freed as (
+    update outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
+    from placed p where m.id = p.id
+    returning 1
+  )
+  select (select count(*)::integer from freed),
+    -- A reschedule may be committed a moment after the time that it sets.
+    least(outbox.clock() - greatest(p_grace, interval '1 second'), case when count(*) = p_limit then max(d.due_at) end)
+  from due d;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.take_back_archived(p_results outbox.store_result[], p_given uuid[])
+ RETURNS outbox.store_result[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  archived uuid[] := array(select g.id from unnest(p_given) g (id)
+    cross join lateral (select from outbox.message_history h where h.id = g.id limit 1) found);
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    archived := archived || array(select m.id from outbox.message m where m.id = any(p_given) and m.xid <> pg_current_xact_id());
+  end if;
+  if cardinality(archived) = 0 then return p_results; end if;
+  delete from outbox.message m where m.id = any(archived) and m.xid = pg_current_xact_id();
+  return array(select case when r.id = any(archived) then (r.n, r.id, null, null, null, false, null)::outbox.store_result else r end
+    from unnest(p_results) r order by r.n);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.topics_of(p_topic text, p_transport text)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$ select t.name from outbox.topic t where t.name = p_topic or t.transport = p_transport $function$;
+
+CREATE OR REPLACE FUNCTION outbox.uuid_v7()
+ RETURNS uuid
+ LANGUAGE sql
+AS $function$
+  select encode(
+    set_bit(set_bit(
+      overlay(uuid_send(gen_random_uuid())
+        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+      52, 1), 53, 1),
+    'hex')::uuid
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.write_receive_one(p_epoch bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $functionx$
+begin
+  execute format($function$
+create or replace function outbox.receive_one(
+  p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer
+) returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $body$
+declare
+  v_xid xid8 := pg_current_xact_id();
+  -- As outbox.limit_transaction, whose call would cost more.
+  v_limits text := set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
+    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true);
+begin
+  if exists (select from outbox.parked_key k where k.consumer_group = p_group) then return null; end if;
+  %s
+  insert into outbox.%I (epoch, consumer_group, message_id, topic) values (%s, p_group, p_id, p_topic)
+  on conflict do nothing;
+  return case when found then true end;
+end $body$
+$function$,
+    -- No id comes into an epoch that has ended, and none is made before the current one.
+    case when exists (select from outbox.processed_epoch e where e.epoch < p_epoch) then format(
+      'if exists (select from outbox.processed o
+         where o.consumer_group = p_group and o.message_id = p_id and o.epoch < %s limit 1) then return null; end if;',
+      p_epoch) end,
+    'processed_' || p_epoch, p_epoch);
+end
+$functionx$;

@@ -1,0 +1,58 @@
+import type { BreakerStatus } from '../operations/status.ts';
+import { age } from './age.ts';
+import { clip } from './printable.ts';
+import { table } from './table.ts';
+
+const heading = ['BREAKER OF', 'ADDRESS', 'SINCE', 'FAILED KEYS', 'FAILED PROBES', 'NEXT PROBE'];
+const columns = 80;
+
+/** Of one group and address, by all of its consumers that pause it, the longest pause first. */
+interface Pause {
+  readonly first: BreakerStatus;
+  readonly all: readonly BreakerStatus[];
+}
+
+/**
+ * What breakers pause, a row per consumer group and address, with the consumers and the last error below it. Fits 80
+ * columns.
+ */
+export function breakerTable(breakers: readonly BreakerStatus[]): string {
+  const pauses = pausesOf(breakers);
+  const rows = pauses.map(({ first, all }) => [
+    clip(first.group, 24),
+    clip(first.address, 24),
+    age(first.pausedMs),
+    `${sum(all, ({ failedKeys }) => failedKeys)} of ${sum(all, ({ keys }) => keys)}`,
+    String(sum(all, ({ probes }) => probes)),
+    nextProbe(Math.min(...all.map(({ nextProbeInMs }) => nextProbeInMs))),
+  ]);
+  const [head = '', ...lines] = table(heading, rows).split('\n');
+  return [
+    head,
+    ...pauses.flatMap((pause, n) => [lines[n] ?? '', below(pause)]),
+    'Each ends by itself: one message at a time probes, until one succeeds.',
+  ].join('\n');
+}
+
+function pausesOf(breakers: readonly BreakerStatus[]): readonly Pause[] {
+  const pauses = new Map<string, Pause>();
+  for (const breaker of breakers) {
+    const name = JSON.stringify([breaker.group, breaker.address]);
+    const { first, all } = pauses.get(name) ?? { first: breaker, all: [] };
+    pauses.set(name, { first, all: [...all, breaker] });
+  }
+  return [...pauses.values()];
+}
+
+function below({ first: { error, host, pid }, all }: Pause): string {
+  const more = all.length > 1 ? ` and ${all.length - 1} more` : '';
+  return clip(`  ${clip(host, 24)} (pid ${pid})${more}: ${error}`, columns);
+}
+
+function nextProbe(inMs: number): string {
+  return inMs === 0 ? 'now' : `in ${age(inMs)}`;
+}
+
+function sum(all: readonly BreakerStatus[], of: (one: BreakerStatus) => number): number {
+  return all.reduce((total, one) => total + of(one), 0);
+}

@@ -1,0 +1,27 @@
+import type { LaneLock, LaneStatus } from '../operations/status.ts';
+import { age } from './age.ts';
+import { table } from './table.ts';
+
+const heading = ['LOCKED BY', 'APPLICATION', 'STATE', 'SINCE', 'LANES'];
+
+/** Who keeps relays from lanes, and how to end it. Fits 80 columns. */
+export function laneLockTable(locks: readonly LaneLock[]): string {
+  const rows = locks.map((lock) => [
+    `pid ${lock.pid}`,
+    lock.application === '' ? '-' : lock.application,
+    lock.state,
+    age(lock.openMs),
+    lanesOf(lock),
+  ]);
+  return `${table(heading, rows)}\nLanes wait for such a transaction. By force: select pg_terminate_backend(<pid>).`;
+}
+
+function lanesOf({ all, lanes }: LaneLock): string {
+  if (all) return 'all';
+  return lanes.length === 0 ? 'not known' : lanes.map(({ topic, lane }) => `${topic}/${lane}`).join(' ');
+}
+
+/** Who has this lane locked. */
+export function lockOf({ topic, lane }: LaneStatus, locks: readonly LaneLock[]): LaneLock | undefined {
+  return locks.find(({ all, lanes }) => all || lanes.some((one) => one.topic === topic && one.lane === lane));
+}

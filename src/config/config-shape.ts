@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { type Duration, durationMs } from '../core/duration.ts';
+import type { Topic } from '../core/topic.ts';
+import type { Transport } from '../transports/transport.ts';
+import { databaseShape } from './database-config.ts';
+import { temporalShape } from './temporal-config.ts';
+
+const isTopic = (value: unknown): value is Topic =>
+  typeof value === 'object' && value !== null && 'rules' in value && 'schema' in value && 'name' in value;
+const isTransport = (value: unknown): value is Transport =>
+  typeof value === 'object' && value !== null && 'publish' in value && 'probe' in value && 'close' in value;
+
+const duration = z.custom<Duration>(
+  (value) => (typeof value === 'number' || typeof value === 'string') && isDuration(value),
+  'is not a duration',
+);
+
+function isDuration(value: number | string): value is Duration {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- any text may be asked about
+  return durationMs(value as Duration) !== undefined;
+}
+
+/** The form of a configuration. */
+export const configShape = z.strictObject({
+  database: databaseShape.optional(),
+  temporal: temporalShape.optional(),
+  topics: z.array(z.custom<Topic>(isTopic, 'is not a topic made by topic()')).min(1),
+  transports: z.record(z.string().min(1), z.custom<Transport>(isTransport, 'is not a transport')),
+  relay: z
+    .strictObject({
+      batchMessages: z.number().optional(),
+      batchBytes: z.number().optional(),
+      run: duration.optional(),
+      linger: duration.optional(),
+      hotLook: duration.optional(),
+      idleLook: duration.optional(),
+      check: duration.optional(),
+      probe: duration.optional(),
+      reconcile: duration.optional(),
+      archive: duration.optional(),
+      scheduleCheck: duration.optional(),
+    })
+    .optional(),
+  // Judged by resolveRetention, which names the option.
+  retention: z.looseObject({}).optional(),
+});

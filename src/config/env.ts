@@ -1,0 +1,26 @@
+import { OutboxError } from '../core/errors.ts';
+
+/**
+ * An environment variable as a setting: it is read when the setting is needed, so that a file which names it can be
+ * imported where it is not set. Call what is answered for the text itself.
+ *
+ * @param fallback stands in where it is not set, or empty
+ * @returns a function that throws OutboxError `OUTBOX_CONFIG_MISSING` when it is not set and there is no fallback
+ * @example
+ * kafka({ brokers: env('KAFKA_BROKERS', 'localhost:9092') })
+ */
+export function env(name: string, fallback?: string): () => string {
+  return () => {
+    const value = environment(name) ?? fallback;
+    if (value !== undefined) return value;
+    throw new OutboxError('OUTBOX_CONFIG_MISSING', `The environment variable ${name} is not set.`, {
+      details: { name },
+    });
+  };
+}
+
+/** The value of an environment variable; `undefined` where it is not set, or empty. */
+export function environment(name: string): string | undefined {
+  const value = process.env[name];
+  return value === '' ? undefined : value;
+}

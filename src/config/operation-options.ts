@@ -1,0 +1,89 @@
+import { OutboxError } from '../core/errors.ts';
+import type { Database } from '../store/database.ts';
+import { assertOptions, unknownOption } from '../core/option-names.ts';
+
+/** Runs something on the migrated database; `check` comes first, because it needs none. */
+export type OnDatabase = <Result>(
+  work: (database: Database) => Promise<Result>,
+  check?: () => void,
+) => Promise<Result>;
+
+/** What an operation was called with. */
+type Given = object | undefined;
+
+const askNames = ['actor', 'reason', 'dryRun'];
+const bulkNames = [...askNames, 'ratePerSecond', 'expect'];
+const dueNames = ['after', 'at'];
+const pageNames = ['limit', 'after'];
+const withinNames = [...askNames, 'withinMs'];
+const changeNames = ['actor', 'reason', 'withinMs', 'signal'];
+const verifyNames = ['since', 'graceMs', 'toleranceMs', 'longestTransactionMs', 'mostDuplicates', 'effects'];
+const databaseNames = ['url', 'ssl', 'password', 'connections'];
+
+/** The options of every operation, by its name: a misspelt one would do nothing, which is worst for `dryRun`. */
+const operationNames = {
+  cancel: askNames,
+  retry: askNames,
+  discard: askNames,
+  resume: askNames,
+  abort: askNames,
+  reschedule: [...askNames, ...dueNames],
+  withdraw: withinNames,
+  pause: withinNames,
+  'a bulk operation': bulkNames,
+  changeLanes: changeNames,
+  changePartitions: [...changeNames, 'groups'],
+  adopt: ['actor', 'newInstallation'],
+  list: pageNames,
+} as const;
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function assertAsk(operation: keyof typeof operationNames, ask: Given = {}): void {
+  assertOptions(operation, ask, operationNames[operation]);
+}
+
+/** Of messages: their ids, or a topic and a ref. @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function assertTarget(target: object): void {
+  assertOneOf('a target', target, [['ids'], ['topic', 'ref']]);
+}
+
+/** Of kept messages. @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function assertKept(target: object): void {
+  assertOneOf('a target', target, [
+    ['group', 'ids'],
+    ['group', 'id'],
+  ]);
+}
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function assertScope(scope: object): void {
+  assertOneOf('a scope', scope, [['topic'], ['transport']]);
+}
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function assertTask(task: object): void {
+  assertOneOf('a task', task, [
+    ['action', ...dueNames],
+    ['action', 'shift'],
+  ]);
+}
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+export function assertVerify(
+  ask: { readonly effects?: { readonly database?: object } | undefined } = {},
+): void {
+  assertOptions('verify', ask, verifyNames);
+  if (ask.effects === undefined) return;
+  assertOptions('verify.effects', ask.effects, ['query', 'group', 'database']);
+  assertOptions('verify.effects.database', ask.effects.database ?? {}, databaseNames);
+}
+
+/** Some things are named in one of several ways, and two at a time would leave open which is meant. */
+function assertOneOf(what: string, given: object, ways: readonly (readonly string[])[]): void {
+  if (ways.some((names) => unknownOption(given, names) === undefined)) return;
+  assertOptions(what, given, ways.flat());
+  const said = ways.map((names) => names.map((name) => `"${name}"`).join(' and ')).join(', or by ');
+  throw new OutboxError('OUTBOX_INVALID_OPTION', `Name ${what} by ${said}, and not by both.`, {
+    details: { option: Object.keys(given).join(', ') },
+  });
+}

@@ -1,0 +1,62 @@
+import { OutboxError } from '../core/errors.ts';
+import type { Database } from '../store/database.ts';
+import { requireMigrated } from '../store/migrate.ts';
+import { openDatabase } from '../store/pool.ts';
+import { operatorSilence } from '../store/silence.ts';
+import { named } from '../store/visit.ts';
+import { type DatabaseConfig, databaseOf } from './database-config.ts';
+import type { OnDatabase } from './operation-options.ts';
+
+/** A lease needs one connection while others look; more are for callers that ask side by side. */
+const connections = 5;
+
+interface Opened {
+  readonly url: string;
+  readonly database: Database;
+  /** Rejects while the schema is missing. */
+  readonly ready: () => Promise<void>;
+}
+
+/** The database of operations: opened at the first of them, and asked whether it is migrated. */
+export function operationsDatabase(config: { readonly database?: DatabaseConfig }): {
+  readonly on: OnDatabase;
+  close(): Promise<void>;
+} {
+  let opened: Opened | undefined;
+  return {
+    on: async (work, check) => {
+      check?.();
+      const { url, database, ready } = (opened ??= open(config.database));
+      return named(url, async () => {
+        await ready();
+        return work(database);
+      });
+    },
+    async close() {
+      await opened?.database.close();
+    },
+  };
+}
+
+/** @throws OutboxError `OUTBOX_CONFIG_MISSING`, `OUTBOX_CONFIG_INVALID` */
+function open(config: DatabaseConfig | undefined): Opened {
+  if (config === undefined) {
+    throw new OutboxError(
+      'OUTBOX_CONFIG_MISSING',
+      'Operations need a database, and the configuration names none.',
+      { details: { setting: 'database' } },
+    );
+  }
+  const at = databaseOf(config);
+  const database = openDatabase({ ...at, connections, silence: operatorSilence });
+  return { url: at.url, database, ready: once(() => requireMigrated(database)) };
+}
+
+/** A success is remembered, a failure is not. */
+function once(check: () => Promise<void>): () => Promise<void> {
+  let passed = false;
+  return async () => {
+    if (!passed) await check();
+    passed = true;
+  };
+}

@@ -1,0 +1,52 @@
+import { OutboxError } from './errors.ts';
+
+/** The first key of `given` that is no option; a misspelt one would be a setting that does nothing. */
+export function unknownOption(given: object, known: readonly string[]): string | undefined {
+  return Object.keys(given).find((option) => !known.includes(option));
+}
+
+/** @throws OutboxError `OUTBOX_INVALID_OPTION` naming the first key of `given` that is no option of `what` */
+export function assertOptions(what: string, given: object, known: readonly string[]): void {
+  const option = unknownOption(given, known);
+  if (option === undefined) return;
+  throw new OutboxError('OUTBOX_INVALID_OPTION', `"${option}" is no option of ${what}.`, {
+    details: { option },
+  });
+}
+
+/** Options of `tls.connect` that make sense where the address and the socket are the library's. */
+export const tlsOptionNames: readonly string[] = [
+  'ALPNProtocols',
+  'allowPartialTrustChain',
+  'ca',
+  'cert',
+  'checkServerIdentity',
+  'ciphers',
+  'clientCertEngine',
+  'crl',
+  'dhparam',
+  'ecdhCurve',
+  'enableTrace',
+  'honorCipherOrder',
+  'key',
+  'maxVersion',
+  'minDHSize',
+  'minVersion',
+  'passphrase',
+  'pfx',
+  'privateKeyEngine',
+  'privateKeyIdentifier',
+  'pskCallback',
+  'rejectUnauthorized',
+  'requestOCSP',
+  'secureContext',
+  'secureOptions',
+  'secureProtocol',
+  'servername',
+  'session',
+  'sessionIdContext',
+  'sessionTimeout',
+  'sigalgs',
+  'ticketKeys',
+  'timeout',
+];

@@ -1,0 +1,55 @@
+import { type Duration, durationMs } from '../core/duration.ts';
+import type { TopicDelays } from '../store/inbox/tries.ts';
+import type { Way } from './arrived.ts';
+import type { Route } from './route.ts';
+
+const longestQuickRetryMs = 10_000;
+/** 36,500 days. */
+export const longestRetryMs = 36_500 * 24 * 60 * 60 * 1_000;
+const mostRetries = 100;
+
+/** Makes the error of an option that is not what is wanted. */
+export type Refuse = (option: string, wanted: string) => Error;
+
+/** Milliseconds of the option `retry`. */
+export function retryDelays(given: readonly Duration[], refuse: Refuse): readonly number[] {
+  return delays('retry', given, { mostMs: longestRetryMs, most: '36,500 days' }, refuse);
+}
+
+/** Milliseconds of the option `quickRetries`. */
+export function quickRetryDelays(given: readonly Duration[], refuse: Refuse): readonly number[] {
+  return delays('quickRetries', given, { mostMs: longestQuickRetryMs, most: '10 s' }, refuse);
+}
+
+function delays(
+  option: string,
+  given: readonly Duration[],
+  { mostMs, most }: { readonly mostMs: number; readonly most: string },
+  refuse: Refuse,
+): readonly number[] {
+  if (!Array.isArray(given) || given.length > mostRetries)
+    throw refuse(option, `a list of at most ${mostRetries} durations`);
+  return given.map((delay: Duration, index) => {
+    const valueMs = durationMs(delay);
+    if (valueMs !== undefined && valueMs >= 0 && valueMs <= mostMs) return valueMs;
+    throw refuse(`${option}[${index}]`, `a duration from 0 to ${most}`);
+  });
+}
+
+/** The delays of a message: those of its handler, else those of its consumer. */
+export function delaysOf<Tx>(
+  name: 'retryMs' | 'quickRetriesMs',
+  way: Way<Tx> | undefined,
+  ofConsumer: readonly number[],
+): readonly number[] {
+  return (way?.kind === 'route' ? way[name] : undefined) ?? ofConsumer;
+}
+
+/** Who dies with a message of a topic that has its handler elsewhere leaves it to others after so long. */
+const elsewhereMs = 30_000;
+
+/** The delays of all topics that have a handler here. */
+export function topicDelaysOf<Tx>(routes: readonly Route<Tx>[], ofConsumer: readonly number[]): TopicDelays {
+  const byTopic = routes.map(({ retryMs, topic }) => [topic.name, retryMs ?? ofConsumer]);
+  return { byTopic: JSON.stringify(Object.fromEntries(byTopic)), elsewhereMs };
+}

@@ -1,0 +1,92 @@
+import type { Sql } from '../database.ts';
+import { storableText } from './park.ts';
+
+/** An address that the breaker of a consumer pauses, as that consumer said last. */
+export interface BreakerStatus {
+  readonly group: string;
+  readonly address: string;
+  /** Where the consumer runs; each of a group has a breaker of its own. */
+  readonly host: string;
+  readonly pid: number;
+  readonly pausedAt: Date;
+  readonly pausedMs: number;
+  /** Of `keys` that were looked at, so many had failed when the pause began. */
+  readonly failedKeys: number;
+  readonly keys: number;
+  /** How many probes have failed since; each is a message of another key. */
+  readonly probes: number;
+  /** 0: it probes now. The first probe that succeeds ends the pause. */
+  readonly nextProbeInMs: number;
+  /** What the last message that failed ended with, without values of its payload; 400 characters at most. */
+  readonly error: string;
+  /** Since the consumer said so. */
+  readonly seenMs: number;
+}
+
+/** Which consumer speaks. */
+export interface BreakerOwner extends Pick<BreakerStatus, 'group' | 'host' | 'pid'> {
+  /** UUID of one life of a consumer. */
+  readonly consumer: string;
+}
+
+/** What the owner says of an address; times are told as lengths, because clocks differ. */
+export type PausedByBreaker = Pick<
+  BreakerStatus,
+  'address' | 'pausedMs' | 'failedKeys' | 'keys' | 'probes' | 'nextProbeInMs' | 'error'
+>;
+
+/** A consumer says again what pauses as often as this, as long as something does. */
+export const breakerBeatMs = 2_000;
+/** What a consumer has not said again for so long is not true any more: it has died, or is frozen. */
+const staleMs = 6_000;
+/** Rows of consumers that died are deleted by those that write after this time. */
+const keptMs = 60 * 60_000;
+
+/**
+ * Says which addresses the owner pauses, and that it pauses no other one.
+ *
+ * It need not outlive a crash of the database: what is still true is said again.
+ */
+export async function writeBreakers(
+  sql: Sql,
+  { group, consumer, host, pid }: BreakerOwner,
+  paused: readonly PausedByBreaker[],
+): Promise<void> {
+  const rows = paused.map((one) => ({ ...one, error: storableText(one.error) }));
+  await sql.query(
+    `with limited as materialized (select set_config('synchronous_commit', 'off', true), outbox.limit_idle()),
+     paused as materialized (
+       select * from jsonb_to_recordset($5::jsonb) as p (address text, "pausedMs" float8, "failedKeys" integer, keys integer,
+         probes integer, "nextProbeInMs" float8, error text)
+     ), gone as (
+       delete from outbox.breaker b using limited
+       where b.consumer_group = $1 and b.consumer = $2::uuid and not exists (select from paused p where p.address = b.address)
+         or b.consumer <> $2::uuid and b.seen_at < clock_timestamp() - $6::float8 * interval '1 ms'
+     )
+     insert into outbox.breaker (consumer_group, address, consumer, host, pid, paused_at, failed_keys, keys, probes,
+       next_probe_at, error)
+     select $1, p.address, $2::uuid, $3, $4::integer, clock_timestamp() - p."pausedMs" * interval '1 ms', p."failedKeys", p.keys,
+       p.probes, clock_timestamp() + p."nextProbeInMs" * interval '1 ms', p.error
+     from paused p, limited
+     on conflict (consumer_group, address, consumer) do update set paused_at = excluded.paused_at,
+       failed_keys = excluded.failed_keys, keys = excluded.keys, probes = excluded.probes,
+       next_probe_at = excluded.next_probe_at, error = excluded.error, seen_at = excluded.seen_at`,
+    [group, consumer, host, pid, JSON.stringify(rows), keptMs],
+  );
+}
+
+/** What the breakers of all running consumers pause, the longest pause first. */
+export async function readBreakers(sql: Sql): Promise<readonly BreakerStatus[]> {
+  return sql.query<BreakerStatus>(
+    `select b.consumer_group as "group", b.address, b.host, b.pid, b.paused_at as "pausedAt",
+       greatest(0, extract(epoch from t.now - b.paused_at) * 1000)::float8 as "pausedMs", b.failed_keys as "failedKeys", b.keys,
+       b.probes, greatest(0, extract(epoch from b.next_probe_at - t.now) * 1000)::float8 as "nextProbeInMs", b.error,
+       greatest(0, t.silent)::float8 as "seenMs"
+     from outbox.breaker b cross join lateral (
+       select c.now, extract(epoch from c.now - b.seen_at) * 1000 as silent from clock_timestamp() c (now)) t
+     -- From the future it is where the clock was set back since.
+     where abs(t.silent) < $1::float8
+     order by b.paused_at, 1, 2, b.consumer limit 1000`,
+    [staleMs],
+  );
+}

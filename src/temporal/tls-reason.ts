@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import type { TemporalAddress } from './connection.ts';
+
+const handshakeWithinMs = 2_000;
+/** The alert of a server that refuses a client's certificate comes after the handshake. */
+const alertWithinMs = 500;
+
+/**
+ * Why a server ends connections, as far as TLS is the reason. A client that writes at once, as gRPC's does, may lose the
+ * alert in which the server says so; here nothing is written.
+ *
+ * @returns `undefined` when it is something else
+ */
+export async function tlsReason(target: TemporalAddress): Promise<string | undefined> {
+  const socket = connect(handshakeOf(target));
+  const failed = once(socket, 'close').then(() => undefined);
+  let alert: string | undefined;
+  socket.on('error', (error: Error) => {
+    alert = /alert ([a-z ]+)/.exec(error.message)?.[1];
+  });
+  try {
+    const shaken = await Promise.race([
+      once(socket, 'secureConnect').then(() => true),
+      failed.then(() => false),
+      delay(handshakeWithinMs, false, { ref: false }),
+    ]).catch(() => false);
+    if (!shaken) return alert && `it ended the handshake (${alert.trim()})`;
+    if (!usesTls(target)) return 'it wants TLS, and the setting temporal.tls does not ask for it';
+    return await refusalOf(socket, () => alert);
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function refusalOf(socket: TLSSocket, alert: () => string | undefined): Promise<string | undefined> {
+  const ended = await Promise.race([
+    new Promise<boolean>((resolve) => {
+      socket.once('close', () => resolve(true));
+      socket.once('data', () => resolve(false));
+    }),
+    delay(alertWithinMs, false, { ref: false }),
+  ]);
+  if (!ended) return undefined;
+  const said = alert()?.trim() ?? 'no reason given';
+  return `it ended the connection after the handshake (${said}), as a server does that wants another client certificate, or one at all: temporal.tls.clientCertPair`;
+}
+
+function usesTls({ tls, apiKey }: TemporalAddress): boolean {
+  return tls === undefined ? apiKey !== undefined : tls !== false;
+}
+
+/** Whether the server can be trusted was another's question. */
+function handshakeOf({ address, tls }: TemporalAddress): ConnectionOptions {
+  const [, host = 'localhost', port = '7233'] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(address) ?? [];
+  const { serverNameOverride: servername = host, clientCertPair: pair } = typeof tls === 'object' ? tls : {};
+  const bytes = (pem: string | Uint8Array): string | Buffer =>
+    typeof pem === 'string' ? pem : Buffer.from(pem);
+  return {
+    host,
+    port: Number(port),
+    ALPNProtocols: ['h2'],
+    rejectUnauthorized: false,
+    ...(isIP(servername) === 0 && { servername }),
+    ...(pair !== undefined && { cert: bytes(pair.crt), key: bytes(pair.key) }),
+  };
+}

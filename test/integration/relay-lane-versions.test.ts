@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { claim } from '../../src/store/claim.ts';
+import { acquireLane, renewLease } from '../../src/store/lease.ts';
+import { settle } from '../../src/store/settle.ts';
+import type { Database, Sql } from '../../src/store/database.ts';
+import type { WorkflowStarter } from '../../src/relay/ports.ts';
+import { Starter } from '../../src/relay/starter.ts';
+import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import type { OpenTransaction } from '../support/open-transaction.ts';
+import { pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
+
+/** What half a minute at 250 batches a second leaves. */
+const versions = 8_000;
+/** A few per index that a statement reads or writes. */
+const fewPages = 30;
+
+let bench: LaneBench;
+let old: OpenTransaction;
+const owner = randomUUID();
+beforeEach(async () => {
+  bench = await laneBench();
+  await acquireLane(bench.database, bench.lane, owner);
+  old = await bench.begin();
+  await old.query('set transaction isolation level repeatable read');
+  await old.query('select from outbox.lane');
+  await bench.database.query(
+    `do $$ begin for n in 1..${versions} loop update outbox.lane set cursor = cursor; commit; end loop; end $$`,
+  );
+});
+afterEach(async () => {
+  await old.rollback();
+  await bench.drop();
+});
+
+const claimed = (sql: Sql, lane = bench.lane) =>
+  claim(sql, lane, {
+    owner,
+    cursor: '0',
+    snapshot: null,
+    limit: 10,
+    bytes: 1_000_000,
+    failedBlocks: false,
+    suspect: null,
+  });
+const settled = (sql: Sql, lane = bench.lane) =>
+  settle({ ...bench.database, query: (text, values) => sql.query(text, values) }, lane, {
+    owner,
+    cursor: '0',
+    snapshot: null,
+    changes: [],
+  });
+const renewed = (sql: Sql, lane = bench.lane) => renewLease(sql, lane, owner);
+
+/** Pages that a statement touches on a connection that knows it; all is taken back. */
+async function pages(work: (sql: Sql) => Promise<unknown>): Promise<number> {
+  const { text, values } = await statementOf(work);
+  const tx = await bench.begin();
+  await tx.query('savepoint known');
+  await planNodes(tx, text, values);
+  await tx.query('rollback to known');
+  const touched = pagesOf(await planNodes(tx, text, values));
+  await tx.rollback();
+  return touched;
+}
+
+test.each([
+  ['a claim', claimed],
+  ['a settle', settled],
+  ['a renewal', renewed],
+])('behind an old snapshot %s finds its lane without reading what was written to it', async (_, work) => {
+  expect(await renewed(bench.database)).toBe(true);
+
+  expect(await pages(work)).toBeLessThan(fewPages);
+  // Whoever does not know where the row is reads all of it.
+  expect(await pages((sql) => work(sql, { ...bench.lane }))).toBeGreaterThan(2 * fewPages);
+});
+
+test('an owner finds its lane again after somebody else has written it', async () => {
+  expect(await renewed(bench.database)).toBe(true);
+  await bench.database.query('update outbox.lane set started_at = null');
+
+  expect(await claimed(bench.database)).toMatchObject({ owned: true });
+  expect(await settled(bench.database)).toBe(true);
+  expect(await renewed(bench.database)).toBe(true);
+});
+
+test('knowing where its row was does not make a former owner an owner', async () => {
+  expect(await renewed(bench.database)).toBe(true);
+  await bench.lapse();
+  const next = randomUUID();
+  await acquireLane(bench.database, { ...bench.lane }, next);
+
+  expect(await claimed(bench.database)).toMatchObject({ owned: false });
+  expect(await settled(bench.database)).toBe(false);
+  expect(await renewed(bench.database)).toBe(false);
+  expect(await bench.laneRow()).toMatchObject({ owner: next });
+});
+
+const refused = () => Promise.reject(new Error('There is nothing to start.'));
+const nothingToStart: WorkflowStarter = {
+  startLane: refused,
+  startMessage: refused,
+  startBulk: refused,
+  terminatedMessages: refused,
+};
+
+test('dead owners are looked for less often when the answer takes its time', async () => {
+  let asked = 0;
+  const slow: Database = {
+    ...bench.database,
+    async query<Row>(text: string, values?: readonly unknown[]) {
+      asked += 1;
+      await delay(100);
+      return bench.database.query<Row>(text, values);
+    },
+  };
+  const starter = new Starter(slow, nothingToStart, ['orders'], () => undefined);
+  const endsAt = performance.now() + 900;
+  while (performance.now() < endsAt) await Promise.race([starter.startOrphans(), delay(5)]);
+  await starter.stop();
+
+  expect(asked).toBe(1);
+});

@@ -1,0 +1,94 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { type Config, defineConfig, type RelayConfig } from '../../../src/config/config.ts';
+import { databaseOf } from '../../../src/config/database-config.ts';
+import { env } from '../../../src/config/env.ts';
+import { migrateTopics } from '../../../src/config/migrate-topics.ts';
+import { operations } from '../../../src/config/operations.ts';
+import { startRelay } from '../../../src/config/start-relay.ts';
+import { temporalOf } from '../../../src/config/temporal-config.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { redisFilter } from '../../../src/filters/redis/redis-filter.ts';
+import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
+
+const orders = topic('orders', z.unknown());
+const transports = { kafka: kafka({ brokers: env('NOBODY_SETS_BROKERS') }) };
+/** As in a file that a test imports, where nothing is set. */
+const config = defineConfig({
+  database: { url: env('NOBODY_SETS_URL') },
+  temporal: { address: env('NOBODY_SETS_TEMPORAL') },
+  topics: [orders],
+  transports,
+});
+const missing = (name: string): unknown =>
+  expect.objectContaining({
+    code: 'OUTBOX_CONFIG_MISSING',
+    message: `The environment variable ${name} is not set.`,
+    details: { name },
+  });
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test('a variable is read when it is asked for, and an empty one counts as not set', () => {
+  const brokers = env('NOBODY_SETS_BROKERS');
+  expect(brokers).toThrow(missing('NOBODY_SETS_BROKERS'));
+  vi.stubEnv('NOBODY_SETS_BROKERS', '');
+  expect(brokers).toThrow(missing('NOBODY_SETS_BROKERS'));
+  expect(env('NOBODY_SETS_BROKERS', 'a:1')()).toBe('a:1');
+  vi.stubEnv('NOBODY_SETS_BROKERS', 'b:2');
+  expect(brokers()).toBe('b:2');
+  expect(transports.kafka.connection.brokers).toEqual(['b:2']);
+});
+
+test.each([
+  ['database', () => databaseOf(config.database ?? { url: '' }), 'NOBODY_SETS_URL'],
+  ['temporal', () => temporalOf(config.temporal), 'NOBODY_SETS_TEMPORAL'],
+  ['kafka()', () => transports.kafka.connection.brokers, 'NOBODY_SETS_BROKERS'],
+  ['redisFilter()', () => redisFilter({ url: env('NOBODY_SETS_REDIS') }), 'NOBODY_SETS_REDIS'],
+])('what %s needs and nobody has set is named when it is needed', (_what, need, name) => {
+  expect(need).toThrow(missing(name));
+});
+
+test('a relay names what is not set at its start, brokers included', async () => {
+  await expect(startRelay(config).ready).rejects.toEqual(missing('NOBODY_SETS_URL'));
+  vi.stubEnv('NOBODY_SETS_URL', 'postgresql://127.0.0.1:9/shop');
+  await expect(startRelay(config).ready).rejects.toEqual(missing('NOBODY_SETS_TEMPORAL'));
+  vi.stubEnv('NOBODY_SETS_TEMPORAL', '127.0.0.1:9');
+  await expect(startRelay(config).ready).rejects.toEqual(missing('NOBODY_SETS_BROKERS'));
+});
+
+test('what a function answers is checked as what is written down', () => {
+  expect(() => databaseOf({ url: () => 'mysql://x' })).toThrow(/database\.url is not a postgresql/);
+  const tls = () => ({ serverRootCACertificate: './ca.pem' });
+  expect(() => temporalOf({ tls })).toThrow(/temporal\.tls\.serverRootCACertificate is not a PEM/);
+  const ssl = () => ({ caa: 'x' }) as object;
+  expect(() => kafka({ brokers: 'a:1', ssl }).connection.ssl).toThrow(/ssl\.caa/);
+});
+
+test('credentials of Kafka are asked for at every connection', () => {
+  let password = 'first';
+  const { connection } = kafka({
+    brokers: 'a:1',
+    sasl: () => ({ mechanism: 'scram-sha-512', username: 'u', password }),
+  });
+  expect(connection.sasl).toMatchObject({ password: 'first' });
+  password = 'second';
+  expect(connection.sasl).toMatchObject({ password: 'second' });
+});
+
+test('a configuration without a database is one, and whoever needs it says so', async () => {
+  const consuming: Config = defineConfig({ topics: [orders], transports });
+  const needed = (who: RegExp): unknown =>
+    expect.objectContaining({
+      code: 'OUTBOX_CONFIG_MISSING',
+      message: expect.stringMatching(who),
+      details: { setting: 'database' },
+    });
+  const incomplete = consuming as RelayConfig;
+
+  expect(() => startRelay(incomplete)).toThrow(needed(/^A relay needs a database/));
+  await expect(operations(incomplete).status()).rejects.toEqual(needed(/^Operations need a database/));
+  await expect(migrateTopics(consuming)).rejects.toEqual(needed(/announcement of topics needs a database/));
+});

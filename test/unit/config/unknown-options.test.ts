@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Config, defineConfig } from '../../../src/config/config.ts';
+import { consumer } from '../../../src/config/consumer.ts';
+import { operations } from '../../../src/config/operations.ts';
+import { startRelay } from '../../../src/config/start-relay.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { redisFilter } from '../../../src/filters/redis/redis-filter.ts';
+import { assertEditOptions } from '../../../src/operations/edit.ts';
+import { checkBulkFilter } from '../../../src/operations/bulk-filter.ts';
+import { checkKeptFilter } from '../../../src/operations/inbox/kept-target.ts';
+import { checkFilter } from '../../../src/operations/list.ts';
+import { cancel, reschedule } from '../../../src/outbox/change.ts';
+import { send, sendBatch } from '../../../src/outbox/send.ts';
+import { memorySource } from '../../../src/sources/memory/memory-source.ts';
+import { crashAt } from '../../../src/testing/crash-at.ts';
+import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
+import { memoryTransport } from '../../../src/transports/memory/memory-transport.ts';
+
+const orders = topic('orders', z.unknown());
+const base = {
+  database: { url: 'postgresql://127.0.0.1:9/shop' },
+  temporal: {},
+  topics: [orders],
+  transports: { memory: memoryTransport() },
+};
+const pem = '-----BEGIN CERTIFICATE-----';
+const at = operations(base);
+/** Nobody is asked: what is misspelt is refused before anything is done. */
+const tx = {
+  $queryRawUnsafe: () => Promise.reject(new Error('The database was asked.')),
+  $executeRawUnsafe: () => Promise.reject(new Error('The database was asked.')),
+};
+const client = { $transaction: () => Promise.reject(new Error('The database was asked.')) };
+const plain = { mechanism: 'plain', username: 'u', password: 'p' } as const;
+const ask = { actor: 'ann' };
+const bulkAsk = { ...ask, reason: 'r' };
+const ids = { ids: ['6b2f9c1e-7d3a-4f53-9c52-0d5b1a1f0a11'] };
+const kept = { group: 'g', ids: ['a'] };
+const settings = { config: base, group: 'g' };
+
+/** Each is a right call but for the key `typo`, which the object under test gets. */
+const calls: readonly (readonly [what: string, call: (typo: object) => unknown])[] = [
+  ['the configuration', (typo) => defineConfig({ ...base, ...typo })],
+  ['database', (typo) => defineConfig({ ...base, database: { ...base.database, ...typo } })],
+  [
+    'database.ssl',
+    (typo) => defineConfig({ ...base, database: { ...base.database, ssl: { ca: pem, ...typo } } }),
+  ],
+  ['temporal', (typo) => defineConfig({ ...base, temporal: { ...typo } })],
+  ['temporal.tls', (typo) => defineConfig({ ...base, temporal: { tls: { ...typo } } })],
+  [
+    'temporal.tls.clientCertPair',
+    (typo) =>
+      defineConfig({ ...base, temporal: { tls: { clientCertPair: { crt: pem, key: pem, ...typo } } } }),
+  ],
+  ['relay', (typo) => defineConfig({ ...base, relay: { ...typo } })],
+  ['retention', (typo) => defineConfig({ ...base, retention: { ...typo } })],
+  ['topic()', (typo) => topic('x', z.unknown(), { ...typo })],
+  ['limits of a topic', (typo) => topic('x', z.unknown(), { limits: { ...typo } })],
+  ['confirm of a topic', (typo) => topic('x', z.unknown(), { confirm: { group: 'g', within: 1, ...typo } })],
+  ['kafka()', (typo) => kafka({ brokers: 'a:1', ...typo })],
+  ['ssl of kafka()', (typo) => kafka({ brokers: 'a:1', ssl: { ...typo } })],
+  ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],
+  ['memoryTransport()', (typo) => memoryTransport({ ...typo })],
+  ['memorySource()', (typo) => memorySource({ ...typo })],
+  ['crashAt()', (typo) => crashAt('relay:confirmed', { ...typo })],
+  ['startRelay()', (typo) => startRelay(base, { ...typo })],
+  ['consumer()', (typo) => consumer(client, { ...settings, ...typo }).on(orders, () => Promise.resolve())],
+  ['batch of consumer()', (typo) => consumer(client, { ...settings, batch: { size: 1, ...typo } })],
+  ['breaker of consumer()', (typo) => consumer(client, { ...settings, breaker: { ...typo } })],
+  ['a handler', (typo) => consumer(client, settings).on(orders, () => Promise.resolve(), { ...typo })],
+  [
+    'the id of a handler',
+    (typo) =>
+      consumer(client, settings).on(orders, () => Promise.resolve(), { id: { header: 'x', ...typo } }),
+  ],
+  ['redisFilter()', (typo) => redisFilter({ url: 'redis://127.0.0.1:9', ...typo })],
+  ['send', (typo) => send(tx, orders, {}, { ...typo })],
+  ['sendBatch', (typo) => sendBatch(tx, orders, [{ payload: {}, ...typo }])],
+  ['cancel by a sender', (typo) => cancel(tx, orders, { id: ids.ids[0] ?? '', ...typo })],
+  ['reschedule by a sender', (typo) => reschedule(tx, orders, 'ref', { after: 0, ...typo })],
+  ['operations()', (typo) => operations({ ...base, ...typo })],
+  ['list', (typo) => at.list({}, { ...typo })],
+  ['a filter', (typo) => checkFilter({ ...typo })],
+  ['cancel', (typo) => at.cancel(ids, { ...ask, ...typo })],
+  ['a target', (typo) => at.cancel({ ...ids, ...typo }, ask)],
+  ['a target by its ref', (typo) => at.cancel({ topic: 'orders', ref: 'r', ...typo }, ask)],
+  ['reschedule', (typo) => at.reschedule(ids, { ...ask, after: 0, ...typo })],
+  ['retry', (typo) => at.retry(ids, { ...ask, ...typo })],
+  ['edit', (typo) => assertEditOptions({ ...ask, payload: 1, ...typo })],
+  ['discard', (typo) => at.discard(ids, { ...ask, ...typo })],
+  ['withdraw', (typo) => at.withdraw(ids, { ...ask, ...typo })],
+  ['pause', (typo) => at.pause({ topic: 'orders' }, { ...ask, ...typo })],
+  ['the scope of a pause', (typo) => at.pause({ topic: 'orders', ...typo }, ask)],
+  ['resume', (typo) => at.resume({ transport: 'memory' }, { ...ask, ...typo })],
+  ['verify', (typo) => at.verify({ ...typo })],
+  ['effects of verify', (typo) => at.verify({ effects: { query: 'q', group: 'g', ...typo } })],
+  [
+    'the database of effects',
+    (typo) => at.verify({ effects: { query: 'q', group: 'g', database: { url: '', ...typo } } }),
+  ],
+  ['changeLanes', (typo) => at.changeLanes('orders', 2, { ...ask, ...typo })],
+  ['changePartitions', (typo) => at.changePartitions('orders', 2, { ...ask, ...typo })],
+  ['adopt', (typo) => at.adopt({ ...ask, ...typo })],
+  ['bulk.start', (typo) => at.bulk.start({ topic: 'orders' }, { action: 'retry' }, { ...bulkAsk, ...typo })],
+  ['a bulk task', (typo) => at.bulk.start({ topic: 'orders' }, { action: 'retry', ...typo }, bulkAsk)],
+  ['a bulk filter', (typo) => checkBulkFilter({ topic: 'orders', ...typo }, 'retry')],
+  ['bulk.pause', (typo) => at.bulk.pause(ids.ids[0] ?? '', { ...ask, ...typo })],
+  ['bulk.resume', (typo) => at.bulk.resume(ids.ids[0] ?? '', { ...ask, ...typo })],
+  ['bulk.abort', (typo) => at.bulk.abort(ids.ids[0] ?? '', { ...ask, ...typo })],
+  ['inbox.list', (typo) => at.inbox.list({}, { ...typo })],
+  ['a filter of kept messages', (typo) => checkKeptFilter({ ...typo })],
+  ['inbox.show', (typo) => at.inbox.show({ group: 'g', id: 'a', ...typo })],
+  ['inbox.retry', (typo) => at.inbox.retry(kept, { ...ask, ...typo })],
+  ['a target of kept messages', (typo) => at.inbox.discard({ ...kept, ...typo }, ask)],
+  ['inbox.discard', (typo) => at.inbox.discard(kept, { ...ask, ...typo })],
+  ['inbox.edit', (typo) => at.inbox.edit({ group: 'g', id: 'a', ...typo }, { ...ask, payload: 1 })],
+  ['inbox.many', (typo) => at.inbox.many({ group: 'g' }, 'retry', { ...bulkAsk, ...typo })],
+];
+
+const outcome = async (call: () => unknown): Promise<unknown> => {
+  try {
+    return await call();
+  } catch (error) {
+    return error;
+  }
+};
+
+test.each(calls)('an unknown key of %s is refused by its name', async (_what, call) => {
+  const refused = await outcome(() => call({ compresion: 'x' }));
+
+  expect(refused).toMatchObject({
+    name: 'OutboxError',
+    code: expect.stringMatching(/^OUTBOX_(?:CONFIG_INVALID|INVALID_OPTION)$/),
+  });
+  // The rule for ids says what it may be; all others name the key.
+  expect(String(refused)).toMatch(/compresion|neither "key" nor \{ header/);
+});
+
+test.each(calls.filter(([what]) => what !== 'startRelay()'))(
+  'without it %s is not refused for its form',
+  async (_what, call) => {
+    const answer = await outcome(() => call({}));
+
+    expect(String(answer)).not.toMatch(/CONFIG_INVALID|INVALID_OPTION|no option|is no filter/);
+  },
+);
+
+test('a target cannot be named in two ways', async () => {
+  const both = { ...ids, topic: 'orders', ref: 'r' };
+
+  await expect(at.cancel(both, ask)).rejects.toMatchObject({
+    code: 'OUTBOX_INVALID_OPTION',
+    message: 'Name a target by "ids", or by "topic" and "ref", and not by both.',
+  });
+});
+
+test('every wrong setting of a configuration is named at once', () => {
+  const wrong = {
+    ...base,
+    database: { url: 'mysql://x', ssl: { caa: pem }, connections: 0 },
+    temporal: { tls: { serverRootCACertificate: './ca.pem' }, ui: 'x' },
+  };
+  expect(() => defineConfig(wrong as unknown as Config)).toThrow(
+    /database\.url is not a postgresql.*database\.ssl\.caa is no option.*database\.connections.*temporal\.ui.*temporal\.tls\.serverRootCACertificate is not a PEM/,
+  );
+});

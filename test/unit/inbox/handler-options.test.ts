@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { resolveHandlerRules } from '../../../src/inbox/handler-options.ts';
+
+const refused = (option: string, text: string): unknown =>
+  expect.objectContaining({
+    code: 'OUTBOX_INVALID_OPTION',
+    details: { option, topic: 'orders' },
+    message: expect.stringContaining(text),
+  });
+
+test('delays are those of the consumer until a handler names its own', () => {
+  expect(resolveHandlerRules('orders', {})).toEqual({ retryMs: undefined, quickRetriesMs: undefined });
+  expect(resolveHandlerRules('orders', { retry: ['1m', 500], quickRetries: [] })).toMatchObject({
+    retryMs: [60_000, 500],
+    quickRetriesMs: [],
+  });
+});
+
+test.for<[object, string, string]>([
+  [{ retry: ['soon'] }, 'retry[0]', 'of the handler of "orders" is not a duration from 0 to 36,500 days'],
+  [{ retry: [1, -1] }, 'retry[1]', 'a duration from 0'],
+  [{ retry: '5m' }, 'retry', 'a list of at most 100 durations'],
+  [{ retry: Array.from({ length: 101 }, () => 1) }, 'retry', 'at most 100'],
+  [{ quickRetries: ['11s'] }, 'quickRetries[0]', 'from 0 to 10 s'],
+  [{ retries: [] }, 'retries', 'an option that there is'],
+])('%j is refused', ([given, option, text]) => {
+  expect(() => resolveHandlerRules('orders', given)).toThrow(refused(option, text));
+});

@@ -1,0 +1,104 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { GivenUp, HandlerTransactions } from '../../../src/inbox/handler-transactions.ts';
+import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
+import type { Middleware } from '../../../src/inbox/middleware.ts';
+import type { Transaction } from '../../../src/store/transaction.ts';
+import { gate } from '../../support/gate.ts';
+
+const tx: Transaction = { $queryRawUnsafe: () => Promise.reject(new Error('nobody asks')) };
+
+function made(middlewares: readonly Middleware[] = [], limitMs = 60_000) {
+  const deadline = new AbortController();
+  const client = new InboxTransactions<Transaction>({ $transaction: (work) => work(tx) }, limitMs);
+  return {
+    deadline,
+    transactions: new HandlerTransactions({ client, group: 'shop', middlewares, deadline: deadline.signal }),
+  };
+}
+
+test('a signal that is asked for when the partition is lost already has fired', async () => {
+  const { transactions } = made();
+  const lost = AbortSignal.abort();
+
+  const reason = await transactions.run([], lost, async (_tx, { signal }) => signal.reason as unknown);
+
+  expect(reason).toMatchObject({ code: 'OUTBOX_HANDLER_GIVEN_UP' });
+});
+
+test('the signal of a transaction is one, and never fires after its end', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { deadline, transactions } = made([], 1_000);
+  const lost = new AbortController();
+  const signals: AbortSignal[] = [];
+  const context = await transactions.run([], lost.signal, async (_tx, given) => {
+    signals.push(given.signal, given.signal);
+    return given;
+  });
+
+  lost.abort();
+  deadline.abort();
+  vi.advanceTimersByTime(60_000);
+
+  expect([...signals, context.signal].every((signal) => signal === signals[0] && !signal.aborted)).toBe(true);
+});
+
+test('what commits although it was given up is a success, and what fails says nothing of its message', async () => {
+  const { transactions } = made();
+  const lost = AbortSignal.abort();
+
+  expect(await transactions.run([], lost, async () => 'committed')).toBe('committed');
+  await expect(
+    transactions.run([], lost, async (_tx, { signal }) => signal.throwIfAborted()),
+  ).rejects.toBeInstanceOf(GivenUp);
+});
+
+test('what fails while nobody has given it up is passed on as it is', async () => {
+  const { transactions } = made();
+  const no = new Error('no');
+
+  await expect(transactions.run([], new AbortController().signal, () => Promise.reject(no))).rejects.toBe(no);
+});
+
+test('after the deadline no transaction begins', async () => {
+  const { deadline, transactions } = made();
+  deadline.abort();
+  let begun = false;
+
+  await expect(
+    transactions.run([], undefined, async () => {
+      begun = true;
+    }),
+  ).rejects.toBeInstanceOf(GivenUp);
+  expect(begun).toBe(false);
+});
+
+test('a middleware has nothing to stand around where no handler is called', async () => {
+  const { transactions } = made([() => Promise.reject(new Error('called'))]);
+
+  expect(await transactions.run([], undefined, async () => 'kept')).toBe('kept');
+});
+
+test('as many handlers as are in hand of a partition may listen without a warning', async () => {
+  const warnings: Error[] = [];
+  const heard = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', heard);
+  onTestFinished(() => void process.off('warning', heard));
+  const { transactions } = made();
+  const lost = new AbortController();
+  const { open, opened } = gate();
+
+  const running = Array.from({ length: 50 }, () =>
+    transactions.run([], lost.signal, async (_tx, { signal }) => {
+      await opened;
+      return signal.aborted;
+    }),
+  );
+  await turn();
+  open();
+
+  expect(new Set(await Promise.all(running))).toEqual(new Set([false]));
+  await turn();
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Pulse, sessionTimeoutMs } from '../../../src/sources/kafka/pulse.ts';
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const answer = (type: string) => Object.assign(new Error(type), { type });
+
+test.for([['UNKNOWN_MEMBER_ID'], ['ILLEGAL_GENERATION'], ['FENCED_INSTANCE_ID']])(
+  'a member that gets %s is out of its group',
+  ([type = '']) => {
+    const pulse = new Pulse();
+    pulse.failed(answer(type));
+    expect(pulse.lost.aborted).toBe(true);
+  },
+);
+
+test('a rebalance waits for what is in hand, however long it goes on', () => {
+  const pulse = new Pulse();
+  for (let s = 0; s < 60; s += 1) {
+    vi.advanceTimersByTime(1_000);
+    pulse.look();
+    pulse.failed(answer('REBALANCE_IN_PROGRESS'));
+  }
+  expect(pulse.lost.aborted).toBe(false);
+});
+
+test.for<[string, unknown]>([
+  ['a broker that is away', new Error('Connection error')],
+  ['another coordinator', answer('NOT_COORDINATOR_FOR_GROUP')],
+  ['nothing that can be read', undefined],
+])('with %s a member is out of its group when its session is over', ([, error]) => {
+  const pulse = new Pulse();
+  vi.advanceTimersByTime(sessionTimeoutMs);
+  pulse.look();
+  pulse.failed(error);
+  expect(pulse.lost.aborted).toBe(false);
+
+  vi.advanceTimersByTime(1);
+  pulse.look();
+  expect(pulse.lost.aborted).toBe(true);
+});
+
+test('each answer begins the session anew', () => {
+  const pulse = new Pulse();
+  for (let n = 0; n < 5; n += 1) {
+    vi.advanceTimersByTime(sessionTimeoutMs - 1);
+    pulse.look();
+    pulse.heard();
+  }
+  expect(pulse.lost.aborted).toBe(false);
+});
