@@ -5,7 +5,7 @@ import type { DatabaseAddress } from '../store/database-address.ts';
 import { databaseFailure } from '../store/database-failure.ts';
 import { named } from '../store/visit.ts';
 import type { Engine, WorkerExtras } from '../temporal/engine.ts';
-import type { TemporalAddress } from '../temporal/connection.ts';
+import type { TemporalAddress } from '../temporal/temporal-address.ts';
 import { temporalFailure } from '../temporal/temporal-failure.ts';
 import { patiently } from './patience.ts';
 import type { AskedServer } from './relay-presence.ts';

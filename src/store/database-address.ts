@@ -1,7 +1,4 @@
-import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
-import { parseIntoClientConfig } from 'pg-connection-string';
-import type { ClientConfig } from 'pg';
-import { OutboxError } from '../core/errors.ts';
+import type { ConnectionOptions } from 'node:tls';
 
 /** Answers the password for a connection that is about to be made. */
 export type AskPassword = () => string | Promise<string>;
@@ -14,47 +11,4 @@ export interface DatabaseAddress {
   readonly ssl?: boolean | ConnectionOptions;
   /** In place of the password in the address. A function is asked once per connection. @defaultValue that in the address */
   readonly password?: string | AskPassword;
-}
-
-/** The address as pg takes it. pg itself lets what stands in the address win, an absent password among it. */
-export function clientConfig({ url, ssl, password }: DatabaseAddress): ClientConfig {
-  const { application_name = 'temporal-outbox', ...parsed } = parseIntoClientConfig(url);
-  return {
-    ...parsed,
-    application_name,
-    ...(ssl !== undefined && { ssl: typeof ssl === 'boolean' ? ssl : namedAs(ssl) }),
-    ...(password !== undefined && { password: typeof password === 'string' ? password : checked(password) }),
-  };
-}
-
-/** pg puts the host of the address in place of `servername`; so the certificate is compared with that one here. */
-function namedAs(ssl: ConnectionOptions): ConnectionOptions {
-  const { servername } = ssl;
-  // A copy in any case: pg hides the key in what it is given.
-  if (servername === undefined || ssl.checkServerIdentity !== undefined) return { ...ssl };
-  return {
-    ...ssl,
-    checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),
-  };
-}
-
-/** Where credentials come from may be away, as a server may: that passes. */
-function checked(ask: AskPassword): () => Promise<string> {
-  return async () => {
-    let answer: unknown;
-    try {
-      answer = await ask();
-    } catch (cause) {
-      if (cause instanceof OutboxError) throw cause;
-      const said = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
-      throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `The function database.password failed: ${said}.`, {
-        details: { setting: 'database.password' },
-        cause,
-      });
-    }
-    if (typeof answer === 'string') return answer;
-    throw new OutboxError('OUTBOX_CONFIG_INVALID', 'The function database.password answered no text.', {
-      details: { setting: 'database.password' },
-    });
-  };
 }

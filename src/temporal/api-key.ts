@@ -1,8 +1,5 @@
-import type { NativeConnection } from '@temporalio/worker';
 import { OutboxError } from '../core/errors.ts';
-
-/** An API key, or what answers the one of now. */
-export type ApiKey = string | (() => string | Promise<string>);
+import type { ApiKey, TemporalConnection } from './temporal-address.ts';
 
 /**
  * The key of now. Where keys come from may be away, as a server may: that passes.
@@ -33,7 +30,7 @@ export async function askApiKey(given: ApiKey): Promise<string> {
  * is refused with it says so.
  */
 export function renewApiKey(
-  connection: Pick<NativeConnection, 'setApiKey'>,
+  connection: Pick<TemporalConnection, 'setApiKey'>,
   given: ApiKey,
   first: string,
   everyMs: number,

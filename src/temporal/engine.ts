@@ -4,7 +4,8 @@ import type { AskPlace, WorkflowCensus, WorkflowStarter } from '../relay/ports.t
 import type { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
 import type { MaintenanceIntervals } from '../relay/timings.ts';
-import { connectTemporal, type TemporalAddress } from './connection.ts';
+import { connectTemporal } from './connection.ts';
+import type { TemporalAddress } from './temporal-address.ts';
 import { createPlaceAsker } from './place-asker.ts';
 import { quietRuntime } from './runtime.ts';
 import { keepSchedules } from './schedule-keeper.ts';

@@ -1,6 +1,7 @@
 import { Client } from '@temporalio/client';
 import type { KeyDrains, KeyWorkflows } from '../inbox/ports.ts';
-import { connectTemporal, type TemporalAddress } from './connection.ts';
+import { connectTemporal } from './connection.ts';
+import type { TemporalAddress } from './temporal-address.ts';
 import { createHandlerStarter } from './handler-starter.ts';
 import { hostHandlers } from './handler-workers.ts';
 import { namespaceLook } from './namespace-look.ts';

@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import type { TemporalAddress } from './connection.ts';
+import type { TemporalAddress } from './temporal-address.ts';
 
 /** Status codes of gRPC that say nothing about the question: cancelled, deadline, exhausted, aborted, unavailable. */
 const passing = new Set([1, 4, 8, 10, 14]);

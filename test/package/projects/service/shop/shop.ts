@@ -8,7 +8,9 @@ import { PrismaClient } from './generated/client.js';
 import config from './outbox.config.js';
 import { orderPlaced, orderTimeout } from './topics.js';
 
-const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: config.database.url }) });
+const prisma = new PrismaClient({
+  adapter: new PrismaPg({ connectionString: process.env['DATABASE_URL'] ?? '' }),
+});
 
 async function play(): Promise<unknown> {
   const orders = await consumer(prisma, { config, group: `shop${process.env['TOPICS_SUFFIX'] ?? ''}` })
