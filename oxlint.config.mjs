@@ -8,7 +8,7 @@ export default {
   options: { typeAware: true, denyWarnings: true, reportUnusedDisableDirectives: 'error' },
   categories: { correctness: 'error', suspicious: 'error', perf: 'error' },
   env: { node: true, es2024: true },
-  ignorePatterns: ['dist', 'coverage', '**/generated', 'etc/api'],
+  ignorePatterns: ['dist', 'coverage', '**/generated', 'etc/api', 'test/package/projects'],
   rules: {
     'eslint/complexity': ['error', { max: 20 }],
     'eslint/default-case-last': 'error',

@@ -73,6 +73,16 @@ export default defineConfig({
         },
       },
       {
+        // What is published, as others install it: in projects of their own, from the packed tarball.
+        extends: true,
+        test: {
+          name: 'package',
+          include: ['test/package/*.test.ts'],
+          globalSetup: [...globalSetup, 'test/package/pack.ts'],
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
         // What statements cost in large tables, in pages: a busy machine makes it slow, not red.
         extends: true,
         test: {

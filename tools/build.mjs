@@ -16,6 +16,7 @@ const sources = [
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
+  'tsconfig.programs.json',
 ];
 const stamp = 'dist/.built';
 const whenStale = process.argv.includes('--when-stale');
@@ -29,6 +30,12 @@ function changedAtMs(path) {
   return Math.max(0, ...entries.map((name) => changedAtMs(`${path}/${name}`)));
 }
 
+/** Says how Node and TypeScript are to read what is built into the folder. */
+function declareModules(folder, type) {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/package.json`, `${JSON.stringify({ type })}\n`);
+}
+
 /** True when the command succeeded; what it said is shown otherwise. */
 function succeeds(command, ...args) {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
@@ -38,9 +45,15 @@ function succeeds(command, ...args) {
 
 function build() {
   rmSync('dist', { recursive: true, force: true });
+  // The library is CommonJS: one build that every project can load, so that none ever holds two copies of its state.
+  declareModules('dist', 'commonjs');
+  // Programs of tests and benchmarks are what an ESM project is to it.
+  declareModules('dist/bench', 'module');
+  declareModules('dist/test', 'module');
   return (
     succeeds(process.execPath, 'tools/generate.mjs') &&
     succeeds('npx', '--no-install', 'tsc', '-p', 'tsconfig.build.json') &&
+    succeeds('npx', '--no-install', 'tsc', '-p', 'tsconfig.programs.json') &&
     succeeds(process.execPath, 'tools/bundle-workflows.mjs')
   );
 }

@@ -12,6 +12,7 @@ const gates = [
   'api:check',
   'package:check',
   'test',
+  'test:package',
   'test:scale',
   'test:faults',
   // A commit plants a few of the bugs that tests must catch; over some commits all have their turn.

@@ -1,4 +1,4 @@
-import { OutboxError } from '../core/errors.ts';
+import { requirePackages } from '../core/packages.ts';
 import type { playDemo } from '../demo/play-demo.ts';
 import type { Environment } from '../local/index.ts';
 import { exitCodes, type Output } from './output.ts';
@@ -28,19 +28,6 @@ export async function demoCommand(options: DemoCommandOptions, output: Output): 
 
 /** The demo is the only part that needs Prisma, which is the application's choice and not a dependency. */
 async function loadDemo(): Promise<typeof playDemo> {
-  try {
-    return (await import('../demo/play-demo.ts')).playDemo;
-  } catch (cause) {
-    const isMissing =
-      cause instanceof Error &&
-      'code' in cause &&
-      cause.code === 'ERR_MODULE_NOT_FOUND' &&
-      cause.message.includes('@prisma/');
-    if (!isMissing) throw cause;
-    throw new OutboxError(
-      'OUTBOX_PACKAGE_MISSING',
-      'The demo is a shop with Prisma models, and Prisma is not installed: npm install @prisma/client@7.10.0 @prisma/adapter-pg@7.10.0',
-      { cause },
-    );
-  }
+  for (const part of ['temporal', 'kafka', 'demo'] as const) requirePackages(part);
+  return (await import('../demo/play-demo.ts')).playDemo;
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { requirePackages } from '../core/packages.ts';
 import { addCommand, type CommonOptions, run, stopSignal } from './register.ts';
 
 interface DemoFlags extends CommonOptions {
@@ -9,6 +10,8 @@ interface DemoFlags extends CommonOptions {
 export function registerDevelopmentCommands(root: Command): void {
   addCommand(root, 'servers', 'start PostgreSQL, Temporal and Kafka for development, until stopped').action(
     run<CommonOptions>(async (_, output) => {
+      // Asking a server whether it is up takes the client that will be used.
+      for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
       const { serversCommand } = await import('./servers-command.ts');
       return serversCommand(process.env, output, stopSignal());
     }),

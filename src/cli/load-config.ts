@@ -16,7 +16,7 @@ export async function loadConfig(file: string): Promise<Config> {
       details: { file: target },
     });
   }
-  const exported: unknown = await createJiti(import.meta.url)
+  const exported: unknown = await createJiti(__filename)
     .import(target, { default: true })
     .catch((cause: unknown) => {
       if (cause instanceof OutboxError) throw cause;
@@ -24,11 +24,18 @@ export async function loadConfig(file: string): Promise<Config> {
         cause,
       });
     });
-  if (typeof exported !== 'object' || exported === null) {
+  const config = withoutModule(exported);
+  if (typeof config !== 'object' || config === null) {
     throw new OutboxError('OUTBOX_CONFIG_INVALID', `${target} has no default export made by defineConfig().`);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- defineConfig checks it
-  return defineConfig(exported as Config);
+  return defineConfig(config as Config);
+}
+
+/** Of a file that was built as CommonJS, the default export is the module, and what the file exports is in it. */
+function withoutModule(exported: unknown): unknown {
+  const isModule = typeof exported === 'object' && exported !== null && 'default' in exported;
+  return isModule ? exported.default : exported;
 }
 
 /** A module that is missing brings the list of who required it. */

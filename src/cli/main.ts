@@ -36,11 +36,9 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-try {
-  await root.parseAsync();
-} catch (error) {
+root.parseAsync().catch((error: unknown) => {
   // Commander has said what was wrong; help and version are no failures.
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   else process.exitCode = explain(error, createOutput(process.argv.includes('--json')));
-}
+});

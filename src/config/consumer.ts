@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { requirePackages } from '../core/packages.ts';
 import { InboxConsumer } from '../inbox/consumer.ts';
 import { undisturbed } from '../inbox/consumer-event.ts';
 import type { Consumer } from '../inbox/consumer-interface.ts';
@@ -29,7 +30,7 @@ export interface ConsumerOptions extends ConsumerSettings {
  * The client must be connected to a database that has the tables of the outbox; it may be another database than the
  * sender's. Temporal is needed once a message is parked, not before.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_CONFIG_INVALID`
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
  * @example
  * // A client of its own: with the defaults up to 15 connections are in use at one time, and pg makes 10.
  * const own = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 15 }) });
@@ -41,6 +42,8 @@ export function consumer<Tx extends Transaction>(
   client: TransactionClient<Tx>,
   options: ConsumerOptions,
 ): Consumer<Tx> {
+  // Not first when a message is parked, which may be weeks later.
+  requirePackages('temporal');
   const { config, ...given } = options;
   const { temporal, topics, transports } = defineConfig(config);
   const hidden = new Set(topics.filter(({ rules }) => !rules.visible).map(({ name }) => name));

@@ -4,8 +4,8 @@ import type { Report } from '../relay/report.ts';
 import type { DatabaseAddress } from '../store/database-address.ts';
 import { databaseFailure } from '../store/database-failure.ts';
 import { named } from '../store/visit.ts';
-import { connectEngine, type Engine, type WorkerExtras } from '../temporal/engine.ts';
-import type { TemporalAddress } from '../temporal/connection.ts';
+import type { Engine, WorkerExtras } from '../temporal/engine.ts';
+import type { TemporalAddress } from '../temporal/temporal-address.ts';
 import { temporalFailure } from '../temporal/temporal-failure.ts';
 import { patiently } from './patience.ts';
 import type { AskedServer } from './relay-presence.ts';
@@ -56,6 +56,8 @@ export function relayServers({ at, target, report, signal, withinMs }: RelayServ
       }),
     engine: async (extra) => {
       const tell = waiting('Temporal', address);
+      // Temporal takes half a second to load, and has to be installed only where relays run.
+      const { connectEngine } = await import('../temporal/engine.ts');
       connected = await patiently(() => connectEngine(target, extra), {
         ...rules,
         waiting: (error) => {

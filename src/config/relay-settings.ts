@@ -1,9 +1,15 @@
 import ms from 'ms';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { type BatchLimits, defaultBatchLimits, defaultTimings, type RelayTimings } from '../relay/timings.ts';
+import {
+  type BatchLimits,
+  defaultBatchLimits,
+  defaultIntervals,
+  defaultTimings,
+  type MaintenanceIntervals,
+  type RelayTimings,
+} from '../relay/timings.ts';
 import type { Setting } from '../store/settings.ts';
-import { defaultIntervals, type MaintenanceIntervals } from '../temporal/schedules.ts';
 
 /** The relay's own durations and limits. Most relays leave them alone. */
 export interface RelaySettings {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { requirePackages } from '../core/packages.ts';
 import { resolveRetention, type RetentionRules } from '../core/retention.ts';
 import { assertOptions } from '../core/option-names.ts';
 import { withdrawIds } from '../operations/withdraw.ts';
@@ -65,7 +66,7 @@ interface Started {
  * or Temporal is away or starting, it waits, and says so by the event `waiting`.
  *
  * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
- * `OUTBOX_SERVER_REFUSED`, `OUTBOX_TLS_FAILED`, `OUTBOX_CONFIG_MISSING`,
+ * `OUTBOX_SERVER_REFUSED`, `OUTBOX_TLS_FAILED`, `OUTBOX_CONFIG_MISSING`, `OUTBOX_PACKAGE_MISSING` without Temporal's packages,
  * `OUTBOX_SERVER_UNAVAILABLE` after `startWithinMs`;
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
@@ -120,6 +121,7 @@ class Opened {
 async function start(config: RelayConfig, options: RelayOptions, stop: AbortSignal): Promise<Started> {
   const opened = new Opened();
   try {
+    requirePackages('temporal');
     return await open(config, options, opened, stop);
   } catch (error) {
     const closed = opened.close().catch(() => undefined);

@@ -1,11 +1,11 @@
-import ms from 'ms';
+import ms, { type StringValue } from 'ms';
 
 /**
  * A length of time: milliseconds as a number, or words such as `'10s'`, `'15 minutes'`, `'30 days'`.
  *
  * Months are not a unit, because their length depends on the calendar.
  */
-export type Duration = number | ms.StringValue;
+export type Duration = number | StringValue;
 
 /**
  * The milliseconds of a duration.
@@ -17,7 +17,7 @@ export function durationMs(duration: Duration): number | undefined {
   return value !== undefined && Number.isFinite(value) ? value : undefined;
 }
 
-function parse(text: ms.StringValue): number | undefined {
+function parse(text: StringValue): number | undefined {
   // `ms` throws on an empty text and on one over 100 characters, and answers undefined for other nonsense.
   return typeof text === 'string' && text.length > 0 && text.length <= 100 ? ms(text) : undefined;
 }

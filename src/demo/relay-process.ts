@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Addresses } from './shop-config.ts';
 import { until } from './until.ts';
 
@@ -20,8 +20,8 @@ export interface RelayProcess {
   stop(): Promise<void>;
 }
 
-const command = fileURLToPath(new URL('../cli/main.js', import.meta.url));
-const config = fileURLToPath(new URL('outbox.config.js', import.meta.url));
+const command = path.join(__dirname, '../cli/main.js');
+const config = path.join(__dirname, 'outbox.config.js');
 const readyWithinMs = 60_000;
 const stopWithinMs = 15_000;
 

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { applyMigrations } from '../operations/schema.ts';
@@ -8,7 +9,7 @@ import { PrismaClient as OutboxReader } from './outbox/generated/client.ts';
 export type { OutboxReader };
 
 /** Seen from the build, `dist/src/demo`, from which alone the demo runs. */
-const packageFolder = new URL('../../../', import.meta.url);
+const packageFolder = path.join(__dirname, '../../..');
 
 /** What the shop sells, and how many there are. */
 export const products = [
@@ -26,7 +27,7 @@ export async function openShopDatabase(url: string): Promise<PrismaClient> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(await readFile(new URL('prisma/shop.sql', packageFolder), 'utf8'));
+    await client.query(await readFile(path.join(packageFolder, 'prisma/shop.sql'), 'utf8'));
   } finally {
     await client.end();
   }

@@ -31,3 +31,19 @@ export interface BatchLimits {
 }
 
 export const defaultBatchLimits: BatchLimits = { messages: 2_000, bytes: 16 * 1024 * 1024 };
+
+/** How often the maintenance of an installation runs, in milliseconds; at least a second, rounded to seconds. */
+export interface MaintenanceIntervals {
+  /** @defaultValue 60,000 */
+  readonly reconcileEveryMs: number;
+  /** @defaultValue 300,000 */
+  readonly archiveEveryMs: number;
+  /** How often a relay looks whether the schedules are there and as they should be. @defaultValue 60,000 */
+  readonly checkEveryMs: number;
+}
+
+export const defaultIntervals: MaintenanceIntervals = {
+  reconcileEveryMs: 60_000,
+  archiveEveryMs: 5 * 60_000,
+  checkEveryMs: 60_000,
+};

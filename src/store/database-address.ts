@@ -1,7 +1,5 @@
-import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
-import { parseIntoClientConfig } from 'pg-connection-string';
-import type { ClientConfig } from 'pg';
-import { askSecret, type Secret } from '../core/ask-secret.ts';
+import type { ConnectionOptions } from 'node:tls';
+import type { Secret } from '../core/ask-secret.ts';
 
 /** How to reach a database, and as whom. */
 export interface DatabaseAddress {
@@ -11,28 +9,4 @@ export interface DatabaseAddress {
   readonly ssl?: boolean | ConnectionOptions;
   /** In place of the password in the address. A function is asked once per connection. @defaultValue that in the address */
   readonly password?: Secret;
-}
-
-/** The address as pg takes it. pg itself lets what stands in the address win, an absent password among it. */
-export function clientConfig({ url, ssl, password }: DatabaseAddress): ClientConfig {
-  const { application_name = 'temporal-outbox', ...parsed } = parseIntoClientConfig(url);
-  return {
-    ...parsed,
-    application_name,
-    ...(ssl !== undefined && { ssl: typeof ssl === 'boolean' ? ssl : namedAs(ssl) }),
-    ...(password !== undefined && {
-      password: typeof password === 'string' ? password : () => askSecret('database.password', password),
-    }),
-  };
-}
-
-/** pg puts the host of the address in place of `servername`; so the certificate is compared with that one here. */
-function namedAs(ssl: ConnectionOptions): ConnectionOptions {
-  const { servername } = ssl;
-  // A copy in any case: pg hides the key in what it is given.
-  if (servername === undefined || ssl.checkServerIdentity !== undefined) return { ...ssl };
-  return {
-    ...ssl,
-    checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),
-  };
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 /** The folder of this package, the same from the sources and from the build. */
 export function packageRoot(): string {
-  let folder = import.meta.dirname;
+  let folder = __dirname;
   while (!existsSync(path.join(folder, 'prisma', 'migrations'))) {
     const parent = path.dirname(folder);
     if (parent === folder) throw new Error('The package has lost its folder prisma/migrations.');

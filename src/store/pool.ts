@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { clientConfig, type DatabaseAddress } from './database-address.ts';
+import { clientConfig } from './client-config.ts';
+import type { DatabaseAddress } from './database-address.ts';
 import type { Database, Session, Sql } from './database.ts';
 import { openSession } from './session.ts';
 import { Silence, type SilenceLimits } from './silence.ts';

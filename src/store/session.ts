@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { clientConfig, type DatabaseAddress } from './database-address.ts';
+import { clientConfig } from './client-config.ts';
+import type { DatabaseAddress } from './database-address.ts';
 import type { LiveSession, Session } from './database.ts';
 
 /** Between signs of life. They also keep firewalls, and limits on idle sessions, from ending the connection. */

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { databasePlace } from '../core/database-place.ts';
 import { OutboxError } from '../core/errors.ts';
-import { clientConfig, type DatabaseAddress } from './database-address.ts';
+import { clientConfig } from './client-config.ts';
+import type { DatabaseAddress } from './database-address.ts';
 
 /** Milliseconds. */
 export interface SilenceLimits {

@@ -1,12 +1,12 @@
-import type { NativeConnection } from '@temporalio/worker';
 import { askSecret, type Secret } from '../core/ask-secret.ts';
+import type { TemporalConnection } from './temporal-address.ts';
 
 /**
  * Gives a connection the keys of later, until it is stopped. While the function fails the key of before goes on: whoever
  * is refused with it says so.
  */
 export function renewApiKey(
-  connection: Pick<NativeConnection, 'setApiKey'>,
+  connection: Pick<TemporalConnection, 'setApiKey'>,
   given: Secret,
   first: string,
   everyMs: number,

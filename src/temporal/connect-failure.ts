@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import type { TemporalAddress } from './connection.ts';
+import type { TemporalAddress } from './temporal-address.ts';
 import { temporalFailure } from './temporal-failure.ts';
 import { tlsReason } from './tls-reason.ts';
 

@@ -1,40 +1,9 @@
 import { NativeConnection, type TLSConfig } from '@temporalio/worker';
-import { askSecret, type Secret } from '../core/ask-secret.ts';
+import { askSecret } from '../core/ask-secret.ts';
 import { OutboxError } from '../core/errors.ts';
 import { renewApiKey } from './api-key.ts';
 import { connectFailure } from './connect-failure.ts';
-
-/** TLS with a CA, a name or a client certificate of its own, as Temporal's SDK takes it; PEM as text or bytes. */
-export interface TemporalTls {
-  /** The name that must stand in the server's certificate, also told to the server. @defaultValue the host of the address */
-  readonly serverNameOverride?: string;
-  /** Certificate of the CA that signed the server's. @defaultValue those that the system trusts */
-  readonly serverRootCACertificate?: string | Uint8Array;
-  /** Certificate and private key of this client, for mTLS. @defaultValue none */
-  readonly clientCertPair?: { readonly crt: string | Uint8Array; readonly key: string | Uint8Array };
-}
-
-/** A `NativeConnection` of `@temporalio/worker`, by its shape. */
-export interface TemporalConnection {
-  readonly workflowService: object;
-  setApiKey(apiKey: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Where Temporal is, and how to get in. */
-export interface TemporalAddress {
-  /** `host:port` */
-  readonly address: string;
-  readonly namespace: string;
-  /** @defaultValue true with an API key, else false */
-  readonly tls?: boolean | TemporalTls | undefined;
-  readonly apiKey?: Secret | undefined;
-  /** In place of one that is made here; one that a function answers is closed with the link. */
-  readonly connection?:
-    | TemporalConnection
-    | (() => TemporalConnection | Promise<TemporalConnection>)
-    | undefined;
-}
+import type { TemporalAddress, TemporalConnection, TemporalTls } from './temporal-address.ts';
 
 /** A connection, and what keeps it in use. */
 export interface TemporalLink {

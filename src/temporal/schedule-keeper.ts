@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Report } from '../relay/report.ts';
+import type { MaintenanceIntervals } from '../relay/timings.ts';
 import { readNamespaceId, settleMs } from './namespace-look.ts';
-import { ensureSchedules, type MaintenanceIntervals } from './schedules.ts';
+import { ensureSchedules } from './schedules.ts';
 
 export interface ScheduleKeeperInput {
   readonly client: Client;

@@ -6,23 +6,8 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import type * as workflows from '../../workflows/index.ts';
+import type { MaintenanceIntervals } from '../relay/timings.ts';
 import { maintenanceTaskQueue } from './task-queues.ts';
-
-/** How often the maintenance of an installation runs, in milliseconds; at least a second, rounded to seconds. */
-export interface MaintenanceIntervals {
-  /** @defaultValue 60,000 */
-  readonly reconcileEveryMs: number;
-  /** @defaultValue 300,000 */
-  readonly archiveEveryMs: number;
-  /** How often a relay looks whether the schedules are there and as they should be. @defaultValue 60,000 */
-  readonly checkEveryMs: number;
-}
-
-export const defaultIntervals: MaintenanceIntervals = {
-  reconcileEveryMs: 60_000,
-  archiveEveryMs: 5 * 60_000,
-  checkEveryMs: 60_000,
-};
 
 /** Names of workflows that exist. */
 type MaintenanceWorkflow = Extract<keyof typeof workflows, 'reconcile' | 'archive'>;

@@ -1,14 +1,19 @@
-import type { Client } from '@temporalio/client';
-import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;
 
 const keys = {
-  topic: defineSearchAttributeKey('OutboxTopic', 'KEYWORD'),
-  key: defineSearchAttributeKey('OutboxKey', 'KEYWORD'),
-  ref: defineSearchAttributeKey('OutboxRef', 'KEYWORD'),
-};
+  topic: { name: 'OutboxTopic', type: 'KEYWORD' },
+  key: { name: 'OutboxKey', type: 'KEYWORD' },
+  ref: { name: 'OutboxRef', type: 'KEYWORD' },
+} as const;
+
+/** What a start takes; its type is a package further away. */
+type SearchAttributePair = Extract<
+  NonNullable<WorkflowStartOptions['typedSearchAttributes']>,
+  readonly unknown[]
+>[number];
 
 /** What operators find workflows by. */
 export interface Searchable {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import type { TemporalAddress } from './connection.ts';
+import type { TemporalAddress } from './temporal-address.ts';
 
 const handshakeWithinMs = 2_000;
 /** The alert of a server that refuses a client's certificate comes after the handshake. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import path from 'node:path';
 import { bundleWorkflowCode, type WorkflowBundleOption } from '@temporalio/worker';
 import { manifestVersion } from '../core/manifest-version.ts';
 
@@ -20,7 +20,7 @@ export function bundleWorkflows(): Promise<WorkflowBundleOption> {
 }
 
 async function made(): Promise<WorkflowBundleOption> {
-  const version = manifestVersion(createRequire(import.meta.url)('@temporalio/worker/package.json'));
+  const version = manifestVersion(createRequire(__filename)('@temporalio/worker/package.json'));
   const name = `bundle-${version}.js`;
   // Beside the built workflows; where this runs from the sources, those are in the build.
   const codePath = ['../../workflows/', '../../dist/workflows/']
@@ -33,7 +33,7 @@ async function made(): Promise<WorkflowBundleOption> {
 }
 
 function pathOf(relative: string): string {
-  return fileURLToPath(new URL(relative, import.meta.url));
+  return path.join(__dirname, relative);
 }
 
 const quiet = {

@@ -5,7 +5,7 @@ import {
   type RedisFilterRules,
   resolveRedisFilterOptions,
 } from './redis-filter-options.ts';
-import { type RedisClient, RedisSession } from './redis-session.ts';
+import { type RedisClient, redisClient, RedisSession } from './redis-session.ts';
 
 /** Ids are kept in sets, each for a quarter of the time that ids are kept, and each expires as a whole. */
 const setsPerLife = 4;
@@ -24,10 +24,12 @@ const idsPerCommand = 1_000;
  * messages would be dropped: change {@link RedisFilterOptions.epoch} before the consumers start. Nothing else is needed;
  * what was noted in the old epoch expires.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_INVALID_OPTION`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
 export function redisFilter(options: RedisFilterOptions): SeenFilter {
-  return new RedisFilter(resolveRedisFilterOptions(options));
+  const rules = resolveRedisFilterOptions(options);
+  redisClient();
+  return new RedisFilter(rules);
 }
 
 class RedisFilter implements SeenFilter {

@@ -1,4 +1,5 @@
-import { createClient } from '@redis/client';
+import type * as Redis from '@redis/client';
+import { requirePackages } from '../../core/packages.ts';
 import type { RedisFilterRules } from './redis-filter-options.ts';
 
 /** A connection, as the client makes it. */
@@ -112,9 +113,20 @@ export class RedisSession {
   }
 }
 
+/**
+ * The client of Redis, loaded when it is first needed.
+ *
+ * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
+ */
+export function redisClient(): typeof Redis {
+  requirePackages('redis');
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- an import would load it with this file, or only later
+  return require('@redis/client') as typeof Redis;
+}
+
 /** A client that gives up at once: when to try again is decided above. It keeps no process alive. */
 function open({ url, client }: RedisFilterRules) {
-  const opened = createClient({
+  const opened = redisClient().createClient({
     // Push messages of the server and its knowledge of the library are of no use here, and cost round trips.
     maintNotifications: 'disabled',
     disableClientInfo: true,

@@ -1,4 +1,5 @@
-import { type Admin, Kafka, type KafkaConfig, logLevel } from 'kafkajs';
+import type { Admin, KafkaConfig } from 'kafkajs';
+import { kafkajs } from './kafkajs.ts';
 import type { KafkaConnection } from './membership.ts';
 
 const connectionTimeoutMs = 3_000;
@@ -8,6 +9,7 @@ export async function askBrokers<Answer>(
   { brokers, clientId, ssl, sasl, requestTimeoutMs, logger }: KafkaConnection,
   question: (admin: Admin) => Promise<Answer>,
 ): Promise<Answer> {
+  const { Kafka, logLevel } = kafkajs();
   const config: KafkaConfig = {
     brokers: [...brokers],
     clientId,

@@ -1,9 +1,7 @@
-import kafkajs, { type GroupMember, type PartitionAssigner } from 'kafkajs';
+import type { GroupMember, PartitionAssigner } from 'kafkajs';
 import { askBrokers } from './ask-brokers.ts';
+import { kafkajs } from './kafkajs.ts';
 import type { KafkaConnection } from './membership.ts';
-
-// Not among the names that Node finds in this CommonJS module.
-const { AssignerProtocol } = kafkajs;
 
 /** A member of the group and the topics that it has handlers for. */
 export interface Wanting {
@@ -44,7 +42,7 @@ export function assignerOver(connection: KafkaConnection): PartitionAssigner {
       }
       return [...assign(wanting, partitions)].map(([memberId, assignment]) => ({
         memberId,
-        memberAssignment: AssignerProtocol.MemberAssignment.encode({
+        memberAssignment: kafkajs().AssignerProtocol.MemberAssignment.encode({
           version: 0,
           assignment,
           userData: Buffer.alloc(0),
@@ -53,7 +51,10 @@ export function assignerOver(connection: KafkaConnection): PartitionAssigner {
     },
     protocol({ topics }) {
       const metadata = { version: 0, topics, userData: Buffer.alloc(0) };
-      return { name: 'RoundRobinAssigner', metadata: AssignerProtocol.MemberMetadata.encode(metadata) };
+      return {
+        name: 'RoundRobinAssigner',
+        metadata: kafkajs().AssignerProtocol.MemberMetadata.encode(metadata),
+      };
     },
   });
 }
@@ -83,7 +84,7 @@ export function assign(
 }
 
 function wantingOf({ memberId, memberMetadata }: GroupMember): Wanting {
-  return { memberId, topics: AssignerProtocol.MemberMetadata.decode(memberMetadata)?.topics ?? [] };
+  return { memberId, topics: kafkajs().AssignerProtocol.MemberMetadata.decode(memberMetadata)?.topics ?? [] };
 }
 
 /**

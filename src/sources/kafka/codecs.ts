@@ -1,15 +1,12 @@
 import { decompress as unpackZstd } from 'fzstd';
-import kafkajs from 'kafkajs';
+import { kafkajs } from './kafkajs.ts';
 import { unpackLz4 } from './unpack-lz4.ts';
 import { unpackSnappy } from './unpack-snappy.ts';
 
-// Not among the names that Node finds in this CommonJS module.
-const { CompressionCodecs, CompressionTypes } = kafkajs;
-
 const unpackers = [
-  { type: CompressionTypes.Snappy, name: 'Snappy', unpack: unpackSnappy },
-  { type: CompressionTypes.LZ4, name: 'LZ4', unpack: unpackLz4 },
-  { type: CompressionTypes.ZSTD, name: 'zstd', unpack: (packed: Buffer) => Buffer.from(unpackZstd(packed)) },
+  { codec: 'Snappy', name: 'Snappy', unpack: unpackSnappy },
+  { codec: 'LZ4', name: 'LZ4', unpack: unpackLz4 },
+  { codec: 'ZSTD', name: 'zstd', unpack: (packed: Buffer) => Buffer.from(unpackZstd(packed)) },
 ] as const;
 
 /**
@@ -19,8 +16,10 @@ const unpackers = [
  * Codecs that the application has given to kafkajs stay. Nothing is packed: kafkajs refuses to send in these.
  */
 export function readEveryCodec(): void {
-  for (const { type, name, unpack } of unpackers) {
-    if (isGiven(type)) continue;
+  const { CompressionCodecs, CompressionTypes } = kafkajs();
+  for (const { codec, name, unpack } of unpackers) {
+    const type = CompressionTypes[codec];
+    if (isGiven(CompressionCodecs[type])) continue;
     CompressionCodecs[type] = () => ({
       compress: () => Promise.reject(new Error(`Messages are not sent in ${name}.`)),
       async decompress(packed: Buffer) {
@@ -35,9 +34,9 @@ export function readEveryCodec(): void {
 }
 
 /** In the place of a codec kafkajs has a function that throws. */
-function isGiven(type: (typeof unpackers)[number]['type']): boolean {
+function isGiven(codec: () => unknown): boolean {
   try {
-    CompressionCodecs[type]();
+    codec();
     return true;
   } catch {
     return false;

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type Consumer, Kafka, type KafkaConfig, logLevel } from 'kafkajs';
+import type { Consumer, KafkaConfig } from 'kafkajs';
 import type { DeliveryLog, LogRange, LogReader, LogRecord } from '../../core/delivery-log.ts';
 import { askBrokers } from './ask-brokers.ts';
 import { readEveryCodec } from './codecs.ts';
 import { HandOver, unavailable } from './hand-over.ts';
 import { incomingMessage } from './incoming-message.ts';
+import { kafkajs } from './kafkajs.ts';
 import type { KafkaConnection } from './membership.ts';
 
 const fetchBytesPerPartition = 1_048_576;
@@ -157,6 +158,7 @@ function recordOf(
 }
 
 function consumerOf({ brokers, clientId, ssl, sasl, requestTimeoutMs, logger }: KafkaConnection): Consumer {
+  const { Kafka, logLevel } = kafkajs();
   const config: KafkaConfig = {
     brokers: [...brokers],
     clientId,

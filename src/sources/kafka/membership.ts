@@ -1,17 +1,11 @@
 import type { ConnectionOptions } from 'node:tls';
-import {
-  type Consumer,
-  type EachBatchPayload,
-  Kafka,
-  type KafkaConfig,
-  type logCreator,
-  logLevel,
-} from 'kafkajs';
+import type { Consumer, EachBatchPayload, KafkaConfig, logCreator } from 'kafkajs';
 import { OutboxError } from '../../core/errors.ts';
 import type { Partition, Subscription } from '../source.ts';
 import { assignerOver } from './assigner.ts';
 import type { Beginnings } from './beginnings.ts';
 import { readEveryCodec } from './codecs.ts';
+import { kafkajs } from './kafkajs.ts';
 import { Losses } from './losses.ts';
 import { sessionTimeoutMs } from './pulse.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
@@ -173,6 +167,7 @@ function consumerOf(
   losses: Losses,
 ): Consumer {
   const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = connection;
+  const { Kafka, logLevel } = kafkajs();
   const retry = { initialRetryTime: 100, maxRetryTime: 2_000, retries: 5 };
   const config: KafkaConfig = {
     brokers: [...brokers],

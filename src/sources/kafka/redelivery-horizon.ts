@@ -1,11 +1,9 @@
-import kafkajs, { type ConfigEntries } from 'kafkajs';
+import type { ConfigEntries } from 'kafkajs';
 import { askBrokers } from './ask-brokers.ts';
+import { kafkajs } from './kafkajs.ts';
 import type { KafkaConnection } from './membership.ts';
 import { missingTopics } from './topics.ts';
 import { missing, unavailable } from './unavailable.ts';
-
-// Not among the names that Node finds in this CommonJS module.
-const { ConfigResourceTypes } = kafkajs;
 
 const retention = 'retention.ms';
 const policy = 'cleanup.policy';
@@ -24,7 +22,7 @@ export async function redeliveryHorizonMs(
     admin.describeConfigs({
       includeSynonyms: false,
       resources: topics.map((name) => ({
-        type: ConfigResourceTypes.TOPIC,
+        type: kafkajs().ConfigResourceTypes.TOPIC,
         name,
         configNames: [retention, policy],
       })),

@@ -1,5 +1,6 @@
-import { type Admin, type ISocketFactory, Kafka, type KafkaConfig, logLevel } from 'kafkajs';
+import type { Admin, ISocketFactory, Kafka, KafkaConfig } from 'kafkajs';
 import type { KafkaSettings } from './kafka-options.ts';
+import { kafkajs } from './kafkajs.ts';
 import { type Sockets, tolerantSockets } from './metadata-tolerance.ts';
 import { disconnect, Session } from './session.ts';
 
@@ -76,6 +77,7 @@ export class KafkaClient {
 
   #kafka(): { readonly kafka: Kafka; readonly sockets: Sockets } {
     const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = this.#settings;
+    const { Kafka, logLevel } = kafkajs();
     const sockets = tolerantSockets(this.#openSocket);
     const config: KafkaConfig = {
       brokers: [...brokers],

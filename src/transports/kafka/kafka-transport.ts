@@ -4,6 +4,7 @@ import { KafkaClient } from './client.ts';
 import { Doubts } from './doubts.ts';
 import { type KafkaOptions, type KafkaSettings, kafkaSettings } from './kafka-options.ts';
 import { sendPartition } from './partition-send.ts';
+import { kafkajs } from './kafkajs.ts';
 import { partitionOf } from './partitioning.ts';
 import { produce } from './produce.ts';
 import { TopicLimits } from './topic-limits.ts';
@@ -29,10 +30,12 @@ export function isKafkaTransport(transport: Transport): transport is KafkaTransp
  * A partition without a leader, and a topic that was deleted or forbidden, hold only their own messages. Connections
  * open at the first batch and close after 30 s without one.
  *
- * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
+ * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`; `OUTBOX_PACKAGE_MISSING` without kafkajs.
  */
 export function kafka(options: KafkaOptions): KafkaTransport {
-  return kafkaOver(kafkaSettings(options));
+  const settings = kafkaSettings(options);
+  kafkajs();
+  return kafkaOver(settings);
 }
 
 /** {@link kafka} with a choice of how sockets are opened, which is where tests cut and delay connections. */

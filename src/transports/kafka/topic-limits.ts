@@ -1,6 +1,6 @@
-// Plain Node sees few of kafkajs' names as named exports; this one only as a part of the whole module.
-import kafkajs, { type Admin } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import type { KafkaClient } from './client.ts';
+import { kafkajs } from './kafkajs.ts';
 
 /** Kafka's own default of `max.message.bytes`. */
 const defaultMaxMessageBytes = 1_048_588;
@@ -64,7 +64,7 @@ export class TopicLimits {
 async function readLimit(admin: Admin, address: string): Promise<number> {
   const answer = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: [{ configNames: [limitName], name: address, type: kafkajs.ConfigResourceTypes.TOPIC }],
+    resources: [{ configNames: [limitName], name: address, type: kafkajs().ConfigResourceTypes.TOPIC }],
   });
   const entry = answer.resources[0]?.configEntries.find(({ configName }) => configName === limitName);
   const maxBytes = Number(entry?.configValue);

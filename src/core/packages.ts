@@ -1,0 +1,52 @@
+import { createRequire } from 'node:module';
+import { OutboxError } from './errors.ts';
+
+/**
+ * Packages that only a part of the library needs, as `npm install` takes them. They are optional peers, because a service
+ * that only sends would install 265 MB for nothing. A test holds them to `peerDependencies`.
+ */
+export const partPackages = {
+  temporal: {
+    for: 'A relay or consumer',
+    packages: [
+      '@temporalio/activity@1',
+      '@temporalio/client@1',
+      '@temporalio/worker@1',
+      '@temporalio/workflow@1',
+    ],
+  },
+  kafka: { for: 'Kafka', packages: ['kafkajs@2'] },
+  redis: { for: 'The filter in Redis', packages: ['@redis/client@6'] },
+  demo: {
+    for: 'The demo, a shop with Prisma models,',
+    packages: ['@prisma/adapter-pg@7', '@prisma/client@7', 'zod@4'],
+  },
+} as const;
+
+/** @throws OutboxError `OUTBOX_PACKAGE_MISSING` with the command that installs what the part lacks */
+export function requirePackages(part: keyof typeof partPackages): void {
+  const { resolve } = createRequire(__filename);
+  const { for: who, packages } = partPackages[part];
+  const missing = packages.filter((name) => !isInstalled(resolve, nameOf(name)));
+  if (missing.length === 0) return;
+  throw new OutboxError(
+    'OUTBOX_PACKAGE_MISSING',
+    `${who} needs packages that are not installed: npm install ${missing.join(' ')}`,
+    { details: { packages: missing.map(nameOf) } },
+  );
+}
+
+function isInstalled(resolve: NodeJS.RequireResolve, name: string): boolean {
+  try {
+    resolve(name);
+    return true;
+  } catch (error) {
+    // Any other trouble is told when the package is loaded, in its own words.
+    return !(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND');
+  }
+}
+
+/** `kafkajs` of `kafkajs@2`. */
+function nameOf(wanted: string): string {
+  return wanted.slice(0, wanted.lastIndexOf('@'));
+}

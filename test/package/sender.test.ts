@@ -1,0 +1,84 @@
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { installsWithinMs, type ScratchProject, scratchProject } from './scratch-project.ts';
+
+let sender: ScratchProject;
+beforeAll(async () => {
+  sender = await scratchProject('sender');
+}, installsWithinMs);
+afterAll(() => sender.remove());
+
+const main = 'node_modules/temporal-outbox/dist/src/cli/main.js';
+const temporal = '@temporalio/activity@1 @temporalio/client@1 @temporalio/worker@1 @temporalio/workflow@1';
+
+/** Bytes of all files, as they are stored in blocks of 4 KiB. */
+function sizeOf(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  return files.reduce((sum, file) => {
+    const { size } = statSync(path.join(file.parentPath, file.name));
+    return sum + Math.ceil(size / 4_096) * 4_096;
+  }, 0);
+}
+
+/** What a line of code makes of it in a program of the sender: the code of an error and what it says. */
+async function thrownBy(code: string): Promise<string> {
+  const { stdout, stderr } = await sender.node([
+    '-e',
+    `(async () => { ${code} })().catch((error) => console.log(error.code, error.message))`,
+  ]);
+  return stdout + stderr;
+}
+
+test('installing the package alone installs no client of Temporal, Kafka or Redis, and less than 20 MB', () => {
+  const installed = readdirSync(path.join(sender.folder, 'node_modules'));
+  expect(installed).toEqual(expect.arrayContaining(['temporal-outbox', 'commander', 'pg']));
+  expect(installed.filter((name) => ['@temporalio', 'kafkajs', '@redis', '@prisma'].includes(name))).toEqual(
+    [],
+  );
+  expect(sizeOf(path.join(sender.folder, 'node_modules'))).toBeLessThan(20_000_000);
+});
+
+test.each([
+  [
+    'a Kafka transport',
+    `require('temporal-outbox/transports').kafka({ brokers: 'a:1' })`,
+    'Kafka',
+    'kafkajs@2',
+  ],
+  [
+    'a consumer',
+    `require('temporal-outbox/consumer').consumer({ $transaction() {} }, { group: 'a' })`,
+    'A relay or consumer',
+    temporal,
+  ],
+  [
+    'a relay',
+    `const { print } = require('temporal-outbox/transports');
+     const topics = [require('temporal-outbox').topic('a', { '~standard': { version: 1, vendor: 'none', validate: (value) => ({ value }) } })];
+     const config = { database: { url: 'postgresql://a' }, temporal: {}, topics, transports: { print: print(() => {}) } };
+     await require('temporal-outbox/relay').startRelay(config).ready`,
+    'A relay or consumer',
+    temporal,
+  ],
+  [
+    'a filter',
+    `require('temporal-outbox/redis').redisFilter({ url: 'redis://a' })`,
+    'The filter in Redis',
+    '@redis/client@6',
+  ],
+])('%s says which command installs what it needs', async (_what, code, who, packages) => {
+  expect(await thrownBy(code)).toBe(
+    `OUTBOX_PACKAGE_MISSING ${who} needs packages that are not installed: npm install ${packages}\n`,
+  );
+});
+
+test('the command runs, and says for servers and the demo what is missing', async () => {
+  expect(await sender.node([main, '--version'])).toMatchObject({ code: 0, stderr: '' });
+  for (const command of ['servers', 'demo'])
+    expect((await sender.node([main, command])).stderr).toContain(
+      `OUTBOX_PACKAGE_MISSING: A relay or consumer needs packages that are not installed: npm install ${temporal}`,
+    );
+});

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { partPackages } from '../../../src/core/packages.ts';
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>;
+}
+
+const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
+  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+) as Manifest;
+
+test('what a part of the library needs is an optional peer of the version that the command installs', () => {
+  const { temporal, kafka, redis } = partPackages;
+  const wanted = [...temporal.packages, ...kafka.packages, ...redis.packages];
+  // Prisma is the application's choice, and without OpenTelemetry there is nothing to trace.
+  const free = /^@(?:prisma|opentelemetry)\//;
+  const peers = Object.entries(peerDependencies).map(
+    ([name, range]) => `${name}@${/^\^(\d+)\./.exec(range)?.[1]}`,
+  );
+  expect(peers.filter((peer) => !free.test(peer)).toSorted()).toEqual(wanted.toSorted());
+});
+
+test('no peer is installed unasked', () => {
+  const names = Object.keys(peerDependencies);
+  expect(names.filter((name) => peerDependenciesMeta[name]?.optional !== true)).toEqual([]);
+  expect(names.filter((name) => name in dependencies)).toEqual([]);
+});
