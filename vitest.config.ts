@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const resultFile = process.env.VITEST_RESULT_FILE;
 
 /** These start PostgreSQL, Temporal and Kafka once for all files, and find them again on the next run. */
-const globalSetup = ['test/support/servers.ts'];
+const globalSetup = ['test/support/fixtures/servers.ts'];
 
 // Brokers that live for seconds: the compiler that takes its time never pays.
 process.env['KAFKA_JVM_PERFORMANCE_OPTS'] ??= '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC';

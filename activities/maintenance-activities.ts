@@ -1,7 +1,7 @@
 import type { Maintenance } from '../src/relay/maintenance.ts';
 import type { Reconciliation } from '../src/relay/reconcile.ts';
-import type { PlaceAnswer } from '../src/store/twin.ts';
-import type { RetentionOutcome } from '../src/store/retention.ts';
+import type { PlaceAnswer } from '../src/store/installation/twin.ts';
+import type { RetentionOutcome } from '../src/store/retention/retention.ts';
 import { type BulkActivities, createBulkActivities } from './bulk-activities.ts';
 import { withHeartbeat } from './heartbeat.ts';
 

@@ -1,5 +1,5 @@
 import type { Relay } from '../src/relay/relay.ts';
-import type { ReleaseAnswer } from '../src/store/release.ts';
+import type { ReleaseAnswer } from '../src/store/message/release.ts';
 
 /** Activities of the messages' task queue. */
 export interface MessageActivities {

@@ -6,13 +6,13 @@ import { resolveRetention } from '../src/core/retention.ts';
 import { topic } from '../src/core/topic.ts';
 import { startPostgres } from '../src/local/index.ts';
 import { applyMigrations } from '../src/operations/schema.ts';
-import { claim } from '../src/store/claim.ts';
-import type { Database } from '../src/store/database.ts';
-import { acquireLane } from '../src/store/lease.ts';
-import { openDatabase } from '../src/store/pool.ts';
-import { applyRetention } from '../src/store/retention.ts';
-import { storeMessages } from '../src/store/write.ts';
-import { upsertTopics } from '../src/store/topics.ts';
+import type { Database } from '../src/store/database/database.ts';
+import { openDatabase } from '../src/store/database/pool.ts';
+import { claim } from '../src/store/lane/claim.ts';
+import { acquireLane } from '../src/store/lane/lease.ts';
+import { upsertTopics } from '../src/store/lane/topics.ts';
+import { storeMessages } from '../src/store/message/write.ts';
+import { applyRetention } from '../src/store/retention/retention.ts';
 
 // What a claim, a send and a page of the archive cost behind a log of any size. Run by hand:
 // node dist/bench/claim-at-size.js --rows 10000000

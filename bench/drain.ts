@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Lane } from '../src/core/lane.ts';
 import type { RunningRelay } from '../src/config/start-relay.ts';
-import { planSettlement, type Progress } from '../src/relay/plan-settlement.ts';
+import type { Lane } from '../src/core/lane.ts';
+import { type Progress, planSettlement } from '../src/relay/plan-settlement.ts';
 import { publishBatch } from '../src/relay/publish-batch.ts';
 import { defaultBatchLimits } from '../src/relay/timings.ts';
-import { claim } from '../src/store/claim.ts';
-import { acquireLane } from '../src/store/lease.ts';
-import { settle } from '../src/store/settle.ts';
-import { readLanes } from '../src/store/topics.ts';
+import { claim } from '../src/store/lane/claim.ts';
+import { acquireLane } from '../src/store/lane/lease.ts';
+import { settle } from '../src/store/lane/settle.ts';
+import { readLanes } from '../src/store/lane/topics.ts';
 import type { Transport } from '../src/transports/transport.ts';
 import {
   type BodyTopic,
   createTopic,
   fill,
   publishedCount,
-  setPaused,
   type Stage,
+  setPaused,
   warmUpShare,
 } from './workload.ts';
 

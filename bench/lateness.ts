@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningRelay } from '../src/config/start-relay.ts';
 import { send } from '../src/outbox/send.ts';
-import { transaction, type TransactionRunner } from '../src/outbox/transact.ts';
-import { fromQuery, type Transaction } from '../src/store/transaction.ts';
+import { type TransactionRunner, transaction } from '../src/outbox/transact.ts';
+import { fromQuery, type Transaction } from '../src/store/database/transaction.ts';
 import type { Transport } from '../src/transports/transport.ts';
-import { body, type BodyTopic, createTopic, fill, type Stage } from './workload.ts';
+import { type BodyTopic, body, createTopic, fill, type Stage } from './workload.ts';
 
 export interface Percentiles {
   readonly p50: number;

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { startRelay } from '../src/config/start-relay.ts';
 import { startTogether } from '../src/local/index.ts';
 import { applyMigrations } from '../src/operations/schema.ts';
-import { openDatabase } from '../src/store/pool.ts';
+import { openDatabase } from '../src/store/database/pool.ts';
 import { kafka } from '../src/transports/kafka/kafka-transport.ts';
 import { type ConsumeFigures, type ConsumeSizes, measureConsume } from './consume.ts';
 import { drainByArticleLoop, drainByBareLoop, drainByRelay } from './drain.ts';

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 import { z } from 'zod';
 import { policyOf } from '../src/config/topic-policy.ts';
-import { type Topic, topic, type TopicOptions } from '../src/core/topic.ts';
-import { sendBatch } from '../src/outbox/send.ts';
-import type { Database } from '../src/store/database.ts';
+import { type Topic, type TopicOptions, topic } from '../src/core/topic.ts';
 import { announceTopics } from '../src/operations/announce.ts';
-import { fromQuery } from '../src/store/transaction.ts';
+import { sendBatch } from '../src/outbox/send.ts';
+import type { Database } from '../src/store/database/database.ts';
+import { fromQuery } from '../src/store/database/transaction.ts';
 
 /** About 250 bytes once serialised. */
 export const body = { text: 'x'.repeat(236) };

@@ -1,12 +1,12 @@
-export { consumer, type ConsumerOptions } from './config/consumer.ts';
 export type { Config } from './config/config.ts';
+export { type ConsumerOptions, consumer } from './config/consumer.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Retention } from './core/retention.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
-export type { Consumer, ConsumerStatus, RunningConsumer, StopOptions } from './inbox/consumer-interface.ts';
+export type { ConsumerCounts } from './inbox/consumer-counts.ts';
 export type {
   ConsumerEvent,
   ConsumerReport,
@@ -14,24 +14,24 @@ export type {
   PausedAddress,
   Position,
 } from './inbox/consumer-event.ts';
+export type { Consumer, ConsumerStatus, RunningConsumer, StopOptions } from './inbox/consumer-interface.ts';
 export type { ConsumerSettings } from './inbox/consumer-options.ts';
-export type { FailingPartition } from './inbox/failing-partitions.ts';
 export type { BatchHandler, Handler, HandlerContext } from './inbox/handler.ts';
 export type { HandlerOptions } from './inbox/handler-options.ts';
-export type { InboxMessage } from './inbox/inbox-message.ts';
-export type { MessageIdRule } from './inbox/message-id.ts';
+export type { FailingPartition } from './inbox/intake/failing-partitions.ts';
 export type { Middleware, MiddlewareContext } from './inbox/middleware.ts';
-export type { ConsumerCounts } from './inbox/consumer-counts.ts';
-export type { SeenFilter } from './inbox/seen-filter.ts';
 export { type Once, once } from './inbox/once.ts';
+export type { InboxMessage } from './inbox/reading/inbox-message.ts';
+export type { MessageIdRule } from './inbox/reading/message-id.ts';
+export type { RefusalReason } from './inbox/reading/unreadable.ts';
 export type { UnknownTopics } from './inbox/routes.ts';
 export type { TransactionClient } from './inbox/transaction-client.ts';
-export type { RefusalReason } from './inbox/unreadable.ts';
 export { permanent, retryAfter } from './inbox/verdict.ts';
-export type { Window } from './inbox/window.ts';
+export type { SeenFilter } from './inbox/window/seen-filter.ts';
+export type { Window } from './inbox/window/window.ts';
 export type { IncomingMessage, Lag, Partition, SourceNotice } from './sources/source.ts';
+export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
-export type { Transaction } from './store/transaction.ts';
 export type {
   Hold,
   Outcome,

@@ -1,11 +1,11 @@
-export {
-  operations,
-  type Operations,
-  type OperationsConfig,
-  type RescheduleAsk,
-} from './config/operations.ts';
 export type { BulkOperations, BulkTask } from './config/bulk-operations.ts';
 export type { InboxOperations, KeptAction } from './config/inbox-operations.ts';
+export {
+  type Operations,
+  type OperationsConfig,
+  operations,
+  type RescheduleAsk,
+} from './config/operations.ts';
 export type { KeptState } from './core/parked-states.ts';
 export type { Ask, Target } from './operations/ask.ts';
 export type { BulkAnswer, BulkOperation } from './operations/bulk.ts';
@@ -33,16 +33,16 @@ export type {
 } from './operations/status.ts';
 export type { Why } from './operations/why.ts';
 export type { WithdrawAsk } from './operations/withdraw.ts';
-export type { BulkAction, BulkCounts, BulkState, BulkStepAnswer } from './store/bulk.ts';
-export type { LaneHold } from './store/lease.ts';
-export type { MessageAnswer, Refusal } from './store/operate/change-messages.ts';
-export type { KeptAnswer, KeptRefusal } from './store/operate/inbox-change.ts';
-export type { KeptName } from './store/operate/inbox-edit.ts';
-export type { HeldLane, PauseScope } from './store/operate/pause.ts';
-export type { Rescheduled } from './store/operate/reschedule.ts';
-export type { BulkFilter, SampledMessage } from './store/queries/bulk-selection.ts';
-export type { ListedKept } from './store/queries/inbox-list.ts';
-export type { ListedMessage, MessageFilter } from './store/queries/list.ts';
-export type { ShownAttempt, ShownAudit, ShownMessage } from './store/queries/show.ts';
-export type { ServerView } from './store/relays.ts';
-export type { ShownDelivery } from './store/queries/show-delivery.ts';
+export type { BulkAction, BulkCounts, BulkState, BulkStepAnswer } from './store/bulk/bulk.ts';
+export type { BulkFilter, SampledMessage } from './store/bulk/selection.ts';
+export type { KeptAnswer, KeptRefusal } from './store/inbox/change.ts';
+export type { KeptName } from './store/inbox/edit.ts';
+export type { ListedKept } from './store/inbox/list.ts';
+export type { ServerView } from './store/installation/relays.ts';
+export type { LaneHold } from './store/lane/lease.ts';
+export type { HeldLane, PauseScope } from './store/lane/pause.ts';
+export type { MessageAnswer, Refusal } from './store/message/change-messages.ts';
+export type { ListedMessage, MessageFilter } from './store/message/list.ts';
+export type { Rescheduled } from './store/message/reschedule.ts';
+export type { ShownAttempt, ShownAudit, ShownMessage } from './store/message/show.ts';
+export type { ShownDelivery } from './store/message/show-delivery.ts';

@@ -4,4 +4,4 @@ export type {
   RedisFilterOptions,
   RedisFilterReport,
 } from './filters/redis/redis-filter-options.ts';
-export type { SeenFilter } from './inbox/seen-filter.ts';
+export type { SeenFilter } from './inbox/window/seen-filter.ts';

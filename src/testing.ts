@@ -3,8 +3,8 @@ export type { State } from './core/transitions.ts';
 export type { MemoryMessage } from './sources/memory/memory-log.ts';
 export {
   type MemorySource,
-  memorySource,
   type MemorySourceOptions,
+  memorySource,
 } from './sources/memory/memory-source.ts';
 export type {
   IncomingBatch,
@@ -21,7 +21,7 @@ export {
   type ContractSubject,
   type ReceivedMessage,
 } from './testing/contract-subject.ts';
-export { crashAt, type CrashOptions } from './testing/crash-at.ts';
+export { type CrashOptions, crashAt } from './testing/crash-at.ts';
 export { type Sent, sentIn } from './testing/sent-in.ts';
 export { sourceContract } from './testing/source-contract.ts';
 export {

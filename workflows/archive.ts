@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { ArchiveActivities } from '../activities/maintenance-activities.ts';
-import type { RetentionOutcome } from '../src/store/retention.ts';
+import type { RetentionOutcome } from '../src/store/retention/retention.ts';
 
 const { archiveFinished } = proxyActivities<ArchiveActivities>({
   startToCloseTimeout: '10 minutes',

@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { PlaceActivities } from '../activities/maintenance-activities.ts';
-import type { PlaceAnswer } from '../src/store/twin.ts';
+import type { PlaceAnswer } from '../src/store/installation/twin.ts';
 
 const { answerPlace } = proxyActivities<PlaceActivities>({
   // Whoever asks waits for three seconds in all.

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { type InboxChangeOptions, inboxChangeCommand } from './inbox-change-command.ts';
-import { inboxEditCommand, type InboxEditOptions } from './inbox-edit-command.ts';
-import { inboxListCommand, type InboxListOptions } from './inbox-list-command.ts';
+import { type InboxEditOptions, inboxEditCommand } from './inbox-edit-command.ts';
+import { type InboxListOptions, inboxListCommand } from './inbox-list-command.ts';
 import { withKeptFilter } from './inbox-options.ts';
-import { inboxShowCommand, type InboxShowOptions } from './inbox-show-command.ts';
+import { type InboxShowOptions, inboxShowCommand } from './inbox-show-command.ts';
 import { addOperatorCommand } from './operator-options.ts';
 import { addCommand, run, withDatabase } from './register.ts';
 

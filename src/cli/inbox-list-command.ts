@@ -1,5 +1,5 @@
-import type { KeptList } from '../operations/inbox/list.ts';
 import { causeIn } from '../core/cause.ts';
+import type { KeptList } from '../operations/inbox/list.ts';
 import { type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
 import { unknownNames } from './known-names.ts';
 import { usageError, withOperations } from './operator-options.ts';

@@ -1,6 +1,6 @@
-import type { ChangeAnswer } from '../operations/lanes.ts';
 import type { Operations } from '../config/operations.ts';
 import type { Ask } from '../operations/ask.ts';
+import type { ChangeAnswer } from '../operations/lanes.ts';
 import { askOf, type OperatorOptions, refusedConsent, usageError } from './operator-options.ts';
 import { exitCodes, type Output } from './output.ts';
 import { withinOf } from './pause-command.ts';

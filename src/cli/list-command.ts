@@ -1,5 +1,5 @@
-import type { MessageList } from '../operations/list.ts';
 import { causeIn } from '../core/cause.ts';
+import type { MessageList } from '../operations/list.ts';
 import { type FilterOptions, filterOf } from './filter-options.ts';
 import { unknownNames } from './known-names.ts';
 import { usageError, withOperations } from './operator-options.ts';

@@ -8,15 +8,15 @@ import {
   withMany,
 } from './bulk-start-command.ts';
 import { type ChangeOptions, changeCommand } from './change-command.ts';
-import { editCommand, type EditOptions } from './edit-command.ts';
+import { type EditOptions, editCommand } from './edit-command.ts';
 import { withFilter } from './filter-options.ts';
-import { listCommand, type ListOptions } from './list-command.ts';
+import { type ListOptions, listCommand } from './list-command.ts';
 import { addOperatorCommand, usageError } from './operator-options.ts';
 import type { Output } from './output.ts';
-import { pauseCommand, type PauseOptions, resumeCommand, withinOf } from './pause-command.ts';
+import { type PauseOptions, pauseCommand, resumeCommand, withinOf } from './pause-command.ts';
 import { addCommand, run, withDatabase } from './register.ts';
-import { rescheduleCommand, type RescheduleOptions } from './reschedule-command.ts';
-import { showCommand, type ShowOptions } from './show-command.ts';
+import { type RescheduleOptions, rescheduleCommand } from './reschedule-command.ts';
+import { type ShowOptions, showCommand } from './show-command.ts';
 
 /** Commands about single messages, and the pause of topics. */
 export function registerMessageCommands(root: Command): void {

@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts';
 import type { DatabaseAddress } from '../config/database-config.ts';
-import { migrateTopics, type MigratedTopics } from '../config/migrate-topics.ts';
+import { type MigratedTopics, migrateTopics } from '../config/migrate-topics.ts';
 import { applyMigrations, migrationScripts, migrationState } from '../operations/schema.ts';
-import { adoptDatabase, type AdoptFlags } from './adopt-command.ts';
+import { type AdoptFlags, adoptDatabase } from './adopt-command.ts';
 import { exitCodes, type Output } from './output.ts';
 
 export interface MigrateOptions {

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
 import { type DatabaseAddress, databaseOf } from '../config/database-config.ts';
 import { environment } from '../config/env.ts';
 import { OutboxError } from '../core/errors.ts';

@@ -1,4 +1,6 @@
 import ms from 'ms';
+import type { DatabaseAddress } from '../config/database-config.ts';
+import { databasePlace } from '../core/database-place.ts';
 import {
   type GroupStatus,
   type LaneStatus,
@@ -9,8 +11,6 @@ import {
   status,
   type TopicPolicyRow,
 } from '../operations/status.ts';
-import type { DatabaseAddress } from '../config/database-config.ts';
-import { databasePlace } from '../core/database-place.ts';
 import { age } from './age.ts';
 import { breakerTable } from './breaker-table.ts';
 import { laneLockTable, lockOf } from './lane-lock-table.ts';

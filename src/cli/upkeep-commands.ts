@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { operations, type Operations } from '../config/operations.ts';
 import { requireDatabase } from '../config/config.ts';
-import { countCommand, type CountOptions } from './lanes-command.ts';
+import { type Operations, operations } from '../config/operations.ts';
+import { type CountOptions, countCommand } from './lanes-command.ts';
 import { loadConfig } from './load-config.ts';
 import { addOperatorCommand } from './operator-options.ts';
 import { addCommand, configOf, databaseAddress, run, withConfig } from './register.ts';
-import { verifyCommand, type VerifyFlags } from './verify-command.ts';
+import { type VerifyFlags, verifyCommand } from './verify-command.ts';
 
 /** Commands that look after a whole installation. */
 export function registerUpkeepCommands(root: Command): void {

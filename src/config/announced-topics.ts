@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { completeAnnounced } from '../operations/announce.ts';
 import type { Report } from '../relay/report.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
 
 /** Between reports about a topic that still waits, and after a failure. */
 const tellEveryMs = 5_000;

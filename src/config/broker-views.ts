@@ -1,9 +1,9 @@
 import { OutboxError } from '../core/errors.ts';
+import { kafkaOffsets } from '../kafka/committed-offsets.ts';
+import { kafkaLog } from '../kafka/log.ts';
 import type { BrokerView } from '../operations/partitions.ts';
 import type { VerifiedLog } from '../operations/verify/verify.ts';
-import { kafkaOffsets } from '../sources/kafka/committed-offsets.ts';
-import { kafkaLog } from '../sources/kafka/kafka-log.ts';
-import type { TopicCounts } from '../store/lanes-change.ts';
+import type { TopicCounts } from '../store/lane/lanes-change.ts';
 import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import { type Config, transportOf } from './config.ts';
 

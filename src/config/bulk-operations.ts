@@ -13,9 +13,9 @@ import {
 } from '../operations/bulk.ts';
 import type { BulkAsk } from '../operations/bulk-filter.ts';
 import { type Due, dueOf } from '../outbox/prepare.ts';
-import type { BulkAction, BulkChange, BulkStepAnswer } from '../store/bulk.ts';
+import type { BulkAction, BulkChange, BulkStepAnswer } from '../store/bulk/bulk.ts';
+import type { MessageFilter } from '../store/message/list.ts';
 import { assertAsk, assertTask, type OnDatabase } from './operation-options.ts';
-import type { MessageFilter } from '../store/queries/list.ts';
 
 /**
  * What is to be done to every message. A due time given by `after` counts from the moment of each message; `shift` moves

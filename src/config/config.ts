@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import { resolveRetention, type Retention } from '../core/retention.ts';
+import { type Retention, resolveRetention } from '../core/retention.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Transport } from '../transports/transport.ts';
 import { checkSettings } from './check-settings.ts';

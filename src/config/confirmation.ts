@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
 import { receiptsAddress } from '../core/receipt.ts';
+import { kafkaOffsets } from '../kafka/committed-offsets.ts';
+import { createTopic, topicExists } from '../kafka/topics.ts';
 import type { ConfirmingTopic } from '../relay/overdue.ts';
 import { OffsetsBehindReceipts } from '../relay/overdue-offsets.ts';
 import { ReceiptIntake, type ReceiptIntakeInput } from '../relay/receipts.ts';
-import { kafkaOffsets } from '../sources/kafka/committed-offsets.ts';
 import { kafkaSource } from '../sources/kafka/kafka-source.ts';
-import { createTopic, topicExists } from '../sources/kafka/topics.ts';
 import { isKafkaTransport, type KafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import { type Config, transportOf } from './config.ts';
 import { ReceiptReader } from './receipt-reader.ts';

@@ -2,7 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import type { ConsumerReport } from '../inbox/consumer-event.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Source } from '../sources/source.ts';
-import type { Transaction } from '../store/transaction.ts';
+import type { Transaction } from '../store/database/transaction.ts';
 import { patiently } from './patience.ts';
 
 /** Between words about the same wait for a broker. */

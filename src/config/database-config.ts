@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { z } from 'zod';
 import { type Lazy, read } from '../core/lazy.ts';
 import { tlsOptionNames, unknownOption } from '../core/option-names.ts';
-import type { DatabaseAddress } from '../store/database-address.ts';
+import type { DatabaseAddress } from '../store/database/database-address.ts';
 import { checkSettings, lazily, switchOr } from './check-settings.ts';
 
 export type { DatabaseAddress };

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Topic } from '../core/topic.ts';
-import type { DeadLetter, DeadLetterSender, LetterOutcome } from '../inbox/dead-letter.ts';
+import type { DeadLetter, DeadLetterSender, LetterOutcome } from '../inbox/parked/dead-letter.ts';
 import type { Outcome, OutgoingMessage, Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';
 

@@ -8,11 +8,11 @@ import type { KeptFilter, KeptTarget } from '../operations/inbox/kept-target.ts'
 import { type KeptList, listKeptMessages } from '../operations/inbox/list.ts';
 import { type KeptDetails, type NotKept, showKept } from '../operations/inbox/show.ts';
 import type { ListPageOptions } from '../operations/list.ts';
+import type { KeptAnswer } from '../store/inbox/change.ts';
+import { discardKept } from '../store/inbox/discard.ts';
+import type { KeptName } from '../store/inbox/edit.ts';
+import { retryKept } from '../store/inbox/retry.ts';
 import { assertAsk, assertKept, type OnDatabase } from './operation-options.ts';
-import type { KeptAnswer } from '../store/operate/inbox-change.ts';
-import { discardKept } from '../store/operate/inbox-discard.ts';
-import type { KeptName } from '../store/operate/inbox-edit.ts';
-import { retryKept } from '../store/operate/inbox-retry.ts';
 
 /** What can be done to many kept messages at once. */
 export type KeptAction = 'retry' | 'discard';

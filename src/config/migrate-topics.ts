@@ -1,6 +1,6 @@
 import { announceTopics } from '../operations/announce.ts';
-import { requireMigrated } from '../store/migrate.ts';
-import { visitDatabase } from '../store/visit.ts';
+import { visitDatabase } from '../store/database/visit.ts';
+import { requireMigrated } from '../store/installation/migrate.ts';
 import { type Config, defineConfig, requireDatabase, transportOf } from './config.ts';
 import { createReceiptTopics } from './confirmation.ts';
 import { databaseOf } from './database-config.ts';

@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
-import type { Database } from '../store/database.ts';
 import { assertOptions, unknownOption } from '../core/option-names.ts';
+import type { Database } from '../store/database/database.ts';
 
 /** Runs something on the migrated database; `check` comes first, because it needs none. */
 export type OnDatabase = <Result>(

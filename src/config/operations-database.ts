@@ -1,9 +1,9 @@
 import { OutboxError } from '../core/errors.ts';
-import type { Database } from '../store/database.ts';
-import { requireMigrated } from '../store/migrate.ts';
-import { openDatabase } from '../store/pool.ts';
-import { operatorSilence } from '../store/silence.ts';
-import { named } from '../store/visit.ts';
+import type { Database } from '../store/database/database.ts';
+import { openDatabase } from '../store/database/pool.ts';
+import { operatorSilence } from '../store/database/silence.ts';
+import { named } from '../store/database/visit.ts';
+import { requireMigrated } from '../store/installation/migrate.ts';
 import { type DatabaseConfig, databaseOf } from './database-config.ts';
 import type { OnDatabase } from './operation-options.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { OutboxError } from '../core/errors.ts';
 import { type Receipt, receiptsAddress, writeReceipt } from '../core/receipt.ts';
 import type { Topic } from '../core/topic.ts';
-import type { ReceiptSender } from '../inbox/receipts.ts';
+import type { ReceiptSender } from '../inbox/intake/receipts.ts';
 import type { OutgoingMessage, Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';
 

@@ -2,10 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
-import { committedLags } from '../sources/kafka/lag.ts';
-import { missingTopics } from '../sources/kafka/topics.ts';
-import type { Database } from '../store/database.ts';
-import { type GroupLag, readGroupNames, removeRelay, type ServerView, writeRelay } from '../store/relays.ts';
+import { committedLags } from '../kafka/lag.ts';
+import { missingTopics } from '../kafka/topics.ts';
+import type { Database } from '../store/database/database.ts';
+import {
+  type GroupLag,
+  readGroupNames,
+  removeRelay,
+  type ServerView,
+  writeRelay,
+} from '../store/installation/relays.ts';
 import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import type { Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';

@@ -1,10 +1,10 @@
 import { databasePlace } from '../core/database-place.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Report } from '../relay/report.ts';
-import type { DatabaseAddress } from '../store/database-address.ts';
-import { databaseFailure } from '../store/database-failure.ts';
-import { named } from '../store/visit.ts';
-import type { Engine, WorkerExtras } from '../temporal/engine.ts';
+import type { DatabaseAddress } from '../store/database/database-address.ts';
+import { databaseFailure } from '../store/database/database-failure.ts';
+import { named } from '../store/database/visit.ts';
+import type { Engine, WorkerExtras } from '../temporal/relay/engine.ts';
 import type { TemporalAddress } from '../temporal/temporal-address.ts';
 import { temporalFailure } from '../temporal/temporal-failure.ts';
 import { patiently } from './patience.ts';
@@ -57,7 +57,7 @@ export function relayServers({ at, target, report, signal, withinMs }: RelayServ
     engine: async (extra) => {
       const tell = waiting('Temporal', address);
       // Temporal takes half a second to load, and has to be installed only where relays run.
-      const { connectEngine } = await import('../temporal/engine.ts');
+      const { connectEngine } = await import('../temporal/relay/engine.ts');
       connected = await patiently(() => connectEngine(target, extra), {
         ...rules,
         waiting: (error) => {

@@ -9,7 +9,7 @@ import {
   type MaintenanceIntervals,
   type RelayTimings,
 } from '../relay/timings.ts';
-import type { Setting } from '../store/settings.ts';
+import type { Setting } from '../store/installation/settings.ts';
 
 /** The relay's own durations and limits. Most relays leave them alone. */
 export interface RelaySettings {

@@ -1,6 +1,6 @@
 import ms from 'ms';
 import type { RetentionRules } from '../core/retention.ts';
-import type { Setting } from '../store/settings.ts';
+import type { Setting } from '../store/installation/settings.ts';
 
 /** The retention as operators look it up. */
 export function retentionInWords(rules: RetentionRules): readonly Setting[] {

@@ -1,22 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { requirePackages } from '../core/packages.ts';
-import { resolveRetention, type RetentionRules } from '../core/retention.ts';
 import { assertOptions } from '../core/option-names.ts';
+import { requirePackages } from '../core/packages.ts';
+import { type RetentionRules, resolveRetention } from '../core/retention.ts';
 import { withdrawIds } from '../operations/withdraw.ts';
 import { createMaintenance } from '../relay/maintenance.ts';
 import { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
-import { refuseTwin } from '../relay/twin.ts';
 import type { TopicRoute } from '../relay/topic-route.ts';
-import type { Database } from '../store/database.ts';
-import { readInstallation } from '../store/installation.ts';
-import { requireMigrated } from '../store/migrate.ts';
-import { openDatabase, relayLimits } from '../store/pool.ts';
-import { writeSettings } from '../store/settings.ts';
-import { upsertTopics } from '../store/topics.ts';
-import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
-import type { Engine, WorkerExtras } from '../temporal/engine.ts';
+import { refuseTwin } from '../relay/twin.ts';
+import type { Database } from '../store/database/database.ts';
+import { openDatabase, relayLimits } from '../store/database/pool.ts';
+import { readInstallation } from '../store/installation/installation.ts';
+import { requireMigrated } from '../store/installation/migrate.ts';
+import { writeSettings } from '../store/installation/settings.ts';
+import { upsertTopics } from '../store/lane/topics.ts';
+import type { Engine, WorkerExtras } from '../temporal/relay/engine.ts';
 import type { Hosted } from '../temporal/running-workers.ts';
+import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import { completeInBackground } from './announced-topics.ts';
 import { type Config, defineConfig, type RelayConfig, requireDatabase, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
@@ -26,10 +26,10 @@ import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import { type ResolvedRelaySettings, resolveRelaySettings } from './relay-settings.ts';
 import { retentionInWords } from './retention-in-words.ts';
-import { relayTroubleLines } from './trouble-lines.ts';
 import { temporalOf } from './temporal-config.ts';
 import { temporalInWords } from './temporal-in-words.ts';
 import { policyOf } from './topic-policy.ts';
+import { relayTroubleLines } from './trouble-lines.ts';
 
 /** What most relays leave alone. */
 export interface RelayOptions {

@@ -1,4 +1,4 @@
-import type { Setting } from '../store/settings.ts';
+import type { Setting } from '../store/installation/settings.ts';
 import type { SettledTemporal } from './temporal-config.ts';
 
 /** Where Temporal is, as operators look it up; links to workflows are made of it. */

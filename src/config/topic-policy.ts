@@ -1,5 +1,5 @@
 import type { Topic } from '../core/topic.ts';
-import type { TopicPolicy } from '../store/topics.ts';
+import type { TopicPolicy } from '../store/lane/topics.ts';
 
 /** A topic as the database keeps it, so that every writer and every relay follows the same rules. */
 export function policyOf({ name, rules }: Topic, transport: string): TopicPolicy {

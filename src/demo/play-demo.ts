@@ -1,4 +1,4 @@
-import { audit, type Audit } from './audit.ts';
+import { type Audit, audit } from './audit.ts';
 import { type Figures, figureLines } from './figures.ts';
 import { stopKafka } from './kafka-stopped.ts';
 import { cancelWhenDue } from './order-timeout.ts';

@@ -5,7 +5,7 @@ import { KafkaLog } from './kafka-log.ts';
 import { type RelayProcess, startRelayProcess } from './relay-process.ts';
 import { type Addresses, shopConfig } from './shop-config.ts';
 import { type InboxWatch, startShopConsumer } from './shop-consumer.ts';
-import { openOutboxReader, openShopDatabase, type OutboxReader } from './shop-database.ts';
+import { type OutboxReader, openOutboxReader, openShopDatabase } from './shop-database.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';
 import { until } from './until.ts';
 import { duration } from './wording.ts';

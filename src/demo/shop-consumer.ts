@@ -1,5 +1,5 @@
+import { type ConsumerEvent, consumer, type RunningConsumer } from '../consumer.ts';
 import type { Config } from '../index.ts';
-import { consumer, type ConsumerEvent, type RunningConsumer } from '../consumer.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { cancelUnpaid } from './shop.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';

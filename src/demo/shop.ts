@@ -1,4 +1,4 @@
-import { cancel, type CancelAnswer, send, type Stored } from '../index.ts';
+import { type CancelAnswer, cancel, type Stored, send } from '../index.ts';
 import type { Prisma } from './generated/client.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';
 

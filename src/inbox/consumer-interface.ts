@@ -4,9 +4,9 @@ import type { Lag } from '../sources/source.ts';
 import type { KeptCounts } from '../store/inbox/kept-counts.ts';
 import type { ConsumerCounts } from './consumer-counts.ts';
 import type { PausedAddress } from './consumer-event.ts';
-import type { FailingPartition } from './failing-partitions.ts';
 import type { BatchHandler, Handler } from './handler.ts';
 import type { HandlerOptions } from './handler-options.ts';
+import type { FailingPartition } from './intake/failing-partitions.ts';
 import type { Middleware } from './middleware.ts';
 
 /** What a consumer has done, and what its group has before it. */

@@ -2,13 +2,13 @@ import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
 import type { TryRules } from '../store/inbox/tries.ts';
-import type { BreakerRules } from './breaker.ts';
 import type { ConsumerReport } from './consumer-event.ts';
+import type { BreakerRules } from './intake/breaker.ts';
 import { assertName } from './once.ts';
 import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 import type { UnknownTopics } from './routes.ts';
-import type { SeenFilter } from './seen-filter.ts';
-import { resolveWindow, type Window } from './window.ts';
+import type { SeenFilter } from './window/seen-filter.ts';
+import { resolveWindow, type Window } from './window/window.ts';
 
 /** How a consumer works. */
 export interface ConsumerSettings {

@@ -1,6 +1,6 @@
 import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import type { MessageIdRule } from './message-id.ts';
+import type { MessageIdRule } from './reading/message-id.ts';
 import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 
 /** How the messages of one topic are read, and tried again. */

@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import type { InboxMessage } from './inbox-message.ts';
+import type { InboxMessage } from './reading/inbox-message.ts';
 
 /** What a handler is told about the transaction in which it works. */
 export interface HandlerContext {

@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
+import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
-import { sqlOf, type Transaction } from '../store/transaction.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
 /** For as long a transaction waits for a connection of the pool: many consumers and drains may share few. */

@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import type { InboxMessage } from './inbox-message.ts';
+import type { InboxMessage } from './reading/inbox-message.ts';
 
 /** What a middleware is told. */
 export interface MiddlewareContext {

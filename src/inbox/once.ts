@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
+import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { forgetProcessed, markProcessed } from '../store/inbox/processed.ts';
-import { sqlOf, type Transaction } from '../store/transaction.ts';
 import { isThenable, promiseMissing } from './handler.ts';
 
 /** What became of the work: done now with its result, or not done because an earlier transaction did it. */

@@ -1,6 +1,6 @@
-import type { Outcome } from './applier.ts';
-import type { Arrived } from './arrived.ts';
 import type { ConsumerEvent } from './consumer-event.ts';
+import type { Outcome } from './intake/applier.ts';
+import type { Arrived } from './intake/arrived.ts';
 
 /** Which figure a message with this outcome is part of. */
 export function counterOf(outcome: Outcome): 'processed' | 'duplicates' | 'parked' | 'failed' {

@@ -1,6 +1,6 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import type { TopicDelays } from '../store/inbox/tries.ts';
-import type { Way } from './arrived.ts';
+import type { Way } from './intake/arrived.ts';
 import type { Route } from './route.ts';
 
 const longestQuickRetryMs = 10_000;

@@ -1,11 +1,11 @@
 import type { Topic } from '../core/topic.ts';
 import type { IncomingMessage } from '../sources/source.ts';
+import { tracing } from '../tracing/trace-context.ts';
 import type { HandlerContext } from './handler.ts';
 import type { HandlerRules } from './handler-options.ts';
-import type { InboxMessage } from './inbox-message.ts';
-import { type IdReader, idReader } from './message-id.ts';
-import { readMessage } from './read-message.ts';
-import { tracing } from '../tracing/trace-context.ts';
+import type { InboxMessage } from './reading/inbox-message.ts';
+import { type IdReader, idReader } from './reading/message-id.ts';
+import { readMessage } from './reading/read-message.ts';
 
 /** A handler as it is called, whatever it answers. */
 type Called<Tx, Argument> = (tx: Tx, argument: Argument, context: HandlerContext) => unknown;

@@ -1,7 +1,7 @@
 import type { Topic } from '../core/topic.ts';
 import type { IncomingMessage } from '../sources/source.ts';
+import { unreadable } from './reading/unreadable.ts';
 import type { Route } from './route.ts';
-import { unreadable } from './unreadable.ts';
 
 /** What becomes of a message whose topic nobody knows: it is kept for a person, or passed over. */
 export type UnknownTopics = 'keep' | 'ignore';

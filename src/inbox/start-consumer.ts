@@ -1,33 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import type { Subscribed } from '../sources/source.ts';
-import type { Sql } from '../store/database.ts';
-import { endDeadTries } from '../store/inbox/parked-keys.ts';
+import type { Sql } from '../store/database/database.ts';
+import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';
-import { readInstallation } from '../store/installation.ts';
-import { requireMigrated } from '../store/migrate.ts';
-import { sqlOf, type Transaction } from '../store/transaction.ts';
-import { Applier } from './applier.ts';
+import { endDeadTries } from '../store/inbox/parked-keys.ts';
+import { readInstallation } from '../store/installation/installation.ts';
+import { requireMigrated } from '../store/installation/migrate.ts';
 import type { ConsumerPlan } from './consumer.ts';
-import { Breaker } from './breaker.ts';
-import { BreakerRows } from './breaker-rows.ts';
 import { Tally } from './consumer-counts.ts';
-import type { ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
-import { filterOf } from './filter-epoch.ts';
-import { HandlerTransactions } from './handler-transactions.ts';
+import type { ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
 import { InboxTransactions, poolSizeOf } from './inbox-transactions.ts';
-import { addressesOf, type Inflow, inflowsOf } from './inflow.ts';
-import { KeyDrain } from './key-drain.ts';
-import { KeyQueues } from './key-queues.ts';
-import { KnownMessages } from './known-messages.ts';
-import { MessageIntake } from './message-intake.ts';
-import { OneSuspect } from './one-suspect.ts';
-import { ParkedWatcher } from './parked-watcher.ts';
-import { PoisonMarks } from './poison-marks.ts';
+import { Applier } from './intake/applier.ts';
+import { Breaker } from './intake/breaker.ts';
+import { BreakerRows } from './intake/breaker-rows.ts';
+import { HandlerTransactions } from './intake/handler-transactions.ts';
+import { KnownMessages } from './intake/known-messages.ts';
+import { MessageIntake } from './intake/message-intake.ts';
+import { OneSuspect } from './intake/one-suspect.ts';
+import { PoisonMarks } from './intake/poison-marks.ts';
+import { KeyDrain } from './parked/key-drain.ts';
+import { KeyQueues } from './parked/key-queues.ts';
+import { ParkedWatcher } from './parked/parked-watcher.ts';
 import { topicDelaysOf } from './retry-delays.ts';
 import { Running } from './running.ts';
-import type { SeenFilter } from './seen-filter.ts';
-import { keepWindow } from './start-window.ts';
+import { addressesOf, type SourceRoutes, sourceRoutesOf } from './source-routes.ts';
+import { filterOf } from './window/filter-epoch.ts';
+import type { SeenFilter } from './window/seen-filter.ts';
+import { keepWindow } from './window/start-window.ts';
 
 /** Messages that are looked at together, each with a transaction of its own. */
 const lookAhead = 200;
@@ -40,7 +40,7 @@ interface StartPlan<Tx extends Transaction> extends ConsumerPlan<Tx> {
 /** What the parts of a starting consumer share. */
 interface Common<Tx extends Transaction> {
   readonly plan: StartPlan<Tx>;
-  readonly inflows: readonly Inflow<Tx>[];
+  readonly sourceRoutes: readonly SourceRoutes<Tx>[];
   /** UUID of the database. */
   readonly installation: string;
   /** In the epoch of the database. */
@@ -90,9 +90,9 @@ async function start<Tx extends Transaction>(
   const report = undisturbed(settings.report);
   const tally = new Tally();
   const breaker = breakerOf(plan, report, running);
-  const inflows = inflowsOf(plan, report);
+  const sourceRoutes = sourceRoutesOf(plan, report);
   // First, because they end last: tries that end with the consumer have receipts, too.
-  for (const { deadLetters, receipts } of inflows) {
+  for (const { deadLetters, receipts } of sourceRoutes) {
     running.add(async () => receipts?.close());
     running.add(async () => deadLetters?.stop());
   }
@@ -101,21 +101,32 @@ async function start<Tx extends Transaction>(
     return readInstallation(sql);
   });
   const filter = settings.filter && (await filterOf(settings.filter, ask));
-  const keeper = await keepWindow(plan, inflows, report);
+  const keeper = await keepWindow(plan, sourceRoutes, report);
   running.add(() => keeper.stop());
   await keeper.start();
   const { deadline } = running;
   const handlers = new HandlerTransactions({ client, group: rules.group, middlewares, deadline });
   const suspects = new OneSuspect();
-  const common = { plan, inflows, installation, filter, suspects, breaker, handlers, tally, report, ask };
+  const common = {
+    plan,
+    sourceRoutes,
+    installation,
+    filter,
+    suspects,
+    breaker,
+    handlers,
+    tally,
+    report,
+    ask,
+  };
   const parked = startParked(common, running);
   const intakes: MessageIntake<Tx>[] = [];
   const subscribed: Subscribed[] = [];
-  for (const inflow of inflows) {
-    const intake = intakeOf(common, inflow, () => parked.nudge());
+  for (const ofSource of sourceRoutes) {
+    const intake = intakeOf(common, ofSource, () => parked.nudge());
     running.add(() => intake.close());
     intakes.push(intake);
-    const subscription = await subscribe(common, inflow, intake);
+    const subscription = await subscribe(common, ofSource, intake);
     running.add(() => subscription.stop());
     subscribed.push(subscription);
   }
@@ -159,7 +170,7 @@ async function statusOf<Tx extends Transaction>(
 
 function intakeOf<Tx extends Transaction>(
   { plan: { client, rules }, ask, breaker, filter, handlers, report, suspects, tally }: Common<Tx>,
-  { deadLetters, lookup, receipts }: Inflow<Tx>,
+  { deadLetters, lookup, receipts }: SourceRoutes<Tx>,
   onParked: () => void,
 ): MessageIntake<Tx> {
   const { group } = rules;
@@ -187,7 +198,7 @@ function intakeOf<Tx extends Transaction>(
 
 function subscribe<Tx extends Transaction>(
   { plan: { rules }, report }: Common<Tx>,
-  { routes, source }: Inflow<Tx>,
+  { routes, source }: SourceRoutes<Tx>,
   intake: MessageIntake<Tx>,
 ): Promise<Subscribed> {
   return source.subscribe({
@@ -209,7 +220,7 @@ function startParked<Tx extends Transaction>(
   {
     plan: { client, hostKeys, routes: all, rules },
     handlers,
-    inflows,
+    sourceRoutes,
     installation,
     suspects,
     breaker,
@@ -222,7 +233,7 @@ function startParked<Tx extends Transaction>(
   const { group } = rules;
   const failed = (error: unknown): void => report({ type: 'workflows-failing', error });
   const onFailed = (): void => {
-    for (const { deadLetters } of inflows) deadLetters?.nudge();
+    for (const { deadLetters } of sourceRoutes) deadLetters?.nudge();
   };
   // What tells this process from others in the database.
   const worker = randomBytes(8).readBigInt64BE().toString();
@@ -230,7 +241,7 @@ function startParked<Tx extends Transaction>(
     client,
     handlers,
     group,
-    routes: inflows.map(({ lookup }) => lookup),
+    routes: sourceRoutes.map(({ lookup }) => lookup),
     rules: rules.tries,
     topics: topicDelaysOf(all, rules.tries.retryMs),
     quickRetriesMs: rules.quickRetriesMs,
@@ -240,7 +251,7 @@ function startParked<Tx extends Transaction>(
     breaker,
     tally,
     report,
-    receiptsOf: (routes) => inflows.find(({ lookup }) => lookup === routes)?.receipts,
+    receiptsOf: (routes) => sourceRoutes.find(({ lookup }) => lookup === routes)?.receipts,
     onFailed,
   });
   const hosted = hostKeys({ installation, group, drains, concurrency: rules.parkedConcurrency, failed });

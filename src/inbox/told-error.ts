@@ -1,6 +1,6 @@
 import { causeIn } from '../core/cause.ts';
-import { errorText } from './kept.ts';
-import { withoutValues } from './without-values.ts';
+import { errorText } from './parked/kept.ts';
+import { withoutValues } from './reading/without-values.ts';
 
 /** What went wrong with messages in hand. */
 export interface Failure {

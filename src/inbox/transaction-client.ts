@@ -1,4 +1,4 @@
-import type { Transaction } from '../store/transaction.ts';
+import type { Transaction } from '../store/database/transaction.ts';
 
 /** A Prisma client, an extended one included, as far as a consumer needs it. `Tx` is what its transactions offer. */
 export interface TransactionClient<Tx extends Transaction> {

@@ -1,4 +1,4 @@
-import { mkdirSync, openSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { lastLines } from './run-command.ts';
 

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
-import { removeContainer, signalContainer } from './docker.ts';
 import { recordOf } from './data-folder.ts';
+import { removeContainer, signalContainer } from './docker.ts';
 import { type Guarded, guard, unguard } from './exit-guard.ts';
 import type { LocalContext } from './local-context.ts';
 import type { LocalNode } from './local-options.ts';
 import { identityOf } from './process-identity.ts';
-import { removeRun, type RunRecord, writeRunRecord } from './run-record.ts';
+import { type RunRecord, removeRun, writeRunRecord } from './run-record.ts';
 import type { ServerSpec } from './server-command.ts';
 import { logFileOf, logTail, openLog } from './server-log.ts';
 

@@ -1,5 +1,5 @@
-import type { LocalContext } from './local-context.ts';
 import type { ServerUser } from './data-folder.ts';
+import type { LocalContext } from './local-context.ts';
 import { runCommand } from './run-command.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { type Adoption, adoptDatabase } from '../store/adopt.ts';
-import type { Database } from '../store/database.ts';
-import { requireMigrated } from '../store/migrate.ts';
+import type { Database } from '../store/database/database.ts';
+import { type Adoption, adoptDatabase } from '../store/installation/adopt.ts';
+import { requireMigrated } from '../store/installation/migrate.ts';
 
 export type { Adoption };
 

@@ -1,5 +1,5 @@
-import type { Database } from '../store/database.ts';
-import { announcer, readAnnounced, type TopicPolicy, upsertTopics } from '../store/topics.ts';
+import type { Database } from '../store/database/database.ts';
+import { announcer, readAnnounced, type TopicPolicy, upsertTopics } from '../store/lane/topics.ts';
 import { type ChangeAnswer, type ChangeOptions, continueLanesChange } from './lanes.ts';
 
 /** A new topic that is not delivered yet, and why. */

@@ -1,5 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
-import type { Author } from '../store/operate/author.ts';
+import type { Author } from '../store/audit/author.ts';
 
 /** Who asks for something to be done, and how. */
 export interface Ask {

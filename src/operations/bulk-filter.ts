@@ -1,9 +1,9 @@
 import { OutboxError } from '../core/errors.ts';
 import type { State } from '../core/transitions.ts';
-import type { BulkAction, BulkChange } from '../store/bulk.ts';
-import { actionableStates } from '../store/bulk-changes.ts';
-import type { BulkFilter } from '../store/queries/bulk-selection.ts';
-import type { MessageFilter } from '../store/queries/list.ts';
+import type { BulkAction, BulkChange } from '../store/bulk/bulk.ts';
+import { actionableStates } from '../store/bulk/changes.ts';
+import type { BulkFilter } from '../store/bulk/selection.ts';
+import type { MessageFilter } from '../store/message/list.ts';
 import { type Ask, assertText, authorOf } from './ask.ts';
 import { checkFilter } from './list.ts';
 

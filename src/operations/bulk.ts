@@ -11,12 +11,12 @@ import {
   readBulk,
   readBulks,
   takeBulkStep,
-} from '../store/bulk.ts';
-import { resumeLeftPauses } from '../store/bulk-pauses.ts';
-import type { Database } from '../store/database.ts';
-import { countSelection, fixTimes, type SelectionCount } from '../store/queries/bulk-count.ts';
-import type { BulkFilter } from '../store/queries/bulk-selection.ts';
-import type { MessageFilter } from '../store/queries/list.ts';
+} from '../store/bulk/bulk.ts';
+import { countSelection, fixTimes, type SelectionCount } from '../store/bulk/count.ts';
+import { resumeLeftPauses } from '../store/bulk/pauses.ts';
+import type { BulkFilter } from '../store/bulk/selection.ts';
+import type { Database } from '../store/database/database.ts';
+import type { MessageFilter } from '../store/message/list.ts';
 import { type Ask, assertId, authorOf } from './ask.ts';
 import { type BulkAsk, checkAsk, checkBulkFilter, checkChange } from './bulk-filter.ts';
 

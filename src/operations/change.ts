@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '../core/lane.ts';
 import { laneName } from '../core/lane.ts';
-import type { Database } from '../store/database.ts';
-import { sendNudge } from '../store/nudge.ts';
-import { cancelChange } from '../store/operate/cancel.ts';
+import type { Database } from '../store/database/database.ts';
+import { sendNudge } from '../store/lane/nudge.ts';
+import { cancelChange } from '../store/message/cancel.ts';
 import {
   changeMessages,
   type MessageAnswer,
   type MessageChange,
   messagesPerTransaction,
-} from '../store/operate/change-messages.ts';
-import { discardChange } from '../store/operate/discard.ts';
-import { type NewDue, rescheduleChange, type Rescheduled } from '../store/operate/reschedule.ts';
-import { retryChange } from '../store/operate/retry.ts';
+} from '../store/message/change-messages.ts';
+import { discardChange } from '../store/message/discard.ts';
+import { idOfRef } from '../store/message/id-of-ref.ts';
+import { type NewDue, type Rescheduled, rescheduleChange } from '../store/message/reschedule.ts';
+import { retryChange } from '../store/message/retry.ts';
 import { type Ask, assertIds, assertText, authorOf, type Target } from './ask.ts';
-import { idOfRef } from '../store/queries/id-of-ref.ts';
 
 export type { MessageAnswer };
 

@@ -1,7 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
-import type { Database } from '../store/database.ts';
-import { type EditableMessage, type EditAnswer, editMessage, readEditable } from '../store/operate/edit.ts';
+import type { Database } from '../store/database/database.ts';
+import { type EditAnswer, type EditableMessage, editMessage, readEditable } from '../store/message/edit.ts';
 import { type Ask, assertId, authorOf } from './ask.ts';
 import { wakeLanes } from './change.ts';
 

@@ -1,11 +1,11 @@
 import { OutboxError } from '../core/errors.ts';
-import type { Sql } from '../store/database.ts';
+import type { Sql } from '../store/database/database.ts';
 import {
   blockerInWords,
   type LaneBlocker,
   readLaneBlockers,
   readLockedLanes,
-} from '../store/queries/lane-blockers.ts';
+} from '../store/lane/lane-blockers.ts';
 
 /** Somebody's open transaction that keeps relays from lanes. */
 export interface LaneLock extends Pick<LaneBlocker, 'pid' | 'application'> {

@@ -1,24 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, mostLanes } from '../core/lane.ts';
-import type { Database } from '../store/database.ts';
+import type { Author } from '../store/audit/author.ts';
+import type { Database } from '../store/database/database.ts';
 import {
   beginChange,
   ChangeGone,
   readTopicCounts,
   type TopicChange,
   type TopicCounts,
-} from '../store/lanes-change.ts';
-import { emptyHands } from '../store/lanes-empty.ts';
-import { replaceMessages } from '../store/lanes-replace.ts';
+} from '../store/lane/lanes-change.ts';
+import { emptyHands } from '../store/lane/lanes-empty.ts';
+import { replaceMessages } from '../store/lane/lanes-replace.ts';
 import {
   endLanesChange,
   preparedTransactions,
   runningTransactions,
   switchLanes,
-} from '../store/lanes-switch.ts';
-import type { Author } from '../store/operate/author.ts';
-import { readLanes } from '../store/topics.ts';
+} from '../store/lane/lanes-switch.ts';
+import { readLanes } from '../store/lane/topics.ts';
 import { type Ask, authorOf } from './ask.ts';
 import { untilHandsAreEmpty } from './pause.ts';
 

@@ -1,12 +1,12 @@
 import { OutboxError } from '../core/errors.ts';
 import { states } from '../core/transitions.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
 import {
   type ListedMessage,
   listMessages,
   type MessageFilter,
   type PagePosition,
-} from '../store/queries/list.ts';
+} from '../store/message/list.ts';
 import { assertId, assertText } from './ask.ts';
 
 /** How much of a list, and from where. */

@@ -1,7 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
-import type { Database } from '../store/database.ts';
-import { beginChange, type TopicCounts } from '../store/lanes-change.ts';
-import { pinNewPartitions } from '../store/repartition.ts';
+import type { Database } from '../store/database/database.ts';
+import { beginChange, type TopicCounts } from '../store/lane/lanes-change.ts';
+import { pinNewPartitions } from '../store/lane/repartition.ts';
 import { authorOf } from './ask.ts';
 import {
   type ChangeAnswer,

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
 import {
   type HeldLane,
   type PauseScope,
   readHeldLanes,
   readLanesOf,
   setPaused,
-} from '../store/operate/pause.ts';
+} from '../store/lane/pause.ts';
 import { type Ask, assertText, authorOf } from './ask.ts';
 import { wakeLanes } from './change.ts';
 

@@ -1,4 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
+import type { DatabaseAddress } from '../store/database/database-address.ts';
+import { visitDatabase } from '../store/database/visit.ts';
 import {
   checkMigrations,
   type Migration,
@@ -6,9 +8,7 @@ import {
   migrate,
   readMigrations,
   scriptOf,
-} from '../store/migrate.ts';
-import type { DatabaseAddress } from '../store/database-address.ts';
-import { visitDatabase } from '../store/visit.ts';
+} from '../store/installation/migrate.ts';
 
 /**
  * What a migration tool of your own runs, in this order: each migration of this version together with its entry in

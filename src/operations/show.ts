@@ -1,4 +1,5 @@
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
+import { readSettings } from '../store/installation/settings.ts';
 import {
   readAttempts,
   readAudit,
@@ -6,10 +7,9 @@ import {
   type ShownAttempt,
   type ShownAudit,
   type ShownMessage,
-} from '../store/queries/show.ts';
-import { readDelivery, type ShownDelivery } from '../store/queries/show-delivery.ts';
-import { readDeliveryFacts } from '../store/queries/why.ts';
-import { readSettings } from '../store/settings.ts';
+} from '../store/message/show.ts';
+import { readDelivery, type ShownDelivery } from '../store/message/show-delivery.ts';
+import { readDeliveryFacts } from '../store/message/why.ts';
 import { assertId } from './ask.ts';
 import { explain, type Why } from './why.ts';
 import { workflowLink } from './workflow-link.ts';

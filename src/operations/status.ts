@@ -1,15 +1,20 @@
-import type { DatabaseAddress } from '../store/database-address.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
+import type { DatabaseAddress } from '../store/database/database-address.ts';
+import { visitDatabase } from '../store/database/visit.ts';
 import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
-import { requireMigrated } from '../store/migrate.ts';
-import { type GroupStatus, readGroups } from '../store/queries/inbox-status.ts';
-import { type Reconciliation, readReconciliation } from '../store/queries/reconciliation.ts';
-import { readTopicPolicies, type TopicPolicyRow } from '../store/queries/topic-policies.ts';
-import { readSettings, type Setting } from '../store/settings.ts';
-import { readTwin, type Twin } from '../store/twin.ts';
-import { type LaneStatus, readStatus } from '../store/queries/status.ts';
-import { type GroupLag, readRelays, type RelayStatus, type ServerView } from '../store/relays.ts';
-import { visitDatabase } from '../store/visit.ts';
+import { type GroupStatus, readGroups } from '../store/inbox/status.ts';
+import { requireMigrated } from '../store/installation/migrate.ts';
+import {
+  type GroupLag,
+  type RelayStatus,
+  readRelays,
+  type ServerView,
+} from '../store/installation/relays.ts';
+import { readSettings, type Setting } from '../store/installation/settings.ts';
+import { readTwin, type Twin } from '../store/installation/twin.ts';
+import { type LaneStatus, readStatus } from '../store/lane/status.ts';
+import { readTopicPolicies, type TopicPolicyRow } from '../store/lane/topic-policies.ts';
+import { type Reconciliation, readReconciliation } from '../store/verify/reconciliation.ts';
 import { type LaneLock, readLaneLocks } from './lane-locks.ts';
 
 /** A server that relays need, as those that run see it. */

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Lane, laneName } from '../core/lane.ts';
-import type { Database } from '../store/database.ts';
-import { abandonLease, acquireLane, freeLease, markSuspect } from '../store/lease.ts';
-import { sendNudge } from '../store/nudge.ts';
-import type { Author } from '../store/operate/author.ts';
+import type { Author } from '../store/audit/author.ts';
+import type { Database } from '../store/database/database.ts';
+import { abandonLease, acquireLane, freeLease, markSuspect } from '../store/lane/lease.ts';
+import { sendNudge } from '../store/lane/nudge.ts';
+import { pauseIfRunning, resumeOwn } from '../store/lane/pause.ts';
 import {
   changeMessages,
   type LockedMessage,
@@ -12,9 +13,8 @@ import {
   type MessageChange,
   messagesPerTransaction,
   type Round,
-} from '../store/operate/change-messages.ts';
-import { pauseIfRunning, resumeOwn } from '../store/operate/pause.ts';
-import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../store/operate/withdraw.ts';
+} from '../store/message/change-messages.ts';
+import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
 import { type Ask, authorOf, type Target } from './ask.ts';
 import { idsOf, lanesOf, wakeLanes } from './change.ts';
 

@@ -1,4 +1,4 @@
-import type { Setting } from '../store/settings.ts';
+import type { Setting } from '../store/installation/settings.ts';
 
 /**
  * Where the Temporal UI shows a workflow, by what the last relay has written about it; `null` where no UI is known.

@@ -1,9 +1,9 @@
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
-import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/write.ts';
+import { sqlOf, type Transaction } from '../store/database/transaction.ts';
+import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
 import { assertName, type Due, dueOf, outOfRange, uuid } from './prepare.ts';
-import { sqlOf, type Transaction } from '../store/transaction.ts';
 
 /** `'too-late'`: it is on its way, delivered, or ended otherwise. `'unknown'`: no such message. */
 export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';

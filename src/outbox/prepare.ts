@@ -3,11 +3,11 @@ import ms from 'ms';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
-import { unwritablePlace } from './unwritable-place.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
-import type { NewMessage } from '../store/write.ts';
+import type { NewMessage } from '../store/message/write.ts';
 import { tracing } from '../tracing/trace-context.ts';
+import { unwritablePlace } from './unwritable-place.ts';
 
 /** When a message is due: at once, after a time, or at an instant. An instant in the past means at once. */
 export type Due =

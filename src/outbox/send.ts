@@ -1,10 +1,10 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import type { State } from '../core/transitions.ts';
-import { type NewMessage, storeMessages } from '../store/write.ts';
+import { sqlOf, type Transaction } from '../store/database/transaction.ts';
+import { type NewMessage, storeMessages } from '../store/message/write.ts';
 import { prepare, type SendOptions } from './prepare.ts';
 import { noteReady } from './ready-lanes.ts';
-import { sqlOf, type Transaction } from '../store/transaction.ts';
 
 /** A message as it was stored. */
 export interface Stored {

@@ -1,6 +1,6 @@
 import { type Lane, laneName } from '../core/lane.ts';
-import type { Sql } from '../store/database.ts';
-import { sendNudge } from '../store/nudge.ts';
+import type { Sql } from '../store/database/database.ts';
+import { sendNudge } from '../store/lane/nudge.ts';
 import { lanesFilledBy } from './ready-lanes.ts';
 
 /** A Prisma client, as far as {@link transaction} needs it. */

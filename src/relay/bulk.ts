@@ -1,16 +1,16 @@
 import { passCrashPoint } from '../core/crash-point.ts';
-import { type BulkCounts, type BulkState, takeBulkStep } from '../store/bulk.ts';
-import { onlyMatching } from '../store/bulk-changes.ts';
+import { type BulkCounts, type BulkState, takeBulkStep } from '../store/bulk/bulk.ts';
+import { onlyMatching } from '../store/bulk/changes.ts';
 import {
   finishWithdrawalPage,
   type PageResult,
   recordPageFailure,
   runPage,
   type WithdrawalPage,
-} from '../store/bulk-page.ts';
-import { resumeLeftPauses } from '../store/bulk-pauses.ts';
-import type { Database } from '../store/database.ts';
-import { sendNudge } from '../store/nudge.ts';
+} from '../store/bulk/page.ts';
+import { resumeLeftPauses } from '../store/bulk/pauses.ts';
+import type { Database } from '../store/database/database.ts';
+import { sendNudge } from '../store/lane/nudge.ts';
 import type { Withdraw } from './ports.ts';
 import type { Report } from './report.ts';
 

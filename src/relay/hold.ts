@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { writeHold } from '../store/lease.ts';
-import { isPaused } from '../store/topics.ts';
+import { writeHold } from '../store/lane/lease.ts';
+import { isPaused } from '../store/lane/topics.ts';
 import type { Hold } from '../transports/transport.ts';
 import type { DrainInput } from './drain.ts';
 import type { LaneLease } from './lane-lease.ts';

@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
-import type { Database } from '../store/database.ts';
-import { blockerInWords, type LaneBlocker, readLaneBlockers } from '../store/queries/lane-blockers.ts';
+import type { Database } from '../store/database/database.ts';
+import { blockerInWords, type LaneBlocker, readLaneBlockers } from '../store/lane/lane-blockers.ts';
 import { coalesce } from './coalesce.ts';
 import type { Report } from './report.ts';
 

@@ -1,13 +1,13 @@
 import type { Lane } from '../core/lane.ts';
-import type { Database, LiveSession } from '../store/database.ts';
+import type { Database, LiveSession } from '../store/database/database.ts';
 import {
-  abandonLease,
   type AcquiredLane,
+  abandonLease,
   acquireLane,
   freeLease,
   leaseMs,
   renewLease,
-} from '../store/lease.ts';
+} from '../store/lane/lease.ts';
 
 /** A lease is renewed once it is this old. */
 const renewAfterMs = 3_000;

@@ -1,10 +1,10 @@
 import type { RetentionRules } from '../core/retention.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
+import { answerQuestion, type PlaceAnswer } from '../store/installation/twin.ts';
+import { applyRetention, type RetentionOutcome } from '../store/retention/retention.ts';
 import { type BulkRunner, createBulkRunner } from './bulk.ts';
-import { applyRetention, type RetentionOutcome } from '../store/retention.ts';
-import { answerQuestion, type PlaceAnswer } from '../store/twin.ts';
 import type { AskPlace, Withdraw, WorkflowCensus } from './ports.ts';
-import { reconcile, type Reconciliation } from './reconcile.ts';
+import { type Reconciliation, reconcile } from './reconcile.ts';
 import type { Report } from './report.ts';
 import { reportTwin } from './twin.ts';
 

@@ -1,4 +1,4 @@
-import type { ClaimedMessage } from '../store/claim.ts';
+import type { ClaimedMessage } from '../store/lane/claim.ts';
 import type { OutgoingMessage } from '../transports/transport.ts';
 
 /**

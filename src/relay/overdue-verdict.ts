@@ -1,4 +1,4 @@
-import type { OverdueMessage } from '../store/confirm-overdue.ts';
+import type { OverdueMessage } from '../store/message/confirm-overdue.ts';
 
 /**
  * What happens to a message whose receipt is overdue.

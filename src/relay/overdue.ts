@@ -1,6 +1,6 @@
 import type { ConfirmRules } from '../core/topic.ts';
-import { giveUp, lockOverdue, overdueTopics, postpone, resend } from '../store/confirm-overdue.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
+import { giveUp, lockOverdue, overdueTopics, postpone, resend } from '../store/message/confirm-overdue.ts';
 import { coalesce } from './coalesce.ts';
 import type { CommittedOffsets } from './overdue-offsets.ts';
 import { judgeOverdue, type OverdueVerdict } from './overdue-verdict.ts';

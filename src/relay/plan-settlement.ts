@@ -1,6 +1,6 @@
 import type { TopicRules } from '../core/topic.ts';
-import type { Claim, ClaimedMessage } from '../store/claim.ts';
-import type { MessageChange, PartitionRanges, Settlement } from '../store/settle.ts';
+import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
+import type { MessageChange, PartitionRanges, Settlement } from '../store/lane/settle.ts';
 import type { Outcome } from '../transports/transport.ts';
 
 /** How far a lane is. */

@@ -1,8 +1,8 @@
-import type { BulkStart } from '../store/bulk-starts.ts';
-import type { Author } from '../store/operate/author.ts';
-import type { MessageChange } from '../store/operate/change-messages.ts';
-import type { LaneStart, MessageStart } from '../store/starts.ts';
-import type { PlaceAnswer } from '../store/twin.ts';
+import type { Author } from '../store/audit/author.ts';
+import type { BulkStart } from '../store/bulk/starts.ts';
+import type { PlaceAnswer } from '../store/installation/twin.ts';
+import type { LaneStart, MessageStart } from '../store/lane/starts.ts';
+import type { MessageChange } from '../store/message/change-messages.ts';
 
 /**
  * What the relay needs of a workflow engine. Starts are idempotent by workflow id, which is why any number of relays

@@ -1,5 +1,5 @@
 import { passCrashPoint } from '../core/crash-point.ts';
-import type { Claim, ClaimedMessage } from '../store/claim.ts';
+import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
 import type { Hold, Outcome, PublishResult } from '../transports/transport.ts';
 import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';

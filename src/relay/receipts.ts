@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
 import { readReceipt, receiptIdLimit } from '../core/receipt.ts';
-import { confirmMessages, type Confirmed, prolongParked } from '../store/confirm.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
+import { type Confirmed, confirmMessages, prolongParked } from '../store/message/confirm.ts';
 import type { Report } from './report.ts';
 
 /** A settle holds its rows for milliseconds. */

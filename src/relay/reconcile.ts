@@ -1,4 +1,5 @@
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/database/database.ts';
+import { forgetTold } from '../store/lane/starts.ts';
 import {
   countTold,
   type DuePlace,
@@ -6,17 +7,16 @@ import {
   mostCounted,
   readSuperfluous,
   readTold,
-} from '../store/queries/reconcile.ts';
+} from '../store/verify/reconcile.ts';
 import {
-  readThorough,
   type Reconciliation,
   type ReconciliationResume,
+  readThorough,
   writeReconciliation,
-} from '../store/queries/reconciliation.ts';
-import { forgetTold } from '../store/starts.ts';
+} from '../store/verify/reconciliation.ts';
 import type { RunningMessages, WorkflowCensus } from './ports.ts';
 
-export type { Reconciliation } from '../store/queries/reconciliation.ts';
+export type { Reconciliation } from '../store/verify/reconciliation.ts';
 
 export interface ReconcileInput {
   readonly database: Database;

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lane } from '../core/lane.ts';
-import { cancelAudited } from '../store/cancel-audited.ts';
-import type { Database, Session } from '../store/database.ts';
-import { lanesOfNudge, nudgeChannel } from '../store/nudge.ts';
-import { readOutcome, type ReleaseAnswer, releaseMessage } from '../store/release.ts';
+import type { Database, Session } from '../store/database/database.ts';
+import { lanesOfNudge, nudgeChannel } from '../store/lane/nudge.ts';
+import { cancelAudited } from '../store/message/cancel-audited.ts';
+import { type ReleaseAnswer, readOutcome, releaseMessage } from '../store/message/release.ts';
 import type { DrainAnswer } from './drain.ts';
 import { Drains } from './drains.ts';
 import { LaneBlockers } from './lane-blockers.ts';

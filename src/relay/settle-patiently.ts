@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isConnectionFailure } from '../store/database.ts';
-import { writeHold } from '../store/lease.ts';
-import { settle, type Settlement } from '../store/settle.ts';
+import { isConnectionFailure } from '../store/database/database.ts';
+import { writeHold } from '../store/lane/lease.ts';
+import { type Settlement, settle } from '../store/lane/settle.ts';
 import type { DrainInput } from './drain.ts';
 import type { LaneLease } from './lane-lease.ts';
 

@@ -1,13 +1,13 @@
-import { forgetBulkTold, wantedBulks } from '../store/bulk-starts.ts';
-import type { Database } from '../store/database.ts';
+import { forgetBulkTold, wantedBulks } from '../store/bulk/starts.ts';
+import type { Database } from '../store/database/database.ts';
 import {
   forgetTold,
   type LaneStart,
-  markTold,
   type MessageStart,
+  markTold,
   untoldMessages,
   wantedLanes,
-} from '../store/starts.ts';
+} from '../store/lane/starts.ts';
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';

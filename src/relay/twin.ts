@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
-import type { Database } from '../store/database.ts';
-import { deleteQuestion, noteServed, noteTwin, servedElsewhere, writeQuestion } from '../store/twin.ts';
+import type { Database } from '../store/database/database.ts';
+import {
+  deleteQuestion,
+  noteServed,
+  noteTwin,
+  servedElsewhere,
+  writeQuestion,
+} from '../store/installation/twin.ts';
 import type { AskPlace } from './ports.ts';
 import type { Report } from './report.ts';
 

@@ -1,8 +1,8 @@
 import type { Lane } from '../core/lane.ts';
-import type { Database } from '../store/database.ts';
-import { DueEdge } from '../store/due-edge.ts';
-import { sweep } from '../store/release.ts';
-import { look, type LaneNews } from '../store/watch.ts';
+import type { Database } from '../store/database/database.ts';
+import { DueEdge } from '../store/lane/due-edge.ts';
+import { type LaneNews, look } from '../store/lane/watch.ts';
+import { sweep } from '../store/message/release.ts';
 import type { Drains } from './drains.ts';
 import type { LaneBlockers } from './lane-blockers.ts';
 import type { Overdue } from './overdue.ts';

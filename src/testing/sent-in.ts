@@ -1,5 +1,5 @@
-import { sqlOf, type Transaction } from '../store/transaction.ts';
-import { readSentInTransaction, type SentMessage } from '../store/queries/sent-in.ts';
+import { sqlOf, type Transaction } from '../store/database/transaction.ts';
+import { readSentInTransaction, type SentMessage } from '../store/message/sent-in.ts';
 
 /** A sent message with its payload parsed. */
 export type Sent = Omit<SentMessage, 'payload'> & { readonly payload: unknown };

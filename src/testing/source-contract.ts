@@ -1,6 +1,6 @@
 import type { ContractCase } from './contract-subject.ts';
-import { SourceBench } from './source-bench.ts';
 import { arrivalCases } from './source-arrival-cases.ts';
+import { SourceBench } from './source-bench.ts';
 import { groupCases } from './source-group-cases.ts';
 import { redeliveryCases } from './source-redelivery-cases.ts';
 import type { SourceAbility, SourceContract, SourceSubject } from './source-subject.ts';

@@ -1,11 +1,11 @@
 import { expect, inject, test } from 'vitest';
 import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
-import { kafkaSettings } from '../../src/transports/kafka/kafka-options.ts';
+import { kafkaConnection } from '../../src/transports/kafka/kafka-options.ts';
 import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
-import { faultWire } from '../support/fault-wire.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
+import { faultWire } from '../support/faults/fault-wire.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const partitions = 3;
 const brokers = inject('kafkaBrokers');
@@ -20,7 +20,7 @@ async function subject(): Promise<ContractSubject> {
     address,
     partitions,
     // Longer than a busy broker takes; only the case of the lost answers waits for it.
-    transport: kafkaOver(kafkaSettings({ brokers, requestTimeout: 5_000 }), wire.openSocket),
+    transport: kafkaOver(kafkaConnection({ brokers, requestTimeout: 5_000 }), wire.openSocket),
     read: () => readTopic(kafka, address),
     dispose: () => wire.close(),
     faults: {

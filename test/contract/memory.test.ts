@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
 import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 import { memoryTransport } from '../../src/transports/memory/memory-transport.ts';

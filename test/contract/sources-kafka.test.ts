@@ -2,8 +2,8 @@ import { expect, inject, test } from 'vitest';
 import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
 import { sourceContract } from '../../src/testing/source-contract.ts';
 import type { SentMessage, SourceSubject } from '../../src/testing/source-subject.ts';
-import { kafkaConnection } from '../support/kafka-connection.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
+import { kafkaConnection } from '../support/kafka/kafka-connection.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const partitions = 3;
 const brokers = inject('kafkaBrokers');

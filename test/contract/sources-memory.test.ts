@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
 import { memorySource } from '../../src/sources/memory/memory-source.ts';
 import { sourceContract } from '../../src/testing/source-contract.ts';
 import type { SourceSubject } from '../../src/testing/source-subject.ts';

@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, type TestContext } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { operations } from '../../src/config/operations.ts';
-import { startKafka, startTemporal, type LocalNode } from '../../src/local/index.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { faultMinutes, faultSeeds } from '../support/fault-scale.ts';
-import { openFaultStage } from '../support/fault-stage.ts';
-import { InboxStage } from '../support/inbox-stage.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { judgeLedger, kept, repeats } from '../support/ledger.ts';
-import { startLedgerLoad } from '../support/ledger-load.ts';
-import { ownPostgres } from '../support/own-postgres.ts';
-import { proxiedDatabase } from '../support/proxied-database.ts';
-import { type Random, seededRandom } from '../support/random.ts';
-import { type RelayProcess, startRelayProcess } from '../support/relay-process.ts';
-import { startStandby } from '../support/standby-postgres.ts';
-import { until } from '../support/until.ts';
+import { type LocalNode, startKafka, startTemporal } from '../../src/local/index.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { faultMinutes, faultSeeds } from '../support/faults/fault-scale.ts';
+import { openFaultStage } from '../support/faults/fault-stage.ts';
+import { proxiedDatabase } from '../support/faults/proxied-database.ts';
+import { InboxStage } from '../support/fixtures/inbox-stage.ts';
+import { judgeLedger, kept, repeats } from '../support/fixtures/ledger.ts';
+import { startLedgerLoad } from '../support/fixtures/ledger-load.ts';
+import { ownPostgres } from '../support/fixtures/own-postgres.ts';
+import { type Random, seededRandom } from '../support/fixtures/random.ts';
+import { startStandby } from '../support/fixtures/standby-postgres.ts';
+import { until } from '../support/fixtures/until.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
+import { type RelayProcess, startRelayProcess } from '../support/processes/relay-process.ts';
 
 function nodeOf(server: { readonly node?: LocalNode; readonly nodes?: readonly LocalNode[] }): LocalNode {
   const node = server.node ?? server.nodes?.[0];

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { type FrozenConsumer, startFrozenConsumer } from '../support/frozen-consumer.ts';
-import { expectEffectsOnce, startInboxLoad } from '../support/inbox-load.ts';
-import { InboxStage } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import { expectEffectsOnce, startInboxLoad } from '../support/fixtures/inbox-load.ts';
+import { InboxStage } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { type FrozenConsumer, startFrozenConsumer } from '../support/processes/frozen-consumer.ts';
 
 // One, so that no other partition's transaction is frozen in its middle: its locks would stop the successor.
 const partitions = 1;

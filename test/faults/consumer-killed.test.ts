@@ -1,10 +1,10 @@
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { startFrozenConsumer } from '../support/frozen-consumer.ts';
-import { expectEffectsOnce, startInboxLoad } from '../support/inbox-load.ts';
-import { InboxStage } from '../support/inbox-stage.ts';
-import { seededRandom } from '../support/random.ts';
-import { until } from '../support/until.ts';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { expectEffectsOnce, startInboxLoad } from '../support/fixtures/inbox-load.ts';
+import { InboxStage } from '../support/fixtures/inbox-stage.ts';
+import { seededRandom } from '../support/fixtures/random.ts';
+import { until } from '../support/fixtures/until.ts';
+import { startFrozenConsumer } from '../support/processes/frozen-consumer.ts';
 
 const partitions = 2;
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { faultRounds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { expectEffectsOnce, startInboxLoad } from '../support/inbox-load.ts';
-import { InboxStage, type StagedConsumer } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import { faultRounds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { expectEffectsOnce, startInboxLoad } from '../support/fixtures/inbox-load.ts';
+import { InboxStage, type StagedConsumer } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const partitions = 4;
 const everyMs = 3_000;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { consumer } from '../../src/config/consumer.ts';
-import { InboxStage } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import { InboxStage } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const messages = 100_000;
 const live = 1_000;

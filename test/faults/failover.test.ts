@@ -1,19 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { expect, test, type TestContext } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../src/config/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { defaultTimings } from '../../src/relay/timings.ts';
-import { claim } from '../../src/store/claim.ts';
-import { acquireLane } from '../../src/store/lease.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { upsertTopics } from '../../src/store/topics.ts';
-import { storeMessages } from '../../src/store/write.ts';
-import { LaneBench } from '../support/lane-bench.ts';
-import { type OwnPostgres, ownPostgres } from '../support/own-postgres.ts';
-import { proxiedDatabase } from '../support/proxied-database.ts';
-import { startStandby } from '../support/standby-postgres.ts';
-import { until } from '../support/until.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { claim } from '../../src/store/lane/claim.ts';
+import { acquireLane } from '../../src/store/lane/lease.ts';
+import { upsertTopics } from '../../src/store/lane/topics.ts';
+import { storeMessages } from '../../src/store/message/write.ts';
+import { proxiedDatabase } from '../support/faults/proxied-database.ts';
+import { LaneBench } from '../support/fixtures/lane-bench.ts';
+import { type OwnPostgres, ownPostgres } from '../support/fixtures/own-postgres.ts';
+import { startStandby } from '../support/fixtures/standby-postgres.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = topic('orders', z.unknown());
 

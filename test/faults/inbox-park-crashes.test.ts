@@ -1,8 +1,8 @@
 import { expect, inject, test } from 'vitest';
 import type { CrashPoint } from '../../src/core/crash-point.ts';
-import { runFedProcess } from '../support/fed-process.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { until } from '../support/until.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { until } from '../support/fixtures/until.ts';
+import { runFedProcess } from '../support/processes/fed-process.ts';
 
 // The heartbeat of a try that died with its process is missed after five seconds.
 const withinMs = 400_000;

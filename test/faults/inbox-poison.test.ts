@@ -1,8 +1,8 @@
 import { expect, inject, test } from 'vitest';
-import { runFedProcess } from '../support/fed-process.ts';
-import { range } from '../support/inbox-stage.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { until } from '../support/until.ts';
+import { range } from '../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { until } from '../support/fixtures/until.ts';
+import { runFedProcess } from '../support/processes/fed-process.ts';
 
 test.for([
   ['one by one', {}],

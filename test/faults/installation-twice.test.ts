@@ -1,18 +1,18 @@
-import { expect, inject, test, type TestContext, vi } from 'vitest';
+import { expect, inject, type TestContext, test, vi } from 'vitest';
 import { type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
 import { adopt } from '../../src/operations/adopt.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
-import type { Database } from '../../src/store/database.ts';
-import { readInstallation } from '../../src/store/installation.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { verifyStates } from '../../src/store/queries/verify-states.ts';
-import { readTwin } from '../../src/store/twin.ts';
-import { storeMessages } from '../../src/store/write.ts';
-import { runCli } from '../support/cli.ts';
-import { ownPostgres } from '../support/own-postgres.ts';
-import { numbered, quietTemporal } from '../support/stage.ts';
-import { startStandby } from '../support/standby-postgres.ts';
-import { until } from '../support/until.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { readInstallation } from '../../src/store/installation/installation.ts';
+import { readTwin } from '../../src/store/installation/twin.ts';
+import { storeMessages } from '../../src/store/message/write.ts';
+import { verifyStates } from '../../src/store/verify/states.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { ownPostgres } from '../support/fixtures/own-postgres.ts';
+import { numbered, quietTemporal } from '../support/fixtures/stage.ts';
+import { startStandby } from '../support/fixtures/standby-postgres.ts';
+import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 

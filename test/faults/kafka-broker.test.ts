@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LocalKafka, type LocalNode, startKafka } from '../../src/local/index.ts';
-import { startFaultProxy } from '../support/fault-proxy.ts';
-import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { type Finished, type KafkaFaultBench, kafkaFaultBench } from '../support/kafka-fault-bench.ts';
-import { kept, repeats } from '../support/ledger.ts';
-import type { StageRelay } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { startFaultProxy } from '../support/faults/fault-proxy.ts';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { kept, repeats } from '../support/fixtures/ledger.ts';
+import type { StageRelay } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { type Finished, type KafkaFaultBench, kafkaFaultBench } from '../support/kafka/kafka-fault-bench.ts';
 
 /** Messages that one fault may double: those of one batch. */
 const batch = 2_000;

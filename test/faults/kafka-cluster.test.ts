@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LocalKafka, type LocalNode, startKafka } from '../../src/local/index.ts';
-import { faultSeeds } from '../support/fault-scale.ts';
-import { kafkaFaultBench } from '../support/kafka-fault-bench.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { kept } from '../support/ledger.ts';
-import { until } from '../support/until.ts';
+import { faultSeeds } from '../support/faults/fault-scale.ts';
+import { kept } from '../support/fixtures/ledger.ts';
+import { until } from '../support/fixtures/until.ts';
+import { kafkaFaultBench } from '../support/kafka/kafka-fault-bench.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const batch = 2_000;
 

@@ -1,9 +1,9 @@
 import { expect, inject, test } from 'vitest';
-import { faultRounds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { range } from '../support/inbox-stage.ts';
-import { startLingering } from '../support/lingering-process.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { until } from '../support/until.ts';
+import { faultRounds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { range } from '../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { until } from '../support/fixtures/until.ts';
+import { startLingering } from '../support/processes/lingering-process.ts';
 
 const kills = faultRounds(5);
 

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../src/store/pool.ts';
-import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { openFaultStage } from '../support/fault-stage.ts';
-import { journalTransport } from '../support/journal.ts';
-import { judgeLedger, kept, repeats } from '../support/ledger.ts';
-import { startLedgerLoad } from '../support/ledger-load.ts';
-import { proxiedDatabase } from '../support/proxied-database.ts';
-import { numbered, openStage } from '../support/stage.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { openFaultStage } from '../support/faults/fault-stage.ts';
+import { proxiedDatabase } from '../support/faults/proxied-database.ts';
+import { journalTransport } from '../support/fixtures/journal.ts';
+import { judgeLedger, kept, repeats } from '../support/fixtures/ledger.ts';
+import { startLedgerLoad } from '../support/fixtures/ledger-load.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
 
 const orders = numbered('orders');
 const resets = faultRounds(8);

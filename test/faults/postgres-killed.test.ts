@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, type TestContext } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
-import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { openFaultStage } from '../support/fault-stage.ts';
-import { createJournal, journalTransport, readJournal } from '../support/journal.ts';
-import { judgeLedger, kept, repeats } from '../support/ledger.ts';
-import { startLedgerLoad } from '../support/ledger-load.ts';
-import { ownPostgres } from '../support/own-postgres.ts';
-import { seededRandom } from '../support/random.ts';
-import { numbered } from '../support/stage.ts';
-import { until } from '../support/until.ts';
-import { brokenPromises } from '../support/kept-promises.ts';
+import { expect, type TestContext, test } from 'vitest';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { openFaultStage } from '../support/faults/fault-stage.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
+import { createJournal, journalTransport, readJournal } from '../support/fixtures/journal.ts';
+import { brokenPromises } from '../support/fixtures/kept-promises.ts';
+import { judgeLedger, kept, repeats } from '../support/fixtures/ledger.ts';
+import { startLedgerLoad } from '../support/fixtures/ledger-load.ts';
+import { ownPostgres } from '../support/fixtures/own-postgres.ts';
+import { seededRandom } from '../support/fixtures/random.ts';
+import { numbered } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 const kills = faultRounds(2);

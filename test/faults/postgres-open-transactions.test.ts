@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { send } from '../../src/outbox/send.ts';
-import { fromQuery } from '../../src/store/transaction.ts';
-import { judgeLedger, kept, repeats } from '../support/ledger.ts';
-import { startLedgerLoad } from '../support/ledger-load.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { fromQuery } from '../../src/store/database/transaction.ts';
+import { judgeLedger, kept, repeats } from '../support/fixtures/ledger.ts';
+import { startLedgerLoad } from '../support/fixtures/ledger-load.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 const openMs = 5_000;

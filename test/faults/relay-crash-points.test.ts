@@ -1,11 +1,11 @@
-import { expect, test, type TestContext } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import type { CrashPoint } from '../../src/core/crash-point.ts';
 import { cancel } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
-import { judgeJournal, unexcusedDuplicates } from '../support/journal-check.ts';
-import { startLoad } from '../support/load.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { judgeJournal, unexcusedDuplicates } from '../support/fixtures/journal-check.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders', { retry: ['1h'] });
 

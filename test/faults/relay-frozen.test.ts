@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { judgeJournal, unexcusedDuplicates } from '../support/journal-check.ts';
-import { startLoad } from '../support/load.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { judgeJournal, unexcusedDuplicates } from '../support/fixtures/journal-check.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 

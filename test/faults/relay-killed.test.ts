@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, type TestContext } from 'vitest';
-import type { JournalEntry } from '../support/journal.ts';
-import { judgeJournal, unexcusedDuplicates } from '../support/journal-check.ts';
-import { startLoad } from '../support/load.ts';
-import type { RelayProcess } from '../support/relay-process.ts';
-import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { judgeLedger, kept, repeats } from '../support/ledger.ts';
-import { startLedgerLoad } from '../support/ledger-load.ts';
-import { seededRandom } from '../support/random.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
-import { untilDone } from '../support/until-done.ts';
-import { brokenPromises } from '../support/kept-promises.ts';
+import { expect, type TestContext, test } from 'vitest';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import type { JournalEntry } from '../support/fixtures/journal.ts';
+import { judgeJournal, unexcusedDuplicates } from '../support/fixtures/journal-check.ts';
+import { brokenPromises } from '../support/fixtures/kept-promises.ts';
+import { judgeLedger, kept, repeats } from '../support/fixtures/ledger.ts';
+import { startLedgerLoad } from '../support/fixtures/ledger-load.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { seededRandom } from '../support/fixtures/random.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { untilDone } from '../support/fixtures/until-done.ts';
+import type { RelayProcess } from '../support/processes/relay-process.ts';
 
 const orders = numbered('orders');
 

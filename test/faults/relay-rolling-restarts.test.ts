@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { faultRounds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { longestGapMs } from '../support/journal-check.ts';
-import { judgeLedger, kept, repeats } from '../support/ledger.ts';
-import { startLedgerLoad } from '../support/ledger-load.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { untilDone } from '../support/until-done.ts';
-import { brokenPromises } from '../support/kept-promises.ts';
+import { faultRounds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { longestGapMs } from '../support/fixtures/journal-check.ts';
+import { brokenPromises } from '../support/fixtures/kept-promises.ts';
+import { judgeLedger, kept, repeats } from '../support/fixtures/ledger.ts';
+import { startLedgerLoad } from '../support/fixtures/ledger-load.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { untilDone } from '../support/fixtures/until-done.ts';
 
 const orders = numbered('orders');
 /** A relay gives its drains 10 s; a machine that starts and loads others meanwhile takes some more. One that hangs stays. */

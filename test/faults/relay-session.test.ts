@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { faultRounds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { openFaultStage } from '../support/fault-stage.ts';
-import { journalTransport } from '../support/journal.ts';
-import { judgeJournal, unexcusedDuplicates } from '../support/journal-check.ts';
-import { judgeLedger, kept } from '../support/ledger.ts';
-import { startLedgerLoad } from '../support/ledger-load.ts';
-import { startLoad } from '../support/load.ts';
-import { proxiedDatabase } from '../support/proxied-database.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { faultRounds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { openFaultStage } from '../support/faults/fault-stage.ts';
+import { proxiedDatabase } from '../support/faults/proxied-database.ts';
+import { journalTransport } from '../support/fixtures/journal.ts';
+import { judgeJournal, unexcusedDuplicates } from '../support/fixtures/journal-check.ts';
+import { judgeLedger, kept } from '../support/fixtures/ledger.ts';
+import { startLedgerLoad } from '../support/fixtures/ledger-load.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 const blips = faultRounds(6);

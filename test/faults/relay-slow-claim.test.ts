@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { defaultTimings } from '../../src/relay/timings.ts';
-import type { Database } from '../../src/store/database.ts';
-import { leaseMs } from '../../src/store/lease.ts';
-import { laneBench } from '../support/lane-bench.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { leaseMs } from '../../src/store/lane/lease.ts';
+import { laneBench } from '../support/fixtures/lane-bench.ts';
 
 test('I13: a lane whose claims take longer than half a lease is drained all the same', async (context) => {
   const bench = await laneBench();

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { faultRounds, faultTimeoutMs } from '../support/fault-scale.ts';
-import type { JournalEntry } from '../support/journal.ts';
-import { judgeJournal, unexcusedDuplicates } from '../support/journal-check.ts';
-import { startLoad } from '../support/load.ts';
-import type { RelayProcess } from '../support/relay-process.ts';
-import { seededRandom } from '../support/random.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { faultRounds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import type { JournalEntry } from '../support/fixtures/journal.ts';
+import { judgeJournal, unexcusedDuplicates } from '../support/fixtures/journal-check.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { seededRandom } from '../support/fixtures/random.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import type { RelayProcess } from '../support/processes/relay-process.ts';
 
 const orders = numbered('orders');
 const kills = faultRounds(4);

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, type TestContext } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { startTemporal } from '../../src/local/index.ts';
-import { cancel, type CancelAnswer, reschedule } from '../../src/outbox/change.ts';
-import { sendBatch, type Stored } from '../../src/outbox/send.ts';
-import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { seededRandom } from '../support/random.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
-import { untilDone } from '../support/until-done.ts';
-import { brokenPromises } from '../support/kept-promises.ts';
+import { type CancelAnswer, cancel, reschedule } from '../../src/outbox/change.ts';
+import { type Stored, sendBatch } from '../../src/outbox/send.ts';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { brokenPromises } from '../support/fixtures/kept-promises.ts';
+import { seededRandom } from '../support/fixtures/random.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { untilDone } from '../support/fixtures/until-done.ts';
 
 const reminders = numbered('reminders');
 const messages = 2_000;

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { startTemporal } from '../../src/local/index.ts';
 import { send } from '../../src/outbox/send.ts';
-import { flawless, judgeJournal } from '../support/journal-check.ts';
-import { startLoad } from '../support/load.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { flawless, judgeJournal } from '../support/fixtures/journal-check.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 const reminders = numbered('reminders');

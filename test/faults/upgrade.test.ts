@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { send } from '../../src/outbox/send.ts';
-import { migrate, migrationOf, readMigrations } from '../../src/store/migrate.ts';
-import { flawless, judgeJournal } from '../support/journal-check.ts';
-import { startLoad } from '../support/load.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
-import { brokenPromises } from '../support/kept-promises.ts';
+import { migrate, migrationOf, readMigrations } from '../../src/store/installation/migrate.ts';
+import { flawless, judgeJournal } from '../support/fixtures/journal-check.ts';
+import { brokenPromises } from '../support/fixtures/kept-promises.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders', { lanes: 2 });
 const reminders = numbered('reminders');

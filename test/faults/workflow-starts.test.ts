@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
 import { cancel } from '../../src/outbox/change.ts';
-import { send, type Stored } from '../../src/outbox/send.ts';
-import { fromQuery } from '../../src/store/transaction.ts';
-import { startFaultProxy } from '../support/fault-proxy.ts';
-import { faultRounds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { openFaultStage } from '../support/fault-stage.ts';
-import { journalTransport } from '../support/journal.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { startRelayProcess } from '../support/relay-process.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { type Stored, send } from '../../src/outbox/send.ts';
+import { fromQuery } from '../../src/store/database/transaction.ts';
+import { startFaultProxy } from '../support/faults/fault-proxy.ts';
+import { faultRounds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { openFaultStage } from '../support/faults/fault-stage.ts';
+import { journalTransport } from '../support/fixtures/journal.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { startRelayProcess } from '../support/processes/relay-process.ts';
 
 const reminders = numbered('reminders');
 /** It stands in every request that starts the workflow of a message, and in no other. */

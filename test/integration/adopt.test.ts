@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { startPostgres } from '../../src/local/index.ts';
-import { adopt, type Adoption } from '../../src/operations/adopt.ts';
-import type { Database } from '../../src/store/database.ts';
-import { readInstallation } from '../../src/store/installation.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { runCli } from '../support/cli.ts';
-import { dumpOutbox } from '../support/dump.ts';
-import { gate } from '../support/gate.ts';
-import { startKeyWriters } from '../support/key-writers.ts';
-import { LaneBench, laneBench } from '../support/lane-bench.ts';
-import { startTestRelay } from '../support/test-relay.ts';
-import { until } from '../support/until.ts';
+import { type Adoption, adopt } from '../../src/operations/adopt.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { readInstallation } from '../../src/store/installation/installation.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { dumpOutbox } from '../support/fixtures/dump.ts';
+import { gate } from '../support/fixtures/gate.ts';
+import { startKeyWriters } from '../support/fixtures/key-writers.ts';
+import { LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { startTestRelay } from '../support/fixtures/test-relay.ts';
+import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

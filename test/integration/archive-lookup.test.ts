@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { cancelAudited } from '../../src/store/cancel-audited.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { cancelMessage, rescheduleMessage, storeMessages } from '../../src/store/write.ts';
-import { type ArchiveBench, archiveBench } from '../support/archive-bench.ts';
-import { untilLockWaits } from '../support/lock-waits.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { cancelAudited } from '../../src/store/message/cancel-audited.ts';
+import { cancelMessage, rescheduleMessage, storeMessages } from '../../src/store/message/write.ts';
+import { type ArchiveBench, archiveBench } from '../support/fixtures/archive-bench.ts';
+import { untilLockWaits } from '../support/fixtures/lock-waits.ts';
 
 let at: ArchiveBench;
 beforeEach(async () => {

@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Sql } from '../../src/store/database/database.ts';
+import { claim } from '../../src/store/lane/claim.ts';
+import { acquireLane, freeLease } from '../../src/store/lane/lease.ts';
+import { forgetTold } from '../../src/store/lane/starts.ts';
+import { storeMessages } from '../../src/store/message/write.ts';
 import {
   archiveFinished,
   archivePassed,
   firstFinished,
   readArchivableLanes,
-} from '../../src/store/archive.ts';
-import { claim } from '../../src/store/claim.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { acquireLane, freeLease } from '../../src/store/lease.ts';
-import { countTold, firstDue, readTold } from '../../src/store/queries/reconcile.ts';
-import { deleteAttempts, deleteBatches } from '../../src/store/retention-deletes.ts';
-import { forgetTold } from '../../src/store/starts.ts';
-import { storeMessages } from '../../src/store/write.ts';
-import { type ArchiveBench, archiveBench } from '../support/archive-bench.ts';
+} from '../../src/store/retention/archive.ts';
+import { deleteAttempts, deleteBatches } from '../../src/store/retention/deletes.ts';
+import { countTold, firstDue, readTold } from '../../src/store/verify/reconcile.ts';
+import { type ArchiveBench, archiveBench } from '../support/fixtures/archive-bench.ts';
 import {
   fullScansOf,
   functionPlanNodes,
   indexesOf,
-  pagesOf,
   type PlanNode,
+  pagesOf,
   planNodes,
   statementOf,
-} from '../support/query-plan.ts';
+} from '../support/fixtures/query-plan.ts';
 
 const logRows = 100_000;
 const historyRows = 100_000;

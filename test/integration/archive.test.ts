@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { State } from '../../src/core/transitions.ts';
-import { acquireLane, markSuspect } from '../../src/store/lease.ts';
-import { readOutcome } from '../../src/store/release.ts';
-import { type ArchiveBench, archiveBench } from '../support/archive-bench.ts';
+import { acquireLane, markSuspect } from '../../src/store/lane/lease.ts';
+import { readOutcome } from '../../src/store/message/release.ts';
+import { type ArchiveBench, archiveBench } from '../support/fixtures/archive-bench.ts';
 
 let at: ArchiveBench;
 beforeEach(async () => {

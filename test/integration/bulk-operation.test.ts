@@ -8,11 +8,11 @@ import {
   operationsAt,
   statesAt,
   storeFailed,
-} from '../support/bulk-stage.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { ada } from '../support/operator.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+} from '../support/fixtures/bulk-stage.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { ada } from '../support/fixtures/operator.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 

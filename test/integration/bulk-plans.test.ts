@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BulkFilter } from '../../src/store/queries/bulk-selection.ts';
-import { selectPage, stillMatching, walkStart } from '../../src/store/queries/bulk-selection.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
+import type { BulkFilter } from '../../src/store/bulk/selection.ts';
+import { selectPage, stillMatching, walkStart } from '../../src/store/bulk/selection.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 
 const published = 150_000;
 const others = 15_000;

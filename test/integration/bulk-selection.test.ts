@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createBulkRunner } from '../../src/relay/bulk.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { ada, auditOf, failAll, type Operator, operatorAt } from '../support/operator.ts';
-import { startTestRelay, type TestRelay } from '../support/test-relay.ts';
-import { until } from '../support/until.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, auditOf, failAll, type Operator, operatorAt } from '../support/fixtures/operator.ts';
+import { startTestRelay, type TestRelay } from '../support/fixtures/test-relay.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let bench: LaneBench;
 let operator: Operator;

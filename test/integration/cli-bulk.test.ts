@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type CliEnd, runCli } from '../support/cli.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { ada, failAll, type Operator, operatorAt } from '../support/operator.ts';
-import { startTestRelay } from '../support/test-relay.ts';
+import { type CliEnd, runCli } from '../support/fixtures/cli.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, failAll, type Operator, operatorAt } from '../support/fixtures/operator.ts';
+import { startTestRelay } from '../support/fixtures/test-relay.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });

@@ -10,10 +10,10 @@ import { inboxListCommand } from '../../src/cli/inbox-list-command.ts';
 import { listCommand } from '../../src/cli/list-command.ts';
 import { loadConfig } from '../../src/cli/load-config.ts';
 import { explain } from '../../src/cli/output.ts';
-import { runCli } from '../support/cli.ts';
-import { laneBench } from '../support/lane-bench.ts';
-import { auditOf, failAll } from '../support/operator.ts';
-import { written } from '../support/written.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { auditOf, failAll } from '../support/fixtures/operator.ts';
+import { written } from '../support/fixtures/written.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });

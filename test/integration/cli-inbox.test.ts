@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { type CliEnd, runCli } from '../support/cli.ts';
-import { type KeptBench, keptBench } from '../support/kept-bench.ts';
+import { type CliEnd, runCli } from '../support/fixtures/cli.ts';
+import { type KeptBench, keptBench } from '../support/fixtures/kept-bench.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { type CliEnd, runCli } from '../support/cli.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { auditOf, failAll } from '../support/operator.ts';
+import { type CliEnd, runCli } from '../support/fixtures/cli.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { auditOf, failAll } from '../support/fixtures/operator.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });

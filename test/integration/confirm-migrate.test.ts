@@ -6,11 +6,11 @@ import { type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
 import { receiptsAddress } from '../../src/core/receipt.ts';
 import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
-import { confirmConfig, confirmingTopic } from '../support/confirm-config.ts';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { deleteTopic, observer } from '../support/kafka-topic.ts';
-import { quietTemporal } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { confirmConfig, confirmingTopic } from '../support/fixtures/confirm-config.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { quietTemporal } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { deleteTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 

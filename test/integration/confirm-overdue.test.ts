@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { wantedLanes } from '../../src/store/starts.ts';
-import { type ConfirmBench, confirmBench } from '../support/confirm-bench.ts';
-import { labelOf } from '../support/scripted-broker.ts';
+import { wantedLanes } from '../../src/store/lane/starts.ts';
+import { type ConfirmBench, confirmBench } from '../support/fixtures/confirm-bench.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: ConfirmBench;
 beforeEach(async () => {

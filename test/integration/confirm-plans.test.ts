@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { confirmMessages, prolongParked } from '../../src/store/confirm.ts';
-import { giveUp, lockOverdue, overdueTopics, postpone, resend } from '../../src/store/confirm-overdue.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { fullScansOf, indexesOf, pagesOf, type PlanNode, planNodes } from '../support/query-plan.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { confirmMessages, prolongParked } from '../../src/store/message/confirm.ts';
+import {
+  giveUp,
+  lockOverdue,
+  overdueTopics,
+  postpone,
+  resend,
+} from '../../src/store/message/confirm-overdue.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { fullScansOf, indexesOf, type PlanNode, pagesOf, planNodes } from '../support/fixtures/query-plan.ts';
 
 // Statistics from before anything waited for a receipt, and a key that a quarter of the messages share.
 const passedRows = 100_000;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type ConfirmBench, confirmBench, elsewhere } from '../support/confirm-bench.ts';
-import { until } from '../support/until.ts';
+import { type ConfirmBench, confirmBench, elsewhere } from '../support/fixtures/confirm-bench.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let bench: ConfirmBench;
 beforeEach(async () => {

@@ -2,11 +2,11 @@ import { expect, inject, test, vi } from 'vitest';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { receiptsAddress } from '../../src/core/receipt.ts';
 import { memoryTransport } from '../../src/transports/memory/memory-transport.ts';
-import { runConfirmRelay } from '../support/confirm-relay-process.ts';
-import { confirmStage, type ReceiptFate } from '../support/confirm-stage.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { observer } from '../support/kafka-topic.ts';
-import { until } from '../support/until.ts';
+import { confirmStage, type ReceiptFate } from '../support/fixtures/confirm-stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { observer } from '../support/kafka/kafka-topic.ts';
+import { runConfirmRelay } from '../support/processes/confirm-relay-process.ts';
 
 // Each test starts relays and joins groups of the broker, some of them twice.
 vi.setConfig({ testTimeout: 180_000 });

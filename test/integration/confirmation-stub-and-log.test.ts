@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type ConfirmStage, confirmStage, type ReceiptFate, type Stub } from '../support/confirm-stage.ts';
-import { until } from '../support/until.ts';
+import {
+  type ConfirmStage,
+  confirmStage,
+  type ReceiptFate,
+  type Stub,
+} from '../support/fixtures/confirm-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // "Stub and log", as people build it by hand, on this product: the producer's stub is the message's row, the consumer's
 // log are the processed ids, and a receipt is how the log speaks to the stub. A stub is sent again only if it is

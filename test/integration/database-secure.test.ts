@@ -7,18 +7,18 @@ import { type DatabaseConfig, databaseOf } from '../../src/config/database-confi
 import { operations } from '../../src/config/operations.ts';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { OutboxError } from '../../src/core/errors.ts';
-import type { RelayEvent } from '../../src/relay/report.ts';
 import { send } from '../../src/outbox/send.ts';
-import type { Database } from '../../src/store/database.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { fromQuery } from '../../src/store/transaction.ts';
-import { visitDatabase } from '../../src/store/visit.ts';
+import type { RelayEvent } from '../../src/relay/report.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { fromQuery } from '../../src/store/database/transaction.ts';
+import { visitDatabase } from '../../src/store/database/visit.ts';
 import { memoryTransport } from '../../src/transports/memory/memory-transport.ts';
-import { testAuthority } from '../support/certificates.ts';
-import { runCli } from '../support/cli.ts';
-import { ownPostgres, useTls } from '../support/own-postgres.ts';
-import { numbered, quietTemporal } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { testAuthority } from '../support/fixtures/certificates.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { ownPostgres, useTls } from '../support/fixtures/own-postgres.ts';
+import { numbered, quietTemporal } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const authority = testAuthority('right');
 const stranger = testAuthority('wrong');

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { range } from '../support/inbox-stage.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { until } from '../support/until.ts';
+import { range } from '../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let inbox: MemoryInbox;
 afterEach(() => inbox.end());

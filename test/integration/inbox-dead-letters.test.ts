@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { InboxStage } from '../support/inbox-stage.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { until } from '../support/until.ts';
+import { InboxStage } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
 
 let stage: InboxStage;
 beforeEach(async () => {

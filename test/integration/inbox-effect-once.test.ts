@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
-import { InboxStage, type Numbered, range } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import type { InboxMessage } from '../../src/inbox/reading/inbox-message.ts';
+import { InboxStage, type Numbered, range } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let stage: InboxStage;
 afterEach(() => stage.end());

@@ -1,12 +1,12 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { PrismaClient } from '../../src/demo/generated/client.ts';
-import { type Fault, faultOf } from '../../src/inbox/infrastructure-faults.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import type { ShopTransaction } from '../support/inbox-stage.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { until } from '../support/until.ts';
+import { type Fault, faultOf } from '../../src/inbox/intake/infrastructure-faults.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import type { ShopTransaction } from '../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let made: TestDatabase;
 beforeAll(async () => {

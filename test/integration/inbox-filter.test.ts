@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
 import type { RedisFilterEvent } from '../../src/filters/redis/redis-filter-options.ts';
-import { InboxStage, range } from '../support/inbox-stage.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { ownRedis } from '../support/own-redis.ts';
-import { until } from '../support/until.ts';
+import { InboxStage, range } from '../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { ownRedis } from '../support/fixtures/own-redis.ts';
+import { until } from '../support/fixtures/until.ts';
 
 /** A topic of Kafka with twenty messages, and consumers of one group whose filter uses this Redis. */
 async function staged(url: string, answerWithin: '2s' | '10s') {

@@ -1,16 +1,16 @@
-import { inject, expect, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../src/core/topic.ts';
 import { InboxConsumer } from '../../src/inbox/consumer.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { Handler } from '../../src/inbox/handler.ts';
 import { memorySource } from '../../src/sources/memory/memory-source.ts';
-import { startHandlers } from '../../src/temporal/handler-engine.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { range, type ShopTransaction } from '../support/inbox-stage.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { until } from '../support/until.ts';
+import { startHandlers } from '../../src/temporal/parked-key/engine.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { range, type ShopTransaction } from '../support/fixtures/inbox-stage.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const slow = topic('slow', z.object({ n: z.number() }));
 const quick = topic('quick', z.object({ n: z.number() }));

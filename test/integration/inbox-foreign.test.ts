@@ -4,10 +4,10 @@ import { consumer } from '../../src/config/consumer.ts';
 import { type Topic, topic } from '../../src/core/topic.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';
-import type { MessageIdRule } from '../../src/inbox/message-id.ts';
-import { InboxStage } from '../support/inbox-stage.ts';
-import { createTopic } from '../support/kafka-topic.ts';
-import { until } from '../support/until.ts';
+import type { MessageIdRule } from '../../src/inbox/reading/message-id.ts';
+import { InboxStage } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { createTopic } from '../support/kafka/kafka-topic.ts';
 
 interface Foreign {
   readonly key?: string;

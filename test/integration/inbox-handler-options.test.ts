@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { until } from '../support/until.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

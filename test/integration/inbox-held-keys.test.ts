@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { receive } from '../../src/store/inbox/receive.ts';
-import { giveUp, type KeptBench, keptBench } from '../support/kept-bench.ts';
-import { ada } from '../support/operator.ts';
+import { giveUp, type KeptBench, keptBench } from '../support/fixtures/kept-bench.ts';
+import { ada } from '../support/fixtures/operator.ts';
 
 const of = ({ group }: KeptBench, ...ids: readonly string[]) => ({ group, ids });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Sql } from '../../src/store/database.ts';
+import type { Sql } from '../../src/store/database/database.ts';
 import { markCopied } from '../../src/store/inbox/dead-letters.ts';
 import { dropEnded } from '../../src/store/inbox/ended.ts';
 import { carryKept, carryLive, dropEpoch, rollEpoch } from '../../src/store/inbox/epochs.ts';
@@ -9,7 +9,7 @@ import { markKeysTold } from '../../src/store/inbox/parked-keys.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
 import { beginTry, failTry, joinTry, returnTry } from '../../src/store/inbox/tries.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
 
 const id = randomUUID();
 const partition = { group: 'g', address: 'orders', partition: 0 };

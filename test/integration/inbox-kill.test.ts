@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { runConsumerProcess } from '../support/consumer-process.ts';
-import { InboxStage, range } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import { InboxStage, range } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { runConsumerProcess } from '../support/processes/consumer-process.ts';
 
 let stage: InboxStage;
 afterEach(() => stage.end());

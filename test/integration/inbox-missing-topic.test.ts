@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { consumer } from '../../src/config/consumer.ts';
 import { topic } from '../../src/core/topic.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
-import { InboxStage } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import { InboxStage } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let stage: InboxStage;
 beforeAll(async () => {

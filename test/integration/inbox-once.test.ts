@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { once } from '../../src/inbox/once.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openPrisma } from '../support/prisma.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;

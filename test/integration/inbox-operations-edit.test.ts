@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { topic } from '../../src/index.ts';
 import { operations } from '../../src/operations.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
-import { keptBench } from '../support/kept-bench.ts';
-import { ada } from '../support/operator.ts';
+import { keptBench } from '../support/fixtures/kept-bench.ts';
+import { ada } from '../support/fixtures/operator.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { type KeptState, keptStates, keptTransitions } from '../../src/core/parked-states.ts';
-import { heldGate } from '../support/gate.ts';
-import { giveUp, type KeptBench, keptBench } from '../support/kept-bench.ts';
-import { ada } from '../support/operator.ts';
+import { heldGate } from '../support/fixtures/gate.ts';
+import { giveUp, type KeptBench, keptBench } from '../support/fixtures/kept-bench.ts';
+import { ada } from '../support/fixtures/operator.ts';
 
 async function labels(bench: KeptBench, filter: object): Promise<string> {
   const { messages } = await bench.operator.inbox.list({ group: bench.group, ...filter });

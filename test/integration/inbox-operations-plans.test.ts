@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Sql } from '../../src/store/database.ts';
-import { countKeptMatches, listKept, walkKept } from '../../src/store/queries/inbox-list.ts';
-import { readKeptAudit, readKeptMessage } from '../../src/store/queries/inbox-show.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { countKeptMatches, listKept, walkKept } from '../../src/store/inbox/list.ts';
+import { readKeptAudit, readKeptMessage } from '../../src/store/inbox/show.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
+import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 
 const kept = 50_000;
 

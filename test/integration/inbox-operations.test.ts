@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { markKeysTold } from '../../src/store/inbox/parked-keys.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
-import { heldGate } from '../support/gate.ts';
-import { giveUp, type KeptBench, keptBench } from '../support/kept-bench.ts';
-import { ada } from '../support/operator.ts';
+import { heldGate } from '../support/fixtures/gate.ts';
+import { giveUp, type KeptBench, keptBench } from '../support/fixtures/kept-bench.ts';
+import { ada } from '../support/fixtures/operator.ts';
 
 const of = ({ group }: KeptBench, ...ids: readonly string[]) => ({ group, ids });
 

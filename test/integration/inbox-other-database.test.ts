@@ -1,11 +1,11 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { receiptsAddress } from '../../src/core/receipt.ts';
-import { confirmStage } from '../support/confirm-stage.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { observer } from '../support/kafka-topic.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { until } from '../support/until.ts';
+import { confirmStage } from '../support/fixtures/confirm-stage.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { until } from '../support/fixtures/until.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { observer } from '../support/kafka/kafka-topic.ts';
 
 test('an inbox in another database than the outbox parks, retries and confirms as one beside it', {
   timeout: 240_000,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { consumer } from '../../src/config/consumer.ts';
 import { type LocalKafka, startKafka } from '../../src/local/index.ts';
-import { configOf, InboxStage, numbered, range } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import { configOf, InboxStage, numbered, range } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let servers: LocalKafka;
 let stage: InboxStage;

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { expectEffectsOnce, startInboxLoad } from '../support/inbox-load.ts';
-import { InboxStage, range } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import { expectEffectsOnce, startInboxLoad } from '../support/fixtures/inbox-load.ts';
+import { InboxStage, range } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { receive } from '../../src/store/inbox/receive.ts';
-import { heldGate } from '../support/gate.ts';
-import { type KeptBench, keptBench } from '../support/kept-bench.ts';
-import { ada } from '../support/operator.ts';
-import { until } from '../support/until.ts';
+import { heldGate } from '../support/fixtures/gate.ts';
+import { type KeptBench, keptBench } from '../support/fixtures/kept-bench.ts';
+import { ada } from '../support/fixtures/operator.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const of = ({ group }: KeptBench, ...ids: readonly string[]) => ({ group, ids });
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { HandlerContext } from '../../src/inbox/handler.ts';
-import { heldGate } from '../support/gate.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { until } from '../support/until.ts';
+import { heldGate } from '../support/fixtures/gate.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { InboxStage, range } from '../support/inbox-stage.ts';
-import { until } from '../support/until.ts';
+import { InboxStage, range } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let stage: InboxStage;
 afterEach(() => stage.end());

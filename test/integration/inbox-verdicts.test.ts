@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { permanent, retryAfter } from '../../src/inbox/verdict.ts';
-import { range } from '../support/inbox-stage.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { until } from '../support/until.ts';
+import { range } from '../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

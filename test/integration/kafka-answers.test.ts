@@ -1,10 +1,10 @@
 import { afterEach, expect, inject, test, vi } from 'vitest';
-import { kafkaSettings } from '../../src/transports/kafka/kafka-options.ts';
+import { kafkaConnection } from '../../src/transports/kafka/kafka-options.ts';
 import { kafka, kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
-import { answeringWire } from '../support/answering-wire.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
+import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
+import { answeringWire } from '../support/kafka/answering-wire.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);
@@ -22,7 +22,7 @@ test.for([
   [12_345, 'a code of a broker to come'],
 ] as const)('what is stored and answered with %i (%s) is never said to be not stored', async ([code]) => {
   const wire = answeringWire();
-  const transport = kafkaOver(kafkaSettings({ brokers }), wire.openSocket);
+  const transport = kafkaOver(kafkaConnection({ brokers }), wire.openSocket);
   const address = await createTopic(client);
   const message = outgoing('a');
   wire.answer(code);
@@ -39,7 +39,7 @@ test.for([
 
 test('of a batch that is stored and answered with UNKNOWN, what is not sent again may be stored, too', async () => {
   const wire = answeringWire();
-  const transport = kafkaOver(kafkaSettings({ brokers }), wire.openSocket);
+  const transport = kafkaOver(kafkaConnection({ brokers }), wire.openSocket);
   const address = await createTopic(client);
   const messages = [outgoing('a'), outgoing('a'), outgoing('a')];
   wire.answer(-1);

@@ -1,10 +1,10 @@
 import kafkajs from 'kafkajs';
 import { afterEach, expect, inject, test } from 'vitest';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
-import { until } from '../support/until.ts';
+import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
+import { until } from '../support/fixtures/until.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);

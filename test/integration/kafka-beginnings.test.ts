@@ -1,9 +1,9 @@
-import { expect, inject, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
-import { Beginnings } from '../../src/sources/kafka/beginnings.ts';
-import { kafkaConnection } from '../support/kafka-connection.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { until } from '../support/until.ts';
+import { expect, inject, test } from 'vitest';
+import { StartOffsets } from '../../src/sources/kafka/start-offsets.ts';
+import { until } from '../support/fixtures/until.ts';
+import { kafkaConnection } from '../support/kafka/kafka-connection.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const brokers = inject('kafkaBrokers');
 const kafka = observer(brokers);
@@ -11,7 +11,7 @@ const kafka = observer(brokers);
 interface Looked {
   readonly address: string;
   readonly group: string;
-  readonly beginnings: Beginnings;
+  readonly beginnings: StartOffsets;
 }
 
 /** Of a group that is new, and a topic that holds two messages. */
@@ -22,7 +22,7 @@ async function looked(): Promise<Looked> {
   await producer.connect();
   await producer.send({ topic: address, messages: [{ value: 'one' }, { value: 'two' }] });
   await producer.disconnect();
-  const beginnings = new Beginnings(kafkaConnection(brokers), {
+  const beginnings = new StartOffsets(kafkaConnection(brokers), {
     addresses: [address],
     group,
     concurrency: 1,

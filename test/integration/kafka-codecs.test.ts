@@ -1,12 +1,12 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { kafkaLog } from '../../src/sources/kafka/kafka-log.ts';
+import { kafkaLog } from '../../src/kafka/log.ts';
 import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
-import { kafkaConnection } from '../support/kafka-connection.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
-import { until } from '../support/until.ts';
+import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
+import { until } from '../support/fixtures/until.ts';
+import { kafkaConnection } from '../support/kafka/kafka-connection.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);

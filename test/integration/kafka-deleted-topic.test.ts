@@ -1,7 +1,7 @@
 import { afterEach, expect, inject, test } from 'vitest';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
-import { createTopic, deleteTopic, observer, untilServed } from '../support/kafka-topic.ts';
-import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
+import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
+import { createTopic, deleteTopic, observer, untilServed } from '../support/kafka/kafka-topic.ts';
 
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { consumer } from '../../src/config/consumer.ts';
-import { InboxStage, writeEffect } from '../support/inbox-stage.ts';
-import { kickMember } from '../support/kick-member.ts';
-import { until } from '../support/until.ts';
+import { InboxStage, writeEffect } from '../support/fixtures/inbox-stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { kickMember } from '../support/kafka/kick-member.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 

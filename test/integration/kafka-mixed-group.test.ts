@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
 import type { Partition, SourceNotice } from '../../src/sources/source.ts';
-import { kafkaConnection } from '../support/kafka-connection.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/fixtures/until.ts';
+import { kafkaConnection } from '../support/kafka/kafka-connection.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const brokers = inject('kafkaBrokers');
 const kafka = observer(brokers);

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type LocalKafka, startKafka } from '../../src/local/index.ts';
-import { kafkaSettings } from '../../src/transports/kafka/kafka-options.ts';
+import { kafkaConnection } from '../../src/transports/kafka/kafka-options.ts';
 import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
 import type { Transport } from '../../src/transports/transport.ts';
-import { type FaultWire, faultWire } from '../support/fault-wire.ts';
-import { freeze } from '../support/frozen-process.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { createTopic, observer, untilServed } from '../support/kafka-topic.ts';
-import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
-import { until } from '../support/until.ts';
+import { type FaultWire, faultWire } from '../support/faults/fault-wire.ts';
+import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
+import { until } from '../support/fixtures/until.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { createTopic, observer, untilServed } from '../support/kafka/kafka-topic.ts';
+import { freeze } from '../support/processes/frozen-process.ts';
 
 // The broker is stopped, started and frozen, and what is lost is waited for.
 vi.setConfig({ testTimeout: 120_000 });
@@ -25,7 +25,10 @@ afterAll(() => servers.stop());
 
 beforeEach(async () => {
   wire = await faultWire();
-  transport = kafkaOver(kafkaSettings({ brokers: servers.brokers, requestTimeout: 1_000 }), wire.openSocket);
+  transport = kafkaOver(
+    kafkaConnection({ brokers: servers.brokers, requestTimeout: 1_000 }),
+    wire.openSocket,
+  );
 });
 afterEach(async () => {
   await transport.close();
@@ -60,7 +63,7 @@ async function expectStored(address: string, ids: readonly string[]): Promise<vo
 
 test('while the broker is stopped messages are held unsent, and they go when it is back', async () => {
   // Without the wire: it accepts connections while the broker does not.
-  transport = kafkaOver(kafkaSettings({ brokers: servers.brokers }));
+  transport = kafkaOver(kafkaConnection({ brokers: servers.brokers }));
   const address = await topicInUse();
   const messages = [outgoing('a'), outgoing('b'), outgoing(null)];
   const [node] = servers.nodes;
@@ -137,7 +140,7 @@ test('a batch of several chunks stops at the first failure, and only the chunk o
 
 test('a broker address that is dead beside one that lives does no harm', async () => {
   const address = await topicInUse();
-  const careful = kafkaOver(kafkaSettings({ brokers: ['127.0.0.1:1', ...servers.brokers] }));
+  const careful = kafkaOver(kafkaConnection({ brokers: ['127.0.0.1:1', ...servers.brokers] }));
 
   await careful.probe(address);
   expect(countKinds(await publishTo(careful, address, [outgoing('a')]))).toEqual({ acknowledged: 1 });

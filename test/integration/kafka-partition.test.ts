@@ -4,11 +4,11 @@ import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { partitionOf } from '../../src/transports/kafka/partitioning.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { freeze } from '../support/frozen-process.ts';
-import { createTopic, observer, untilServed } from '../support/kafka-topic.ts';
-import { countKinds, outgoing, publishTo } from '../support/outgoing.ts';
-import { until } from '../support/until.ts';
+import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
+import { until } from '../support/fixtures/until.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { createTopic, observer, untilServed } from '../support/kafka/kafka-topic.ts';
+import { freeze } from '../support/processes/frozen-process.ts';
 
 // A broker is killed and started in each test, and the cluster takes its time to notice.
 vi.setConfig({ testTimeout: 180_000 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dropEnded } from '../../src/store/inbox/ended.ts';
-import { dayMs, EpochBench } from '../support/epoch-bench.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
+import { dayMs, EpochBench } from '../support/fixtures/epoch-bench.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 
 let bench: EpochBench;
 beforeEach(async () => {

@@ -4,15 +4,15 @@ import { policyOf } from '../../src/config/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { announceTopics, completeAnnounced } from '../../src/operations/announce.ts';
 import { changeLanes, continueLanesChange } from '../../src/operations/lanes.ts';
-import { replaceMessages } from '../../src/store/lanes-replace.ts';
-import { endLanesChange } from '../../src/store/lanes-switch.ts';
-import { readAnnounced, upsertTopics } from '../../src/store/topics.ts';
-import { storeMessages } from '../../src/store/write.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { LaneBench } from '../support/lane-bench.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { replaceMessages } from '../../src/store/lane/lanes-replace.ts';
+import { endLanesChange } from '../../src/store/lane/lanes-switch.ts';
+import { readAnnounced, upsertTopics } from '../../src/store/lane/topics.ts';
+import { storeMessages } from '../../src/store/message/write.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
+import { LaneBench } from '../support/fixtures/lane-bench.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers and servers start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { changeLanes } from '../../src/operations/lanes.ts';
-import { beginChange } from '../../src/store/lanes-change.ts';
-import { emptyHands } from '../../src/store/lanes-empty.ts';
-import { replaceMessages } from '../../src/store/lanes-replace.ts';
-import { endLanesChange, switchLanes } from '../../src/store/lanes-switch.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { runCli } from '../support/cli.ts';
-import { startKeyWriters } from '../support/key-writers.ts';
-import { MortalDatabase } from '../support/mortal-database.ts';
-import { seededRandom } from '../support/random.ts';
-import { startTestRelay, type TestRelay } from '../support/test-relay.ts';
-import { until } from '../support/until.ts';
+import { beginChange } from '../../src/store/lane/lanes-change.ts';
+import { emptyHands } from '../../src/store/lane/lanes-empty.ts';
+import { replaceMessages } from '../../src/store/lane/lanes-replace.ts';
+import { endLanesChange, switchLanes } from '../../src/store/lane/lanes-switch.ts';
+import { MortalDatabase } from '../support/faults/mortal-database.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { startKeyWriters } from '../support/fixtures/key-writers.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { seededRandom } from '../support/fixtures/random.ts';
+import { startTestRelay, type TestRelay } from '../support/fixtures/test-relay.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

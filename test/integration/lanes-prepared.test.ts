@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { policyOf } from '../../src/config/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { changeLanes } from '../../src/operations/lanes.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { upsertTopics } from '../../src/store/topics.ts';
-import { LaneBench } from '../support/lane-bench.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { ownPostgres } from '../support/own-postgres.ts';
-import { until } from '../support/until.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { upsertTopics } from '../../src/store/lane/topics.ts';
+import { LaneBench } from '../support/fixtures/lane-bench.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { ownPostgres } from '../support/fixtures/own-postgres.ts';
+import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -4,6 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { makeDataFolder } from '../../src/local/data-folder.ts';
+import { freePort } from '../../src/local/free-port.ts';
 import {
   startKafka,
   startPostgres,
@@ -12,8 +14,6 @@ import {
   timeSkippingServer,
 } from '../../src/local/index.ts';
 import { installOnce } from '../../src/local/install-once.ts';
-import { makeDataFolder } from '../../src/local/data-folder.ts';
-import { freePort } from '../../src/local/free-port.ts';
 import { openContext } from '../../src/local/local-context.ts';
 import { processSpace } from '../../src/local/process-identity.ts';
 import { startServer } from '../../src/local/server-process.ts';

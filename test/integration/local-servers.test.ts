@@ -11,9 +11,9 @@ import {
   startRedis,
   startTemporal,
 } from '../../src/local/index.ts';
-import { leftIn, ownCache } from '../support/local-cache.ts';
-import { startTimeSkipping } from '../support/time-skipping.ts';
-import { until } from '../support/until.ts';
+import { leftIn, ownCache } from '../support/fixtures/local-cache.ts';
+import { startTimeSkipping } from '../support/fixtures/time-skipping.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

@@ -1,23 +1,23 @@
 import { afterEach, expect, test } from 'vitest';
-import { migrateCommand, type MigrateOptions } from '../../src/cli/migrate-command.ts';
+import { type MigrateOptions, migrateCommand } from '../../src/cli/migrate-command.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { readInstallation } from '../../src/store/installation/installation.ts';
 import {
   checkMigrations,
-  migrate,
   type Migration,
+  migrate,
   migrationOf,
   readMigrations,
   requireMigrated,
-} from '../../src/store/migrate.ts';
-import { readInstallation } from '../../src/store/installation.ts';
-import { openDatabase } from '../../src/store/pool.ts';
+} from '../../src/store/installation/migrate.ts';
 import {
   copyDatabase,
   createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
-} from '../support/database.ts';
-import { dumpSchema } from '../support/schema-dump.ts';
-import { written } from '../support/written.ts';
+} from '../support/fixtures/database.ts';
+import { dumpSchema } from '../support/fixtures/schema-dump.ts';
+import { written } from '../support/fixtures/written.ts';
 
 const opened: TestDatabase[] = [];
 

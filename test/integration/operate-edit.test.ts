@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { ada, auditOf, failAll, failHead, type Operator, operatorAt } from '../support/operator.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, auditOf, failAll, failHead, type Operator, operatorAt } from '../support/fixtures/operator.ts';
 
 let bench: LaneBench;
 let operator: Operator;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { ada, auditOf, failAll, failHead, type Operator, operatorAt } from '../support/operator.ts';
-import { labelOf } from '../support/scripted-broker.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, auditOf, failAll, failHead, type Operator, operatorAt } from '../support/fixtures/operator.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: LaneBench;
 let operator: Operator;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { MessageFilter } from '../../src/operations.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { ada, failAll, type Operator, operatorAt } from '../support/operator.ts';
-import { labelOf } from '../support/scripted-broker.ts';
-import { until } from '../support/until.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, failAll, type Operator, operatorAt } from '../support/fixtures/operator.ts';
+import { until } from '../support/fixtures/until.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: LaneBench;
 let operator: Operator;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { gate } from '../support/gate.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { ada, auditOf, type Operator, operatorAt } from '../support/operator.ts';
-import { startTestRelay } from '../support/test-relay.ts';
-import { until } from '../support/until.ts';
+import { gate } from '../support/fixtures/gate.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, auditOf, type Operator, operatorAt } from '../support/fixtures/operator.ts';
+import { startTestRelay } from '../support/fixtures/test-relay.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let bench: LaneBench;
 let operator: Operator;

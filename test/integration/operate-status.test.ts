@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { pause } from '../../src/operations/pause.ts';
 import { statusOf } from '../../src/operations/status.ts';
 import { reconcile } from '../../src/relay/reconcile.ts';
-import { writeSettings } from '../../src/store/settings.ts';
-import { laneBench } from '../support/lane-bench.ts';
+import { writeSettings } from '../../src/store/installation/settings.ts';
+import { laneBench } from '../support/fixtures/lane-bench.ts';
 
 test('the status tells lanes, limits, settings of the last relay, pauses, and how rows and workflows compare', async ({
   onTestFinished,

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { pauseIfRunning, resumeOwn } from '../../src/store/operate/pause.ts';
-import { gate } from '../support/gate.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { MortalDatabase, ProcessDied } from '../support/mortal-database.ts';
-import { ada, auditOf, type Operator, operatorAt } from '../support/operator.ts';
-import { labelOf } from '../support/scripted-broker.ts';
-import { until } from '../support/until.ts';
+import { pauseIfRunning, resumeOwn } from '../../src/store/lane/pause.ts';
+import { MortalDatabase, ProcessDied } from '../support/faults/mortal-database.ts';
+import { gate } from '../support/fixtures/gate.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, auditOf, type Operator, operatorAt } from '../support/fixtures/operator.ts';
+import { until } from '../support/fixtures/until.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: LaneBench;
 let operator: Operator;

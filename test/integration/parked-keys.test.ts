@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Sql } from '../../src/store/database.ts';
+import type { Sql } from '../../src/store/database/database.ts';
 import { type KeyPlace, markKeysTold, overdueKeys, untoldKeys } from '../../src/store/inbox/parked-keys.ts';
-import { openKeyRows } from '../support/key-rows.ts';
-import { stopClock } from '../support/stop-clock.ts';
+import { openKeyRows } from '../support/fixtures/key-rows.ts';
+import { stopClock } from '../support/fixtures/stop-clock.ts';
 
 const wantedOf = async (sql: Sql) => (await overdueKeys(sql, 'shop', null, 100)).keys;
 

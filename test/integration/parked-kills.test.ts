@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { joinTry } from '../../src/store/inbox/tries.ts';
-import { until } from '../support/until.ts';
-import { openTriedKeys, type TriedKeys } from '../support/tried-keys.ts';
+import { openTriedKeys, type TriedKeys } from '../support/fixtures/tried-keys.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let keys: TriedKeys;
 beforeEach(async () => {

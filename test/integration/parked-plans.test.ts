@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Sql } from '../../src/store/database.ts';
+import type { Sql } from '../../src/store/database/database.ts';
 import {
   anyKey,
   type KeyPlace,
@@ -7,8 +7,8 @@ import {
   overdueKeys,
   untoldKeys,
 } from '../../src/store/inbox/parked-keys.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 
 const parked = 100_000;
 /** Pages of a statement that finds little: a few per index. */

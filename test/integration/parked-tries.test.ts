@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openTriedKeys, type TriedKeys } from '../support/tried-keys.ts';
-import { pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
-import { openTransaction } from '../support/open-transaction.ts';
 import { beginTry, endTry, failTry, joinTry, returnTry } from '../../src/store/inbox/tries.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
+import { openTriedKeys, type TriedKeys } from '../support/fixtures/tried-keys.ts';
 
 let keys: TriedKeys;
 beforeEach(async () => {

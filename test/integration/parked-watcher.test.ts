@@ -5,12 +5,12 @@ import {
   ParkedWatcher,
   type ParkedWatcherInput,
   type ParkedWatchFailure,
-} from '../../src/inbox/parked-watcher.ts';
+} from '../../src/inbox/parked/parked-watcher.ts';
 import type { KeyStart } from '../../src/inbox/ports.ts';
 import { countParkedKeys } from '../../src/store/inbox/parked-keys.ts';
-import { type KeyRows, openKeyRows } from '../support/key-rows.ts';
-import { noDeadTries } from '../support/parked-stage.ts';
-import { until } from '../support/until.ts';
+import { type KeyRows, openKeyRows } from '../support/fixtures/key-rows.ts';
+import { noDeadTries } from '../support/fixtures/parked-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 interface TestEnd {
   readonly onTestFinished: (work: () => Promise<void>) => void;

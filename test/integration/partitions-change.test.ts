@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { KafkaBench } from '../support/kafka-bench.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/fixtures/until.ts';
+import { KafkaBench } from '../support/kafka/kafka-bench.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

@@ -5,11 +5,17 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { SchemaFilter } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { migrate, migrationOf, readMigrations, requireMigrated, scriptOf } from '../../src/store/migrate.ts';
-import { packageRoot } from '../../src/store/package-root.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { outboxModels, PrismaProject, shopModels } from '../support/prisma-project.ts';
-import { dumpSchema } from '../support/schema-dump.ts';
+import {
+  migrate,
+  migrationOf,
+  readMigrations,
+  requireMigrated,
+  scriptOf,
+} from '../../src/store/installation/migrate.ts';
+import { packageRoot } from '../../src/store/installation/package-root.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { outboxModels, PrismaProject, shopModels } from '../support/fixtures/prisma-project.ts';
+import { dumpSchema } from '../support/fixtures/schema-dump.ts';
 
 let made: TestDatabase;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { carryKept, carryLive, dropEpoch, readEpochs } from '../../src/store/inbox/epochs.ts';
-import { EpochBench } from '../support/epoch-bench.ts';
+import { EpochBench } from '../support/fixtures/epoch-bench.ts';
 
 const pace = { patienceMs: 300, pauseMs: 0 };
 

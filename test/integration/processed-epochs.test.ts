@@ -4,10 +4,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
-import { storeMessages } from '../../src/store/write.ts';
-import { dayMs, EpochBench, hourMs } from '../support/epoch-bench.ts';
-import { untilLockWaits } from '../support/lock-waits.ts';
-import { openTransaction } from '../support/open-transaction.ts';
+import { storeMessages } from '../../src/store/message/write.ts';
+import { dayMs, EpochBench, hourMs } from '../support/fixtures/epoch-bench.ts';
+import { untilLockWaits } from '../support/fixtures/lock-waits.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
 
 let bench: EpochBench;
 beforeEach(async () => {

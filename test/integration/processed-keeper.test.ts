@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { WindowKeeper, type WindowKeeperInput } from '../../src/inbox/window-keeper.ts';
+import { WindowKeeper, type WindowKeeperInput } from '../../src/inbox/window/window-keeper.ts';
+import { sqlOf, type Transaction } from '../../src/store/database/transaction.ts';
 import { forgetProcessed, markProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
-import { sqlOf, type Transaction } from '../../src/store/transaction.ts';
-import { dayMs, EpochBench } from '../support/epoch-bench.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { until } from '../support/until.ts';
+import { dayMs, EpochBench } from '../support/fixtures/epoch-bench.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let bench: EpochBench;
 let prisma: PrismaClient;

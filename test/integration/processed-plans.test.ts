@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Sql } from '../../src/store/database.ts';
-import { EpochBench } from '../support/epoch-bench.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { EpochBench } from '../support/fixtures/epoch-bench.ts';
 import {
   fullScansOf,
   functionPlanNodes,
   indexesOf,
-  pagesOf,
   type PlanNode,
+  pagesOf,
   planNodes,
-} from '../support/query-plan.ts';
+} from '../support/fixtures/query-plan.ts';
 
 const rowsPerEpoch = 40_000;
 /** Down an index and into the table, per id and epoch; reading one epoch from end to end is more than all of them. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { WorkflowCensus } from '../../src/relay/ports.ts';
-import { reconcile, type ReconcileInput } from '../../src/relay/reconcile.ts';
-import { readReconciliation } from '../../src/store/queries/reconciliation.ts';
-import { markTold, untoldMessages } from '../../src/store/starts.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import { type ReconcileInput, reconcile } from '../../src/relay/reconcile.ts';
+import { markTold, untoldMessages } from '../../src/store/lane/starts.ts';
+import { readReconciliation } from '../../src/store/verify/reconciliation.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
 
 /** Workflows in memory, with an index that may lag behind them, in pages of three. */
 class Workflows implements WorkflowCensus {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { defaultTimings } from '../../src/relay/timings.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { MortalDatabase, ProcessDied } from '../support/mortal-database.ts';
-import { labelOf } from '../support/scripted-broker.ts';
-import { until } from '../support/until.ts';
+import { MortalDatabase, ProcessDied } from '../support/faults/mortal-database.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { until } from '../support/fixtures/until.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: LaneBench;
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DueEdge } from '../../src/store/due-edge.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { sweep } from '../../src/store/release.ts';
-import { look } from '../../src/store/watch.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
-import { until } from '../support/until.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { DueEdge } from '../../src/store/lane/due-edge.ts';
+import { look } from '../../src/store/lane/watch.ts';
+import { sweep } from '../../src/store/message/release.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
+import { until } from '../support/fixtures/until.ts';
 
 /** Pages of a statement that finds nothing: a few per index. */
 const fewPages = 60;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claimSql } from '../../src/store/claim.ts';
-import type { Database } from '../../src/store/database.ts';
-import { releaseHeld } from '../../src/store/release-held.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { labelOf } from '../support/scripted-broker.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { claimSql } from '../../src/store/lane/claim.ts';
+import { releaseHeld } from '../../src/store/message/release-held.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: LaneBench;
 beforeEach(async () => {

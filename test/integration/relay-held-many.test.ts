@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { releaseHeld } from '../../src/store/release-held.ts';
-import { wantedLanes } from '../../src/store/starts.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
+import { wantedLanes } from '../../src/store/lane/starts.ts';
+import { releaseHeld } from '../../src/store/message/release-held.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 
 const atOnce = 1_000;
 /** A row is found, locked, written, and gets an entry in some ten indexes. */

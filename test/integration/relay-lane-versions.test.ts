@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claim } from '../../src/store/claim.ts';
-import { acquireLane, renewLease } from '../../src/store/lease.ts';
-import { settle } from '../../src/store/settle.ts';
-import type { Database, Sql } from '../../src/store/database.ts';
 import type { WorkflowStarter } from '../../src/relay/ports.ts';
 import { Starter } from '../../src/relay/starter.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import type { OpenTransaction } from '../support/open-transaction.ts';
-import { pagesOf, planNodes, statementOf } from '../support/query-plan.ts';
+import type { Database, Sql } from '../../src/store/database/database.ts';
+import { claim } from '../../src/store/lane/claim.ts';
+import { acquireLane, renewLease } from '../../src/store/lane/lease.ts';
+import { settle } from '../../src/store/lane/settle.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import type { OpenTransaction } from '../support/fixtures/open-transaction.ts';
+import { pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 
 /** What half a minute at 250 batches a second leaves. */
 const versions = 8_000;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claim } from '../../src/store/claim.ts';
-import { acquireLane } from '../../src/store/lease.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import { claim } from '../../src/store/lane/claim.ts';
+import { acquireLane } from '../../src/store/lane/lease.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
 
 let bench: LaneBench;
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claim } from '../../src/store/claim.ts';
-import { acquireLane, freeLease, renewLease } from '../../src/store/lease.ts';
-import { settle, type Settlement } from '../../src/store/settle.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { MortalDatabase } from '../support/mortal-database.ts';
-import { until } from '../support/until.ts';
+import { claim } from '../../src/store/lane/claim.ts';
+import { acquireLane, freeLease, renewLease } from '../../src/store/lane/lease.ts';
+import { type Settlement, settle } from '../../src/store/lane/settle.ts';
+import { MortalDatabase } from '../support/faults/mortal-database.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let bench: LaneBench;
 beforeEach(async () => {

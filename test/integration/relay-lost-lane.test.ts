@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { test, type TestContext } from 'vitest';
-import { leaseMs } from '../../src/store/lease.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { until } from '../support/until.ts';
+import { type TestContext, test } from 'vitest';
+import { leaseMs } from '../../src/store/lane/lease.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Each waits for as long as a lease is old, so they wait side by side.
 

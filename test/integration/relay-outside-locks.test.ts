@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LaneBlockers } from '../../src/relay/lane-blockers.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
-import { pauseIfRunning } from '../../src/store/operate/pause.ts';
-import { openDatabase, relayLimits } from '../../src/store/pool.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import { openDatabase, relayLimits } from '../../src/store/database/pool.ts';
+import { pauseIfRunning } from '../../src/store/lane/pause.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
 
 let bench: LaneBench;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { labelOf } from '../support/scripted-broker.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: LaneBench;
 beforeEach(async () => {

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { acquireLane, freeLease } from '../../src/store/lease.ts';
-import { claim, type ClaimRequest } from '../../src/store/claim.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { releaseHeld } from '../../src/store/release-held.ts';
-import { sweep } from '../../src/store/release.ts';
-import { untoldMessages, wantedLanes } from '../../src/store/starts.ts';
-import { look } from '../../src/store/watch.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { type ClaimRequest, claim } from '../../src/store/lane/claim.ts';
+import { acquireLane, freeLease } from '../../src/store/lane/lease.ts';
+import { untoldMessages, wantedLanes } from '../../src/store/lane/starts.ts';
+import { look } from '../../src/store/lane/watch.ts';
+import { sweep } from '../../src/store/message/release.ts';
+import { releaseHeld } from '../../src/store/message/release-held.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
 import {
   fullScansOf,
   functionPlanNodes,
   indexesOf,
-  pagesOf,
   type PlanNode,
+  pagesOf,
   planNodes,
   statementOf,
-} from '../support/query-plan.ts';
+} from '../support/fixtures/query-plan.ts';
 
 // What a planner has the hardest time with: a million passed rows of a handful of transactions, freshly analyzed.
 const transactions = 4;

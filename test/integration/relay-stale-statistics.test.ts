@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Sql } from '../../src/store/database.ts';
-import { releaseMessage } from '../../src/store/release.ts';
-import { markTold } from '../../src/store/starts.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { functionPlanNodes, type PlanNode, planNodes } from '../support/query-plan.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { markTold } from '../../src/store/lane/starts.ts';
+import { releaseMessage } from '../../src/store/message/release.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { functionPlanNodes, type PlanNode, planNodes } from '../support/fixtures/query-plan.ts';
 
 // Statistics that were taken before the messages came that wait: the planner believes that there are none.
 const passed = 20_000;

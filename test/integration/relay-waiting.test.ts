@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { releaseMessage, sweep } from '../../src/store/release.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { labelOf } from '../support/scripted-broker.ts';
-import { stopClock } from '../support/stop-clock.ts';
-import { startTestRelay, type TestRelay } from '../support/test-relay.ts';
-import { until } from '../support/until.ts';
+import { releaseMessage, sweep } from '../../src/store/message/release.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { stopClock } from '../support/fixtures/stop-clock.ts';
+import { startTestRelay, type TestRelay } from '../support/fixtures/test-relay.ts';
+import { until } from '../support/fixtures/until.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: LaneBench;
 let relay: TestRelay | undefined;

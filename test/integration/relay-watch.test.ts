@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { look } from '../../src/store/watch.ts';
-import { wantedLanes } from '../../src/store/starts.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { labelOf } from '../support/scripted-broker.ts';
-import { startTestRelay, type TestRelay } from '../support/test-relay.ts';
-import { until } from '../support/until.ts';
+import { wantedLanes } from '../../src/store/lane/starts.ts';
+import { look } from '../../src/store/lane/watch.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { startTestRelay, type TestRelay } from '../support/fixtures/test-relay.ts';
+import { until } from '../support/fixtures/until.ts';
+import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let bench: LaneBench;
 let relay: TestRelay | undefined;

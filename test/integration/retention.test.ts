@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepWindow } from '../../src/store/inbox/window.ts';
-import { type ArchiveBench, archiveBench } from '../support/archive-bench.ts';
-import { until } from '../support/until.ts';
+import { type ArchiveBench, archiveBench } from '../support/fixtures/archive-bench.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let at: ArchiveBench;
 beforeEach(async () => {

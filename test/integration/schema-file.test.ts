@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
-import { dumpSchema } from '../support/schema-dump.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
+import { dumpSchema } from '../support/fixtures/schema-dump.ts';
 
 const header = `-- The schema "outbox" as the migrations make it, by name: to read, and to see what a change of them changes. Nobody runs it.
 -- Made by \`npm run schema\`; the same on PostgreSQL 15 to 18.

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vites
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
 import { once } from '../../src/inbox/once.ts';
-import { filterInEpoch, type SeenFilter } from '../../src/inbox/seen-filter.ts';
+import { filterInEpoch, type SeenFilter } from '../../src/inbox/window/seen-filter.ts';
 import { readDatabaseEpoch } from '../../src/store/inbox/database-epoch.ts';
-import { copyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openPrisma } from '../support/prisma.ts';
+import { copyDatabase, createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
 
 type Tx = Parameters<Parameters<PrismaClient['$transaction']>[0]>[0];
 

@@ -6,10 +6,10 @@ import { createClient } from '@redis/client';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
 import type { RedisFilterEvent, RedisFilterOptions } from '../../src/filters/redis/redis-filter-options.ts';
-import type { SeenFilter } from '../../src/inbox/seen-filter.ts';
-import { freeze } from '../support/frozen-process.ts';
-import { ownRedis, redisAt } from '../support/own-redis.ts';
-import { until } from '../support/until.ts';
+import type { SeenFilter } from '../../src/inbox/window/seen-filter.ts';
+import { ownRedis, redisAt } from '../support/fixtures/own-redis.ts';
+import { until } from '../support/fixtures/until.ts';
+import { freeze } from '../support/processes/frozen-process.ts';
 
 // The first question of a test must not depend on how busy the machine is.
 const patient = '5s';

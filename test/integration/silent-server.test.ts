@@ -4,15 +4,15 @@ import { z } from 'zod';
 import { policyOf } from '../../src/config/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { announceTopics } from '../../src/operations/announce.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import type { SilenceLimits } from '../../src/store/silence.ts';
-import { type CliProcess, startCli } from '../support/cli-process.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import type { FaultProxy } from '../support/fault-proxy.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { proxiedDatabase } from '../support/proxied-database.ts';
-import { until } from '../support/until.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import type { SilenceLimits } from '../../src/store/database/silence.ts';
+import type { FaultProxy } from '../support/faults/fault-proxy.ts';
+import { proxiedDatabase } from '../support/faults/proxied-database.ts';
+import { type CliProcess, startCli } from '../support/fixtures/cli-process.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 120_000 });

@@ -6,14 +6,14 @@ import { topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
-import { runCli } from '../support/cli.ts';
-import { configFile, startCli } from '../support/cli-process.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { refusingServer, startingUp } from '../support/refusing-server.ts';
-import { quietTemporal } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { refusingServer, startingUp } from '../support/faults/refusing-server.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { configFile, startCli } from '../support/fixtures/cli-process.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { quietTemporal } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });

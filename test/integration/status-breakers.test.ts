@@ -3,12 +3,12 @@ import { afterEach, expect, inject, test, vi } from 'vitest';
 import { statusCommand } from '../../src/cli/status-command.ts';
 import { type Status, statusOf } from '../../src/operations/status.ts';
 import { writeBreakers } from '../../src/store/inbox/breakers.ts';
-import { runCli } from '../support/cli.ts';
-import { startFedProcess } from '../support/fed-process.ts';
-import { range } from '../support/inbox-stage.ts';
-import { MemoryInbox } from '../support/memory-inbox.ts';
-import { until } from '../support/until.ts';
-import { written } from '../support/written.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { range } from '../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
+import { until } from '../support/fixtures/until.ts';
+import { written } from '../support/fixtures/written.ts';
+import { startFedProcess } from '../support/processes/fed-process.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readLaneLocks } from '../../src/operations/lane-locks.ts';
 import { type Status, statusOf } from '../../src/operations/status.ts';
-import { runCli } from '../support/cli.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { type OpenTransaction, openTransaction } from '../support/open-transaction.ts';
-import { until } from '../support/until.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type OpenTransaction, openTransaction } from '../support/fixtures/open-transaction.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let bench: LaneBench;
 beforeEach(async () => {

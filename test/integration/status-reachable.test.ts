@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, test, vi } from 'vitest';
-import { statusOf } from '../../src/operations/status.ts';
-import { startRelay } from '../../src/config/start-relay.ts';
-import { writeRelay } from '../../src/store/relays.ts';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { showCommand } from '../../src/cli/show-command.ts';
 import { statusCommand } from '../../src/cli/status-command.ts';
-import { written } from '../support/written.ts';
-import { createTopic, observer } from '../support/kafka-topic.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { numbered, quietTemporal } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { startRelay } from '../../src/config/start-relay.ts';
+import { statusOf } from '../../src/operations/status.ts';
+import { writeRelay } from '../../src/store/installation/relays.ts';
+import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { numbered, quietTemporal } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { written } from '../support/fixtures/written.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 // Workers start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 240_000 });

@@ -3,10 +3,10 @@ import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { reschedule } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
-import { flawless, judgeJournal } from '../support/journal-check.ts';
-import { startLoad } from '../support/load.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { flawless, judgeJournal } from '../support/fixtures/journal-check.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import type { OutgoingBatch } from '../../src/transports/transport.ts';
 import { send } from '../../src/outbox/send.ts';
-import { flawless, judgeJournal, longestGapMs } from '../support/journal-check.ts';
-import { startLoad } from '../support/load.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import type { OutgoingBatch } from '../../src/transports/transport.ts';
+import { flawless, judgeJournal, longestGapMs } from '../support/fixtures/journal-check.ts';
+import { startLoad } from '../support/fixtures/load.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

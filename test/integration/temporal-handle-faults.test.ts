@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
 import { connectTemporal } from '../../src/temporal/connection.ts';
-import { startHandlers } from '../../src/temporal/handler-engine.ts';
-import { startHandlerProcess } from '../support/handler-process.ts';
-import { lingeringDrains, openParkedStage } from '../support/parked-stage.ts';
-import { until } from '../support/until.ts';
+import { startHandlers } from '../../src/temporal/parked-key/engine.ts';
+import { lingeringDrains, openParkedStage } from '../support/fixtures/parked-stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { startHandlerProcess } from '../support/processes/handler-process.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

@@ -1,7 +1,12 @@
 import { expect, test, vi } from 'vitest';
 import type { KeyDrains } from '../../src/inbox/ports.ts';
-import { emptyKey, lingeringDrains, openParkedStage, type ParkedStage } from '../support/parked-stage.ts';
-import { until } from '../support/until.ts';
+import {
+  emptyKey,
+  lingeringDrains,
+  openParkedStage,
+  type ParkedStage,
+} from '../support/fixtures/parked-stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

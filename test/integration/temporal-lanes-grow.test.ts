@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { changeLanes } from '../../src/operations/lanes.ts';
-import { storeMessages } from '../../src/store/write.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { storeMessages } from '../../src/store/message/write.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and lanes start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 300_000 });

@@ -2,10 +2,10 @@ import { expect, test, vi } from 'vitest';
 import { cancel } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import { reconcile } from '../../src/relay/reconcile.ts';
-import { readReconciliation } from '../../src/store/queries/reconciliation.ts';
-import { createWorkflowCensus } from '../../src/temporal/workflow-census.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { readReconciliation } from '../../src/store/verify/reconciliation.ts';
+import { createWorkflowCensus } from '../../src/temporal/relay/workflow-census.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

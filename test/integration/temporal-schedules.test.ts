@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { scheduleIds } from '../../src/temporal/schedules.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { scheduleIds } from '../../src/temporal/relay/schedules.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

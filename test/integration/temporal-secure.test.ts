@@ -1,18 +1,18 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import type { TemporalConfig } from '../../src/config/temporal-config.ts';
-import { temporalOf } from '../../src/config/temporal-config.ts';
 import { consumer } from '../../src/config/consumer.ts';
 import { startRelay } from '../../src/config/start-relay.ts';
+import type { TemporalConfig } from '../../src/config/temporal-config.ts';
+import { temporalOf } from '../../src/config/temporal-config.ts';
 import { OutboxError } from '../../src/core/errors.ts';
 import { send } from '../../src/outbox/send.ts';
 import { connectTemporal } from '../../src/temporal/connection.ts';
-import { type Credentials, testAuthority } from '../support/certificates.ts';
-import { InboxStage, writeEffect } from '../support/inbox-stage.ts';
-import { quietTemporal } from '../support/stage.ts';
-import { temporalGate } from '../support/temporal-gate.ts';
-import { until } from '../support/until.ts';
+import { type Credentials, testAuthority } from '../support/fixtures/certificates.ts';
+import { InboxStage, writeEffect } from '../support/fixtures/inbox-stage.ts';
+import { quietTemporal } from '../support/fixtures/stage.ts';
+import { temporalGate } from '../support/fixtures/temporal-gate.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const context = { onTestFinished };
 const authority = testAuthority('right');

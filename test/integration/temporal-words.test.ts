@@ -2,9 +2,9 @@ import { workflowMetadataQuery } from '@temporalio/workflow';
 import { expect, test, vi } from 'vitest';
 import { showMessage } from '../../src/operations/show.ts';
 import { send } from '../../src/outbox/send.ts';
-import { writeSettings } from '../../src/store/settings.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { writeSettings } from '../../src/store/installation/settings.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

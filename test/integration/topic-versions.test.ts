@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../src/core/topic.ts';
-import { operations } from '../../src/operations.ts';
 import { send, sendBatch } from '../../src/index.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { ada } from '../support/operator.ts';
-import { byPg, type RunTransaction } from '../support/transaction-ways.ts';
+import { operations } from '../../src/operations.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada } from '../support/fixtures/operator.ts';
+import { byPg, type RunTransaction } from '../support/fixtures/transaction-ways.ts';
 
 const first = topic('orders', z.object({ title: z.string() }));
 const third = topic('orders', z.object({ name: z.string(), total: z.number() }), {

@@ -10,11 +10,11 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vites
 import { consumer } from '../../src/config/consumer.ts';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { send } from '../../src/outbox/send.ts';
-import { InboxStage, writeEffect } from '../support/inbox-stage.ts';
-import { readTopic } from '../support/kafka-reader.ts';
-import { observer } from '../support/kafka-topic.ts';
-import { quietTemporal } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { InboxStage, writeEffect } from '../support/fixtures/inbox-stage.ts';
+import { quietTemporal } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { observer } from '../support/kafka/kafka-topic.ts';
 
 const exporter = new InMemorySpanExporter();
 const tracer = trace.getTracer('shop');

@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import type { LogRecord } from '../../src/core/delivery-log.ts';
-import { kafkaLog } from '../../src/sources/kafka/kafka-log.ts';
+import { kafkaLog } from '../../src/kafka/log.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
-import { runCli } from '../support/cli.ts';
-import { KafkaBench } from '../support/kafka-bench.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { KafkaBench } from '../support/kafka/kafka-bench.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });

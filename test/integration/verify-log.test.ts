@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { hashOf, VerifyBench } from '../support/verify-bench.ts';
+import { hashOf, VerifyBench } from '../support/fixtures/verify-bench.ts';
 
 let world: VerifyBench;
 

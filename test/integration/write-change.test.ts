@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { cancel, reschedule, send, sendBatch, type State, topic } from '../../src/index.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { gate } from '../support/gate.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { byPg, byPrisma, type RunTransaction } from '../support/transaction-ways.ts';
-import { until } from '../support/until.ts';
+import { cancel, reschedule, type State, send, sendBatch, topic } from '../../src/index.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { gate } from '../support/fixtures/gate.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { byPg, byPrisma, type RunTransaction } from '../support/fixtures/transaction-ways.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { topic } from '../../src/core/topic.ts';
 import { PrismaClient } from '../../src/demo/generated/client.ts';
 import { send } from '../../src/index.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { proxiedDatabase } from '../support/proxied-database.ts';
+import { proxiedDatabase } from '../support/faults/proxied-database.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
 
 const orders = topic('orders', z.object({ n: z.number() }));
 

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Prisma, type PrismaClient } from '../../src/demo/generated/client.ts';
 import { cancel, send, topic } from '../../src/index.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { gate } from '../support/gate.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { byPg, byPrisma } from '../support/transaction-ways.ts';
-import { until } from '../support/until.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { gate } from '../support/fixtures/gate.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { byPg, byPrisma } from '../support/fixtures/transaction-ways.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;

@@ -7,15 +7,15 @@ import {
   OutboxError,
   type OutboxErrorCode,
   reschedule,
+  type SendOptions,
   send,
   sendBatch,
-  type SendOptions,
-  topic,
   type Transaction,
+  topic,
 } from '../../src/index.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { byPg, byPrisma, type RunTransaction } from '../support/transaction-ways.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { byPg, byPrisma, type RunTransaction } from '../support/fixtures/transaction-ways.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { once } from '../../src/consumer.ts';
-import { cancel, fromQuery, reschedule, send, sendBatch, topic, type Transaction } from '../../src/index.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openPrisma } from '../support/prisma.ts';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import { cancel, fromQuery, reschedule, send, sendBatch, type Transaction, topic } from '../../src/index.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { states, transitions } from '../../src/core/transitions.ts';
-import type { Sql } from '../../src/store/database.ts';
+import type { Sql } from '../../src/store/database/database.ts';
 import { transitionGuard } from '../../tools/states-page.mjs';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 
 let made: TestDatabase;
 

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { send, sendBatch } from '../../src/index.ts';
-import { readInstallation } from '../../src/store/installation.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openPrisma } from '../support/prisma.ts';
-import { freshTopic, storedRows } from '../support/stored-rows.ts';
-import { byPg, byPrisma } from '../support/transaction-ways.ts';
+import { readInstallation } from '../../src/store/installation/installation.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { openPrisma } from '../support/fixtures/prisma.ts';
+import { freshTopic, storedRows } from '../support/fixtures/stored-rows.ts';
+import { byPg, byPrisma } from '../support/fixtures/transaction-ways.ts';
 
 let made: TestDatabase;
 let prisma: PrismaClient;

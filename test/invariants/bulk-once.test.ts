@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { createBulkRunner } from '../../src/relay/bulk.ts';
-import { expectAuditedOnce, operationsAt, statesAt, storeMany } from '../support/bulk-stage.ts';
-import { untilLockWaits } from '../support/lock-waits.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { ada } from '../support/operator.ts';
-import { numbered, openStage, type Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { expectAuditedOnce, operationsAt, statesAt, storeMany } from '../support/fixtures/bulk-stage.ts';
+import { untilLockWaits } from '../support/fixtures/lock-waits.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { ada } from '../support/fixtures/operator.ts';
+import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const orders = numbered('orders');
 const hourMs = 60 * 60_000;

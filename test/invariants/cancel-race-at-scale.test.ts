@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { Database } from '../../src/store/database.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { cancelMessage, type StoreAnswer, storeMessages } from '../../src/store/write.ts';
-import { Aim } from '../support/aim.ts';
-import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/fault-scale.ts';
-import { seededRandom } from '../support/random.ts';
-import { numbered, openStage } from '../support/stage.ts';
-import { untilDone } from '../support/until-done.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { cancelMessage, type StoreAnswer, storeMessages } from '../../src/store/message/write.ts';
+import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
+import { Aim } from '../support/fixtures/aim.ts';
+import { seededRandom } from '../support/fixtures/random.ts';
+import { numbered, openStage } from '../support/fixtures/stage.ts';
+import { untilDone } from '../support/fixtures/until-done.ts';
 
 // Without workflows of their own, so that the lane and the cancels meet at the due time itself.
 const timeouts = numbered('timeouts', { waits: 'lane' });

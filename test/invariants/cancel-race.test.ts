@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Database } from '../../src/store/database.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { cancelMessage, storeMessages } from '../../src/store/write.ts';
-import { Aim } from '../support/aim.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { startTestRelay } from '../support/test-relay.ts';
-import { until } from '../support/until.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { cancelMessage, storeMessages } from '../../src/store/message/write.ts';
+import { Aim } from '../support/fixtures/aim.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { startTestRelay } from '../support/fixtures/test-relay.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const messages = 500;
 const connections = 8;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openTransaction } from '../support/open-transaction.ts';
-import { dayMs, EpochBench } from '../support/epoch-bench.ts';
-import { type Random, seededRandom } from '../support/random.ts';
-import { until } from '../support/until.ts';
+import { dayMs, EpochBench } from '../support/fixtures/epoch-bench.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { type Random, seededRandom } from '../support/fixtures/random.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let bench: EpochBench;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { storeMessages } from '../../src/store/write.ts';
-import { type LaneBench, laneBench } from '../support/lane-bench.ts';
-import { startTestRelay, type TestRelay } from '../support/test-relay.ts';
-import { until } from '../support/until.ts';
+import { storeMessages } from '../../src/store/message/write.ts';
+import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { startTestRelay, type TestRelay } from '../support/fixtures/test-relay.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const messages = 300;
 /** Enough to store all of them before the first is due. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { OutboxError } from '../../src/core/errors.ts';
 import type { MessageAnswer } from '../../src/operations/change.ts';
-import { laneBench } from '../support/lane-bench.ts';
-import { ada, auditOf, failAll, operatorAt } from '../support/operator.ts';
+import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, auditOf, failAll, operatorAt } from '../support/fixtures/operator.ts';
 
 const messages = 60;
 /** So many are retried or discarded first, and so many edited first; of the others whoever is quicker wins. */

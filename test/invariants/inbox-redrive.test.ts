@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
-import { operations, type Operations } from '../../src/operations.ts';
-import { InboxStage, type Numbered, range } from '../support/inbox-stage.ts';
-import { ada } from '../support/operator.ts';
-import { until } from '../support/until.ts';
+import type { InboxMessage } from '../../src/inbox/reading/inbox-message.ts';
+import { type Operations, operations } from '../../src/operations.ts';
+import { InboxStage, type Numbered, range } from '../support/fixtures/inbox-stage.ts';
+import { ada } from '../support/fixtures/operator.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const partitions = 4;
 const keys = range(0, 19);

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, type TestContext } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import type { Topic } from '../../src/core/topic.ts';
 import { sendBatch } from '../../src/outbox/send.ts';
-import { AddressedBroker } from '../support/addressed-broker.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { type FaultStage, openFaultStage } from '../support/fault-stage.ts';
-import { numbered, type Numbered, type StageRelay } from '../support/stage.ts';
-import { until } from '../support/until.ts';
+import { type FaultStage, openFaultStage } from '../support/faults/fault-stage.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
+import { type Numbered, numbered, type StageRelay } from '../support/fixtures/stage.ts';
+import { until } from '../support/fixtures/until.ts';
+import { AddressedBroker } from '../support/kafka/addressed-broker.ts';
 
 const retry = Array<'500ms'>(60).fill('500ms');
 const healthy = numbered('healthy', { retry });

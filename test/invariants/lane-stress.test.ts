@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { laneBench } from '../support/lane-bench.ts';
-import { violations } from '../support/stress-verdict.ts';
-import { StressWorld } from '../support/stress-world.ts';
+import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { violations } from '../support/fixtures/stress-verdict.ts';
+import { StressWorld } from '../support/fixtures/stress-world.ts';
 
 /** Longer runs and known seeds: OUTBOX_STRESS_SECONDS=300 OUTBOX_STRESS_SEED=7 */
 const seconds = Number(process.env.OUTBOX_STRESS_SECONDS ?? 20);

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Sql } from '../../src/store/database.ts';
+import type { Sql } from '../../src/store/database/database.ts';
 import { type KeptMessage, park } from '../../src/store/inbox/park.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
-import { beginTry, type BegunTry, endTry, joinTry } from '../../src/store/inbox/tries.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openTransaction } from '../support/open-transaction.ts';
-import { until } from '../support/until.ts';
+import { type BegunTry, beginTry, endTry, joinTry } from '../../src/store/inbox/tries.ts';
+import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
+import { until } from '../support/fixtures/until.ts';
 
 let made: TestDatabase;
 beforeEach(async () => {

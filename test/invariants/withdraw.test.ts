@@ -1,9 +1,9 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { storeMessages } from '../../src/store/write.ts';
-import { laneBench } from '../support/lane-bench.ts';
-import { ada, auditOf, operatorAt } from '../support/operator.ts';
-import { until } from '../support/until.ts';
+import { storeMessages } from '../../src/store/message/write.ts';
+import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { ada, auditOf, operatorAt } from '../support/fixtures/operator.ts';
+import { until } from '../support/fixtures/until.ts';
 
 const messages = 500;
 /** Small batches, so that there are many turns. */

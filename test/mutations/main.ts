@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { parseArgs } from 'node:util';
-import { setup } from '../support/servers.ts';
+import { setup } from '../support/fixtures/servers.ts';
 import { choose } from './choose.ts';
 import { mutations } from './list.ts';
 import type { Mutation } from './mutation.ts';

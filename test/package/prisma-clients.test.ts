@@ -1,7 +1,7 @@
 import { cp, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { createEmptyDatabase, createTestDatabase } from '../support/database.ts';
+import { createEmptyDatabase, createTestDatabase } from '../support/fixtures/database.ts';
 import { installsWithinMs, printed, type ScratchProject, scratchProject } from './scratch-project.ts';
 
 const projects: ScratchProject[] = [];

@@ -3,9 +3,9 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createEmptyDatabase, createTestDatabase } from '../support/database.ts';
-import { untilServed } from '../support/kafka-topic.ts';
-import { until } from '../support/until.ts';
+import { createEmptyDatabase, createTestDatabase } from '../support/fixtures/database.ts';
+import { until } from '../support/fixtures/until.ts';
+import { untilServed } from '../support/kafka/kafka-topic.ts';
 import { installsWithinMs, printed, type ScratchProject, scratchProject } from './scratch-project.ts';
 
 let service: ScratchProject;

@@ -13,12 +13,12 @@ import type { DrainKeyAnswer } from '../../src/inbox/ports.ts';
 import { startPostgres, startTemporal } from '../../src/local/index.ts';
 import { cancel, reschedule } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
-import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
-import { migrate, readMigrations } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/pool.ts';
-import { startHandlers } from '../../src/temporal/handler-engine.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
+import { migrate, readMigrations } from '../../src/store/installation/migrate.ts';
+import { startHandlers } from '../../src/temporal/parked-key/engine.ts';
 import type { Outcome } from '../../src/transports/transport.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Writes the histories that `replay.test.ts` replays, from real runs on servers of its own:
 // node --import jiti/register test/replay/record-histories.ts

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, Worker, type WorkflowBundleOption } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import { bundleWorkflows } from '../../src/temporal/workflow-bundle.ts';
-import { quietTemporal } from '../support/stage.ts';
+import { quietTemporal } from '../support/fixtures/stage.ts';
 import { readHistory } from './read-history.ts';
 
 const here = fileURLToPath(new URL('./', import.meta.url));

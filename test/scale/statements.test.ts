@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { stderr } from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { claim } from '../../src/store/claim.ts';
-import { DueEdge } from '../../src/store/due-edge.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { receive } from '../../src/store/inbox/receive.ts';
+import type { Sql } from '../../src/store/database/database.ts';
 import { anyKey, untoldKeys } from '../../src/store/inbox/parked-keys.ts';
-import { releaseHeld } from '../../src/store/release-held.ts';
-import { releaseMessage, sweep } from '../../src/store/release.ts';
-import { wantedLanes } from '../../src/store/starts.ts';
-import { look } from '../../src/store/watch.ts';
-import { owner, ScaleWorld } from '../support/scale-world.ts';
+import { receive } from '../../src/store/inbox/receive.ts';
+import { claim } from '../../src/store/lane/claim.ts';
+import { DueEdge } from '../../src/store/lane/due-edge.ts';
+import { wantedLanes } from '../../src/store/lane/starts.ts';
+import { look } from '../../src/store/lane/watch.ts';
+import { releaseMessage, sweep } from '../../src/store/message/release.ts';
+import { releaseHeld } from '../../src/store/message/release-held.ts';
+import { owner, ScaleWorld } from '../support/fixtures/scale-world.ts';
 
 /** A tenth of what a large installation holds, unless `SCALE` says otherwise. */
 const scale = Number(process.env['SCALE'] ?? 0.1);

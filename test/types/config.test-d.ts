@@ -1,12 +1,12 @@
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { consumer } from '../../src/consumer.ts';
+import type { TransactionClient } from '../../src/inbox/transaction-client.ts';
 import { type Config, defineConfig, env, type RelayConfig, topic } from '../../src/index.ts';
 import { operations } from '../../src/operations.ts';
 import { startRelay } from '../../src/relay.ts';
 import { kafka } from '../../src/transports.ts';
-import type { ShopTransaction } from '../support/inbox-stage.ts';
-import type { TransactionClient } from '../../src/inbox/transaction-client.ts';
+import type { ShopTransaction } from '../support/fixtures/inbox-stage.ts';
 
 declare const client: TransactionClient<ShopTransaction>;
 const topics = [topic('orders', z.unknown())];

@@ -2,17 +2,17 @@ import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import {
   type Consumer,
-  consumer,
   type ConsumerOptions,
+  consumer,
   once,
   permanent,
   retryAfter,
 } from '../../src/consumer.ts';
 import { topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import type { InboxMessage } from '../../src/inbox/inbox-message.ts';
+import type { InboxMessage } from '../../src/inbox/reading/inbox-message.ts';
 import type { IncomingMessage } from '../../src/sources/source.ts';
-import { fromQuery, type Transaction } from '../../src/store/transaction.ts';
+import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
 
 declare const prisma: PrismaClient;
 declare const options: ConsumerOptions;

@@ -1,22 +1,22 @@
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import {
-  cancel,
   type CancelAnswer,
+  cancel,
   type Duration,
   fromQuery,
-  reschedule,
   type RescheduleAnswer,
-  send,
-  sendBatch,
+  reschedule,
   type SendOptions,
   type State,
   type Stored,
-  topic,
+  send,
+  sendBatch,
   type Topic,
-  transaction,
   type Transaction,
+  topic,
+  transaction,
 } from '../../src/index.ts';
 
 declare const prisma: PrismaClient;

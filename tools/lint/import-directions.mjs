@@ -25,7 +25,7 @@ const packages = {
   kafkajs: {
     regex: '^kafkajs(?:/|$)',
     message:
-      'kafkajs stays in src/transports/kafka and src/sources/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
+      'kafkajs stays in src/kafka, src/transports/kafka and src/sources/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
   },
   redis: {
     regex: '^@redis/',
@@ -62,10 +62,12 @@ const spelling = [
 ];
 
 /** The lint override for the files of one layer at one depth, or of one subfolder that is the home of a package. */
-function layerOverride(layer, { depth, files, uses }) {
+function layerOverride(layer, { depth, files, uses, imports = [] }) {
   const up = '../'.repeat(depth);
   const types = layer.types ?? [];
-  const folders = [...layer.imports, ...types].map((path) => (path.endsWith('/') ? `${path}**` : path));
+  const folders = [...layer.imports, ...imports, ...types].map((path) =>
+    path.endsWith('/') ? `${path}**` : path,
+  );
   const refused = Object.entries(packages).filter(([name]) => !uses.includes(name));
   const patterns = [
     ...spelling,
@@ -86,9 +88,9 @@ function layerOverrides(layer) {
     const files = `${layer.folder}/${'*/'.repeat(depth - 1)}*.ts`;
     overrides.push(layerOverride(layer, { depth, files, uses: layer.uses }));
   }
-  for (const [folder, name] of Object.entries(layer.homes ?? {})) {
+  for (const [folder, { uses, imports }] of Object.entries(layer.homes ?? {})) {
     const files = `${layer.folder}/${folder}/*.ts`;
-    overrides.push(layerOverride(layer, { depth: 2, files, uses: [...layer.uses, name] }));
+    overrides.push(layerOverride(layer, { depth: 2, files, uses: [...layer.uses, ...uses], imports }));
   }
   return overrides;
 }

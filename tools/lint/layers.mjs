@@ -1,7 +1,7 @@
 /**
  * The layers. `imports` are folders of src (or paths from it), `types` those of which only types may be imported,
  * `uses` the packages with one home (import-directions.mjs) that are allowed. Everything outside the own folder that is not named is
- * refused with `reason`. `depth: 2` covers subfolders; `homes` names the subfolder that alone may use a package.
+ * refused with `reason`. `depth: 2` covers subfolders; `homes` names what a single one of them may use and import besides.
  */
 export const layers = [
   {
@@ -39,25 +39,34 @@ export const layers = [
       'src/relay may import src/store, src/core and the types of src/transports/transport.ts: it delivers without Temporal and without knowing a broker.',
   },
   {
+    folder: 'src/kafka',
+    imports: ['core/'],
+    types: ['sources/source.ts'],
+    uses: ['kafkajs', 'io'],
+    reason:
+      'src/kafka may import src/core and the types of src/sources/source.ts: it asks brokers for transport, source and operations and knows none of them.',
+  },
+  {
     folder: 'src/transports',
     depth: 2,
     imports: ['core/'],
     uses: ['io'],
-    homes: { kafka: 'kafkajs', workflow: 'temporal' },
+    homes: { kafka: { uses: ['kafkajs'], imports: ['kafka/'] }, workflow: { uses: ['temporal'] } },
     reason:
-      'src/transports may import src/core only: a transport moves bytes and knows neither rows nor lanes.',
+      'src/transports may import src/core, and src/transports/kafka src/kafka: a transport moves bytes and knows neither rows nor lanes.',
   },
   {
     folder: 'src/sources',
     depth: 2,
     imports: ['core/'],
     uses: ['io'],
-    homes: { kafka: 'kafkajs' },
+    homes: { kafka: { uses: ['kafkajs'], imports: ['kafka/'] } },
     reason:
-      'src/sources may import src/core only: a source hands over what arrived and knows neither rows nor handlers.',
+      'src/sources may import src/core, and src/sources/kafka src/kafka: a source hands over what arrived and knows neither rows nor handlers.',
   },
   {
     folder: 'src/inbox',
+    depth: 2,
     imports: ['core/', 'store/', 'tracing/', 'sources/incoming-message.ts'],
     types: ['sources/source.ts'],
     uses: ['io'],
@@ -68,11 +77,11 @@ export const layers = [
     folder: 'src/filters',
     depth: 2,
     imports: ['core/'],
-    types: ['inbox/seen-filter.ts'],
+    types: ['inbox/window/seen-filter.ts'],
     uses: ['io'],
-    homes: { redis: 'redis' },
+    homes: { redis: { uses: ['redis'] } },
     reason:
-      'src/filters may import src/core and the types of src/inbox/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
+      'src/filters may import src/core and the types of src/inbox/window/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
   },
   {
     folder: 'src/operations',
@@ -83,6 +92,7 @@ export const layers = [
   },
   {
     folder: 'src/temporal',
+    depth: 2,
     imports: ['core/', 'relay/', 'inbox/', '../activities/'],
     types: ['config/', '../workflows/'],
     uses: ['temporal', 'io'],
@@ -97,6 +107,7 @@ export const layers = [
       'outbox/',
       'relay/',
       'inbox/',
+      'kafka/',
       'transports/',
       'sources/',
       'operations/',

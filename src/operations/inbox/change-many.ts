@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
 import { type KeptState, openKeptStates } from '../../core/parked-states.ts';
-import type { Database } from '../../store/database.ts';
-import { messagesPerTransaction } from '../../store/operate/change-messages.ts';
-import type { KeptAnswer, KeptChange, KeptRefusal } from '../../store/operate/inbox-change.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { KeptAnswer, KeptChange, KeptRefusal } from '../../store/inbox/change.ts';
 import {
   countKeptMatches,
   type KeptPosition,
   type KeptSelection,
-  lastKeptPosition,
   type ListedKept,
+  lastKeptPosition,
   listKept,
   walkKept,
-} from '../../store/queries/inbox-list.ts';
+} from '../../store/inbox/list.ts';
+import { messagesPerTransaction } from '../../store/message/change-messages.ts';
 import { type BulkAsk, checkAsk } from '../bulk-filter.ts';
 import { changePatiently } from './change.ts';
 import { checkKeptFilter, invalid, type KeptFilter } from './kept-target.ts';

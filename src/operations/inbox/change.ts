@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../../store/database.ts';
-import type { Author } from '../../store/operate/author.ts';
-import { messagesPerTransaction } from '../../store/operate/change-messages.ts';
-import { changeKept, type KeptAnswer, type KeptChange } from '../../store/operate/inbox-change.ts';
+import type { Author } from '../../store/audit/author.ts';
+import type { Database } from '../../store/database/database.ts';
+import { changeKept, type KeptAnswer, type KeptChange } from '../../store/inbox/change.ts';
+import { messagesPerTransaction } from '../../store/message/change-messages.ts';
 import { type Ask, authorOf } from '../ask.ts';
 import { checkKeptTarget, type KeptTarget } from './kept-target.ts';
 

@@ -1,5 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import type { Database } from '../../store/database.ts';
+import type { Database } from '../../store/database/database.ts';
 import {
   type EditableKept,
   editKept,
@@ -7,7 +7,7 @@ import {
   type KeptEditAnswer,
   type KeptName,
   readEditableKept,
-} from '../../store/operate/inbox-edit.ts';
+} from '../../store/inbox/edit.ts';
 import { readWire } from '../../store/inbox/wire.ts';
 import { authorOf } from '../ask.ts';
 import {

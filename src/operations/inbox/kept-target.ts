@@ -1,8 +1,8 @@
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type KeptState, keptStates } from '../../core/parked-states.ts';
-import type { KeptName } from '../../store/operate/inbox-edit.ts';
-import type { KeptSelection } from '../../store/queries/inbox-list.ts';
+import type { KeptName } from '../../store/inbox/edit.ts';
+import type { KeptSelection } from '../../store/inbox/list.ts';
 import { assertText } from '../ask.ts';
 
 /** Which messages that consumers keep. All that is given must hold. */

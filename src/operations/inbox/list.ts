@@ -1,5 +1,5 @@
-import type { Database } from '../../store/database.ts';
-import { type KeptPosition, type ListedKept, listKept } from '../../store/queries/inbox-list.ts';
+import type { Database } from '../../store/database/database.ts';
+import { type KeptPosition, type ListedKept, listKept } from '../../store/inbox/list.ts';
 import type { ListPageOptions } from '../list.ts';
 import { checkKeptFilter, invalid, type KeptFilter } from './kept-target.ts';
 

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import type { Database } from '../../store/database.ts';
-import type { KeptName } from '../../store/operate/inbox-edit.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { KeptName } from '../../store/inbox/edit.ts';
 import {
   isNoted,
   type KeptKey,
   type KeptRow,
   readKeptAudit,
   readKeptMessage,
-} from '../../store/queries/inbox-show.ts';
-import type { ShownAudit } from '../../store/queries/show.ts';
+} from '../../store/inbox/show.ts';
 import { readWire } from '../../store/inbox/wire.ts';
+import type { ShownAudit } from '../../store/message/show.ts';
 import { checkKeptName } from './kept-target.ts';
 import { explainKept, type KeptWhy } from './why.ts';
 

@@ -1,4 +1,4 @@
-import type { KeptKey, KeptRow } from '../../store/queries/inbox-show.ts';
+import type { KeptKey, KeptRow } from '../../store/inbox/show.ts';
 import { length } from '../why.ts';
 
 /** Why a consumer keeps a message, and what to do about it. */

@@ -1,4 +1,4 @@
-import type { Finding, Violation } from '../../store/queries/verify-finding.ts';
+import type { Finding, Violation } from '../../store/verify/finding.ts';
 
 export type { Violation };
 

@@ -1,21 +1,16 @@
 import type { LogReader } from '../../core/delivery-log.ts';
-import type { Database, Sql } from '../../store/database.ts';
-import { requireMigrated } from '../../store/migrate.ts';
-import { verifyDuplicates } from '../../store/queries/verify-duplicates.ts';
-import { verifyEarly } from '../../store/queries/verify-early.ts';
-import { type EffectsQuery, verifyEffects } from '../../store/queries/verify-effects.ts';
-import { verifyCanceled, verifyGhosts } from '../../store/queries/verify-ghosts.ts';
-import {
-  addRecords,
-  beginVerification,
-  endRecords,
-  type LoggedTopic,
-} from '../../store/queries/verify-log.ts';
-import { verifyLoss } from '../../store/queries/verify-loss.ts';
-import { verifyOrder } from '../../store/queries/verify-order.ts';
-import { verifyStates } from '../../store/queries/verify-states.ts';
-import { verifyStructure } from '../../store/queries/verify-structure.ts';
-import { readTopicPolicies } from '../../store/queries/topic-policies.ts';
+import type { Database, Sql } from '../../store/database/database.ts';
+import { requireMigrated } from '../../store/installation/migrate.ts';
+import { readTopicPolicies } from '../../store/lane/topic-policies.ts';
+import { verifyDuplicates } from '../../store/verify/duplicates.ts';
+import { verifyEarly } from '../../store/verify/early.ts';
+import { type EffectsQuery, verifyEffects } from '../../store/verify/effects.ts';
+import { verifyCanceled, verifyGhosts } from '../../store/verify/ghosts.ts';
+import { addRecords, beginVerification, endRecords, type LoggedTopic } from '../../store/verify/log.ts';
+import { verifyLoss } from '../../store/verify/loss.ts';
+import { verifyOrder } from '../../store/verify/order.ts';
+import { verifyStates } from '../../store/verify/states.ts';
+import { verifyStructure } from '../../store/verify/structure.ts';
 import { type InvariantResult, resultOf, type VerifyReport } from './report.ts';
 
 /** The log of one broker, and the topics that lie there. */

@@ -1,7 +1,7 @@
 import type { GroupMember, PartitionAssigner } from 'kafkajs';
-import { askBrokers } from './ask-brokers.ts';
-import { kafkajs } from './kafkajs.ts';
-import type { KafkaConnection } from './membership.ts';
+import { askBrokers } from '../../kafka/ask-brokers.ts';
+import type { KafkaConnection } from '../../kafka/connection.ts';
+import { kafkajs } from '../../kafka/kafkajs.ts';
 
 /** A member of the group and the topics that it has handlers for. */
 export interface Wanting {

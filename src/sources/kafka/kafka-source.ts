@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
+import type { KafkaConnection } from '../../kafka/connection.ts';
+import { kafkaLag } from '../../kafka/lag.ts';
+import { redeliveryHorizonMs } from '../../kafka/redelivery-horizon.ts';
 import type { Source, Subscribed, Subscription } from '../source.ts';
-import { kafkaLag } from './lag.ts';
-import type { KafkaConnection } from './membership.ts';
-import { redeliveryHorizonMs } from './redelivery-horizon.ts';
-import { type SourcePaces, sourcePaces, Stay } from './stay.ts';
+import { GroupSession, type SourcePaces, sourcePaces } from './group-session.ts';
 
 /**
  * Receives from Kafka topics as a member of a consumer group.
@@ -27,14 +27,14 @@ async function subscribe(
   subscription: Subscription,
   paces: SourcePaces,
 ): Promise<Subscribed> {
-  const stay = new Stay(connection, subscription, paces);
+  const session = new GroupSession(connection, subscription, paces);
   const late = new AbortController();
   const inTime = delay(subscription.joinWithinMs, false, { signal: late.signal }).catch(() => false);
-  const joined = await Promise.race([stay.joined.then(() => true), inTime]);
+  const joined = await Promise.race([session.joined.then(() => true), inTime]);
   late.abort();
-  if (joined) return { lag: () => kafkaLag(connection, subscription), stop: () => stay.stop() };
-  await stay.stop();
-  const { lastError } = stay;
+  if (joined) return { lag: () => kafkaLag(connection, subscription), stop: () => session.stop() };
+  await session.stop();
+  const { lastError } = session;
   if (lastError instanceof OutboxError && lastError.code === 'OUTBOX_ADDRESS_MISSING') throw lastError;
   const reason = lastError instanceof Error ? lastError.message : 'no answer';
   throw new OutboxError(

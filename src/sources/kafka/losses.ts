@@ -1,8 +1,8 @@
 import type { LogEntry } from 'kafkajs';
 import { OutboxError } from '../../core/errors.ts';
+import { askBrokers } from '../../kafka/ask-brokers.ts';
+import type { KafkaConnection } from '../../kafka/connection.ts';
 import type { Partition, Subscription } from '../source.ts';
-import { askBrokers } from './ask-brokers.ts';
-import type { KafkaConnection } from './membership.ts';
 
 /** What kafkajs logs, and tells in no other way, before it goes back to the oldest message of a partition. */
 const resetMessage = 'Offset out of range, resetting to default offset';

@@ -1,28 +1,15 @@
-import type { ConnectionOptions } from 'node:tls';
-import type { Consumer, EachBatchPayload, KafkaConfig, logCreator } from 'kafkajs';
+import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { OutboxError } from '../../core/errors.ts';
+import { readEveryCodec } from '../../kafka/codecs.ts';
+import { type KafkaConnection, kafkaClient } from '../../kafka/connection.ts';
+import { kafkajs } from '../../kafka/kafkajs.ts';
 import type { Partition, Subscription } from '../source.ts';
 import { assignerOver } from './assigner.ts';
-import type { Beginnings } from './beginnings.ts';
-import { readEveryCodec } from './codecs.ts';
-import { kafkajs } from './kafkajs.ts';
 import { Losses } from './losses.ts';
 import { sessionTimeoutMs } from './pulse.ts';
+import type { StartOffsets } from './start-offsets.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
 
-/** How to reach Kafka. */
-export interface KafkaConnection {
-  /** `host:port` of one broker or more. */
-  readonly brokers: readonly string[];
-  readonly clientId: string;
-  readonly ssl: boolean | ConnectionOptions;
-  readonly sasl: NonNullable<KafkaConfig['sasl']> | undefined;
-  /** How long a broker may take to answer. */
-  readonly requestTimeoutMs: number;
-  readonly logger: logCreator | undefined;
-}
-
-const connectionTimeoutMs = 3_000;
 /** A handler that runs longer than this through a rebalance loses its partition; the inbox drops what is done twice. */
 const rebalanceTimeoutMs = 60_000;
 /** Also how long a resumed partition and a stop may wait for a fetch that is under way. */
@@ -36,26 +23,30 @@ const fetchBytesPerPartition = { few: 512 * 1024, many: 1024 * 1024 } as const;
 const manyMessages = 500;
 
 /**
- * One stay in a consumer group, from connecting to leaving or crashing. It never comes back; the source makes another.
+ * One membership in a consumer group, from connecting to leaving or crashing. It never comes back; the source makes another.
  *
  * kafkajs restarts by itself after some errors only, and not at all when a stop and a crash meet, so it is not asked to.
  */
 export class Membership {
-  /** Settles when the stay has ended without {@link leave}, with the reason. */
+  /** Settles when the membership has ended without {@link leave}, with the reason. */
   readonly crashed: Promise<unknown>;
   readonly #consumer: Consumer;
   readonly #subscription: Subscription;
   readonly #stopping = new AbortController();
   readonly #resumes = new Set<NodeJS.Timeout>();
-  readonly #beginnings: Beginnings | undefined;
+  readonly #startOffsets: StartOffsets | undefined;
   readonly #losses: Losses;
   /** Resolves when it is settled where the partitions that are assigned now begin. */
   #begun: Promise<void> = Promise.resolve();
 
-  /** @param beginnings for a group that wants only what arrives from now on */
-  constructor(connection: KafkaConnection, subscription: Subscription, beginnings: Beginnings | undefined) {
+  /** @param startOffsets for a group that wants only what arrives from now on */
+  constructor(
+    connection: KafkaConnection,
+    subscription: Subscription,
+    startOffsets: StartOffsets | undefined,
+  ) {
     this.#subscription = subscription;
-    this.#beginnings = beginnings;
+    this.#startOffsets = startOffsets;
     this.#losses = new Losses(connection, subscription);
     this.#consumer = consumerOf(connection, subscription, this.#losses);
     let crash: (error: unknown) => void = () => undefined;
@@ -68,7 +59,7 @@ export class Membership {
     this.#consumer.on('consumer.crash', ({ payload }) => crash(payload.error));
     // Not where the commit is asked for: kafkajs leaves out, without an error, what is asked of it while it ends.
     this.#consumer.on('consumer.commit_offsets', ({ payload: { topics } }) => {
-      for (const { topic, partitions } of topics) beginnings?.used(topic, partitions);
+      for (const { topic, partitions } of topics) startOffsets?.used(topic, partitions);
     });
     this.#consumer.on('consumer.received_unsubscribed_topics', ({ payload }) => {
       const { topicsNotSubscribed: addresses, topicsSubscribed } = payload;
@@ -90,7 +81,7 @@ export class Membership {
   /** Resolves once partitions are assigned and messages flow. Throws when the group could not be joined. */
   async join(): Promise<void> {
     const { addresses, concurrency } = this.#subscription;
-    await this.#beginnings?.look();
+    await this.#startOffsets?.look();
     await this.#losses.look();
     await this.#consumer.connect();
     // Also for a group that wants only what arrives from now on: kafkajs goes by this, too, when the place of a group
@@ -125,7 +116,7 @@ export class Membership {
   }
 
   async #begin(assigned: readonly Partition[]): Promise<void> {
-    const places = (await this.#beginnings?.of(assigned)) ?? [];
+    const places = (await this.#startOffsets?.of(assigned)) ?? [];
     if (places.length === 0) return;
     await this.#consumer.commitOffsets([...places]);
     for (const place of places) this.#consumer.seek(place);
@@ -166,13 +157,10 @@ function consumerOf(
   { group, batchSize }: Subscription,
   losses: Losses,
 ): Consumer {
-  const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = connection;
-  const { Kafka, logLevel } = kafkajs();
+  const { logLevel } = kafkajs();
+  const { logger } = connection;
   const retry = { initialRetryTime: 100, maxRetryTime: 2_000, retries: 5 };
-  const config: KafkaConfig = {
-    brokers: [...brokers],
-    clientId,
-    connectionTimeout: Math.min(connectionTimeoutMs, requestTimeoutMs),
+  const client = kafkaClient(connection, {
     logCreator: (level) => {
       const write = logger?.(level);
       return (entry) => {
@@ -181,13 +169,10 @@ function consumerOf(
       };
     },
     logLevel: logger === undefined ? logLevel.ERROR : logLevel.WARN,
-    requestTimeout: requestTimeoutMs,
     retry,
-    ssl,
-  };
-  if (sasl !== undefined) config.sasl = sasl;
+  });
   readEveryCodec();
-  return new Kafka(config).consumer({
+  return client.consumer({
     groupId: group,
     allowAutoTopicCreation: false,
     heartbeatInterval: heartbeatIntervalMs,

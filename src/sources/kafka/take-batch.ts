@@ -1,9 +1,9 @@
 import type { EachBatchPayload, OffsetsByTopicPartition } from 'kafkajs';
-import type { IncomingBatch, IncomingMessage, Subscription } from '../source.ts';
-import { incomingMessage } from './incoming-message.ts';
 import { OpenMessages } from '../open-messages.ts';
+import type { IncomingBatch, IncomingMessage, Subscription } from '../source.ts';
 import type { Losses } from './losses.ts';
 import { Pulse } from './pulse.ts';
+import { ReceivedRecord } from './received-record.ts';
 
 /**
  * kafkajs fetches from a broker again only when all partitions of the last answer have been handled. So each gets a
@@ -67,7 +67,7 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
   }, heartbeatLookMs);
   context.inHand.add(payload);
   try {
-    await handOver(payload, context, { signal: giveUp.signal, lost: pulse.lost });
+    await batchChannel(payload, context, { signal: giveUp.signal, lost: pulse.lost });
   } finally {
     context.inHand.delete(payload);
     clearInterval(heart);
@@ -78,13 +78,13 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
   if (trouble !== undefined) throw trouble.error;
 }
 
-async function handOver(
+async function batchChannel(
   payload: EachBatchPayload,
   context: BatchContext,
   { lost, signal }: Pick<IncomingBatch, 'lost' | 'signal'>,
 ): Promise<void> {
   const { topic: address, partition, messages: records } = payload.batch;
-  const messages = records.map((record) => incomingMessage(address, partition, record));
+  const messages = records.map((record) => new ReceivedRecord(address, partition, record));
   const open = new OpenMessages(messages);
   const [first] = messages;
   if (first !== undefined) context.losses.arrived(first, first.offset);

@@ -116,7 +116,7 @@ export class MemoryGroup {
     share.giveUp = giveUp;
     share.lost = lost;
     const ends = { signal: giveUp.signal, lost: lost.signal };
-    const ended = this.#handOver(share, owner, messages, ends).finally(() => {
+    const ended = this.#batchChannel(share, owner, messages, ends).finally(() => {
       share.giveUp = undefined;
       share.lost = undefined;
       owner.inHand.delete(ended);
@@ -125,7 +125,7 @@ export class MemoryGroup {
     owner.inHand.add(ended);
   }
 
-  async #handOver(
+  async #batchChannel(
     share: Share,
     owner: MemoryMember,
     messages: readonly IncomingMessage[],

@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 import { storableText } from './park.ts';
 
 /** An address that the breaker of a consumer pauses, as that consumer said last. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /**
  * Names the history that this database goes on with: another text when it was copied, dumped and restored into another

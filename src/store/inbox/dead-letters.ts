@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** A failed message that has no copy at the address of dead letters yet. */
 export interface UncopiedMessage {

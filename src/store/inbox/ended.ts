@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** Where a walk through ended messages stands. */
 export interface EndedPlace {

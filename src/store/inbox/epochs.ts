@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 // Epochs of processed ids. What each step locks, and why that is enough, is said at its function in the migration.
 

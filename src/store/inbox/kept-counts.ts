@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** What a group keeps. Of each kind no more than 10,000 are counted: that figure means so many, or more. */
 export interface KeptCounts {

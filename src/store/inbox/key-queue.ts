@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** How many messages are parked behind a key, counted up to `most`. */
 export async function countQueue(

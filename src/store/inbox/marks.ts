@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** A share of an address, as a group sees it. */
 export interface MarkedPartition {

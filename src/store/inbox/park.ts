@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /** A message as it is kept: everything that a later try needs, and why it is kept. */
 export interface KeptMessage {

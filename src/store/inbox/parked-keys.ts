@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 import type { TryRules } from './tries.ts';
 
 /** A parked key whose workflow is to be started. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 
 /**
  * Notes messages for a consumer group inside the transaction of their effects.

@@ -1,4 +1,4 @@
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/database.ts';
 import { storableText } from './park.ts';
 import { defaultLimits, type TransactionLimits } from './receive.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database, Sql } from '../database.ts';
+import type { Database, Sql } from '../database/database.ts';
 import { dropEnded, dropFailed, type EndedPlace, type FailedEnd } from './ended.ts';
 import { carryKept, carryLive, dropEpoch, readEpochs, rollEpoch } from './epochs.ts';
 

@@ -1,24 +1,22 @@
-import type { Admin, ISocketFactory, Kafka, KafkaConfig } from 'kafkajs';
-import type { KafkaSettings } from './kafka-options.ts';
-import { kafkajs } from './kafkajs.ts';
+import type { Admin, ISocketFactory, Kafka } from 'kafkajs';
+import { type KafkaConnection, kafkaClient } from '../../kafka/connection.ts';
 import { type Sockets, tolerantSockets } from './metadata-tolerance.ts';
 import { disconnect, Session } from './session.ts';
 
 /** Every open connection of kafkajs wakes the process about 900 times a second, so idle ones are closed. */
 const idleMs = 30_000;
 const metadataMaxAgeMs = 10_000;
-const connectionTimeoutMs = 3_000;
 
 /** Connections to Kafka: opened when first needed, replaced when doubtful, closed when idle. */
 export class KafkaClient {
-  readonly #settings: KafkaSettings;
+  readonly #connection: KafkaConnection;
   readonly #openSocket: ISocketFactory | undefined;
   readonly #sessions = new Set<Session>();
   #current: Session | undefined;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(settings: KafkaSettings, openSocket?: ISocketFactory) {
-    this.#settings = settings;
+  constructor(connection: KafkaConnection, openSocket?: ISocketFactory) {
+    this.#connection = connection;
     this.#openSocket = openSocket;
   }
 
@@ -76,27 +74,14 @@ export class KafkaClient {
   }
 
   #kafka(): { readonly kafka: Kafka; readonly sockets: Sockets } {
-    const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = this.#settings;
-    const { Kafka, logLevel } = kafkajs();
     const sockets = tolerantSockets(this.#openSocket);
-    const config: KafkaConfig = {
-      brokers: [...brokers],
-      clientId,
-      connectionTimeout: Math.min(connectionTimeoutMs, requestTimeoutMs),
-      logLevel: logger === undefined ? logLevel.NOTHING : logLevel.WARN,
-      requestTimeout: requestTimeoutMs,
-      retry: { retries: 0 },
-      socketFactory: sockets.factory,
-      ssl,
-    };
-    if (sasl !== undefined) config.sasl = sasl;
-    if (logger !== undefined) config.logCreator = logger;
-    return { kafka: new Kafka(config), sockets };
+    const kafka = kafkaClient(this.#connection, { retry: { retries: 0 }, socketFactory: sockets.factory });
+    return { kafka, sockets };
   }
 
   /** Without retries kafkajs tries one address and moves on to the next at the next call. */
   async #connect(client: { connect(): Promise<void> }): Promise<void> {
-    for (let left = this.#settings.brokers.length; ; left -= 1) {
+    for (let left = this.#connection.brokers.length; ; left -= 1) {
       try {
         return await client.connect();
       } catch (error) {

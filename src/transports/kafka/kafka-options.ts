@@ -3,6 +3,7 @@ import type { KafkaConfig, logCreator } from 'kafkajs';
 import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
 import { tlsOptionNames, unknownOption } from '../../core/option-names.ts';
+import type { KafkaConnection } from '../../kafka/connection.ts';
 
 /** Credentials, in the form that kafkajs takes. */
 type Sasl = NonNullable<KafkaConfig['sasl']>;
@@ -24,16 +25,6 @@ export interface KafkaOptions {
   readonly requestTimeout?: number;
   /** Receives the client's own log, warnings and above. @defaultValue nothing is logged */
   readonly logger?: logCreator;
-}
-
-/** Options with every default filled in. What was given as a function is asked whenever it is read here. */
-export interface KafkaSettings {
-  readonly brokers: readonly string[];
-  readonly clientId: string;
-  readonly ssl: boolean | ConnectionOptions;
-  readonly sasl: Sasl | undefined;
-  readonly requestTimeoutMs: number;
-  readonly logger: logCreator | undefined;
 }
 
 const optionNames: readonly (keyof KafkaOptions)[] = [
@@ -60,11 +51,11 @@ const defaultRequestTimeoutMs = 5_000;
 const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
 
 /**
- * Checks the options and fills in the defaults.
+ * Checks the options and fills in the defaults. What was given as a function is asked whenever it is read.
  *
  * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
  */
-export function kafkaSettings(options: KafkaOptions): KafkaSettings {
+export function kafkaConnection(options: KafkaOptions): KafkaConnection {
   const unknown = unknownOption(options, optionNames);
   if (unknown !== undefined) throw invalid(unknown, 'is none', undefined);
   const { brokers, clientId = 'temporal-outbox', logger, requestTimeout, sasl, ssl = false } = options;
@@ -72,7 +63,7 @@ export function kafkaSettings(options: KafkaOptions): KafkaSettings {
     throw invalid('clientId', 'must be a text that is not empty', undefined);
   if (logger !== undefined && typeof logger !== 'function')
     throw invalid('logger', 'must be a function', undefined);
-  const settings: KafkaSettings = {
+  const connection: KafkaConnection = {
     clientId,
     requestTimeoutMs: requestTimeoutOf(requestTimeout ?? defaultRequestTimeoutMs),
     logger,
@@ -86,17 +77,17 @@ export function kafkaSettings(options: KafkaOptions): KafkaSettings {
       return sasl === undefined ? undefined : checkedSasl(read(sasl));
     },
   };
-  checkGiven(settings, { brokers, sasl, ssl });
-  return settings;
+  checkGiven(connection, { brokers, sasl, ssl });
+  return connection;
 }
 
 /** What stands there as it is, is judged at once. */
 function checkGiven(
-  settings: KafkaSettings,
+  connection: KafkaConnection,
   given: Readonly<Record<'brokers' | 'sasl' | 'ssl', unknown>>,
 ): void {
   for (const name of ['brokers', 'sasl', 'ssl'] as const)
-    if (typeof given[name] !== 'function') Reflect.get(settings, name);
+    if (typeof given[name] !== 'function') Reflect.get(connection, name);
 }
 
 function checkedTls(ssl: boolean | ConnectionOptions): boolean | ConnectionOptions {

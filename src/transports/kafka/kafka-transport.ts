@@ -1,10 +1,11 @@
 import type { ISocketFactory } from 'kafkajs';
+import type { KafkaConnection } from '../../kafka/connection.ts';
+import { kafkajs } from '../../kafka/kafkajs.ts';
 import type { Hold, Outcome, OutgoingBatch, PublishResult, Transport } from '../transport.ts';
 import { KafkaClient } from './client.ts';
 import { Doubts } from './doubts.ts';
-import { type KafkaOptions, type KafkaSettings, kafkaSettings } from './kafka-options.ts';
+import { type KafkaOptions, kafkaConnection } from './kafka-options.ts';
 import { sendPartition } from './partition-send.ts';
-import { kafkajs } from './kafkajs.ts';
 import { partitionOf } from './partitioning.ts';
 import { produce } from './produce.ts';
 import { TopicLimits } from './topic-limits.ts';
@@ -12,7 +13,7 @@ import { countPartitions, probeTopic, unavailable } from './topic-metadata.ts';
 
 /** A transport that also tells how to connect, so that what it delivers can be received from the same brokers. */
 export interface KafkaTransport extends Transport {
-  readonly connection: KafkaSettings;
+  readonly connection: KafkaConnection;
 }
 
 /** True for what {@link kafka} made. */
@@ -33,13 +34,13 @@ export function isKafkaTransport(transport: Transport): transport is KafkaTransp
  * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`; `OUTBOX_PACKAGE_MISSING` without kafkajs.
  */
 export function kafka(options: KafkaOptions): KafkaTransport {
-  const settings = kafkaSettings(options);
+  const settings = kafkaConnection(options);
   kafkajs();
   return kafkaOver(settings);
 }
 
 /** {@link kafka} with a choice of how sockets are opened, which is where tests cut and delay connections. */
-export function kafkaOver(settings: KafkaSettings, openSocket?: ISocketFactory): KafkaTransport {
+export function kafkaOver(settings: KafkaConnection, openSocket?: ISocketFactory): KafkaTransport {
   const client = new KafkaClient(settings, openSocket);
   const limits = new TopicLimits(client);
   const doubts = new Doubts();

@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
+import { kafkajs } from '../../kafka/kafkajs.ts';
 import type { KafkaClient } from './client.ts';
-import { kafkajs } from './kafkajs.ts';
 
 /** Kafka's own default of `max.message.bytes`. */
 const defaultMaxMessageBytes = 1_048_588;

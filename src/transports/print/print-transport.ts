@@ -1,5 +1,5 @@
-import type { Outcome, OutgoingBatch, Transport } from '../transport.ts';
 import { OutboxError } from '../../core/errors.ts';
+import type { Outcome, OutgoingBatch, Transport } from '../transport.ts';
 
 /** Takes one line, without its line end. */
 export type WriteLine = (line: string) => void | Promise<void>;

@@ -58,7 +58,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'hidden-key-in-a-summary-of-parked-messages',
     promise: unseen,
-    file: 'src/temporal/handler-starter.ts',
+    file: 'src/temporal/parked-key/starter.ts',
     find: 'key: visible(topic) ? key : null, group',
     replace: 'key, group',
     test: 'test/integration/temporal-handle.test.ts',
@@ -67,7 +67,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'hidden-names-can-be-searched',
     promise: unseen,
-    file: 'src/temporal/workflow-starter.ts',
+    file: 'src/temporal/relay/workflow-starter.ts',
     find: '...visible(start.visible ? { topic, key, ref } : { topic }),',
     replace: '...visible({ topic, key, ref }),',
     test: 'test/integration/temporal-namespaces.test.ts',
@@ -76,7 +76,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'hidden-key-can-be-searched',
     promise: unseen,
-    file: 'src/temporal/handler-starter.ts',
+    file: 'src/temporal/parked-key/starter.ts',
     find: 'key !== null && visible(topic) && Buffer',
     replace: 'key !== null && Buffer',
     test: 'test/integration/temporal-handle.test.ts',
@@ -94,7 +94,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'dead-relay-lives-on',
     promise: told,
-    file: 'src/store/relays.ts',
+    file: 'src/store/installation/relays.ts',
     find: 'export const relayStaleMs = 15_000;',
     replace: 'export const relayStaleMs = 15_000_000;',
     test: 'test/integration/status-reachable.test.ts',
@@ -113,7 +113,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'idle-links-keep-a-command',
     promise: gone,
-    file: 'src/store/pool.ts',
+    file: 'src/store/database/pool.ts',
     find: 'const goodbyeMs = 500;',
     replace: 'const goodbyeMs = 500_000;',
     test: 'test/integration/silent-server.test.ts',
@@ -123,7 +123,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'silent-line-proves-nothing',
     promise: gone,
-    file: 'src/store/silence.ts',
+    file: 'src/store/database/silence.ts',
     find: 'return lostSinceMs === undefined ? {} : { lostSinceMs };',
     replace: 'return lostSinceMs === undefined ? {} : {};',
     test: 'test/integration/silent-server.test.ts',
@@ -133,7 +133,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'work-of-the-server-is-no-sign',
     promise: gone,
-    file: 'src/store/silence.ts',
+    file: 'src/store/database/silence.ts',
     find: 'return !backend.idle;',
     replace: 'return false;',
     test: 'test/integration/silent-server.test.ts',
@@ -142,7 +142,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'idle-backend-is-a-sign',
     promise: gone,
-    file: 'src/store/silence.ts',
+    file: 'src/store/database/silence.ts',
     find: 'return !backend.idle;',
     replace: 'return true;',
     test: 'test/integration/silent-server.test.ts',
@@ -205,7 +205,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'query-without-a-transaction-taken',
     promise: sql,
-    file: 'src/store/transaction.ts',
+    file: 'src/store/database/transaction.ts',
     find: 'if (!unproven.has(tx)) return',
     replace: 'if (!unproven.has(tx) || run.length > 0) return',
     test: 'test/integration/write-root-client.test.ts',

@@ -13,7 +13,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'permanent-tried-quickly',
     promise: lastWord,
-    file: 'src/inbox/settle-one.ts',
+    file: 'src/inbox/intake/settle-one.ts',
     find: "        if (verdictOf(error) !== undefined) return this.park(message, 'error', error);\n        let",
     replace: '        let',
     test: verdicts,
@@ -22,7 +22,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'permanent-parked',
     promise: lastWord,
-    file: 'src/inbox/applier.ts',
+    file: 'src/inbox/intake/applier.ts',
     find: "      verdict?.kind === 'permanent' ||\n",
     replace: '',
     test: verdicts,
@@ -31,7 +31,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'permanent-tried-again-when-parked',
     promise: lastWord,
-    file: 'src/inbox/failed-try.ts',
+    file: 'src/inbox/intake/failed-try.ts',
     find: 'final: permanent || isFinal(refusal)',
     replace: 'final: isFinal(refusal)',
     test: verdicts,
@@ -40,7 +40,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'parked-by-the-rules-in-place-of-the-word',
     promise: lastWord,
-    file: 'src/inbox/applier.ts',
+    file: 'src/inbox/intake/applier.ts',
     find: "verdict?.kind === 'retry-after' ? verdict.inMs : (firstMs ?? 0)",
     replace: 'firstMs ?? 0',
     test: verdicts,
@@ -49,7 +49,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'verdict-opens-the-breaker',
     promise: lastWord,
-    file: 'src/inbox/uncounted-tries.ts',
+    file: 'src/inbox/intake/uncounted-tries.ts',
     find: 'if (verdictOf(error) !== undefined) {',
     replace: 'if (verdictOf(error) === null) {',
     test: verdicts,
@@ -58,7 +58,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'first-delay-of-the-consumer',
     promise: topicDelays,
-    file: 'src/inbox/applier.ts',
+    file: 'src/inbox/intake/applier.ts',
     find: "const [firstMs] = delaysOf('retryMs', message.way, rules.retryMs);",
     replace: 'const [firstMs] = rules.retryMs;',
     test: 'test/integration/inbox-handler-options.test.ts',
@@ -76,7 +76,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'limit-not-told',
     promise: givenUp,
-    file: 'src/inbox/handler-transactions.ts',
+    file: 'src/inbox/intake/handler-transactions.ts',
     find: 'setTimeout(() => this.giveUp(tooLong(this.#limitMs)), Math.max(0, leftMs))',
     replace: 'setTimeout(() => undefined, Math.max(0, leftMs))',
     test: signal,
@@ -85,7 +85,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'given-up-counts',
     promise: givenUp,
-    file: 'src/inbox/key-drain.ts',
+    file: 'src/inbox/parked/key-drain.ts',
     find: 'if (error instanceof GivenUp) return this.#giveBack(begun);',
     replace: '',
     test: signal,
@@ -103,7 +103,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'parked-tries-without-middlewares',
     promise: middlewares,
-    file: 'src/inbox/key-drain.ts',
+    file: 'src/inbox/parked/key-drain.ts',
     find: 'handlers.run(ready, undefined,',
     replace: 'handlers.run([], undefined,',
     test: 'test/integration/inbox-middleware.test.ts',

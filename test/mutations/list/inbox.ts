@@ -13,7 +13,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'id-noted-before-its-effects',
     promise: effectOnce,
-    file: 'src/inbox/applier.ts',
+    file: 'src/inbox/intake/applier.ts',
     find: 'const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);\n',
     replace: `const arrivals = await this.#options.client.$transaction((own) =>
         receive(sqlOf(own), this.#options.group, messages, this.#options.limits),
@@ -24,7 +24,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'filter-that-fails-has-seen',
     promise: filter,
-    file: 'src/inbox/seen-filter.ts',
+    file: 'src/inbox/window/seen-filter.ts',
     find: '      } catch {\n        return nothing;',
     replace: '      } catch {\n        return new Set(ids);',
     test: 'test/unit/inbox/seen-filter.test.ts',
@@ -33,7 +33,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'filter-noted-before-the-commit',
     promise: filter,
-    file: 'src/inbox/message-intake.ts',
+    file: 'src/inbox/intake/message-intake.ts',
     find: '    const settled = await settle();\n',
     replace: '    await this.#noted([message]);\n    const settled = await settle();\n',
     test: 'test/integration/inbox-filter.test.ts',
@@ -42,7 +42,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'broken-text-let-through',
     promise: hostile,
-    file: 'src/inbox/parse-body.ts',
+    file: 'src/inbox/reading/parse-body.ts',
     find: 'if (!isUtf8(body)) throw',
     replace: 'if (body.length < 0 && !isUtf8(body)) throw',
     test: 'test/unit/inbox/hostile-messages.test.ts',
@@ -60,7 +60,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'acknowledged-before-it-is-settled',
     promise: settledFirst,
-    file: 'src/inbox/message-intake.ts',
+    file: 'src/inbox/intake/message-intake.ts',
     find: `    if (settled.kind !== 'done') return false;\n`,
     replace: `    batch.acknowledge(message.incoming);\n    if (settled.kind !== 'done') return false;\n`,
     test: 'test/integration/consumer-life.test.ts',
@@ -69,7 +69,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'batch-ends-before-its-receipts',
     promise: settledFirst,
-    file: 'src/inbox/message-intake.ts',
+    file: 'src/inbox/intake/message-intake.ts',
     find: 'await this.#options.receipts?.flush()',
     replace: 'void this.#options.receipts?.flush()',
     test: 'test/integration/consumer-life.test.ts',
@@ -78,7 +78,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'parked-although-its-address-pauses',
     promise: away,
-    file: 'src/inbox/breaker.ts',
+    file: 'src/inbox/intake/breaker.ts',
     find: '    this.#prolong(address, health, health.pause);\n    return true;',
     replace: '    this.#prolong(address, health, health.pause);\n    return false;',
     test: 'test/unit/inbox/breaker.test.ts',
@@ -87,7 +87,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'few-bad-keys-pause-their-address',
     promise: away,
-    file: 'src/inbox/breaker.ts',
+    file: 'src/inbox/intake/breaker.ts',
     find: ' || 2 * failed <= health.failedByKey.size',
     replace: '',
     test: 'test/unit/inbox/breaker.test.ts',
@@ -96,7 +96,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'faults-of-the-database-are-the-message',
     promise: 'Errors of the database are charged to no message',
-    file: 'src/inbox/infrastructure-faults.ts',
+    file: 'src/inbox/intake/infrastructure-faults.ts',
     find: 'const layers: unknown[] = [error];',
     replace: 'const layers: unknown[] = [];',
     test: 'test/integration/inbox-faults.test.ts',

@@ -64,7 +64,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'missing-topic-left-to-kafkajs',
     promise: missing,
-    file: 'src/sources/kafka/stay.ts',
+    file: 'src/sources/kafka/group-session.ts',
     find: 'if (!this.#everJoined) return error;',
     replace: 'if (!this.#everJoined) return addresses;',
     test: 'test/integration/kafka-source-deleted-topic.test.ts',
@@ -82,7 +82,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'codecs-never-given',
     promise: 'Every codec of Kafka is read',
-    file: 'src/sources/kafka/codecs.ts',
+    file: 'src/kafka/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
     replace: `if (isGiven(CompressionCodecs[type]) || name !== '') continue;`,
     test: 'test/unit/sources/kafka-codecs.test.ts',
@@ -91,7 +91,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'lz4-never-given',
     promise: 'Every codec of Kafka is read',
-    file: 'src/sources/kafka/codecs.ts',
+    file: 'src/kafka/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
     replace: `if (isGiven(CompressionCodecs[type]) || name === 'LZ4') continue;`,
     test: 'test/integration/kafka-codecs.test.ts',

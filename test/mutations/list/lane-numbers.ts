@@ -7,7 +7,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'lane-change-waits-for-writers-only',
     promise: order,
-    file: 'src/store/lanes-switch.ts',
+    file: 'src/store/lane/lanes-switch.ts',
     find: `and a.backend_type is distinct from 'autovacuum worker'`,
     replace: `and a.backend_type is distinct from 'autovacuum worker' and a.backend_xid is not null`,
     test: 'test/integration/lanes-change.test.ts',
@@ -16,7 +16,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'lane-change-leaves-late-rows',
     promise: 'No loss (I1)',
-    file: 'src/store/lanes-replace.ts',
+    file: 'src/store/lane/lanes-replace.ts',
     find: `    moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);\n`,
     replace: '',
     test: 'test/integration/lanes-change.test.ts',
@@ -33,7 +33,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'announcement-leaves-what-was-stored-before',
     promise: order,
-    file: 'src/store/topics.ts',
+    file: 'src/store/lane/topics.ts',
     find: 'from stored where fresh and lanes > 1',
     replace: 'from stored where false',
     test: 'test/integration/lanes-announced.test.ts',
@@ -42,7 +42,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'sequences-stay-as-they-were-copied',
     promise: order,
-    file: 'src/store/adopt.ts',
+    file: 'src/store/installation/adopt.ts',
     find: '    await raiseSequences(sql);\n',
     replace: '',
     test: 'test/integration/adopt.test.ts',
@@ -51,7 +51,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'as-few-slots-as-topics',
     promise: 'More lanes are drained at once',
-    file: 'src/temporal/workers.ts',
+    file: 'src/temporal/relay/workers.ts',
     find: 'maxConcurrentActivityTaskExecutions: topics * mostLanes,',
     replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(mostLanes, 8),',
     test: 'test/integration/temporal-lanes-grow.test.ts',

@@ -84,7 +84,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'lane-waited-for',
     promise: standsStill,
-    file: 'src/store/lease.ts',
+    file: 'src/store/lane/lease.ts',
     find: 'where topic = $1 and n = $2 for update skip locked',
     replace: 'where topic = $1 and n = $2 for update',
     test: 'test/integration/relay-lease.test.ts',
@@ -102,7 +102,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'lapse-ignored',
     promise: cancelHolds,
-    file: 'src/store/lease.ts',
+    file: 'src/store/lane/lease.ts',
     find: '(b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed',
     replace: 'false as lapsed',
     test: 'test/integration/relay-dead-owner.test.ts',
@@ -129,7 +129,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'silent-transaction-keeps-its-locks',
     promise: standsStill,
-    file: 'src/store/pool.ts',
+    file: 'src/store/database/pool.ts',
     find: '    idle_in_transaction_session_timeout: idleMs,\n',
     replace: '',
     test: 'test/integration/relay-outside-locks.test.ts',

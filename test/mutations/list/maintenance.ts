@@ -11,7 +11,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   {
     name: 'archive-reads-the-whole-log',
     promise: archive,
-    file: 'src/store/archive.ts',
+    file: 'src/store/retention/archive.ts',
     find: `m.state = 'ready' and m.position > $3 and`,
     replace: `m.state = 'ready' and m.position + 0 > $3 and`,
     test: 'test/integration/archive-plans.test.ts',
@@ -20,7 +20,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   {
     name: 'archive-of-what-is-not-passed',
     promise: archive,
-    file: 'src/store/archive.ts',
+    file: 'src/store/retention/archive.ts',
     find: 'and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)',
     replace: 'and m.position <= l.cursor',
     test: 'test/integration/archive.test.ts',
@@ -29,7 +29,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   {
     name: 'archive-of-what-is-suspect',
     promise: archive,
-    file: 'src/store/archive.ts',
+    file: 'src/store/retention/archive.ts',
     find: 'and (m.position <= $5 or l.suspect is null or not pg_visible_in_snapshot(m.xid, l.suspect))',
     replace: 'and $5::bigint is not null',
     test: 'test/integration/archive.test.ts',
@@ -65,7 +65,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   {
     name: 'every-database-knows-the-question',
     promise: 'Two living databases of one installation are found',
-    file: 'src/store/twin.ts',
+    file: 'src/store/installation/twin.ts',
     find: 'select exists (select from answered) as known',
     replace: 'select true as known',
     test: 'test/faults/installation-twice.test.ts',
@@ -118,7 +118,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   {
     name: 'lane-row-by-its-key',
     promise: gathered,
-    file: 'src/store/lane-row.ts',
+    file: 'src/store/lane/lane-row.ts',
     find: 'return places.get(lane) ?? null;',
     replace: 'return places.has(lane) ? null : null;',
     test: 'test/integration/relay-lane-versions.test.ts',
@@ -127,7 +127,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   {
     name: 'walk-from-the-start',
     promise: gathered,
-    file: 'src/store/due-edge.ts',
+    file: 'src/store/lane/due-edge.ts',
     find: 'return now >= this.#restsUntil ? null : this.#from;',
     replace: 'return now >= this.#restsUntil ? this.#from : null;',
     test: 'test/integration/relay-due-edge.test.ts',

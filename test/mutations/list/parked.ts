@@ -51,7 +51,7 @@ export const parkedMutations: readonly Mutation[] = [
   {
     name: 'letters-behind-a-refused-one-wait',
     promise: 'A failed message is copied to its address of dead letters',
-    file: 'src/inbox/dead-letters.ts',
+    file: 'src/inbox/parked/dead-letters.ts',
     find: 'const next = away || skipped.length === left.length ? [] : skipped;',
     replace: 'const next: typeof skipped = away ? [] : [];',
     test: 'test/integration/dead-letters.test.ts',
@@ -60,7 +60,7 @@ export const parkedMutations: readonly Mutation[] = [
   {
     name: 'parked-queue-one-by-one',
     promise: hotKey,
-    file: 'src/inbox/key-drain.ts',
+    file: 'src/inbox/parked/key-drain.ts',
     find: 'await this.#begin(keyId, pace.size, false)',
     replace: 'await this.#begin(keyId, Math.min(pace.size, 1), false)',
     test: 'test/integration/parked-queues.test.ts',
@@ -69,7 +69,7 @@ export const parkedMutations: readonly Mutation[] = [
   {
     name: 'workflow-replaced-while-it-waits',
     promise: 'However many keys are parked, the workflow of none is replaced while it waits for its turn',
-    file: 'src/temporal/handler-starter.ts',
+    file: 'src/temporal/parked-key/starter.ts',
     find: 'return (raw.pendingActivities ?? []).length === 0;',
     replace: 'return (raw.pendingActivities ?? []).length >= 0;',
     test: 'test/integration/temporal-handle.test.ts',

@@ -74,7 +74,7 @@ export const settleMutations: readonly Mutation[] = [
   {
     name: 'settle-without-the-owner',
     promise: 'A frozen process does no harm when it thaws',
-    file: 'src/store/lane-row.ts',
+    file: 'src/store/lane/lane-row.ts',
     find: `outbox.lane_owned(l, $3)';`,
     replace: `$3::uuid is not null';`,
     test: 'test/integration/relay-lease.test.ts',
@@ -83,7 +83,7 @@ export const settleMutations: readonly Mutation[] = [
   {
     name: 'settle-overwrites-a-state',
     promise: confirmed,
-    file: 'src/store/settle.ts',
+    file: 'src/store/lane/settle.ts',
     find: `state = case when m.state = 'ready' then c.state else m.state end,`,
     replace: 'state = c.state,',
     test: 'test/integration/confirm-receipts.test.ts',
@@ -110,7 +110,7 @@ export const settleMutations: readonly Mutation[] = [
   {
     name: 'resend-overtakes',
     promise: 'Order per key (I3)',
-    file: 'src/store/confirm-overdue.ts',
+    file: 'src/store/message/confirm-overdue.ts',
     find: 'from due d where m.id = d.id and d.confirm_by is null\n',
     replace: 'from due d where m.id = d.id\n',
     test: 'test/integration/confirm-overdue.test.ts',

@@ -8,7 +8,7 @@ export const waitingMutations: readonly Mutation[] = [
   {
     name: 'release-early',
     promise: neverEarly,
-    file: 'src/store/release.ts',
+    file: 'src/store/message/release.ts',
     find: `state::text in ('waiting', 'retrying') and due_at <= outbox.clock() for update`,
     replace: `state::text in ('waiting', 'retrying') and due_at <= outbox.clock() + interval '50 ms' for update`,
     test,
@@ -44,7 +44,7 @@ export const waitingMutations: readonly Mutation[] = [
   {
     name: 'sweep-leaves-the-locked-for-ever',
     promise: 'Lateness is bounded (I7)',
-    file: 'src/store/due-edge.ts',
+    file: 'src/store/lane/due-edge.ts',
     find: 'return now >= this.#restsUntil ? null : this.#from;',
     replace: 'return this.#from;',
     test: 'test/integration/relay-due-edge.test.ts',
@@ -53,7 +53,7 @@ export const waitingMutations: readonly Mutation[] = [
   {
     name: 'sweep-after-two-seconds',
     promise: 'Lateness is bounded (I7)',
-    file: 'src/store/release.ts',
+    file: 'src/store/message/release.ts',
     find: 'const graceMs = 200;',
     replace: 'const graceMs = 2_000;',
     test,

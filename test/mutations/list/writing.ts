@@ -26,7 +26,7 @@ export const writingMutations: readonly Mutation[] = [
   {
     name: 'root-client-taken',
     promise: noGhost,
-    file: 'src/store/transaction.ts',
+    file: 'src/store/database/transaction.ts',
     find: ` || candidate.$connect !== undefined`,
     replace: '',
     test: 'test/integration/write-root-client.test.ts',
@@ -60,7 +60,7 @@ export const writingMutations: readonly Mutation[] = [
   {
     name: 'withdraw-without-suspicion',
     promise: cancelHolds,
-    file: 'src/store/operate/withdraw.ts',
+    file: 'src/store/message/withdraw.ts',
     find: '       and not coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false)\n',
     replace: '',
     test: 'test/integration/operate-withdraw.test.ts',
@@ -87,7 +87,7 @@ export const writingMutations: readonly Mutation[] = [
   {
     name: 'edit-of-an-old-version',
     promise: 'An edit happens once (I10)',
-    file: 'src/store/operate/edit.ts',
+    file: 'src/store/message/edit.ts',
     find: 'm.updated_at = $2::text::timestamptz',
     replace: 'm.updated_at >= $2::text::timestamptz',
     test: 'test/integration/operate-edit.test.ts',
@@ -96,7 +96,7 @@ export const writingMutations: readonly Mutation[] = [
   {
     name: 'refusal-not-audited',
     promise: `Every operator's action is audited (I14)`,
-    file: 'src/store/operate/change-messages.ts',
+    file: 'src/store/message/change-messages.ts',
     find: `answers.map((answer) => entryOf(`,
     replace: `answers.filter(({ result }) => result !== 'too-late').map((answer) => entryOf(`,
     test: 'test/invariants/audit.test.ts',

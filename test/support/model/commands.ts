@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Verdict } from '../scripted-broker.ts';
+import type { Verdict } from '../kafka/scripted-broker.ts';
 import type { LaneModel, ModelMessage } from './lane-model.ts';
 import type { LaneWorld, SeenMessage } from './lane-world.ts';
 

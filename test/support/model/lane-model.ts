@@ -1,5 +1,5 @@
 import type { State } from '../../../src/core/transitions.ts';
-import type { Verdict } from '../scripted-broker.ts';
+import type { Verdict } from '../kafka/scripted-broker.ts';
 
 /** Minutes on the model's clock, and which step chose them: of two, the earlier step is due first. */
 interface Due {

@@ -1,7 +1,7 @@
 import { ServiceError } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { OutboxError } from '../../../src/core/errors.ts';
-import { databaseFailure } from '../../../src/store/database-failure.ts';
+import { databaseFailure } from '../../../src/store/database/database-failure.ts';
 import { temporalFailure } from '../../../src/temporal/temporal-failure.ts';
 
 const url = 'postgresql://app:secret@db.example:6432/shop';

@@ -3,7 +3,7 @@ import { ReceiptReader } from '../../../src/config/receipt-reader.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { incomingMessage } from '../../../src/sources/incoming-message.ts';
 import type { IncomingMessage, Source, Subscription } from '../../../src/sources/source.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/fixtures/until.ts';
 
 /** A source that gives its subscription to the test, and notes what was told as done. */
 class HandedSource implements Source {

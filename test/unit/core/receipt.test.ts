@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import {
   installationOf,
-  readReceipt,
   type Receipt,
+  readReceipt,
   receiptIdLimit,
   writeReceipt,
 } from '../../../src/core/receipt.ts';

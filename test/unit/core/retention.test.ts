@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolveRetention, type Retention } from '../../../src/core/retention.ts';
+import { type Retention, resolveRetention } from '../../../src/core/retention.ts';
 
 const hour = 60 * 60_000;
 const day = 24 * hour;

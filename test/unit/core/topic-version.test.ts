@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { topic, type TopicOptions } from '../../../src/core/topic.ts';
+import { type TopicOptions, topic } from '../../../src/core/topic.ts';
 import { oldestVersion, UpcastFailure, upcastPayload, versionOf } from '../../../src/core/topic-version.ts';
 
 const rulesOf = (options: TopicOptions) => topic('t', z.unknown(), options).rules;

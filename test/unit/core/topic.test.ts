@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { topic, type TopicOptions } from '../../../src/core/topic.ts';
+import { type TopicOptions, topic } from '../../../src/core/topic.ts';
 
 const schema = z.object({ orderId: z.string() });
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { keptStates, keptTransitions } from '../../../src/core/parked-states.ts';
 import { states, transitions } from '../../../src/core/transitions.ts';
+import { withImportTable } from '../../../tools/import-table.mjs';
 import { keptPart, outboxPart, statesPage } from '../../../tools/states-page.mjs';
 
 const page = readFileSync(new URL('../../../docs/states.md', import.meta.url), 'utf8');
@@ -20,4 +21,11 @@ test('docs/states.md shows exactly the legal transitions of messages that a cons
   expect(page).toContain(part);
   expect(rowsOf(part)).toBe(keptTransitions.length + 1);
   expect(page).toBe(statesPage({ states, transitions, keptStates, keptTransitions }));
+});
+
+test('ARCHITECTURE.md shows the import rules of the linter', () => {
+  const architecture = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8');
+
+  expect(architecture).toContain('| `src/core` | nothing |');
+  expect(withImportTable(architecture)).toBe(architecture);
 });

@@ -26,8 +26,8 @@ const onlyStore = 'Only src/store speaks to PostgreSQL';
 const onlyTemporal = 'know Temporal';
 
 const cases: readonly Case[] = [
-  refuse('src/core', value('../store/claim.ts'), 'imports nothing of the project'),
-  refuse('src/core', type('../store/claim.ts'), 'imports nothing of the project'),
+  refuse('src/core', value('../store/lane/claim.ts'), 'imports nothing of the project'),
+  refuse('src/core', type('../store/lane/claim.ts'), 'imports nothing of the project'),
   refuse('src/core', value('node:fs/promises'), 'holds pure rules'),
   ...allow('src/core', value('./errors.ts'), value('ms'), value('node:crypto')),
 
@@ -41,7 +41,7 @@ const cases: readonly Case[] = [
   refuse('src/store/inbox', value('../../inbox/once.ts'), 'src/store may import src/core only'),
   refuse('src/store', value('@prisma/client'), 'knows a transaction by its shape'),
   ...allow('src/store', value('../core/errors.ts'), value('./inbox/processed.ts'), value('pg')),
-  ...allow('src/store/inbox', value('../pool.ts'), value('../../core/errors.ts'), value('pg')),
+  ...allow('src/store/inbox', value('../database/pool.ts'), value('../../core/errors.ts'), value('pg')),
 
   refuse(
     'src/outbox',
@@ -49,9 +49,9 @@ const cases: readonly Case[] = [
     'src/outbox may import src/store, src/tracing and src/core only',
   ),
   refuse('src/outbox', value('pg'), onlyStore),
-  ...allow('src/outbox', value('../store/write.ts'), value('../core/topic.ts')),
+  ...allow('src/outbox', value('../store/message/write.ts'), value('../core/topic.ts')),
 
-  refuse('src/tracing', value('../store/write.ts'), 'src/tracing may import src/core only'),
+  refuse('src/tracing', value('../store/message/write.ts'), 'src/tracing may import src/core only'),
   refuse('src/outbox', value('@opentelemetry/api'), 'Only src/tracing knows OpenTelemetry'),
   ...allow('src/tracing', type('@opentelemetry/api'), value('../core/headers.ts')),
 
@@ -63,49 +63,61 @@ const cases: readonly Case[] = [
   ...allow(
     'src/relay',
     type('../transports/transport.ts'),
-    value('../store/claim.ts'),
+    value('../store/lane/claim.ts'),
     value('../core/lane.ts'),
   ),
 
-  refuse('src/transports', value('../relay/drain.ts'), 'src/transports may import src/core only'),
-  refuse('src/transports/kafka', value('../../store/claim.ts'), 'src/transports may import src/core only'),
+  refuse('src/kafka', value('../store/lane/claim.ts'), 'src/kafka may import src/core'),
+  refuse('src/kafka', value('../sources/source.ts'), 'src/kafka may import src/core'),
+  ...allow('src/kafka', value('kafkajs'), type('../sources/source.ts'), value('../core/errors.ts')),
+
+  refuse('src/transports', value('../relay/drain.ts'), 'src/transports may import src/core,'),
+  refuse('src/transports/kafka', value('../../store/lane/claim.ts'), 'src/transports may import src/core,'),
+  refuse('src/transports/print', value('../../kafka/connection.ts'), 'src/transports may import src/core,'),
   refuse('src/transports/print', value('kafkajs'), kafkajs),
   refuse('src/transports/kafka', value('@temporalio/client'), onlyTemporal),
   ...allow('src/transports', value('../core/errors.ts'), value('./kafka/session.ts')),
   ...allow('src/transports/kafka', value('kafkajs'), value('../transport.ts'), value('../../core/errors.ts')),
+  ...allow('src/transports/kafka', value('../../kafka/connection.ts')),
   ...allow('src/transports/workflow', value('@temporalio/client')),
 
-  refuse('src/sources', value('../inbox/once.ts'), 'src/sources may import src/core only'),
-  refuse('src/sources/kafka', value('../../inbox/once.ts'), 'src/sources may import src/core only'),
+  refuse('src/sources', value('../inbox/once.ts'), 'src/sources may import src/core,'),
+  refuse('src/sources/kafka', value('../../inbox/once.ts'), 'src/sources may import src/core,'),
+  refuse('src/sources/redis', value('../../kafka/connection.ts'), 'src/sources may import src/core,'),
   refuse('src/sources/redis', value('kafkajs'), kafkajs),
+  ...allow('src/sources/kafka', value('../../kafka/connection.ts')),
   ...allow('src/sources/kafka', value('kafkajs'), type('../source.ts'), value('../../core/errors.ts')),
 
   refuse('src/inbox', value('../relay/drain.ts'), 'src/inbox may import'),
   refuse('src/inbox', value('../sources/source.ts'), 'the types of src/sources/source.ts'),
   refuse('src/inbox', value('kafkajs'), kafkajs),
+  refuse('src/inbox/intake', value('../../relay/drain.ts'), 'src/inbox may import'),
+  ...allow('src/inbox/intake', type('../../sources/source.ts'), value('../parked/kept.ts')),
   ...allow('src/inbox', type('../sources/source.ts'), value('../sources/incoming-message.ts')),
-  ...allow('src/inbox', value('../store/pool.ts'), value('../core/errors.ts')),
+  ...allow('src/inbox', value('../store/database/pool.ts'), value('../core/errors.ts')),
 
   refuse(
     'src/operations',
     value('../relay/starter.ts'),
     'src/operations may import src/store and src/core only',
   ),
-  ...allow('src/operations', value('../store/release.ts'), value('../core/errors.ts')),
+  ...allow('src/operations', value('../store/message/release.ts'), value('../core/errors.ts')),
 
   refuse('src/filters/redis', value('../../inbox/once.ts'), 'src/filters may import src/core and the types'),
   refuse('src/inbox', value('@redis/client'), 'The client of Redis stays in folders named redis'),
   ...allow(
     'src/filters/redis',
     value('@redis/client'),
-    type('../../inbox/seen-filter.ts'),
+    type('../../inbox/window/seen-filter.ts'),
     value('../../core/errors.ts'),
   ),
 
-  refuse('src/temporal', value('../store/claim.ts'), 'src/temporal may import activities'),
+  refuse('src/temporal', value('../store/lane/claim.ts'), 'src/temporal may import activities'),
   refuse('src/temporal', value('../config/config.ts'), 'src/temporal may import activities'),
   refuse('src/temporal', value('../../workflows/deliver-lane.ts'), 'types of src/config and workflows'),
   ...allow('src/temporal', type('../config/config.ts'), type('../../workflows/deliver-lane.ts')),
+  refuse('src/temporal/relay', value('../../store/lane/claim.ts'), 'src/temporal may import activities'),
+  ...allow('src/temporal/relay', value('../../../activities/lane.ts'), value('../../relay/port.ts')),
   ...allow(
     'src/temporal',
     value('../../activities/lane.ts'),
@@ -118,7 +130,7 @@ const cases: readonly Case[] = [
   ...allow(
     'src/config',
     value('../temporal/worker.ts'),
-    value('../store/pool.ts'),
+    value('../store/database/pool.ts'),
     value('../relay/relay.ts'),
   ),
   ...allow('src/config', 'export const url = process.env.DATABASE_URL;\n'),
@@ -127,11 +139,11 @@ const cases: readonly Case[] = [
   ...allow('src/local', value('kafkajs'), value('@temporalio/client')),
   ...allow('src/local', value('../core/errors.ts'), value('pg'), 'export const path = process.env.PATH;\n'),
 
-  refuse('src/server', value('../store/claim.ts'), 'src/server may import'),
+  refuse('src/server', value('../store/lane/claim.ts'), 'src/server may import'),
   refuse('src/server', value('../local/servers.ts'), 'src/server may import'),
   ...allow('src/server', value('../operations/operations.ts'), value('../config/config.ts')),
 
-  refuse('src/cli', value('../store/claim.ts'), 'src/cli may import'),
+  refuse('src/cli', value('../store/lane/claim.ts'), 'src/cli may import'),
   refuse('src/cli', value('../testing/crash-at.ts'), 'src/cli may import'),
   ...allow(
     'src/cli',
@@ -140,7 +152,7 @@ const cases: readonly Case[] = [
     value('../config/load.ts'),
   ),
 
-  refuse('src/demo', value('../store/claim.ts'), 'src/demo is a user of the library'),
+  refuse('src/demo', value('../store/lane/claim.ts'), 'src/demo is a user of the library'),
   refuse('src/demo', value('../outbox/send.ts'), 'src/demo is a user of the library'),
   ...allow('src/demo', value('../index.ts'), value('../consumer.ts'), value('@prisma/adapter-pg')),
 
@@ -158,7 +170,7 @@ const cases: readonly Case[] = [
   refuse('activities', value('../workflows/deliver-lane.ts'), 'Activities may import'),
   refuse('activities', value('pg'), onlyStore),
   refuse('activities', 'export const zone = process.env.TZ;\n', environment),
-  ...allow('activities', value('../src/relay/drain.ts'), value('../src/store/release.ts')),
+  ...allow('activities', value('../src/relay/drain.ts'), value('../src/store/message/release.ts')),
   ...allow('activities', value('@temporalio/activity'), type('../src/transports/transport.ts')),
 
   refuse('workflows', value('node:fs'), deterministic),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../../src/core/topic.ts';
-import { identify } from '../../../src/inbox/arrived.ts';
+import { identify } from '../../../src/inbox/intake/arrived.ts';
 import { routeOf } from '../../../src/inbox/route.ts';
 import { Routes } from '../../../src/inbox/routes.ts';
 import { incoming } from './incoming.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DrainPace } from '../../../src/inbox/drain-pace.ts';
+import { DrainPace } from '../../../src/inbox/parked/drain-pace.ts';
 
 test('a transaction takes twice as many messages as the one before, 100 at most, while that is quick', () => {
   const pace = new DrainPace();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FailedChunks } from '../../../src/inbox/failed-chunks.ts';
+import { FailedChunks } from '../../../src/inbox/intake/failed-chunks.ts';
 
 const of = (partition: number, address = 'orders') => ({ address, partition });
 const failedAt = (offsets: readonly string[], partition = 0): FailedChunks => {

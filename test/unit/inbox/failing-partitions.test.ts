@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FailingPartitions } from '../../../src/inbox/failing-partitions.ts';
+import { FailingPartitions } from '../../../src/inbox/intake/failing-partitions.ts';
 
 const at = (offset: string, partition = 0) => ({ address: 'orders', partition, offset });
 

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { GivenUp, HandlerTransactions } from '../../../src/inbox/handler-transactions.ts';
 import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
+import { GivenUp, HandlerTransactions } from '../../../src/inbox/intake/handler-transactions.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
-import type { Transaction } from '../../../src/store/transaction.ts';
-import { gate } from '../../support/gate.ts';
+import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { gate } from '../../support/fixtures/gate.ts';
 
 const tx: Transaction = { $queryRawUnsafe: () => Promise.reject(new Error('nobody asks')) };
 

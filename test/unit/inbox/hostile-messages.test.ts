@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Topic, topic } from '../../../src/core/topic.ts';
-import { readMessage } from '../../../src/inbox/read-message.ts';
-import { refusalReasonOf } from '../../../src/inbox/unreadable.ts';
+import { readMessage } from '../../../src/inbox/reading/read-message.ts';
+import { refusalReasonOf } from '../../../src/inbox/reading/unreadable.ts';
 import { incoming } from './incoming.ts';
 import { refusalOf } from './refusal.ts';
 

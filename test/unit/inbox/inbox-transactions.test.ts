@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { PrismaClient } from '../../../src/demo/generated/client.ts';
 import { InboxTransactions, poolSizeOf } from '../../../src/inbox/inbox-transactions.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
-import type { Transaction } from '../../../src/store/transaction.ts';
+import type { Transaction } from '../../../src/store/database/transaction.ts';
 
 /** Tells with which options it is asked for a transaction. */
 function told(): { readonly client: TransactionClient<Transaction>; readonly options: unknown[] } {

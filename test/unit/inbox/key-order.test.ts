@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { inKeyOrder } from '../../../src/inbox/key-order.ts';
+import { inKeyOrder } from '../../../src/inbox/intake/key-order.ts';
 
 interface Item {
   readonly key: string | null;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { idReader, type MessageIdRule, positionId } from '../../../src/inbox/message-id.ts';
+import { idReader, type MessageIdRule, positionId } from '../../../src/inbox/reading/message-id.ts';
 import { incoming } from './incoming.ts';
 import { refusalOf } from './refusal.ts';
 

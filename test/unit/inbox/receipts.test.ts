@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Receipt, receiptIdLimit } from '../../../src/core/receipt.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
-import { Receipts } from '../../../src/inbox/receipts.ts';
+import { Receipts } from '../../../src/inbox/intake/receipts.ts';
 
 let sent: Receipt[];
 let events: ConsumerEvent[];

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../../src/core/topic.ts';
+import { refusalReasonOf } from '../../../src/inbox/reading/unreadable.ts';
 import { routeOf } from '../../../src/inbox/route.ts';
 import { Routes } from '../../../src/inbox/routes.ts';
-import { refusalReasonOf } from '../../../src/inbox/unreadable.ts';
 import { incoming } from './incoming.ts';
 import { refusalOf } from './refusal.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { filterInEpoch, type SeenFilter } from '../../../src/inbox/seen-filter.ts';
+import { filterInEpoch, type SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
 
 /** A filter that keeps what it is told, and lets the test look at it. */
 function remembering() {

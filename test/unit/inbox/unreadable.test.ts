@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { OutboxError } from '../../../src/core/errors.ts';
-import { refusalReasonOf, unreadable } from '../../../src/inbox/unreadable.ts';
+import { refusalReasonOf, unreadable } from '../../../src/inbox/reading/unreadable.ts';
 import { incoming } from './incoming.ts';
 
 test('a refusal keeps its reason, its place and its cause', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Confirm, topic, type Topic } from '../../../src/core/topic.ts';
-import { assertWindow, resolveWindow, type Window } from '../../../src/inbox/window.ts';
+import { type Confirm, type Topic, topic } from '../../../src/core/topic.ts';
+import { assertWindow, resolveWindow, type Window } from '../../../src/inbox/window/window.ts';
 
 const hour = 60 * 60_000;
 const day = 24 * hour;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutValues } from '../../../src/inbox/without-values.ts';
+import { withoutValues } from '../../../src/inbox/reading/without-values.ts';
 
 const long = 'a long and confidential text';
 

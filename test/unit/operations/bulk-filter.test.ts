@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { checkAsk, checkBulkFilter, checkChange } from '../../../src/operations/bulk-filter.ts';
-import type { BulkAction, BulkChange } from '../../../src/store/bulk.ts';
-import { actionableStates } from '../../../src/store/bulk-changes.ts';
 import { transitions } from '../../../src/core/transitions.ts';
-import type { MessageFilter } from '../../../src/store/queries/list.ts';
+import { checkAsk, checkBulkFilter, checkChange } from '../../../src/operations/bulk-filter.ts';
+import type { BulkAction, BulkChange } from '../../../src/store/bulk/bulk.ts';
+import { actionableStates } from '../../../src/store/bulk/changes.ts';
+import type { MessageFilter } from '../../../src/store/message/list.ts';
 
 const ada = { actor: 'ada', reason: 'a test' };
 /** What is expected of the error about an option. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { explainKept } from '../../../src/operations/inbox/why.ts';
-import type { KeptKey } from '../../../src/store/queries/inbox-show.ts';
+import type { KeptKey } from '../../../src/store/inbox/show.ts';
 
 const message = {
   id: 'me',

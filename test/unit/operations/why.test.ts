@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { explain, type Why } from '../../../src/operations/why.ts';
-import type { DeliveryFacts } from '../../../src/store/queries/why.ts';
+import type { DeliveryFacts } from '../../../src/store/message/why.ts';
 
 /** A ready message of a lane that is being drained. */
 const ready: DeliveryFacts = {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { transaction, type TransactionRunner } from '../../../src/outbox/transact.ts';
+import { type TransactionRunner, transaction } from '../../../src/outbox/transact.ts';
 
 /** A client whose transactions end at once: far more commits in 2 ms than a server allows. */
 function client(answer: () => Promise<never[]>): {

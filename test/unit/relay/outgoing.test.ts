@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { outgoing } from '../../../src/relay/outgoing.ts';
-import { claimedMessage } from '../../support/claimed-messages.ts';
+import { claimedMessage } from '../../support/fixtures/claimed-messages.ts';
 
 test('a message leaves with its body as stored, CloudEvents attributes, and the way back to its workflow', () => {
   const message = claimedMessage(1, {

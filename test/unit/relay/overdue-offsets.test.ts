@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OffsetsBehindReceipts, type OffsetReader } from '../../../src/relay/overdue-offsets.ts';
+import { type OffsetReader, OffsetsBehindReceipts } from '../../../src/relay/overdue-offsets.ts';
 
 /** A broker whose offsets a test moves by hand. */
 class Ledger implements OffsetReader {

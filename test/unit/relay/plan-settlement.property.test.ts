@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type PlanInput, planSettlement } from '../../../src/relay/plan-settlement.ts';
 import type { Outcome } from '../../../src/transports/transport.ts';
-import { claimedMessage, claimOf } from '../../support/claimed-messages.ts';
+import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({

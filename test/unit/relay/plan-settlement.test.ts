@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type PlanInput, planSettlement } from '../../../src/relay/plan-settlement.ts';
 import type { Outcome } from '../../../src/transports/transport.ts';
-import { claimedMessage, claimOf } from '../../support/claimed-messages.ts';
+import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
 const acknowledged = (offset: number, partition = 0): Outcome => ({
   kind: 'acknowledged',

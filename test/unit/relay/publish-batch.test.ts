@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { publishBatch } from '../../../src/relay/publish-batch.ts';
-import { topic } from '../../../src/core/topic.ts';
 import { z } from 'zod';
+import { topic } from '../../../src/core/topic.ts';
+import { publishBatch } from '../../../src/relay/publish-batch.ts';
 import type { PublishResult } from '../../../src/transports/transport.ts';
-import { ScriptedBroker } from '../../support/scripted-broker.ts';
-import { claimedMessage, claimOf } from '../../support/claimed-messages.ts';
+import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
+import { ScriptedBroker } from '../../support/kafka/scripted-broker.ts';
 
 /** Publishes two messages of one key and one blocked one through a broker. */
 async function publish(broker: ScriptedBroker) {

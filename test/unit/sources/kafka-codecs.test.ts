@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import kafkajs from 'kafkajs';
 import { afterEach, expect, test } from 'vitest';
-import { readEveryCodec } from '../../../src/sources/kafka/codecs.ts';
-import { unpackLz4 } from '../../../src/sources/kafka/unpack-lz4.ts';
-import { unpackSnappy } from '../../../src/sources/kafka/unpack-snappy.ts';
+import { readEveryCodec } from '../../../src/kafka/codecs.ts';
+import { unpackLz4 } from '../../../src/kafka/unpack-lz4.ts';
+import { unpackSnappy } from '../../../src/kafka/unpack-snappy.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 const before = { ...CompressionCodecs };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keptForMs } from '../../../src/sources/kafka/redelivery-horizon.ts';
+import { keptForMs } from '../../../src/kafka/redelivery-horizon.ts';
 
 const never = Number.POSITIVE_INFINITY;
 

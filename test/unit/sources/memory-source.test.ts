@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type MemorySource, memorySource } from '../../../src/sources/memory/memory-source.ts';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/fixtures/until.ts';
 
 /** Lets a group take everything; answers the offsets as they come. */
 async function takeAll(source: MemorySource, group: string): Promise<string[]> {

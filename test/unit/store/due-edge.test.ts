@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DueEdge } from '../../../src/store/due-edge.ts';
+import { DueEdge } from '../../../src/store/lane/due-edge.ts';
 
 const early = '2026-01-01 00:00:00+00';
 const later = '2026-01-01 00:00:10+00';

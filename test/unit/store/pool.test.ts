@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/store/pool.ts';
-import { postgresMessage, refusingServer } from '../../support/refusing-server.ts';
+import { openDatabase } from '../../../src/store/database/pool.ts';
+import { postgresMessage, refusingServer } from '../../support/faults/refusing-server.ts';
 
 const letIn = Buffer.concat([postgresMessage('R', Buffer.alloc(4)), postgresMessage('Z', Buffer.from('I'))]);
 const ended = postgresMessage('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mthe postmaster has ended\0\0'));

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
-import { until } from '../../support/until.ts';
+import { type FaultProxy, startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { until } from '../../support/fixtures/until.ts';
 
 /** A server that answers every piece with the same in capitals, and remembers what it was told. */
 async function shouter(): Promise<{ readonly address: string; readonly heard: string[] }> {

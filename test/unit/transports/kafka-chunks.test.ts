@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { createRequire } from 'node:module';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chunksOf, encodedSize } from '../../../src/transports/kafka/chunks.ts';
 import type { OutgoingMessage } from '../../../src/transports/transport.ts';

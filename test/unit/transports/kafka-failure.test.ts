@@ -1,5 +1,5 @@
-import kafkajs from 'kafkajs';
 import { createRequire } from 'node:module';
+import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
 import { brokerAnswers, classify, type Failure, isTimeout } from '../../../src/transports/kafka/failure.ts';
 

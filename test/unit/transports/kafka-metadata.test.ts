@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { createRequire } from 'node:module';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AnswerFrames } from '../../../src/transports/kafka/metadata-tolerance.ts';
 

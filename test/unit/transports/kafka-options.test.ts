@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { kafkaSettings } from '../../../src/transports/kafka/kafka-options.ts';
+import { kafkaConnection } from '../../../src/transports/kafka/kafka-options.ts';
 
 test('brokers may be one text with commas or a list', () => {
-  expect(kafkaSettings({ brokers: 'a:1, b:2' }).brokers).toEqual(['a:1', 'b:2']);
-  expect(kafkaSettings({ brokers: ['a:1', 'b:2'] }).brokers).toEqual(['a:1', 'b:2']);
+  expect(kafkaConnection({ brokers: 'a:1, b:2' }).brokers).toEqual(['a:1', 'b:2']);
+  expect(kafkaConnection({ brokers: ['a:1', 'b:2'] }).brokers).toEqual(['a:1', 'b:2']);
 });
 
 test('without options a broker has five seconds to answer and nothing is logged', () => {
-  expect(kafkaSettings({ brokers: 'a:1' })).toMatchObject({
+  expect(kafkaConnection({ brokers: 'a:1' })).toMatchObject({
     clientId: 'temporal-outbox',
     logger: undefined,
     requestTimeoutMs: 5_000,
@@ -16,7 +16,7 @@ test('without options a broker has five seconds to answer and nothing is logged'
 
 for (const brokers of ['', ',', 'localhost', 'a:1,b', []]) {
   test(`the brokers ${JSON.stringify(brokers)} are refused`, () => {
-    expect(() => kafkaSettings({ brokers })).toThrow(
+    expect(() => kafkaConnection({ brokers })).toThrow(
       expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION' }),
     );
   });
@@ -24,7 +24,7 @@ for (const brokers of ['', ',', 'localhost', 'a:1,b', []]) {
 
 for (const requestTimeout of [0, 99, 120_001, Number.NaN]) {
   test(`a request timeout of ${requestTimeout} ms is refused`, () => {
-    expect(() => kafkaSettings({ brokers: 'a:1', requestTimeout })).toThrow(
+    expect(() => kafkaConnection({ brokers: 'a:1', requestTimeout })).toThrow(
       expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION' }),
     );
   });
@@ -40,7 +40,7 @@ test.each([
   ['sasl', { brokers: 'a:1', sasl: 'plain' }],
   ['logger', { brokers: 'a:1', logger: {} }],
 ])('a wrong %s is refused by its name: %o', (option, options) => {
-  expect(() => kafkaSettings(options as never)).toThrow(
+  expect(() => kafkaConnection(options as never)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_INVALID_OPTION',
       message: expect.stringContaining(`\`${option}\``),

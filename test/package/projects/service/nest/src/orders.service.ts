@@ -1,6 +1,6 @@
 import { Injectable, Module } from '@nestjs/common';
 import { Pool } from 'pg';
-import { fromQuery, send, topic, type Stored } from 'temporal-outbox';
+import { fromQuery, type Stored, send, topic } from 'temporal-outbox';
 import { consumer } from 'temporal-outbox/consumer';
 import { startRelay } from 'temporal-outbox/relay';
 import { kafka } from 'temporal-outbox/transports';

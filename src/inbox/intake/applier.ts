@@ -1,0 +1,207 @@
+import { passCrashPoint } from '../../core/crash-point.ts';
+import type { Sql } from '../../store/database/database.ts';
+import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import { park } from '../../store/inbox/park.ts';
+import { type Arrival, receive, type TransactionLimits } from '../../store/inbox/receive.ts';
+import type { TryRules } from '../../store/inbox/tries.ts';
+import type { HandlerContext } from '../handler.ts';
+import { type Keeping, keptOf } from '../parked/kept.ts';
+import { refusalReasonOf } from '../reading/unreadable.ts';
+import { delaysOf } from '../retry-delays.ts';
+import type { ReadyMessage, Route } from '../route.ts';
+import type { TransactionClient } from '../transaction-client.ts';
+import { verdictOf } from '../verdict.ts';
+import type { Arrived } from './arrived.ts';
+import type { HandlerTransactions } from './handler-transactions.ts';
+import { faultOf } from './infrastructure-faults.ts';
+
+/** What became of a message. */
+export type Outcome =
+  /** Its effects are committed. */
+  | 'handled'
+  /** They were before. */
+  | 'duplicate'
+  /** It is kept for later, now or since before. */
+  | 'queued'
+  | 'kept'
+  /** It cannot be handled, and is kept for a person. */
+  | 'refused';
+
+export interface ApplierOptions<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly handlers: HandlerTransactions<Tx>;
+  readonly group: string;
+  /** What the server ends of its transactions. */
+  readonly limits: TransactionLimits;
+  readonly rules: TryRules;
+}
+
+/** One of these holds its key, which those behind it must find held: they are applied singly. */
+export class HoldsKey extends Error {}
+
+/** A message that can be handled, or the reason why it cannot. */
+type Prepared<Tx> = ReadyMessage<Tx> | { readonly kind: 'refused'; readonly error: unknown };
+
+/**
+ * Applies messages of one partition, each with effect once: their ids and what their handlers write commit in one
+ * transaction.
+ */
+export class Applier<Tx extends Transaction> {
+  readonly #options: ApplierOptions<Tx>;
+
+  constructor(options: ApplierOptions<Tx>) {
+    this.#options = options;
+  }
+
+  /**
+   * Applies these messages in one transaction. Those of a parked key are kept behind it, those that cannot be read are
+   * kept for a person.
+   *
+   * Rejects when a handler or the database fails, and with {@link HoldsKey} when they must be applied singly; nothing of
+   * any of them is done then.
+   *
+   * @param lost as of `HandlerTransactions.run`
+   */
+  async apply(
+    messages: readonly Arrived<Tx>[],
+    attempt: number,
+    lost: AbortSignal,
+  ): Promise<readonly Outcome[]> {
+    const prepared: Prepared<Tx>[] = [];
+    for (const message of messages) {
+      const one = prepare(message, attempt);
+      // Awaited only where a schema is asynchronous: at this rate a turn of the event loop each would show.
+      prepared.push(one instanceof Promise ? await one : one);
+    }
+    if (messages.length > 1 && this.#options.rules.holdKey && prepared.some(({ kind }) => kind === 'refused'))
+      throw new HoldsKey();
+    const ready = prepared.filter((one) => one.kind === 'ready');
+    const outcomes = await this.#options.handlers.run(ready, lost, async (tx, context) => {
+      const sql = sqlOf(tx);
+      const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);
+      await this.#keep(sql, messages, prepared, arrivals);
+      await handleNew({ tx, context }, messages, prepared, arrivals);
+      passCrashPoint('inbox:handled');
+      return outcomesOf(messages, prepared, arrivals);
+    });
+    passCrashPoint('inbox:committed');
+    return outcomes;
+  }
+
+  /**
+   * Keeps one message whose tries have failed, behind those of its key; for a person where no further one is allowed, as of
+   * one that has killed its consumer again and again.
+   */
+  async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Outcome> {
+    passCrashPoint('inbox:parking');
+    const { client, group, limits, rules } = this.#options;
+    const verdict = verdictOf(error);
+    const [firstMs] = delaysOf('retryMs', message.way, rules.retryMs);
+    // What failed for reasons of others has a try before it in any case.
+    const last =
+      cause === 'killed' ||
+      verdict?.kind === 'permanent' ||
+      (firstMs === undefined && faultOf(error) === undefined);
+    const keeping: Keeping = {
+      state: last ? 'failed' : 'parked',
+      cause: verdict?.kind === 'permanent' ? 'permanent' : cause,
+      error,
+    };
+    const retryInMs = verdict?.kind === 'retry-after' ? verdict.inMs : (firstMs ?? 0);
+    const outcome = await client.$transaction(async (tx): Promise<Outcome> => {
+      const sql = sqlOf(tx);
+      const [arrival = 'new'] = await receive(sql, group, [message], limits);
+      if (arrival === 'processed') return 'duplicate';
+      if (arrival === 'parked') return 'kept';
+      const state = arrival === 'queued' && cause !== 'killed' ? 'parked' : keeping.state;
+      await park(sql, group, [keptOf(message, { ...keeping, state }, rules.holdKey)], retryInMs);
+      passCrashPoint('inbox:park-written');
+      return state === 'failed' ? 'refused' : 'queued';
+    });
+    passCrashPoint('inbox:parked');
+    return outcome;
+  }
+
+  async #keep(
+    sql: Sql,
+    messages: readonly Arrived<Tx>[],
+    prepared: readonly Prepared<Tx>[],
+    arrivals: readonly Arrival[],
+  ): Promise<void> {
+    const { group, rules } = this.#options;
+    const kept = messages.flatMap((message, n) => {
+      const keeping = keepingOf(arrivals[n], prepared[n]);
+      return keeping === undefined ? [] : [keptOf(message, keeping, rules.holdKey)];
+    });
+    if (kept.length > 0) await park(sql, group, kept, rules.retryMs[0] ?? 0);
+  }
+}
+
+function prepare<Tx>({ incoming, way }: Arrived<Tx>, attempt: number): Prepared<Tx> | Promise<Prepared<Tx>> {
+  if (way.kind === 'refused') return way;
+  try {
+    const read = way.read(incoming, attempt);
+    return read instanceof Promise ? read.catch(refused<Tx>) : read;
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+/** What cannot be read is data; whatever else fails, like a schema that asks a server, is tried again. */
+function refused<Tx>(error: unknown): Prepared<Tx> {
+  if (refusalReasonOf(error) === undefined) throw error;
+  return { kind: 'refused', error };
+}
+
+function keepingOf<Tx>(
+  arrival: Arrival | undefined,
+  prepared: Prepared<Tx> | undefined,
+): Keeping | undefined {
+  if (arrival === 'queued') return { state: 'parked', cause: 'queued', error: undefined };
+  if (arrival !== 'new' || prepared?.kind !== 'refused') return undefined;
+  const { error } = prepared;
+  return { state: 'failed', cause: refusalReasonOf(error) ?? 'error', error };
+}
+
+function outcomeOf<Tx>(arrival: Arrival, prepared: Prepared<Tx> | undefined): Outcome {
+  if (arrival === 'queued') return 'queued';
+  if (arrival === 'processed') return 'duplicate';
+  if (arrival === 'parked') return 'kept';
+  return prepared?.kind === 'refused' ? 'refused' : 'handled';
+}
+
+/** A repeat in the same transaction is what the first one is: where that one is kept, nothing is processed yet. */
+function outcomesOf<Tx>(
+  messages: readonly Arrived<Tx>[],
+  prepared: readonly Prepared<Tx>[],
+  arrivals: readonly Arrival[],
+): readonly Outcome[] {
+  const kept = new Set<string>();
+  return arrivals.map((arrival, n) => {
+    const id = messages[n]?.id ?? '';
+    const outcome = outcomeOf(arrival, prepared[n]);
+    if (outcome === 'queued' || outcome === 'refused') kept.add(id);
+    return outcome === 'duplicate' && kept.has(id) ? 'kept' : outcome;
+  });
+}
+
+/** Calls the handlers of what is new: in order per topic, which is all that is promised. */
+async function handleNew<Tx>(
+  { context, tx }: { readonly tx: Tx; readonly context: HandlerContext },
+  messages: readonly Arrived<Tx>[],
+  prepared: readonly Prepared<Tx>[],
+  arrivals: readonly Arrival[],
+): Promise<void> {
+  const byRoute = new Map<Route<Tx>, ReadyMessage<Tx>[]>();
+  for (const [n, { way }] of messages.entries()) {
+    const one = prepared[n];
+    if (way.kind === 'refused' || one?.kind !== 'ready' || arrivals[n] !== 'new') continue;
+    const those = byRoute.get(way);
+    if (those === undefined) byRoute.set(way, [one]);
+    else those.push(one);
+  }
+  for (const [route, those] of byRoute) {
+    if (route.batch) await route.handleAll(tx, those, context);
+    else for (const ready of those) await ready.handle(tx, context);
+  }
+}

@@ -1,0 +1,76 @@
+import type { Partition } from '../../sources/source.ts';
+import type { Position } from '../consumer-event.ts';
+
+/** A partition that stands still because of one message. */
+export interface FailingPartition extends Position {
+  /** Name of the topic when the message tells it. */
+  readonly topic: string | undefined;
+  /** What the last try ended with. */
+  readonly error: unknown;
+  /** How often it was tried in vain, since this consumer has the partition. */
+  readonly attempts: number;
+  /** When its first try failed. */
+  readonly since: Date;
+}
+
+/** The messages that keep failing: one of a partition, or as many as are handled side by side. */
+export class FailingPartitions {
+  readonly #byPartition = new Map<string, Map<string, FailingPartition>>();
+
+  /** One per partition: the message that has failed for the longest time. */
+  list(): readonly FailingPartition[] {
+    return [...this.#byPartition.values()].flatMap((those) => [...those.values()].slice(0, 1));
+  }
+
+  /** How often the message at this position has failed. */
+  attempts(position: Position): number {
+    return this.#byPartition.get(nameOf(position))?.get(position.offset)?.attempts ?? 0;
+  }
+
+  failed(position: Position, topic: string | undefined, error: unknown): void {
+    const { address, partition, offset } = position;
+    const those = this.#byPartition.get(nameOf(position)) ?? new Map<string, FailingPartition>();
+    const before = those.get(offset);
+    this.#byPartition.set(nameOf(position), those);
+    those.set(offset, {
+      address,
+      partition,
+      offset,
+      topic,
+      error,
+      attempts: (before?.attempts ?? 0) + 1,
+      since: before?.since ?? new Date(),
+    });
+  }
+
+  /** @returns whether the partition had been standing, and goes on now */
+  settled(position: Position): boolean {
+    // Asked for every message, and nearly always there is none.
+    if (this.#byPartition.size === 0) return false;
+    const those = this.#byPartition.get(nameOf(position));
+    return those !== undefined && those.delete(position.offset) && this.#forgetEmpty(position, those);
+  }
+
+  /** Forgets what the broker offers no more, because others have handled it or its time was over. */
+  offered(partition: Partition, offsets: () => readonly string[]): void {
+    const those = this.#byPartition.get(nameOf(partition));
+    if (those === undefined) return;
+    const open = new Set(offsets());
+    for (const offset of those.keys()) if (!open.has(offset)) those.delete(offset);
+    this.#forgetEmpty(partition, those);
+  }
+
+  /** Forgets the partitions of others: they know better how theirs are. */
+  keepOnly(partitions: readonly Partition[]): void {
+    const mine = new Set(partitions.map(nameOf));
+    for (const name of this.#byPartition.keys()) if (!mine.has(name)) this.#byPartition.delete(name);
+  }
+
+  #forgetEmpty(partition: Partition, those: ReadonlyMap<string, FailingPartition>): boolean {
+    return those.size === 0 && this.#byPartition.delete(nameOf(partition));
+  }
+}
+
+function nameOf({ address, partition }: Partition): string {
+  return `${address}/${partition}`;
+}

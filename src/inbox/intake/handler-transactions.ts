@@ -1,0 +1,179 @@
+import { setMaxListeners } from 'node:events';
+import { OutboxError } from '../../core/errors.ts';
+import type { Transaction } from '../../store/database/transaction.ts';
+import type { HandlerContext } from '../handler.ts';
+import type { InboxTransactions } from '../inbox-transactions.ts';
+import { type Middleware, throughAll } from '../middleware.ts';
+import type { InboxMessage } from '../reading/inbox-message.ts';
+
+export interface HandlerTransactionsOptions<Tx extends Transaction> {
+  readonly client: InboxTransactions<Tx>;
+  readonly group: string;
+  /** The outermost first. */
+  readonly middlewares: readonly Middleware[];
+  /** Fires when a stop waits no longer. */
+  readonly deadline: AbortSignal;
+}
+
+/** A message that its handler is to have. */
+interface Handed {
+  readonly message: InboxMessage<unknown>;
+}
+
+/** The transaction failed after it was given up: that says nothing about its messages. */
+export class GivenUp extends Error {}
+
+/** After the deadline of a stop, handlers that heed their signal may end by themselves for so long. */
+const graceMs = 500;
+
+/** The transactions in which handlers run: within all middlewares, and with a signal for the case that they are given up. */
+export class HandlerTransactions<Tx extends Transaction> {
+  readonly #options: HandlerTransactionsOptions<Tx>;
+  readonly #open = new Set<Handling>();
+
+  constructor(options: HandlerTransactionsOptions<Tx>) {
+    this.#options = options;
+    options.deadline.addEventListener('abort', () => this.#passDeadline(), { once: true });
+  }
+
+  /**
+   * @param messages for which handlers may be called; where there is none, no middleware is either
+   * @param lost fires when the partition of the messages is another consumer's; `undefined`: they are of none
+   * @throws {@link GivenUp} for every failure after `lost` or the deadline has fired; else what a middleware, the client or
+   * `work` throws
+   */
+  async run<Result>(
+    messages: readonly Handed[],
+    lost: AbortSignal | undefined,
+    work: (tx: Tx, context: HandlerContext) => Promise<Result>,
+  ): Promise<Result> {
+    const { deadline, group, middlewares } = this.#options;
+    const inside = (): Promise<Result> => this.#transaction(lost, work);
+    try {
+      const [first, ...others] = middlewares.length === 0 ? [] : messages.map(({ message }) => message);
+      if (first === undefined) return await inside();
+      return await throughAll(middlewares, { group, messages: [first, ...others] }, inside);
+    } catch (error) {
+      if (lost?.aborted !== true && !deadline.aborted) throw error;
+      throw new GivenUp('The transaction was given up.', { cause: error });
+    }
+  }
+
+  async #transaction<Result>(
+    lost: AbortSignal | undefined,
+    work: (tx: Tx, context: HandlerContext) => Promise<Result>,
+  ): Promise<Result> {
+    const { client, deadline } = this.#options;
+    if (deadline.aborted) throw stopped();
+    const handling = new Handling(client.limits.statementMs, lost);
+    this.#open.add(handling);
+    try {
+      return await Promise.race([
+        client.$transaction((tx) => {
+          handling.begin();
+          return work(tx, handling);
+        }),
+        handling.abandoned,
+      ]);
+    } finally {
+      this.#open.delete(handling);
+      handling.end();
+    }
+  }
+
+  #passDeadline(): void {
+    for (const handling of this.#open) handling.giveUp(stopped());
+    setTimeout(() => {
+      for (const handling of this.#open) handling.abandon(stopped());
+    }, graceMs);
+  }
+}
+
+/** One transaction in which handlers run. */
+class Handling implements HandlerContext {
+  /** Rejects when nobody waits for the transaction any longer, whatever its handler does. */
+  readonly abandoned: Promise<never>;
+  readonly #limitMs: number;
+  readonly #lost: AbortSignal | undefined;
+  #abandon: (reason: OutboxError) => void = () => undefined;
+  #begunAtMs = 0;
+  #ended = false;
+  /** Made when a handler asks for its signal, which few do, and few transactions live long. */
+  #controller: AbortController | undefined;
+  #givenUp: OutboxError | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param limitMs how long the transaction may take */
+  constructor(limitMs: number, lost: AbortSignal | undefined) {
+    this.#limitMs = limitMs;
+    this.#lost = lost;
+    this.abandoned = new Promise((_, reject) => {
+      this.#abandon = reject;
+    });
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller !== undefined) return this.#controller.signal;
+    const controller = new AbortController();
+    this.#controller = controller;
+    if (this.#ended) return controller.signal;
+    if (this.#lost?.aborted === true) this.giveUp(elsewhere());
+    if (this.#givenUp !== undefined) {
+      controller.abort(this.#givenUp);
+      return controller.signal;
+    }
+    if (this.#lost !== undefined) {
+      // One listener for each message of the partition that is in hand.
+      setMaxListeners(0, this.#lost);
+      this.#lost.addEventListener('abort', this.#onLost, { once: true });
+    }
+    const leftMs = this.#limitMs - (performance.now() - this.#begunAtMs);
+    this.#timer = setTimeout(() => this.giveUp(tooLong(this.#limitMs)), Math.max(0, leftMs));
+    return controller.signal;
+  }
+
+  /** The transaction has a connection; until then it waits for one. */
+  begin(): void {
+    this.#begunAtMs = performance.now();
+  }
+
+  giveUp(reason: OutboxError): void {
+    if (this.#ended) return;
+    this.#givenUp ??= reason;
+    this.#controller?.abort(reason);
+  }
+
+  abandon(reason: OutboxError): void {
+    this.#abandon(reason);
+  }
+
+  end(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#lost?.removeEventListener('abort', this.#onLost);
+  }
+
+  readonly #onLost = (): void => this.giveUp(elsewhere());
+}
+
+function tooLong(limitMs: number): OutboxError {
+  return new OutboxError(
+    'OUTBOX_HANDLER_STUCK',
+    `The transaction of the handler has taken ${limitMs / 1_000} s, as long as it may, and is rolled back.`,
+    { details: { limitMs } },
+  );
+}
+
+function elsewhere(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_HANDLER_GIVEN_UP',
+    'The partition of the message went to another consumer, which handles it.',
+  );
+}
+
+function stopped(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_HANDLER_GIVEN_UP',
+    'The consumer stops, and the time that it had for that is over.',
+  );
+}

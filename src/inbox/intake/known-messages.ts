@@ -1,0 +1,75 @@
+import type { Sql } from '../../store/database/database.ts';
+import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import { readProcessed } from '../../store/inbox/processed.ts';
+import { keepsAny, readKept } from '../../store/inbox/receive.ts';
+import type { TransactionClient } from '../transaction-client.ts';
+import type { SeenFilter } from '../window/seen-filter.ts';
+
+export interface KnownMessagesOptions<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly group: string;
+  readonly filter: SeenFilter | undefined;
+}
+
+/** What is known of messages before their transaction. */
+export interface Known {
+  readonly processed: ReadonlySet<string>;
+  readonly kept: ReadonlySet<string>;
+}
+
+const nothing: Known = { processed: new Set(), kept: new Set() };
+
+/**
+ * Finds duplicates before anything is opened or read for them.
+ *
+ * It only saves work: whatever it does not find, the transaction of the effects does. The database is asked while
+ * duplicates arrive, as in a replay; else that would cost more than it saves.
+ */
+export class KnownMessages<Tx extends Transaction> {
+  readonly #options: KnownMessagesOptions<Tx>;
+  #expected = true;
+
+  constructor(options: KnownMessagesOptions<Tx>) {
+    this.#options = options;
+  }
+
+  /** Whether there is a filter, which wants to know what was handled. */
+  get filters(): boolean {
+    return this.#options.filter !== undefined;
+  }
+
+  /** Which of these were committed before. Never asks for fewer than two: their transaction tells as quickly. */
+  async find(ids: readonly string[]): Promise<Known> {
+    const { filter, group } = this.#options;
+    const seen = filter === undefined ? nothing.processed : await filter.seen(group, ids);
+    if (!this.#expected || ids.length < 2) return { processed: seen, kept: nothing.kept };
+    const rest = seen.size === 0 ? ids : ids.filter((id) => !seen.has(id));
+    if (rest.length === 0) return { processed: seen, kept: nothing.kept };
+    const { processed, kept } = await this.#ask((sql) => look(sql, group, rest));
+    this.#expected = processed.size + kept.size > 0;
+    return { processed: seen.size === 0 ? processed : new Set([...seen, ...processed]), kept };
+  }
+
+  /** Tells that duplicates arrived which {@link find} was not asked for. */
+  expectMore(): void {
+    this.#expected = true;
+  }
+
+  /** Notes messages whose effects are committed. */
+  async note(ids: readonly string[]): Promise<void> {
+    const { filter, group } = this.#options;
+    await filter?.add(group, ids);
+  }
+
+  #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#options.client.$transaction((tx) => question(sqlOf(tx)));
+  }
+}
+
+async function look(sql: Sql, group: string, ids: readonly string[]): Promise<Known> {
+  const noted = await readProcessed(sql, group, ids);
+  if (noted.size === 0 || !(await keepsAny(sql, group))) return { processed: noted, kept: nothing.kept };
+  const kept = await readKept(sql, group, [...noted]);
+  if (kept.size === 0) return { processed: noted, kept };
+  return { processed: new Set([...noted].filter((id) => !kept.has(id))), kept };
+}

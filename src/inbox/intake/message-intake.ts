@@ -1,0 +1,297 @@
+import { installationOf } from '../../core/receipt.ts';
+import type { IncomingBatch, Partition } from '../../sources/source.ts';
+import type { Transaction } from '../../store/database/transaction.ts';
+import type { Tally } from '../consumer-counts.ts';
+import { type ConsumerReport, unheard } from '../consumer-event.ts';
+import { counterOf, eventOf } from '../outcome.ts';
+import type { KeyQueues } from '../parked/key-queues.ts';
+import type { Routes } from '../routes.ts';
+import { type Applier, HoldsKey, type Outcome } from './applier.ts';
+import { type Arrived, identify } from './arrived.ts';
+import { type Breaker, keyNameOf } from './breaker.ts';
+import { FailedChunks } from './failed-chunks.ts';
+import { type FailingPartition, FailingPartitions } from './failing-partitions.ts';
+import { GivenUp } from './handler-transactions.ts';
+import { inKeyOrder } from './key-order.ts';
+import type { KnownMessages } from './known-messages.ts';
+import type { PoisonMarks } from './poison-marks.ts';
+import type { Receipts } from './receipts.ts';
+import { nextPauseMs } from './retry-pace.ts';
+import { OneByOne, positionOf, type Settled } from './settle-one.ts';
+
+export interface MessageIntakeOptions<Tx extends Transaction> {
+  readonly group: string;
+  readonly routes: Routes<Tx>;
+  readonly applier: Applier<Tx>;
+  readonly known: KnownMessages<Tx>;
+  readonly marks: PoisonMarks<Tx>;
+  /** Of parked keys. */
+  readonly queues: KeyQueues;
+  readonly tally: Tally;
+  readonly breaker: Breaker;
+  readonly quickRetriesMs: readonly number[];
+  /** Messages of one transaction; `undefined`: each has its own. */
+  readonly batchSize: number | undefined;
+  /** Keys of one partition that are handled side by side. */
+  readonly keyConcurrency: number;
+  readonly report: ConsumerReport;
+  /** Told of the messages whose topic asks this group for receipts; `undefined` where none does. */
+  readonly receipts: Receipts | undefined;
+  /** Called when a message was parked. */
+  readonly onParked: () => void;
+  /** Called when a message was failed. */
+  readonly onFailed: () => void;
+}
+
+/**
+ * Takes batches of one source and applies their messages, each with effect once.
+ *
+ * A message is acknowledged only when its id is committed, with its effects or with itself. So nothing is lost and the
+ * order holds even while two processes believe that a partition is theirs: the later one waits in the database for the
+ * earlier.
+ */
+export class MessageIntake<Tx extends Transaction> {
+  readonly #options: MessageIntakeOptions<Tx>;
+  readonly #failing = new FailingPartitions();
+  readonly #failedChunks = new FailedChunks();
+  readonly #oneByOne: OneByOne<Tx>;
+
+  constructor(options: MessageIntakeOptions<Tx>) {
+    this.#options = options;
+    this.#oneByOne = new OneByOne({ ...options, failing: this.#failing });
+  }
+
+  failing(): readonly FailingPartition[] {
+    return this.#failing.list();
+  }
+
+  assigned(partitions: readonly Partition[]): void {
+    this.#failing.keepOnly(partitions);
+    this.#failedChunks.keepOnly(partitions);
+    this.#options.marks.keepOnly(partitions);
+    this.#options.report({ type: 'assigned', partitions });
+  }
+
+  /** Handles what it can, and acknowledges or rejects it. Never rejects itself. */
+  async handle(batch: IncomingBatch): Promise<void> {
+    const { tally } = this.#options;
+    tally.inFlight += batch.messages.length;
+    this.#failing.offered(batch, () => batch.messages.map(({ offset }) => offset));
+    try {
+      const arrived = await this.#dropKnown(batch, this.#identified(batch));
+      const free = await this.#options.queues.free(arrived);
+      if (free.length > 0 && batch.mayBegin() && !(await this.#enter(batch, free)))
+        await this.#options.marks.leave(batch);
+      const next = arrived[free.length];
+      if (next !== undefined && batch.mayBegin()) this.#options.queues.pause(batch, next, this.#failing);
+    } catch (error) {
+      this.#undone(batch, error);
+    } finally {
+      tally.inFlight -= batch.messages.length;
+      // Before the source commits the offsets: who sees that the group has passed a message finds its receipt.
+      await this.#options.receipts?.flush();
+    }
+  }
+
+  /** To be called when no batch comes any more. */
+  async close(): Promise<void> {
+    await this.#options.marks.clear().catch(() => undefined);
+  }
+
+  #identified(batch: IncomingBatch): readonly Arrived<Tx>[] {
+    const { report, routes, tally } = this.#options;
+    const arrived: Arrived<Tx>[] = [];
+    for (const incoming of batch.messages) {
+      const one = identify(incoming, routes);
+      if ('id' in one) {
+        arrived.push(one);
+        continue;
+      }
+      tally.ignored += 1;
+      const { address, partition, offset } = incoming;
+      report({
+        type: 'ignored',
+        id: incoming.header('ce_id') ?? '',
+        topic: one.ignored,
+        address,
+        partition,
+        offset,
+      });
+      batch.acknowledge(incoming);
+    }
+    return arrived;
+  }
+
+  async #dropKnown(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<readonly Arrived<Tx>[]> {
+    const { processed, kept } = await this.#options.known.find(arrived.map(({ id }) => id));
+    if (processed.size + kept.size === 0) return arrived;
+    return arrived.filter((message) => {
+      if (!processed.has(message.id) && !kept.has(message.id)) return true;
+      this.#tell(message, kept.has(message.id) ? 'kept' : 'duplicate', 1, undefined);
+      batch.acknowledge(message.incoming);
+      return false;
+    });
+  }
+
+  /** @returns false when a part of what was begun is left to a later offer */
+  async #enter(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+    const { breaker, marks } = this.#options;
+    const [first] = arrived;
+    const entry = breaker.enter(batch.address);
+    if (entry === 'go' || first === undefined) return this.#begin(batch, arrived);
+    if (entry !== 'probe') {
+      batch.reject(first.incoming, entry);
+      return true;
+    }
+    const chosen = breaker.choose(batch.address, arrived) ?? first;
+    // One that may have killed its consumer is searched for in its order.
+    const message = (await marks.begin(batch, [chosen.id])) ? chosen : first;
+    const harmless = message === chosen || (await marks.beginOne(batch, message.id));
+    if (harmless) await this.#settled(batch, message, () => this.#oneByOne.probe(message, batch));
+    breaker.probeLeft(batch.address);
+    return false;
+  }
+
+  /** @returns false when a part of them is left to a later offer */
+  async #begin(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+    const { batchSize, marks } = this.#options;
+    const ids = arrived.map(({ id }) => id);
+    if (!(await marks.begin(batch, ids))) return this.#searchKiller(batch, arrived);
+    if (batchSize === undefined) return this.#singles(batch, arrived);
+    const leading = this.#failedChunks.leading(batch, () => arrived.map(({ incoming }) => incoming.offset));
+    if (leading > 0 && !(await this.#singles(batch, arrived.slice(0, leading)))) return false;
+    return this.#chunks(batch, arrived.slice(leading), batchSize);
+  }
+
+  #mayBegin(batch: IncomingBatch): boolean {
+    return batch.mayBegin() && !this.#options.breaker.isPaused(batch.address);
+  }
+
+  async #chunks(batch: IncomingBatch, arrived: readonly Arrived<Tx>[], size: number): Promise<boolean> {
+    const { applier, breaker, known } = this.#options;
+    for (let from = 0; from < arrived.length; from += size) {
+      if (!this.#mayBegin(batch)) return false;
+      const chunk = arrived.slice(from, from + size);
+      const outcomes = await applier.apply(chunk, 1, batch.lost).catch((error: unknown) => {
+        this.#chunkFailed(chunk, error);
+        return undefined;
+      });
+      if (outcomes === undefined) {
+        if (!(await this.#singles(batch, chunk))) return false;
+        continue;
+      }
+      for (const [n, message] of chunk.entries()) {
+        this.#tell(message, outcomes[n] ?? 'duplicate', 1, undefined);
+        batch.acknowledge(message.incoming);
+        if (outcomes[n] === 'handled' && breaker.watches(batch.address))
+          breaker.succeeded(batch.address, keyNameOf(message));
+      }
+      if (known.filters) await this.#noted(chunk.filter((_, n) => outcomes[n] === 'handled'));
+    }
+    return true;
+  }
+
+  #chunkFailed(chunk: readonly Arrived<Tx>[], error: unknown): void {
+    const { report, tally } = this.#options;
+    const [first] = chunk;
+    // One that must be applied singly was found before its transaction, and at little cost.
+    if (first === undefined || error instanceof HoldsKey || error instanceof GivenUp) return;
+    tally.failures += 1;
+    report({ type: 'failed', ...positionOf(first), attempt: 1, error });
+    this.#failedChunks.failed(
+      first.incoming,
+      chunk.map(({ incoming }) => incoming.offset),
+    );
+  }
+
+  async #singles(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+    let stopped = false;
+    await inKeyOrder(
+      arrived,
+      this.#options.keyConcurrency,
+      ({ topic, key }) => (key === null ? null : `${topic}\0${key}`),
+      async (message) => {
+        if (!stopped && this.#mayBegin(batch)) {
+          const settle = (): Promise<Settled> => this.#oneByOne.settle(message, batch);
+          if (await this.#settled(batch, message, settle)) return true;
+        }
+        stopped = true;
+        return false;
+      },
+    );
+    return !stopped;
+  }
+
+  /** One after the other, each with a mark, until whoever has ended a consumer is behind us, or parked. */
+  async #searchKiller(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+    const { marks } = this.#options;
+    for (const message of arrived) {
+      if (!this.#mayBegin(batch)) return false;
+      const harmless = await marks.beginOne(batch, message.id);
+      const settle = (): Promise<Settled> =>
+        harmless
+          ? this.#oneByOne.settle(message, batch)
+          : this.#oneByOne.park(
+              message,
+              'killed',
+              new Error('Its consumer has died of it, again and again.'),
+            );
+      if (!(await this.#settled(batch, message, settle))) return false;
+      // What is left is offered again, by then without a suspicion.
+      if (!marks.endOne(batch, message.id)) return false;
+    }
+    return true;
+  }
+
+  /** @returns false when nothing further may begin */
+  async #settled(
+    batch: IncomingBatch,
+    message: Arrived<Tx>,
+    settle: () => Promise<Settled>,
+  ): Promise<boolean> {
+    const settled = await settle();
+    if (settled.kind === 'rejected') batch.reject(message.incoming, settled.afterMs);
+    if (settled.kind !== 'done') return false;
+    this.#tell(message, settled.outcome, 1, settled.error);
+    if (this.#options.known.filters && settled.outcome === 'handled') await this.#noted([message]);
+    batch.acknowledge(message.incoming);
+    return true;
+  }
+
+  async #noted(handled: readonly Arrived<Tx>[]): Promise<void> {
+    await this.#options.known.note(handled.map(({ id }) => id));
+  }
+
+  /** The database cannot be asked: the partition rests, others may go on. */
+  #undone(batch: IncomingBatch, error: unknown): void {
+    const [first] = batch.messages;
+    if (first === undefined) return;
+    const { address, partition, offset } = first;
+    const position = { address, partition, offset };
+    const retryInMs = nextPauseMs(this.#failing.attempts(position));
+    this.#failing.failed(position, first.header('ce_type'), error);
+    const attempt = this.#failing.attempts(position);
+    this.#options.report({ type: 'partition-paused', ...position, attempt, error, retryInMs });
+    batch.reject(first, retryInMs);
+  }
+
+  /** Counts, tells, and answers the sender. */
+  #tell(message: Arrived<Tx>, outcome: Outcome, attempt: number, error: unknown): void {
+    const { group, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
+    const { id, way } = message;
+    tally[counterOf(outcome)] += 1;
+    if (this.#failing.settled(message.incoming))
+      report({ type: 'partition-resumed', ...positionOf(message) });
+    if (outcome === 'duplicate' || outcome === 'kept') known.expectMore();
+    if (outcome === 'queued') {
+      onParked();
+      queues.queued(message);
+    }
+    if (outcome === 'refused') onFailed();
+    if (receipts !== undefined && way.kind === 'route' && way.topic.rules.confirm?.group === group) {
+      const state = outcome === 'handled' || outcome === 'duplicate' ? 'processed' : 'parked';
+      receipts.add({ id, installation: installationOf(message.incoming.header('ce_source')), state });
+    }
+    if (report !== unheard) report(eventOf(message, outcome, attempt, error));
+  }
+}

@@ -1,0 +1,139 @@
+import { type Receipt, receiptIdLimit } from '../../core/receipt.ts';
+import type { ConsumerReport } from '../consumer-event.ts';
+
+/** How receipts leave: to the address of receipts at the broker from which the messages came. */
+export interface ReceiptSender {
+  /** Resolves when the broker keeps all of them. Rejects otherwise; what it kept nevertheless may be sent again. */
+  send(receipts: readonly Receipt[]): Promise<void>;
+  /** Ends connections. */
+  close(): Promise<void>;
+}
+
+/** A message that was committed, now or before: its effects, or the message itself. */
+export interface Handled {
+  readonly id: string;
+  readonly state: Receipt['state'];
+  /** UUID of the installation that sent it, when its source tells. */
+  readonly installation: string | undefined;
+}
+
+export interface ReceiptsInput {
+  readonly group: string;
+  readonly sender: ReceiptSender;
+  readonly report: ConsumerReport;
+}
+
+/** What waits beyond this is dropped, the oldest first: its messages are sent again, and their repeats answered. */
+const mostWaiting = 10_000;
+const againMs = { first: 1_000, most: 30_000 } as const;
+
+/**
+ * Receipts of the messages that a consumer handled, collected until the fetched batch ends.
+ *
+ * Sending never fails a message: what could not be sent waits for the next batch, or for a timer, and is told.
+ */
+export class Receipts {
+  readonly #input: ReceiptsInput;
+  #waiting: Handled[] = [];
+  #sending: Promise<void> | undefined;
+  #againMs: number = againMs.first;
+  #notBefore = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  /** Since they were told last. */
+  #dropped = 0;
+  #closed = false;
+
+  constructor(input: ReceiptsInput) {
+    this.#input = input;
+  }
+
+  /** How many messages wait for their receipt to be sent. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Notes a message whose effects are committed. A duplicate is noted too: its receipt may have been lost. */
+  add(handled: Handled): void {
+    this.#waiting.push(handled);
+    // Otherwise the next flush takes all, and what waits is no more than the batches in hand.
+    if (this.#pausing) this.#bound();
+  }
+
+  /** Sends what waits. Never rejects; after a failure it does nothing for a while, so that messages are not held up. */
+  async flush(): Promise<void> {
+    // What another one is sending may be ours: nobody is told that it went before it did.
+    while (this.#sending !== undefined) await this.#sending;
+    if (this.#waiting.length === 0 || this.#pausing) return;
+    this.#sending = this.#send();
+    await this.#sending;
+    this.#sending = undefined;
+  }
+
+  async #send(): Promise<void> {
+    const mine = this.#waiting;
+    this.#waiting = [];
+    try {
+      await this.#input.sender.send(receiptsOf(this.#input.group, mine));
+      this.#againMs = againMs.first;
+    } catch (error) {
+      this.#keep(mine, error);
+    }
+  }
+
+  /** Sends what waits, a last time, and ends the connections. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#notBefore = Number.NEGATIVE_INFINITY;
+    await this.flush();
+    await this.#input.sender.close();
+  }
+
+  get #pausing(): boolean {
+    return performance.now() < this.#notBefore;
+  }
+
+  #bound(): void {
+    const excess = this.#waiting.length - mostWaiting;
+    if (excess <= 0) return;
+    this.#waiting.splice(0, excess);
+    this.#dropped += excess;
+  }
+
+  #keep(unsent: readonly Handled[], error: unknown): void {
+    this.#waiting = [...unsent, ...this.#waiting];
+    this.#bound();
+    this.#notBefore = performance.now() + this.#againMs;
+    clearTimeout(this.#timer);
+    // No message may follow that would take them along.
+    if (!this.#closed) this.#timer = setTimeout(() => void this.flush(), this.#againMs + 1);
+    this.#input.report({
+      type: 'receipts-unsent',
+      waiting: this.#waiting.length,
+      dropped: this.#dropped,
+      error,
+      retryInMs: this.#againMs,
+    });
+    this.#dropped = 0;
+    this.#againMs = Math.min(2 * this.#againMs, againMs.most);
+  }
+}
+
+/** One receipt per installation and state, or several where the ids are too many for one. */
+function receiptsOf(group: string, handled: readonly Handled[]): readonly Receipt[] {
+  const alike = new Map<string, Omit<Receipt, 'group'> & { readonly ids: string[] }>();
+  for (const { id, installation, state } of handled) {
+    const name = `${state} ${installation}`;
+    const found = alike.get(name);
+    if (found === undefined) alike.set(name, { installation, state, ids: [id] });
+    else found.ids.push(id);
+  }
+  return [...alike.values()].flatMap(({ installation, state, ids }) =>
+    Array.from({ length: Math.ceil(ids.length / receiptIdLimit) }, (_, n) => ({
+      group,
+      installation,
+      state,
+      ids: ids.slice(n * receiptIdLimit, (n + 1) * receiptIdLimit),
+    })),
+  );
+}

@@ -1,0 +1,129 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { IncomingBatch } from '../../sources/source.ts';
+import type { Transaction } from '../../store/database/transaction.ts';
+import type { Tally } from '../consumer-counts.ts';
+import type { ConsumerReport, Position } from '../consumer-event.ts';
+import { delaysOf } from '../retry-delays.ts';
+import type { Failure } from '../told-error.ts';
+import { verdictOf } from '../verdict.ts';
+import type { Applier, Outcome } from './applier.ts';
+import type { Arrived } from './arrived.ts';
+import { type Breaker, keyNameOf } from './breaker.ts';
+import type { FailingPartitions } from './failing-partitions.ts';
+import { GivenUp } from './handler-transactions.ts';
+import { faultOf } from './infrastructure-faults.ts';
+import { nextPauseMs } from './retry-pace.ts';
+
+export interface OneByOneOptions<Tx extends Transaction> {
+  readonly applier: Applier<Tx>;
+  readonly quickRetriesMs: readonly number[];
+  readonly report: ConsumerReport;
+  readonly tally: Tally;
+  readonly failing: FailingPartitions;
+  readonly breaker: Breaker;
+}
+
+/** When what is in hand of a partition is to end. */
+export type Ends = Pick<IncomingBatch, 'lost' | 'signal'>;
+
+/** What became of one message. */
+export type Settled =
+  | { readonly kind: 'done'; readonly outcome: Outcome; readonly error: unknown }
+  /** The partition is lost, or this consumer stops: it stays open, and costs no try. */
+  | { readonly kind: 'given-up' }
+  /** It stays open: the database does not keep it either, or its address pauses. */
+  | { readonly kind: 'rejected'; readonly afterMs: number };
+
+/** Of tries that met another transaction in a row; after that one more is like every other failure. */
+const mostConflicts = 10;
+const longestConflictPauseMs = 50;
+
+/** Applies single messages: quick tries in place, and then it is parked, unless its address pauses. */
+export class OneByOne<Tx extends Transaction> {
+  readonly #options: OneByOneOptions<Tx>;
+
+  constructor(options: OneByOneOptions<Tx>) {
+    this.#options = options;
+  }
+
+  async settle(message: Arrived<Tx>, { lost, signal }: Ends): Promise<Settled> {
+    const { applier, breaker, report, tally } = this.#options;
+    const { address } = message.incoming;
+    const quickRetriesMs = delaysOf('quickRetriesMs', message.way, this.#options.quickRetriesMs);
+    let conflicts = 0;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const [outcome = 'duplicate'] = await applier.apply([message], attempt, lost);
+        if (outcome === 'handled' && breaker.watches(address)) breaker.succeeded(address, keyNameOf(message));
+        return { kind: 'done', outcome, error: undefined };
+      } catch (error) {
+        if (error instanceof GivenUp) return { kind: 'given-up' };
+        tally.failures += 1;
+        report({ type: 'failed', ...positionOf(message), attempt, error });
+        if (verdictOf(error) !== undefined) return this.park(message, 'error', error);
+        let pauseMs = quickRetriesMs[attempt - 1];
+        if (faultOf(error) === 'conflict' && conflicts < mostConflicts) {
+          conflicts += 1;
+          attempt -= 1;
+          pauseMs = Math.random() * longestConflictPauseMs;
+        }
+        if (pauseMs === undefined) return this.#exhausted(message, error);
+        await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+        if (signal.aborted) return { kind: 'given-up' };
+      }
+    }
+  }
+
+  /** One try of a message whose address pauses: it ends the pause, or prolongs it. */
+  async probe(message: Arrived<Tx>, { lost }: Ends): Promise<Settled> {
+    const { applier, breaker, report, tally } = this.#options;
+    const { address } = message.incoming;
+    try {
+      const [outcome = 'duplicate'] = await applier.apply([message], 1, lost);
+      if (outcome === 'handled') breaker.succeeded(address, keyNameOf(message), 'probe');
+      return { kind: 'done', outcome, error: undefined };
+    } catch (error) {
+      if (error instanceof GivenUp) return { kind: 'given-up' };
+      tally.failures += 1;
+      report({ type: 'failed', ...positionOf(message), attempt: 1, error });
+      // It tells of its message, and nothing of what may be away.
+      if (verdictOf(error) !== undefined) return await this.park(message, 'error', error);
+      breaker.probeFailed(address, failureOf(message, error));
+      return { kind: 'rejected', afterMs: breaker.waitMs(address) };
+    } finally {
+      breaker.probeLeft(address);
+    }
+  }
+
+  #exhausted(message: Arrived<Tx>, error: unknown): Promise<Settled> | Settled {
+    const { breaker } = this.#options;
+    const { address } = message.incoming;
+    if (breaker.failed(address, keyNameOf(message), failureOf(message, error)))
+      return { kind: 'rejected', afterMs: breaker.waitMs(address) };
+    return this.park(message, 'error', error);
+  }
+
+  /** Keeps the message for later, so that those of other keys go on. */
+  async park(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Settled> {
+    const { applier, failing, report } = this.#options;
+    try {
+      const outcome = await applier.keep(message, cause, error);
+      return { kind: 'done', outcome, error };
+    } catch (unkept) {
+      const position = positionOf(message);
+      const afterMs = nextPauseMs(failing.attempts(position));
+      failing.failed(position, message.topic, unkept);
+      const attempt = failing.attempts(position);
+      report({ type: 'partition-paused', ...position, attempt, error: unkept, retryInMs: afterMs });
+      return { kind: 'rejected', afterMs };
+    }
+  }
+}
+
+function failureOf<Tx>({ incoming: { body } }: Arrived<Tx>, error: unknown): Failure {
+  return { error, bodies: [body] };
+}
+
+export function positionOf<Tx>({ incoming: { address, partition, offset } }: Arrived<Tx>): Position {
+  return { address, partition, offset };
+}

@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../../core/errors.ts';
+import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import { type BegunTry, returnTry } from '../../store/inbox/tries.ts';
+import type { Begun } from '../parked/key-drain.ts';
+import type { DrainKeyAnswer } from '../ports.ts';
+import { refusalReasonOf } from '../reading/unreadable.ts';
+import type { TransactionClient } from '../transaction-client.ts';
+import { verdictOf } from '../verdict.ts';
+import { type Breaker, keyNameOf } from './breaker.ts';
+import { faultOf } from './infrastructure-faults.ts';
+import { nextPauseMs } from './retry-pace.ts';
+
+/** After so many in a row the fault may be the message's after all: one that ends each session of the database. */
+const mostInARow = 20;
+const againMs = 1_000;
+/** The quick tries before it are the first. */
+const firstParkedTry = 2;
+/** Beyond this many keys the counts begin anew. */
+const mostKeys = 10_000;
+
+export interface UncountedTriesOptions<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly group: string;
+  readonly breaker: Breaker;
+}
+
+/** Gives tries of parked messages back that came to nothing for reasons that are not theirs. */
+export class UncountedTries<Tx extends Transaction> {
+  readonly #options: UncountedTriesOptions<Tx>;
+  readonly #inARow = new Map<string, number>();
+
+  constructor(options: UncountedTriesOptions<Tx>) {
+    this.#options = options;
+  }
+
+  /** @returns when the key is to be tried again; `undefined`: the try counts */
+  pauseMsAfter(
+    { keyId, messages, found }: Begun<Tx>,
+    entry: 'go' | 'probe',
+    error: unknown,
+  ): number | undefined {
+    const { breaker } = this.#options;
+    const [{ address, attempts }] = messages;
+    if (verdictOf(error) !== undefined) {
+      this.#inARow.delete(keyId);
+      return undefined;
+    }
+    const arrived = found[0]?.arrived;
+    if (arrived !== undefined && refusalReasonOf(error) === undefined) {
+      const failure = { error, bodies: messages.map(({ body }) => body) };
+      if (entry === 'probe') breaker.probeFailed(address, failure);
+      // That a key fails once more is no news.
+      const paused =
+        attempts <= firstParkedTry
+          ? breaker.failed(address, keyNameOf(arrived), failure, true)
+          : breaker.isPaused(address);
+      if (paused) return this.#pausedMs(address);
+    }
+    return this.#pauseMsAfterFault(keyId, error);
+  }
+
+  #pausedMs(address: string): number {
+    return this.#options.breaker.intervalMs(address) * (1 + Math.random());
+  }
+
+  /** A handler that is missing here is another consumer's, or that of a deployment to come: it is waited for without end. */
+  #pauseMsAfterFault(keyId: string, error: unknown): number | undefined {
+    const before = this.#inARow.get(keyId) ?? 0;
+    const elsewhere = error instanceof OutboxError && error.code === 'OUTBOX_HANDLER_MISSING';
+    if (!elsewhere && (faultOf(error) === undefined || before >= mostInARow)) {
+      this.#inARow.delete(keyId);
+      return undefined;
+    }
+    if (this.#inARow.size >= mostKeys) this.#inARow.clear();
+    this.#inARow.set(keyId, before + 1);
+    return nextPauseMs(before);
+  }
+
+  /** A try has ended well. */
+  ended({ keyId, messages: [first], found }: Begun<Tx>, entry: 'go' | 'probe'): void {
+    if (this.#inARow.size > 0) this.#inARow.delete(keyId);
+    const { breaker } = this.#options;
+    const [one] = found;
+    if (one !== undefined && breaker.watches(first.address))
+      breaker.succeeded(first.address, keyNameOf(one.arrived), entry);
+  }
+
+  /** Of an address that pauses; not all of its keys at once. */
+  giveBackPaused(keyId: string, message: BegunTry, signal: AbortSignal): Promise<DrainKeyAnswer> {
+    return this.giveBack(keyId, message, this.#pausedMs(message.address), signal);
+  }
+
+  /** Goes on until the database answers: else the try would count after all. */
+  async giveBack(
+    keyId: string,
+    message: BegunTry,
+    inMs: number,
+    signal: AbortSignal,
+  ): Promise<DrainKeyAnswer> {
+    for (;;) {
+      try {
+        const returned = await this.#options.client.$transaction((tx) =>
+          returnTry(sqlOf(tx), this.#options.group, keyId, message, inMs),
+        );
+        return { kind: 'waiting', inMs: returned ? inMs : 0 };
+      } catch (error) {
+        if (faultOf(error) === undefined) throw error;
+        await delay(againMs, undefined, { signal }).catch(() => undefined);
+        if (signal.aborted) return { kind: 'waiting', inMs };
+      }
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../../core/errors.ts';
+import type { Sql } from '../../store/database/database.ts';
+import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import {
+  endLetterTurn,
+  markCopied,
+  readUncopied,
+  takeLetterTurn,
+  type UncopiedMessage,
+} from '../../store/inbox/dead-letters.ts';
+import type { ConsumerReport } from '../consumer-event.ts';
+import type { TransactionClient } from '../transaction-client.ts';
+import { type DeadLetterSender, type LetterOutcome, letterOf } from './dead-letter.ts';
+
+export type { DeadLetterSender } from './dead-letter.ts';
+
+export interface DeadLettersInput {
+  /** As a consumer's. */
+  readonly client: TransactionClient<Transaction>;
+  readonly group: string;
+  /** Where the messages arrived. */
+  readonly addresses: readonly string[];
+  readonly deadAddressOf: (address: string) => string;
+  readonly sender: DeadLetterSender;
+  readonly report: ConsumerReport;
+  /** @defaultValue a look every 10 s, every second while it is another's turn; after a failure in 10 s, then 20 s, then every 30 s */
+  readonly paces?: Partial<DeadLetterPaces>;
+}
+
+/** Milliseconds. */
+interface DeadLetterPaces {
+  readonly lookMs: number;
+  readonly firstAgainMs: number;
+  readonly mostAgainMs: number;
+  /** While another consumer of the group copies. */
+  readonly turnMs: number;
+}
+
+/** What a round could not get rid of. */
+interface Untaken {
+  count: number;
+  /** Where the first of them was to go, and why it did not. */
+  first?: string;
+}
+
+const paces: DeadLetterPaces = { lookMs: 10_000, firstAgainMs: 10_000, mostAgainMs: 30_000, turnMs: 1_000 };
+const mostAtOnce = 100;
+/** Who dies, or sends one page for so long, has its turn no more. */
+const turnEndsMs = 60_000;
+
+/**
+ * Copies failed messages to their address of dead letters, at least once each, for people and programs that watch it. The
+ * messages stay in the database, where they can be retried. Of the consumers of a group one does it at a time.
+ *
+ * A letter that is not taken keeps none behind it from being sent, whatever its key. It is sent again in every round, and
+ * told as `dead-letters-failing`, until it is taken, or a person has decided about its message.
+ */
+export class DeadLetters {
+  readonly #input: DeadLettersInput;
+  readonly #owner = randomUUID();
+  readonly #paces: DeadLetterPaces;
+  readonly #stopping = new AbortController();
+  readonly #done: Promise<void>;
+  #wake = new AbortController();
+
+  constructor(input: DeadLettersInput) {
+    this.#input = input;
+    this.#paces = { ...paces, ...input.paces };
+    this.#done = this.#run();
+  }
+
+  /** Looks at once: a message has just failed. After a failure it waits for the next round all the same. */
+  nudge(): void {
+    this.#wake.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#done;
+    await this.#input.sender.close();
+  }
+
+  async #run(): Promise<void> {
+    const { firstAgainMs, lookMs, mostAgainMs, turnMs } = this.#paces;
+    let retryInMs = firstAgainMs;
+    while (!this.#stopping.signal.aborted) {
+      // What fails from here on is a reason for another round.
+      this.#wake = new AbortController();
+      const round = await this.#turn().catch((thrown: unknown) => ({ error: thrown }));
+      if (round === 'not our turn') {
+        await this.#rest(turnMs);
+        continue;
+      }
+      const { error } = round;
+      if (error === undefined) {
+        retryInMs = firstAgainMs;
+        await this.#rest(lookMs, this.#wake.signal);
+      } else {
+        this.#input.report({ type: 'dead-letters-failing', error, retryInMs });
+        await this.#rest(retryInMs);
+        retryInMs = Math.min(2 * retryInMs, mostAgainMs);
+      }
+    }
+  }
+
+  async #turn(): Promise<'not our turn' | { readonly error: unknown }> {
+    const { addresses, group } = this.#input;
+    // Nearly always there is nothing to take a turn for.
+    if ((await this.#ask((sql) => readUncopied(sql, group, addresses, '0', 1))).length === 0)
+      return { error: undefined };
+    if (!(await this.#ask((sql) => takeLetterTurn(sql, group, this.#owner, turnEndsMs))))
+      return 'not our turn';
+    try {
+      return { error: errorOf(await this.#round()) };
+    } finally {
+      await this.#ask((sql) => endLetterTurn(sql, group, this.#owner)).catch(() => undefined);
+    }
+  }
+
+  /** Comes to every failed message without a copy once, in pages, as long as it is our turn. */
+  async #round(): Promise<Untaken> {
+    const { addresses, deadAddressOf, group } = this.#input;
+    const untaken: Untaken = { count: 0 };
+    const away = new Set<string>();
+    let after = '0';
+    for (let complete = false; !complete && !this.#stopping.signal.aborted; ) {
+      const open = addresses.filter((address) => !away.has(deadAddressOf(address)));
+      const from = after;
+      const page = await this.#ask(async (sql) =>
+        (await takeLetterTurn(sql, group, this.#owner, turnEndsMs))
+          ? readUncopied(sql, group, open, from, mostAtOnce)
+          : [],
+      );
+      for (const address of new Set(page.map((message) => deadAddressOf(message.address)))) {
+        const messages = page.filter((message) => deadAddressOf(message.address) === address);
+        if (!(await this.#copy(address, messages, untaken))) away.add(address);
+      }
+      complete = page.length < mostAtOnce;
+      after = page.at(-1)?.position ?? after;
+    }
+    return untaken;
+  }
+
+  /** @returns false when nothing more is taken at this address for now */
+  async #copy(address: string, messages: readonly UncopiedMessage[], untaken: Untaken): Promise<boolean> {
+    let left = messages;
+    while (left.length > 0 && !this.#stopping.signal.aborted) {
+      const answers = await this.#send(address, left);
+      const those = (kind: LetterOutcome['kind']) => left.filter((_, at) => answers[at]?.kind === kind);
+      const taken = those('taken');
+      if (taken.length > 0) await this.#note(taken);
+      const away = those('away').length > 0;
+      const skipped = those('skipped');
+      // Those that were passed over for the sake of their key go without the one that is in their way.
+      const next = away || skipped.length === left.length ? [] : skipped;
+      const count = left.length - taken.length - next.length;
+      const reason = answers.find((answer) => 'reason' in answer)?.reason ?? 'all of them were skipped';
+      if (count > 0) untaken.first ??= `at ${address}: ${reason}`;
+      untaken.count += count;
+      if (away) return false;
+      left = next;
+    }
+    return true;
+  }
+
+  async #send(address: string, messages: readonly UncopiedMessage[]): Promise<readonly LetterOutcome[]> {
+    const { group, sender } = this.#input;
+    return sender.send(messages.map((message) => letterOf(group, message, address)));
+  }
+
+  async #note(messages: readonly UncopiedMessage[]): Promise<void> {
+    const ids = messages.map(({ id }) => id);
+    await this.#ask((sql) => markCopied(sql, this.#input.group, ids));
+  }
+
+  async #rest(ms: number, woken?: AbortSignal): Promise<void> {
+    const signals = woken === undefined ? [] : [woken];
+    const signal = AbortSignal.any([...signals, this.#stopping.signal]);
+    await delay(ms, undefined, { signal }).catch(() => undefined);
+  }
+
+  #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#input.client.$transaction((tx) => question(sqlOf(tx)));
+  }
+}
+
+function errorOf({ count, first }: Untaken): OutboxError | undefined {
+  if (first === undefined) return undefined;
+  return new OutboxError(
+    'OUTBOX_DEAD_LETTER_REFUSED',
+    `${count} dead letters were not taken, the first ${first}`,
+    { details: { count } },
+  );
+}

@@ -1,0 +1,65 @@
+import { incomingMessage } from '../../sources/incoming-message.ts';
+import type { IncomingMessage } from '../../sources/source.ts';
+import type { KeptMessage } from '../../store/inbox/park.ts';
+import type { BegunTry } from '../../store/inbox/tries.ts';
+import { readWire, writeWire } from '../../store/inbox/wire.ts';
+import type { Arrived } from '../intake/arrived.ts';
+import { faultOf } from '../intake/infrastructure-faults.ts';
+import type { RefusalReason } from '../reading/unreadable.ts';
+import { withoutVerdict } from '../verdict.ts';
+
+/** Why a message is kept. */
+export interface Keeping {
+  /** `failed`: no further try is allowed, or can help. */
+  readonly state: 'parked' | 'failed';
+  /**
+   * `queued`: only because its key is parked. `error`: its tries failed. `permanent`: its handler said that no try can help.
+   * `killed`: it ended its consumer. Otherwise why it cannot be handled.
+   */
+  readonly cause: 'queued' | 'error' | 'permanent' | 'killed' | RefusalReason;
+  /** What the last try ended with. */
+  readonly error: unknown;
+}
+
+/** A message as the database keeps it. */
+export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, holdKey: boolean): KeptMessage {
+  const { incoming, id, topic, key } = arrived;
+  const { address, partition, offset, body, timestamp } = incoming;
+  return {
+    id,
+    topic,
+    key,
+    address,
+    partition,
+    offset,
+    wire: writeWire(incoming),
+    body,
+    sentAt: storableTime(timestamp),
+    state: keeping.state,
+    hold: keeping.state === 'failed' && holdKey && key !== null,
+    attempts: keeping.cause === 'queued' || faultOf(keeping.error) !== undefined ? 0 : 1,
+    reason: keeping.cause === 'queued' ? null : keeping.cause,
+    error: keeping.cause === 'queued' ? null : errorText(keeping.error),
+  };
+}
+
+/** The message as it arrived. */
+export function arrivedAgain({ address, partition, offset, wire, body, sentAt }: BegunTry): IncomingMessage {
+  const { key, headers } = readWire(wire);
+  return incomingMessage({ address, partition, offset, key, headers, body, timestamp: sentAt });
+}
+
+/** A sender may stamp its records with anything, also with microseconds; the moment of arrival is the next best. */
+function storableTime(time: Date): Date {
+  const year = time.getUTCFullYear();
+  return year >= 1970 && year <= 9999 ? time : new Date();
+}
+
+const mostErrorCharacters = 2_000;
+
+/** What a person reads about an error; a stack would fill the row. */
+export function errorText(judged: unknown): string {
+  const error = withoutVerdict(judged);
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.slice(0, mostErrorCharacters);
+}

@@ -1,0 +1,283 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { passCrashPoint } from '../../core/crash-point.ts';
+import { installationOf } from '../../core/receipt.ts';
+import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import type { TransactionLimits } from '../../store/inbox/receive.ts';
+import {
+  type BeginAnswer,
+  type BegunTry,
+  beginTry,
+  endTry,
+  type FailAnswer,
+  failTry,
+  joinTry,
+  returnTry,
+  type TopicDelays,
+  type TryRules,
+} from '../../store/inbox/tries.ts';
+import type { Tally } from '../consumer-counts.ts';
+import type { ConsumerReport } from '../consumer-event.ts';
+import type { Breaker } from '../intake/breaker.ts';
+import { isFinal, judgeTry } from '../intake/failed-try.ts';
+import { GivenUp, type HandlerTransactions } from '../intake/handler-transactions.ts';
+import type { OneSuspect } from '../intake/one-suspect.ts';
+import type { Receipts } from '../intake/receipts.ts';
+import { UncountedTries } from '../intake/uncounted-tries.ts';
+import type { DrainKeyAnswer, KeyDrains } from '../ports.ts';
+import { refusalReasonOf } from '../reading/unreadable.ts';
+import { delaysOf } from '../retry-delays.ts';
+import type { Routes } from '../routes.ts';
+import type { TransactionClient } from '../transaction-client.ts';
+import { verdictOf } from '../verdict.ts';
+import { DrainPace } from './drain-pace.ts';
+import { type FoundMessage, findParked, handleParked, type ReadyTry, readParked } from './parked-message.ts';
+
+export interface KeyDrainOptions<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly handlers: HandlerTransactions<Tx>;
+  readonly group: string;
+  /** Of every source: a parked message does not tell from where it came. */
+  readonly routes: readonly Routes<Tx>[];
+  readonly rules: TryRules;
+  /** Of the topics that have a handler here. */
+  readonly topics: TopicDelays;
+  /** As of a message that has just arrived, for those whose first try is here. */
+  readonly quickRetriesMs: readonly number[];
+  /** What the server ends of its transactions. */
+  readonly limits: TransactionLimits;
+  /** As of `TryHand`. */
+  readonly worker: string;
+  readonly suspects: OneSuspect;
+  readonly breaker: Breaker;
+  readonly tally: Tally;
+  readonly report: ConsumerReport;
+  readonly receiptsOf: (routes: Routes<Tx>) => Receipts | undefined;
+  /** Called when a message was given up. */
+  readonly onFailed: () => void;
+}
+
+/** A try that was begun, of one message or of many. */
+export interface Begun<Tx> {
+  readonly keyId: string;
+  readonly messages: readonly [BegunTry, ...BegunTry[]];
+  /** In the order of the messages. */
+  readonly found: readonly (FoundMessage<Tx> | undefined)[];
+}
+
+/** Somebody adds to the key, or an operator has it, or another suspect is in hand: that takes little time. */
+const busyPauseMs = 100;
+const longestBusyMs = 2_000;
+
+/**
+ * Works off the queue of a parked key, in its order. Messages are tried as if they had just arrived: many in one transaction
+ * while that goes well, and one by one where it fails.
+ *
+ * A try of one message counts when it begins. So one that ends its process is not tried at once by the next one, and is
+ * given up like any other that fails.
+ */
+export class KeyDrain<Tx extends Transaction> implements KeyDrains {
+  readonly #options: KeyDrainOptions<Tx>;
+  readonly #uncounted: UncountedTries<Tx>;
+
+  constructor(options: KeyDrainOptions<Tx>) {
+    this.#options = options;
+    this.#uncounted = new UncountedTries(options);
+  }
+
+  async drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<DrainKeyAnswer> {
+    const pace = new DrainPace();
+    let busySince: number | undefined;
+    while (!signal.aborted) {
+      progress();
+      const answer = await this.#next(keyId, pace, signal);
+      if (answer !== 'busy') {
+        busySince = undefined;
+        if (answer !== 'more') return answer;
+        continue;
+      }
+      busySince ??= performance.now();
+      if (performance.now() - busySince > longestBusyMs) return { kind: 'waiting', inMs: 1_000 };
+      await delay(busyPauseMs, undefined, { signal }).catch(() => undefined);
+    }
+    return { kind: 'waiting', inMs: 0 };
+  }
+
+  /** The next try, if it is its time. */
+  async #next(
+    keyId: string,
+    pace: DrainPace,
+    signal: AbortSignal,
+  ): Promise<DrainKeyAnswer | 'more' | 'busy'> {
+    const { suspects } = this.#options;
+    const begun = await this.#begin(keyId, pace.size, false);
+    if (begun.kind !== 'suspect') return this.#carryOut(keyId, begun, pace, signal);
+    if (!suspects.take()) return 'busy';
+    try {
+      return await this.#carryOut(keyId, await this.#begin(keyId, 1, true), pace, signal);
+    } finally {
+      suspects.free();
+    }
+  }
+
+  #begin(keyId: string, most: number, alone: boolean): Promise<BeginAnswer> {
+    const { client, rules, topics, worker } = this.#options;
+    const hand = { worker, most, alone };
+    return client.$transaction((tx) => beginTry(sqlOf(tx), keyId, rules, hand, topics));
+  }
+
+  async #carryOut(
+    keyId: string,
+    begun: BeginAnswer,
+    pace: DrainPace,
+    signal: AbortSignal,
+  ): Promise<DrainKeyAnswer | 'more' | 'busy'> {
+    if (begun.kind === 'busy' || begun.kind === 'suspect') return 'busy';
+    if (begun.kind === 'wait') return { kind: 'waiting', inMs: begun.inMs };
+    if (begun.kind === 'try') {
+      const { message, others } = begun;
+      const messages = [message, ...others] as const;
+      const found = messages.map((one) => findParked(one, this.#options.routes));
+      return this.#enter({ keyId, messages, found }, pace, signal);
+    }
+    if (begun.gaveUp !== null) this.#gaveUp(begun.gaveUp, 'killed', undefined);
+    if (begun.kind === 'more') return 'more';
+    return { kind: begun.kind === 'gone' ? 'drained' : 'held' };
+  }
+
+  /** Hands the try back, or has it probe, where its address pauses. */
+  async #enter(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<DrainKeyAnswer | 'more'> {
+    const { breaker } = this.#options;
+    const { keyId, messages } = begun;
+    const [first] = messages;
+    const entry = breaker.enter(first.address);
+    if (typeof entry === 'number') return this.#uncounted.giveBackPaused(keyId, first, signal);
+    try {
+      return await this.#try(begun, entry, pace, signal);
+    } finally {
+      if (entry === 'probe') breaker.probeLeft(first.address);
+    }
+  }
+
+  async #try(
+    begun: Begun<Tx>,
+    entry: 'go' | 'probe',
+    pace: DrainPace,
+    signal: AbortSignal,
+  ): Promise<DrainKeyAnswer | 'more'> {
+    passCrashPoint('inbox:try-begun');
+    const { messages } = begun;
+    const [first] = messages;
+    for (let quick = 0; ; quick += 1) {
+      const startedAt = performance.now();
+      try {
+        const ended = await this.#apply(begun, quick);
+        passCrashPoint('inbox:try-committed');
+        if (ended === 'left') return { kind: 'waiting', inMs: 0 };
+        pace.done(messages.length, performance.now() - startedAt);
+        this.#uncounted.ended(begun, entry);
+        await this.#handled(begun, quick);
+        return ended === 'gone' ? { kind: 'drained' } : 'more';
+      } catch (error) {
+        if (error instanceof GivenUp) return this.#giveBack(begun);
+        this.#failure(first, quick, error);
+        if (messages.length > 1) {
+          pace.failed(messages.length);
+          const failure = { error, bodies: messages.map(({ body }) => body) };
+          if (entry === 'probe') this.#options.breaker.probeFailed(first.address, failure);
+          return this.#giveBack(begun);
+        }
+        const pauseMs = entry === 'go' ? this.#quickPauseMs(begun, quick, error) : undefined;
+        if (pauseMs === undefined) {
+          const inMs = this.#uncounted.pauseMsAfter(begun, entry, error);
+          if (inMs === undefined) return this.#failed(begun, error);
+          return this.#uncounted.giveBack(begun.keyId, first, inMs, signal);
+        }
+        await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+        if (signal.aborted) return this.#giveBack(begun);
+      }
+    }
+  }
+
+  async #apply({ keyId, messages, found }: Begun<Tx>, quick: number): Promise<'left' | 'gone' | 'more'> {
+    const tries: ReadyTry<Tx>[] = [];
+    for (const [n, message] of messages.entries())
+      tries.push(await readParked(message, found[n], message.attempts + quick));
+    const { group, handlers, limits, worker } = this.#options;
+    const ready = tries.map((one) => one.ready);
+    return handlers.run(ready, undefined, async (tx, context) => {
+      const sql = sqlOf(tx);
+      if (!(await joinTry(sql, group, keyId, messages, worker, limits))) return 'left';
+      await handleParked(tx, tries, context);
+      passCrashPoint('inbox:try-handled');
+      return endTry(
+        sql,
+        group,
+        keyId,
+        messages.map(({ id }) => id),
+      );
+    });
+  }
+
+  async #giveBack({ keyId, messages: [first] }: Begun<Tx>): Promise<'more'> {
+    const { client, group } = this.#options;
+    await client.$transaction((tx) => returnTry(sqlOf(tx), group, keyId, first, 0));
+    return 'more';
+  }
+
+  /** Before one more try of a message that was never tried before: it has as many in place as one that has just arrived. */
+  #quickPauseMs(
+    { found, messages: [{ attempts }] }: Begun<Tx>,
+    quick: number,
+    error: unknown,
+  ): number | undefined {
+    if (attempts !== 1 || verdictOf(error) !== undefined || isFinal(refusalReasonOf(error))) return undefined;
+    return delaysOf('quickRetriesMs', found[0]?.arrived.way, this.#options.quickRetriesMs)[quick];
+  }
+
+  async #failed({ found, keyId, messages }: Begun<Tx>, error: unknown): Promise<DrainKeyAnswer | 'more'> {
+    passCrashPoint('inbox:try-failed');
+    const { client, group, rules } = this.#options;
+    const { failed, retryMs } = judgeTry(messages[0], found[0]?.arrived.way, error, rules.retryMs);
+    const { message, reason } = failed;
+    const answer: FailAnswer = await client.$transaction((tx) =>
+      failTry(sqlOf(tx), group, keyId, failed, { ...rules, retryMs }),
+    );
+    if (answer.kind === 'wait') return { kind: 'waiting', inMs: answer.inMs };
+    if (answer.kind === 'busy') return { kind: 'waiting', inMs: 0 };
+    passCrashPoint('inbox:given-up');
+    this.#gaveUp(message.id, reason, error);
+    if (answer.kind === 'more') return 'more';
+    return { kind: answer.kind === 'held' ? 'held' : 'drained' };
+  }
+
+  #failure({ address, partition, offset, attempts }: BegunTry, quick: number, error: unknown): void {
+    const { report, tally } = this.#options;
+    tally.failures += 1;
+    report({ type: 'failed', address, partition, offset, attempt: attempts + quick, error });
+  }
+
+  #gaveUp(id: string, reason: string, error: unknown): void {
+    const { onFailed, report, tally } = this.#options;
+    tally.failed += 1;
+    report({ type: 'given-up', id, reason, error });
+    onFailed();
+  }
+
+  /** Counts and tells what was handled, and answers those who have sent it. */
+  async #handled({ messages, found }: Begun<Tx>, quick: number): Promise<void> {
+    const { group, receiptsOf, report, tally } = this.#options;
+    const answering = new Set<Receipts>();
+    for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
+      tally.processed += 1;
+      report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
+      const one = found[n];
+      if (one === undefined || one.arrived.way.kind !== 'route') continue;
+      if (one.arrived.way.topic.rules.confirm?.group !== group) continue;
+      const receipts = receiptsOf(one.routes);
+      const installation = installationOf(one.arrived.incoming.header('ce_source'));
+      receipts?.add({ id, installation, state: 'processed' });
+      if (receipts !== undefined) answering.add(receipts);
+    }
+    for (const receipts of answering) await receipts.flush();
+  }
+}

@@ -1,0 +1,78 @@
+import { OutboxError } from '../../core/errors.ts';
+import type { BegunTry } from '../../store/inbox/tries.ts';
+import type { HandlerContext } from '../handler.ts';
+import { Arrived, identify } from '../intake/arrived.ts';
+import type { ReadyMessage, Route } from '../route.ts';
+import type { Routes } from '../routes.ts';
+import { arrivedAgain } from './kept.ts';
+
+/** A parked message with its handler, and where its receipts go. */
+export interface FoundMessage<Tx> {
+  readonly arrived: Arrived<Tx>;
+  readonly routes: Routes<Tx>;
+}
+
+/** A parked message that can be handled. */
+export interface ReadyTry<Tx> {
+  readonly route: Route<Tx>;
+  readonly ready: ReadyMessage<Tx>;
+}
+
+/** Finds the handler of a parked message, which does not tell by which source it came. */
+export function findParked<Tx>(message: BegunTry, all: readonly Routes<Tx>[]): FoundMessage<Tx> | undefined {
+  const incoming = arrivedAgain(message);
+  for (const routes of all) {
+    const arrived = identify(incoming, routes);
+    // An edited message has an id of its own, whatever its headers say.
+    if ('id' in arrived && arrived.way.kind === 'route')
+      return {
+        arrived: new Arrived(incoming, { id: message.id, topic: arrived.topic, way: arrived.way }),
+        routes,
+      };
+  }
+  const [routes] = all;
+  if (routes === undefined) return undefined;
+  const arrived = identify(incoming, routes);
+  return 'id' in arrived ? { arrived, routes } : undefined;
+}
+
+/** @throws OutboxError `OUTBOX_HANDLER_MISSING`, `OUTBOX_MESSAGE_UNREADABLE` */
+export async function readParked<Tx>(
+  { topic }: BegunTry,
+  found: FoundMessage<Tx> | undefined,
+  attempt: number,
+): Promise<ReadyTry<Tx>> {
+  if (found === undefined) throw noHandler(topic);
+  const { incoming, way } = found.arrived;
+  if (way.kind === 'refused') throw way.error;
+  return { route: way, ready: await way.read(incoming, attempt) };
+}
+
+/** Calls their handlers, in their order. */
+export async function handleParked<Tx>(
+  tx: Tx,
+  tries: readonly ReadyTry<Tx>[],
+  context: HandlerContext,
+): Promise<void> {
+  const [first] = tries;
+  if (first?.route.batch === true && tries.every(({ route }) => route === first.route)) {
+    await first.route.handleAll(
+      tx,
+      tries.map(({ ready }) => ready),
+      context,
+    );
+    return;
+  }
+  for (const { ready } of tries) await ready.handle(tx, context);
+}
+
+/** Another consumer of the group has it, or has not been deployed yet. */
+function noHandler(topic: string): OutboxError {
+  return new OutboxError(
+    'OUTBOX_HANDLER_MISSING',
+    `No handler of this consumer takes the topic "${topic}".`,
+    {
+      details: { topic },
+    },
+  );
+}

@@ -1,0 +1,35 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from '../../sources/source.ts';
+import { unreadable } from './unreadable.ts';
+
+/**
+ * The value of a body that is JSON in UTF-8, with or without a byte order mark. Numbers become doubles, as in all of
+ * JavaScript: integers beyond 2^53 lose digits, and what exceeds 1.8e308 is infinite.
+ *
+ * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unreadable`
+ */
+export function parseBody(message: IncomingMessage): unknown {
+  const { body } = message;
+  if (body === null) throw unreadable(message, 'unreadable', 'it has no body');
+  // Checked first, because the conversion replaces what it cannot read, and would let a broken text through.
+  if (!isUtf8(body)) throw unreadable(message, 'unreadable', 'its body is not UTF-8');
+  try {
+    return JSON.parse(textOf(body));
+  } catch (error) {
+    // The parser's own words quote the text, so they are not kept as the cause either.
+    throw unreadable(message, 'unreadable', `its body is not JSON${placeOf(error)}`);
+  }
+}
+
+function textOf(body: Uint8Array): string {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString('utf8', marked ? 3 : 0);
+}
+
+function placeOf(error: unknown): string {
+  // At the end only: in between it may be a piece of the text.
+  const place =
+    error instanceof SyntaxError ? / at position (\d+)(?: \(.*\))?$/.exec(error.message)?.[1] : undefined;
+  return place === undefined ? '' : ` (character ${place})`;
+}

@@ -1,0 +1,132 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { OutboxError } from '../../core/errors.ts';
+import type { Topic } from '../../core/topic.ts';
+import {
+  oldestVersion,
+  UpcastFailure,
+  upcastPayload,
+  versionHeader,
+  versionOf,
+} from '../../core/topic-version.ts';
+import type { IncomingMessage } from '../../sources/source.ts';
+import type { InboxMessage } from './inbox-message.ts';
+import { parseBody } from './parse-body.ts';
+import { plainMessage, ReceivedMessage } from './received-message.ts';
+import { unreadable } from './unreadable.ts';
+import { withoutValues } from './without-values.ts';
+
+const mostIssues = 10;
+
+/** What is known before the body is read, and how the message is made. */
+export interface Reading {
+  readonly id: string;
+  readonly attempt: number;
+  /** Key, headers and time are read when they are asked for. @defaultValue false: a plain object */
+  readonly lazy?: boolean;
+}
+
+/**
+ * A message as its handler receives it: its payload is made current by the topic's upcasters, and then is what the
+ * schema makes of it. At once, unless the schema answers a promise.
+ *
+ * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unreadable`, `unknown-version` or `invalid`; what the promise
+ * of a schema rejects with is passed on, because a schema that asks others may succeed later
+ */
+export function readMessage<Input, Output>(
+  topic: Topic<Input, Output>,
+  message: IncomingMessage,
+  { id, attempt, lazy = false }: Reading,
+): InboxMessage<Output> | Promise<InboxMessage<Output>> {
+  const body = currentPayload(topic, message);
+  const result = judged(topic, message, body);
+  const received = (judgement: StandardSchemaV1.Result<Output>): InboxMessage<Output> => {
+    const payload = valueOf(topic, message, body, judgement);
+    const read = { id, topic: topic.name, payload, attempt };
+    return lazy ? new ReceivedMessage(message, read) : plainMessage(message, read);
+  };
+  if (result instanceof Promise) {
+    return result.then(received, (error: unknown) => {
+      // Too deep for the schema's recursion: that stays so.
+      throw error instanceof RangeError ? thrown(topic, message, body, error) : error;
+    });
+  }
+  return received(result);
+}
+
+/** The parsed body in the form of the current version. */
+function currentPayload<Input, Output>(topic: Topic<Input, Output>, message: IncomingMessage): unknown {
+  const { name, rules } = topic;
+  const version = versionOf(message.header(versionHeader));
+  if (version === rules.version) return parseBody(message);
+  if (version === undefined)
+    throw unreadable(message, 'unknown-version', `its header ${versionHeader} is no version`);
+  const oldest = oldestVersion(rules);
+  if (version < oldest || version > rules.version) {
+    const known = oldest === rules.version ? `${oldest}` : `${oldest} to ${rules.version}`;
+    throw unreadable(
+      message,
+      'unknown-version',
+      `it is of version ${version}, and of the topic "${name}" only ${known} can be read here`,
+    );
+  }
+  return upcast(topic, message, version);
+}
+
+function upcast<Input, Output>(
+  { name, rules }: Topic<Input, Output>,
+  message: IncomingMessage,
+  version: number,
+): unknown {
+  const payload = parseBody(message);
+  try {
+    return upcastPayload(rules, version, payload);
+  } catch (error) {
+    if (!(error instanceof UpcastFailure)) throw error;
+    const [why] = withoutValues([error.message], [payload, error.payload]);
+    throw unreadable(
+      message,
+      'invalid',
+      `the upcaster of version ${error.from} of the topic "${name}" failed (${why})`,
+      error.cause,
+    );
+  }
+}
+
+function judged<Input, Output>(
+  topic: Topic<Input, Output>,
+  message: IncomingMessage,
+  payload: unknown,
+): ReturnType<StandardSchemaV1<Input, Output>['~standard']['validate']> {
+  try {
+    return topic.schema['~standard'].validate(payload);
+  } catch (error) {
+    throw thrown(topic, message, payload, error);
+  }
+}
+
+function valueOf<Input, Output>(
+  { name }: Topic<Input, Output>,
+  message: IncomingMessage,
+  payload: unknown,
+  result: StandardSchemaV1.Result<Output>,
+): Output {
+  if (result.issues === undefined) return result.value;
+  const issues = result.issues.slice(0, mostIssues);
+  const problems = withoutValues(
+    issues.map((issue) => issue.message),
+    payload,
+  );
+  const listed = issues.map(({ path }, n) => `${pathOf(path)}: ${problems[n]}`).join('; ');
+  throw unreadable(message, 'invalid', `its payload does not fit the topic "${name}" (${listed})`);
+}
+
+/** A schema that throws cannot be asked again with another answer. */
+function thrown(topic: Topic, message: IncomingMessage, payload: unknown, error: unknown): OutboxError {
+  const [why] = withoutValues([error instanceof Error ? error.message : String(error)], payload);
+  return unreadable(message, 'invalid', `the schema of the topic "${topic.name}" failed (${why})`, error);
+}
+
+function pathOf(path: StandardSchemaV1.Issue['path'] = []): string {
+  const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
+  return steps.length === 0 ? '(whole)' : steps.join('.');
+}

@@ -1,0 +1,54 @@
+import type { Source } from '../sources/source.ts';
+import type { Transaction } from '../store/database/transaction.ts';
+import type { ConsumerPlan } from './consumer.ts';
+import type { ConsumerReport } from './consumer-event.ts';
+import { Receipts } from './intake/receipts.ts';
+import { DeadLetters } from './parked/dead-letters.ts';
+import type { Route } from './route.ts';
+import { Routes } from './routes.ts';
+
+/** The topics that arrive from one broker. */
+export interface SourceRoutes<Tx> {
+  readonly source: Source;
+  readonly routes: readonly Route<Tx>[];
+  readonly lookup: Routes<Tx>;
+  readonly receipts: Receipts | undefined;
+  readonly deadLetters: DeadLetters | undefined;
+}
+
+/** The topics of a consumer, by the broker from which they arrive. */
+export function sourceRoutesOf<Tx extends Transaction>(
+  { deadLetterSenderOf, receiptSenderOf, routes, rules, sourceOf, topics, client }: ConsumerPlan<Tx>,
+  report: ConsumerReport,
+): readonly SourceRoutes<Tx>[] {
+  const bySource = new Map<Source, Route<Tx>[]>();
+  for (const route of routes) {
+    const source = sourceOf(route.topic);
+    bySource.set(source, [...(bySource.get(source) ?? []), route]);
+  }
+  return [...bySource].map(([source, theirs]) => {
+    const { group, deadAddressOf } = rules;
+    const confirming = theirs.find(({ topic }) => topic.rules.confirm?.group === group);
+    return {
+      source,
+      routes: theirs,
+      lookup: new Routes(theirs, topics, rules.unknown),
+      receipts: confirming && new Receipts({ group, sender: receiptSenderOf(confirming.topic), report }),
+      deadLetters:
+        deadAddressOf &&
+        new DeadLetters({
+          client,
+          group,
+          addresses: addressesOf(theirs),
+          deadAddressOf,
+          sender: deadLetterSenderOf(theirs.map(({ topic }) => topic)),
+          report,
+        }),
+    };
+  });
+}
+
+/** Where the messages of these topics arrive. */
+export function addressesOf<Tx>(routes: readonly Route<Tx>[]): readonly string[] {
+  return [...new Set(routes.map(({ topic }) => topic.rules.address))];
+}

@@ -1,0 +1,28 @@
+import { OutboxError } from '../../core/errors.ts';
+import type { Sql } from '../../store/database/database.ts';
+import { readDatabaseEpoch } from '../../store/inbox/database-epoch.ts';
+import { faultOf } from '../intake/infrastructure-faults.ts';
+import { filterInEpoch, type SeenFilter } from './seen-filter.ts';
+
+/**
+ * The filter in the epoch of the database, as one consumer uses it. Where the database does not tell its epoch, as on Aurora,
+ * it must have one of its own.
+ *
+ * @throws OutboxError `OUTBOX_EPOCH_UNKNOWN`; and what the database throws when it is away
+ */
+export async function filterOf(
+  filter: SeenFilter,
+  ask: (question: (sql: Sql) => Promise<string>) => Promise<string>,
+): Promise<SeenFilter> {
+  try {
+    return filterInEpoch(filter, await ask(readDatabaseEpoch));
+  } catch (error) {
+    if (faultOf(error) !== undefined) throw error;
+    if (filter.epoch !== undefined) return filterInEpoch(filter, '');
+    throw new OutboxError(
+      'OUTBOX_EPOCH_UNKNOWN',
+      'This database does not tell when its history was changed by a restore or a takeover, so the filter might drop messages whose effects were undone.',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Topic } from '../../core/topic.ts';
+import type { Transaction } from '../../store/database/transaction.ts';
+import type { ConsumerPlan } from '../consumer.ts';
+import type { ConsumerReport } from '../consumer-event.ts';
+import { addressesOf, type SourceRoutes } from '../source-routes.ts';
+import { assertWindow } from './window.ts';
+import { WindowKeeper } from './window-keeper.ts';
+
+const againMs = 500;
+
+/** Refuses a window that is too short, and makes who tends the processed ids. */
+export async function keepWindow<Tx extends Transaction>(
+  { client, rules: { deadAddressOf, failedMs, group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
+  sourceRoutes: readonly SourceRoutes<Tx>[],
+  report: ConsumerReport,
+): Promise<WindowKeeper<Tx>> {
+  for (const { source, routes } of sourceRoutes) {
+    const topics: Topic[] = routes.map(({ topic }) => topic);
+    const horizonMs = await patiently(startWithinMs, () => source.redeliveryHorizonMs(addressesOf(routes)));
+    assertWindow({ group, windowMs, horizonMs, topics });
+  }
+  return new WindowKeeper({
+    client,
+    group,
+    windowMs,
+    failedMs,
+    deadLetters: deadAddressOf !== undefined,
+    failed: (error, retryInMs) => report({ type: 'window-failing', error, retryInMs }),
+  });
+}
+
+/** Asks a broker that may have been started together with us. */
+async function patiently<Answer>(withinMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+  const endsAt = performance.now() + withinMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (performance.now() + againMs >= endsAt) throw error;
+      await delay(againMs);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../../core/errors.ts';
+import type { Sql } from '../../store/database/database.ts';
+import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import { keepWindow, noteWindow } from '../../store/inbox/window.ts';
+import type { TransactionClient } from '../transaction-client.ts';
+
+export interface WindowKeeperInput<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly group: string;
+  /** For how long this group wants its processed ids kept; `Infinity`: for ever. */
+  readonly windowMs: number;
+  /** For how long failed messages of this group are kept. @defaultValue for ever */
+  readonly failedMs?: number;
+  /** Of failed messages, only those with a copy among the dead letters may go. @defaultValue false */
+  readonly deadLetters?: boolean;
+  /** Told of each failure, and when the next try is. It must not throw. */
+  readonly failed: (error: unknown, retryInMs: number) => void;
+  /** @defaultValue one hour between rounds, one minute after a round that left something to do, one day between notes, a quarter of the window at most */
+  readonly paces?: Partial<KeeperPaces>;
+}
+
+/** Milliseconds. */
+interface KeeperPaces {
+  readonly roundMs: number;
+  readonly againMs: number;
+  readonly noteMs: number;
+}
+
+const paces: KeeperPaces = { roundMs: 60 * 60_000, againMs: 60_000, noteMs: 24 * 60 * 60_000 };
+/** Told from so many tries on: then the longest patience was in vain, too. */
+const lateTries = 10;
+/** For the client: a step may wait 10 s for handlers, and find all connections in use before that. */
+const patience = { maxWait: 10_000, timeout: 30_000 } as const;
+
+/**
+ * Keeps the processed ids of a consumer's database within their window, as long as the consumer runs: notes that the
+ * group is there, begins and drops epochs.
+ *
+ * Nothing depends on a single round. What fails is told, and tried again.
+ */
+export class WindowKeeper<Tx extends Transaction> {
+  readonly #input: WindowKeeperInput<Tx>;
+  readonly #paces: KeeperPaces;
+  readonly #stopped = new AbortController();
+  #notedAtMs = Number.NEGATIVE_INFINITY;
+  #rounds: Promise<void> = Promise.resolve();
+
+  constructor(input: WindowKeeperInput<Tx>) {
+    this.#input = input;
+    // A group counts only when it was seen within its own window.
+    const noteMs = Math.min(paces.noteMs, input.windowMs / 4);
+    this.#paces = { ...paces, noteMs, ...input.paces };
+  }
+
+  /** Runs the first round, and goes on by itself. Does not reject. */
+  async start(): Promise<void> {
+    const pauseMs = await this.#round();
+    this.#rounds = this.#goOn(pauseMs);
+  }
+
+  /** Ends after the transaction that is under way. Does not reject. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#rounds;
+  }
+
+  async #goOn(firstPauseMs: number): Promise<void> {
+    const { signal } = this.#stopped;
+    let pauseMs = firstPauseMs;
+    while (!signal.aborted) {
+      // A process that has nothing else to do may end.
+      await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (!signal.aborted) pauseMs = await this.#round();
+    }
+  }
+
+  /** @returns milliseconds until the next one */
+  async #round(): Promise<number> {
+    const { roundMs, againMs } = this.#paces;
+    try {
+      await this.#note();
+      const { deadLetters = false, failedMs = Number.POSITIVE_INFINITY, group, windowMs } = this.#input;
+      const { signal } = this.#stopped;
+      const failed = Number.isFinite(failedMs) ? { group, ageMs: failedMs, copied: deadLetters } : undefined;
+      const { complete, inVain } = await keepWindow(
+        { transaction: this.#transaction },
+        { windowMs, failed, signal, pauseMs: againMs },
+      );
+      if (inVain >= lateTries) this.#input.failed(lateError(inVain), againMs);
+      return complete ? roundMs : againMs;
+    } catch (error) {
+      this.#input.failed(error, againMs);
+      return againMs;
+    }
+  }
+
+  async #note(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.#notedAtMs < this.#paces.noteMs) return;
+    const { group, windowMs } = this.#input;
+    await this.#transaction((sql) => noteWindow(sql, { group, windowMs }));
+    this.#notedAtMs = nowMs;
+  }
+
+  readonly #transaction = <Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> =>
+    this.#input.client.$transaction((tx) => work(sqlOf(tx)), patience);
+}
+
+function lateError(tries: number): OutboxError {
+  return new OutboxError(
+    'OUTBOX_WINDOW_LATE',
+    `An epoch of processed ids is due to end, and ${tries} tries were in vain: there was always a transaction at work, or one is open for long.`,
+    { details: { tries } },
+  );
+}

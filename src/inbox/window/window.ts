@@ -1,0 +1,74 @@
+import ms from 'ms';
+import { type Duration, durationMs } from '../../core/duration.ts';
+import { OutboxError } from '../../core/errors.ts';
+import type { ConfirmRules, Topic } from '../../core/topic.ts';
+
+/** For how long the ids of handled messages are kept: a message that arrives again later has its effect again. */
+export type Window = Duration | 'forever';
+
+/** What must fit into a window. */
+export interface WindowDemand {
+  readonly group: string;
+  /** `Infinity`: for ever. */
+  readonly windowMs: number;
+  /** For how long the broker may deliver a message again; `Infinity`: it keeps them for ever. */
+  readonly horizonMs: number;
+  /** The topics that the group handles. */
+  readonly topics: readonly Topic[];
+}
+
+const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
+const longestMs = 36_500 * dayMs;
+const defaultMs = 30 * dayMs;
+
+/**
+ * The milliseconds of a window, `Infinity` for `'forever'`.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION` unless it lasts from 1 hour to 36,500 days
+ */
+export function resolveWindow(window: Window | undefined, option = 'window'): number {
+  if (window === undefined) return defaultMs;
+  if (window === 'forever') return Number.POSITIVE_INFINITY;
+  const windowMs = durationMs(window);
+  if (windowMs !== undefined && windowMs >= hourMs && windowMs <= longestMs) return Math.round(windowMs);
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `The option "${option}" of the consumer is neither a duration from 1 hour to 36,500 days nor 'forever'.`,
+    { details: { option } },
+  );
+}
+
+/**
+ * Refuses a window in which a message could outlive its id.
+ *
+ * The last copy of a message is sent when its receipts have been waited for as often as its topic allows, and the broker
+ * may deliver that copy for as long as it keeps it. What people do by hand, a retry or a reset of offsets, is not counted.
+ *
+ * @throws OutboxError `OUTBOX_WINDOW_TOO_SHORT`
+ */
+export function assertWindow({ group, windowMs, horizonMs, topics }: WindowDemand): void {
+  const resendMs = Math.max(
+    0,
+    ...topics.map(({ rules: { confirm } }) => (confirm?.group === group ? resendsMs(confirm) : 0)),
+  );
+  const neededMs = horizonMs + resendMs;
+  if (windowMs >= neededMs) return;
+  const resends = resendMs === 0 ? '' : `, ${inWords(resendMs)} of them by being sent again`;
+  throw new OutboxError(
+    'OUTBOX_WINDOW_TOO_SHORT',
+    `The group "${group}" keeps processed ids for ${inWords(windowMs)}, and a message may arrive again for ${inWords(neededMs)}${resends}.`,
+    { details: { group, windowMs, neededMs, horizonMs, resendMs } },
+  );
+}
+
+/** From the first send until nobody waits for a receipt any more. */
+function resendsMs({ maxSends, withinMs }: ConfirmRules): number {
+  let sum = 0;
+  for (let send = 0; send < maxSends; send += 1) sum += withinMs[Math.min(send, withinMs.length - 1)] ?? 0;
+  return sum;
+}
+
+function inWords(time: number): string {
+  return time === Number.POSITIVE_INFINITY ? 'ever' : ms(time, { long: true });
+}

@@ -1,0 +1,38 @@
+import type { ConnectionOptions } from 'node:tls';
+import type { Kafka, KafkaConfig, logCreator } from 'kafkajs';
+import { kafkajs } from './kafkajs.ts';
+
+const connectionTimeoutMs = 3_000;
+
+/** How to reach Kafka, everything decided. Brokers, TLS and credentials are read anew for each client. */
+export interface KafkaConnection {
+  /** `host:port` of one broker or more. */
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly ssl: boolean | ConnectionOptions;
+  readonly sasl: NonNullable<KafkaConfig['sasl']> | undefined;
+  /** How long a broker may take to answer. */
+  readonly requestTimeoutMs: number;
+  readonly logger: logCreator | undefined;
+}
+
+/**
+ * A client of kafkajs. It logs warnings to the connection's logger, and nothing without one.
+ *
+ * @param config what this use of it wants otherwise
+ */
+export function kafkaClient(connection: KafkaConnection, config: Partial<KafkaConfig> = {}): Kafka {
+  const { Kafka, logLevel } = kafkajs();
+  const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = connection;
+  return new Kafka({
+    brokers: [...brokers],
+    clientId,
+    connectionTimeout: Math.min(connectionTimeoutMs, requestTimeoutMs),
+    logLevel: logger === undefined ? logLevel.NOTHING : logLevel.WARN,
+    requestTimeout: requestTimeoutMs,
+    ssl,
+    ...(sasl !== undefined && { sasl }),
+    ...(logger !== undefined && { logCreator: logger }),
+    ...config,
+  });
+}

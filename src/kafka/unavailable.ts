@@ -1,0 +1,21 @@
+import { OutboxError } from '../core/errors.ts';
+import type { KafkaConnection } from './connection.ts';
+
+/** What is thrown, and told, where topics are missing. */
+export function missing({ brokers }: KafkaConnection, addresses: readonly string[]): OutboxError {
+  const what = addresses.length === 1 ? 'topic' : 'topics';
+  return new OutboxError(
+    'OUTBOX_ADDRESS_MISSING',
+    `Kafka at ${brokers.join(', ')} has no ${what} ${addresses.join(', ')} that this client may see: nothing is received from there until it exists.`,
+    { details: { addresses: [...addresses], brokers: [...brokers] } },
+  );
+}
+
+/** What is thrown when no broker answers a question. */
+export function unavailable({ brokers }: KafkaConnection, cause: unknown): OutboxError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Kafka at ${brokers.join(', ')}: ${reason}`, {
+    cause,
+    details: { brokers: [...brokers] },
+  });
+}

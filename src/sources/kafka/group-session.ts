@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../../core/errors.ts';
+import type { KafkaConnection } from '../../kafka/connection.ts';
+import { missingTopics } from '../../kafka/topics.ts';
+import { missing } from '../../kafka/unavailable.ts';
+import type { Subscription } from '../source.ts';
+import { Membership } from './membership.ts';
+import { StartOffsets } from './start-offsets.ts';
+
+/** Somebody may wait for the first join, and has perhaps just made the topic. */
+const reconnectMs = { first: 200, mostAtStart: 2_000, most: 10_000 } as const;
+
+/** The source's own times, in milliseconds. Tests shorten them; everybody else leaves them. */
+export interface SourcePaces {
+  /** How often a topic that is missing is looked for. */
+  readonly lookAgainMs: number;
+}
+
+export const sourcePaces: SourcePaces = { lookAgainMs: 10_000 };
+
+/** Membership after membership, until stopped. */
+export class GroupSession {
+  /** Resolves at the first join. */
+  readonly joined: Promise<void>;
+  readonly #connection: KafkaConnection;
+  readonly #subscription: Subscription;
+  readonly #paces: SourcePaces;
+  readonly #stopping = new AbortController();
+  readonly #ended: Promise<void>;
+  readonly #startOffsets: StartOffsets | undefined;
+  #membership: Membership | undefined;
+  #everJoined = false;
+  #lastError: unknown;
+
+  constructor(connection: KafkaConnection, subscription: Subscription, paces: SourcePaces) {
+    this.#connection = connection;
+    this.#subscription = subscription;
+    this.#paces = paces;
+    if (!subscription.fromBeginning) this.#startOffsets = new StartOffsets(connection, subscription);
+    let ended: Promise<void> = Promise.resolve();
+    this.joined = new Promise((resolve) => {
+      ended = this.#run(resolve);
+    });
+    this.#ended = ended;
+  }
+
+  /** Why the last membership ended. */
+  get lastError(): unknown {
+    return this.#lastError;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#membership?.leave();
+    await this.#ended;
+  }
+
+  async #run(joined: () => void): Promise<void> {
+    const { signal } = this.#stopping;
+    let retryInMs: number = reconnectMs.first;
+    while (!signal.aborted) {
+      const addresses = await this.#existing();
+      if (signal.aborted) return;
+      if (addresses instanceof OutboxError) {
+        retryInMs = await this.#pauseAfter(addresses, retryInMs);
+        continue;
+      }
+      const membership = new Membership(
+        this.#connection,
+        { ...this.#subscription, addresses },
+        this.#startOffsets,
+      );
+      this.#membership = membership;
+      const ended = await this.#stayIn(membership, addresses, () => {
+        this.#everJoined = true;
+        retryInMs = reconnectMs.first;
+        joined();
+      });
+      await membership.leave();
+      if (signal.aborted) return;
+      if (ended === 'topic-appeared') continue;
+      retryInMs = await this.#pauseAfter(ended.error, retryInMs);
+    }
+  }
+
+  /** @returns the pause after this one */
+  async #pauseAfter(reason: unknown, ms: number): Promise<number> {
+    this.#lastError = reason;
+    this.#subscription.disconnected(reason, ms);
+    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    return Math.min(ms * 2, this.#everJoined ? reconnectMs.most : reconnectMs.mostAtStart);
+  }
+
+  /** Resolves when this membership must end, with the reason. */
+  async #stayIn(
+    membership: Membership,
+    addresses: readonly string[],
+    joined: () => void,
+  ): Promise<{ readonly error: unknown } | 'topic-appeared'> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([this.#stopping.signal, over.signal]);
+    try {
+      await membership.join();
+      joined();
+      const crashed = membership.crashed.then((error) => ({ error }));
+      const stopped = aborted(this.#stopping.signal).then(() => ({ error: undefined }));
+      return await Promise.race([crashed, stopped, this.#appearance(addresses, signal)]);
+    } catch (error) {
+      return { error };
+    } finally {
+      over.abort();
+    }
+  }
+
+  /**
+   * The addresses to subscribe to: all, without those that were deleted since the first join. kafkajs gives up a whole
+   * subscription for the sake of one topic that is missing, and does not say which.
+   *
+   * @returns why there is nothing to join for: before the first join every address has to exist
+   */
+  async #existing(): Promise<readonly string[] | OutboxError> {
+    const { addresses } = this.#subscription;
+    const gone = await missingTopics(this.#connection, addresses).catch((): readonly string[] => []);
+    if (gone.length === 0) return addresses;
+    const error = missing(this.#connection, gone);
+    if (!this.#everJoined) return error;
+    this.#startOffsets?.forget(gone);
+    if (gone.length === addresses.length) return error;
+    this.#subscription.disconnected(error, this.#paces.lookAgainMs);
+    return addresses.filter((address) => !gone.includes(address));
+  }
+
+  /** Resolves when a topic that is left out can be subscribed to; stays open where none is left out. */
+  async #appearance(joined: readonly string[], signal: AbortSignal): Promise<'topic-appeared'> {
+    const left = this.#subscription.addresses.filter((address) => !joined.includes(address));
+    if (left.length === 0) return new Promise(() => undefined);
+    while (!signal.aborted) {
+      await delay(this.#paces.lookAgainMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+      const gone = await missingTopics(this.#connection, left).catch(() => left);
+      if (gone.length < left.length) break;
+    }
+    return 'topic-appeared';
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

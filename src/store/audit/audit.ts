@@ -1,0 +1,48 @@
+import type { Sql } from '../database/database.ts';
+
+/** What somebody did, or was refused, by hand. */
+export interface AuditEntry {
+  readonly actor: string;
+  readonly action: string;
+  /** Null for what was done to a whole topic or transport, or to a message that a consumer keeps. */
+  readonly messageId: string | null;
+  /** A message that a consumer keeps, whose id need not be a UUID. */
+  readonly kept?: { readonly group: string; readonly id: string };
+  readonly topic?: string | null;
+  readonly result: string;
+  readonly reason?: string | undefined;
+  /** The bulk operation that it was part of. */
+  readonly bulkId?: string | undefined;
+  /** Hashes, counts, times and ids; never a payload. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Writes entries in the transaction of the action: without them it does not happen. */
+export async function writeAudit(sql: Sql, entries: readonly AuditEntry[]): Promise<readonly string[]> {
+  if (entries.length === 0) return [];
+  const rows = await sql.query<{ id: string }>(
+    `insert into outbox.audit (actor, action, message_id, consumer_group, inbox_id, topic, result, reason, details, bulk_id)
+     select e.actor, e.action, e.message_id, e.consumer_group, e.inbox_id, e.topic, e.result, e.reason, e.details, e.bulk_id from (
+       select * from rows from (jsonb_to_recordset($1::text::jsonb)
+           as (actor text, action text, message_id uuid, consumer_group text, inbox_id text, topic text, result text, reason text,
+             details jsonb, bulk_id uuid))
+         with ordinality as r(actor, action, message_id, consumer_group, inbox_id, topic, result, reason, details, bulk_id, n)
+       order by r.n) e
+     returning id`,
+    [
+      JSON.stringify(
+        entries.map(({ messageId, kept, reason, topic, details, bulkId, ...entry }) => ({
+          ...entry,
+          message_id: messageId,
+          consumer_group: kept?.group ?? null,
+          inbox_id: kept?.id ?? null,
+          topic: topic ?? null,
+          reason: reason ?? null,
+          details: details ?? null,
+          bulk_id: bulkId ?? null,
+        })),
+      ),
+    ],
+  );
+  return rows.map(({ id }) => id);
+}

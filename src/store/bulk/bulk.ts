@@ -1,0 +1,186 @@
+import { writeAudit } from '../audit/audit.ts';
+import type { Author } from '../audit/author.ts';
+import type { Database, Sql } from '../database/database.ts';
+import type { NewDue } from '../message/reschedule.ts';
+import type { BulkFilter } from './selection.ts';
+
+/** What is done to every message of a bulk operation. */
+export const bulkActions = ['cancel', 'discard', 'reschedule', 'retry', 'withdraw'] as const;
+
+export type BulkAction = (typeof bulkActions)[number];
+
+/**
+ * - `running`: goes on as soon as a relay runs.
+ * - `paused`: an operator has stopped it; it can be resumed.
+ * - `failed`: the same page failed again and again (`lastError`); it can be resumed.
+ * - `aborted`, `done`: ended.
+ */
+export type BulkState = 'running' | 'paused' | 'aborted' | 'done' | 'failed';
+
+/** How many messages had which answer, those of single operations. */
+export type BulkCounts = Readonly<Record<string, number>>;
+
+/** A change, and what it needs to be told. */
+export type BulkChange =
+  | { readonly action: Exclude<BulkAction, 'reschedule'> }
+  | { readonly action: 'reschedule'; readonly due: NewDue };
+
+/** What a bulk operation is started with. */
+export interface NewBulk {
+  readonly id: string;
+  readonly change: BulkChange;
+  readonly filter: BulkFilter;
+  readonly author: Author & { readonly reason: string };
+  readonly ratePerSecond: number;
+  readonly selectedUntil: string;
+  readonly total: number;
+  readonly totalExact: boolean;
+}
+
+/** A bulk operation, as its row says. */
+export interface BulkRow {
+  readonly id: string;
+  readonly action: BulkAction;
+  readonly filter: BulkFilter;
+  /** For `reschedule`: when the messages are to be due; else empty. */
+  readonly arguments: NewDue | Readonly<Record<string, never>>;
+  readonly actor: string;
+  readonly reason: string;
+  /** Most messages a second. */
+  readonly ratePerSecond: number;
+  readonly state: BulkState;
+  /** Messages counted at the start. */
+  readonly total: number;
+  /** False: there were at least so many. */
+  readonly totalExact: boolean;
+  readonly counts: BulkCounts;
+  /** Messages that are chosen but not answered yet, because others have them locked. */
+  readonly pending: number;
+  readonly lastError: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly finishedAt: Date | null;
+}
+
+const columns = `b.id, b.action, b.filter, b.arguments, b.actor, b.reason, b.rate_per_second as "ratePerSecond", b.state, b.total,
+  b.total_exact as "totalExact", b.counts, cardinality(b.pending) as pending, b.last_error as "lastError",
+  b.created_at as "createdAt", b.updated_at as "updatedAt", b.finished_at as "finishedAt"`;
+
+/**
+ * Stores a bulk operation with its audit entry; a relay begins it within a second or so. One without messages is done
+ * at once.
+ */
+export async function insertBulk(database: Database, bulk: NewBulk): Promise<BulkRow> {
+  const { id, change, filter, author, ratePerSecond, selectedUntil, total, totalExact } = bulk;
+  const state: BulkState = total === 0 && totalExact ? 'done' : 'running';
+  return database.transaction(async (sql) => {
+    const [row] = await sql.query<BulkRow>(
+      `insert into outbox.bulk_operation as b (id, action, filter, arguments, actor, reason, rate_per_second, state, selected_until,
+         total, total_exact, walked_position, walked_id, walked, pending, counts, next_page_at, failures, finished_at)
+       values ($1, $2, $3::text::jsonb, $4::text::jsonb, $5, $6, $7, $8::text, $9::text::timestamptz, $10, $11,
+         0, '00000000-0000-0000-0000-000000000000', $8::text = 'done', '{}', '{}', clock_timestamp(), 0,
+         case when $8::text = 'done' then now() end)
+       returning ${columns}`,
+      [
+        id,
+        change.action,
+        JSON.stringify(filter),
+        JSON.stringify(change.action === 'reschedule' ? change.due : {}),
+        author.actor,
+        author.reason,
+        ratePerSecond,
+        state,
+        selectedUntil,
+        total,
+        totalExact,
+      ],
+    );
+    if (row === undefined) throw new Error('An insert answers its row.');
+    const details = {
+      action: change.action,
+      filter,
+      arguments: row.arguments,
+      ratePerSecond,
+      total,
+      totalExact,
+    };
+    await auditBulk(sql, id, 'start', 'done', author, details);
+    return row;
+  });
+}
+
+/** The bulk operations, newest first. */
+export async function readBulks(sql: Sql, limit: number): Promise<readonly BulkRow[]> {
+  return sql.query<BulkRow>(
+    `select ${columns} from outbox.bulk_operation b order by b.created_at desc, b.id desc limit $1`,
+    [limit],
+  );
+}
+
+export async function readBulk(sql: Sql, id: string): Promise<BulkRow | undefined> {
+  const [row] = await sql.query<BulkRow>(`select ${columns} from outbox.bulk_operation b where b.id = $1`, [
+    id,
+  ]);
+  return row;
+}
+
+/** What an operator does to a bulk operation that was started. */
+export type BulkStep = 'pause' | 'resume' | 'abort';
+
+/** From which states each step leads where. */
+export const bulkSteps: Readonly<
+  Record<BulkStep, { readonly from: readonly BulkState[]; readonly to: BulkState }>
+> = {
+  pause: { from: ['running'], to: 'paused' },
+  resume: { from: ['paused', 'failed'], to: 'running' },
+  abort: { from: ['running', 'paused', 'failed'], to: 'aborted' },
+};
+
+export interface BulkStepAnswer {
+  /** False: its state did not allow it, or it was so before. */
+  readonly changed: boolean;
+  /** The state afterwards. */
+  readonly state: BulkState;
+}
+
+/**
+ * Takes one step with a bulk operation by a compare-and-set on its state, with its audit entry. A page that is under
+ * way is finished first. Undefined: there is no such operation.
+ */
+export async function takeBulkStep(
+  database: Database,
+  id: string,
+  step: BulkStep,
+  author: Author,
+): Promise<BulkStepAnswer | undefined> {
+  const { from, to } = bulkSteps[step];
+  return database.transaction(async (sql) => {
+    const changed = await sql.query(
+      `update outbox.bulk_operation b set state = $2, updated_at = now(), failures = 0,
+         finished_at = case when $2 = 'aborted' then now() end,
+         -- The workflow of a paused operation sleeps for up to a minute.
+         told_at = case when $2 = 'running' then '-infinity' else b.told_at end
+       where b.id = $1 and b.state = any($3::text[]) returning 1`,
+      [id, to, [...from]],
+    );
+    const [row] = await sql.query<{ readonly state: BulkState }>(
+      'select b.state from outbox.bulk_operation b where b.id = $1',
+      [id],
+    );
+    if (row === undefined) return undefined;
+    await auditBulk(sql, id, step, changed.length > 0 ? 'done' : 'unchanged', author);
+    return { changed: changed.length > 0, state: row.state };
+  });
+}
+
+async function auditBulk(
+  sql: Sql,
+  bulkId: string,
+  step: BulkStep | 'start',
+  result: 'done' | 'unchanged',
+  author: Author,
+  details?: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const action = `bulk-${step}`;
+  await writeAudit(sql, [{ ...author, bulkId, action, messageId: null, result, details }]);
+}

@@ -1,0 +1,56 @@
+import type { Database, Sql } from '../database/database.ts';
+import { readSample, type SampledMessage, type Selection, selectPage, walkStart } from './selection.ts';
+
+/** What a selection holds at this moment. */
+export interface SelectionCount {
+  readonly count: number;
+  /** False: there are at least so many. */
+  readonly exact: boolean;
+  /** The first of them. */
+  readonly sample: readonly SampledMessage[];
+}
+
+/** Counting stops here, */
+const mostCounted = 100_000;
+/** and after so long: a filter may have to read millions of rows to find few. */
+const longestCountMs = 10_000;
+const countedAtOnce = 20_000;
+const sampleSize = 10;
+
+/** Counts the messages of a selection, up to 100,000 and for at most ten seconds or so. */
+export async function countSelection(sql: Sql, selection: Selection): Promise<SelectionCount> {
+  const until = performance.now() + longestCountMs;
+  const first: string[] = [];
+  let count = 0;
+  let place = walkStart;
+  let exact = false;
+  while (!exact && count < mostCounted && performance.now() < until) {
+    const page = await selectPage(sql, selection, place, Math.min(countedAtOnce, mostCounted - count), null);
+    count += page.ids.length;
+    first.push(...page.ids.slice(0, sampleSize - first.length));
+    exact = page.next === null;
+    place = page.next ?? place;
+  }
+  return { count, exact, sample: await readSample(sql, first) };
+}
+
+/**
+ * The time by which messages count as made before now, as the table stamps them; and times without a zone as this
+ * session reads them, in UTC, for other sessions may be elsewhere.
+ */
+export async function fixTimes(
+  database: Database,
+  times: Readonly<Record<string, string>>,
+): Promise<{ readonly now: string; readonly times: Readonly<Record<string, string>> }> {
+  const [row] = await database.query<{
+    readonly now: string;
+    readonly times: Readonly<Record<string, string>>;
+  }>(
+    `select statement_timestamp()::text as now, coalesce((
+       select jsonb_object_agg(x.name, to_char(x.value::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
+       from unnest($1::text[], $2::text[]) x (name, value)), '{}') as times`,
+    [Object.keys(times), Object.values(times)],
+  );
+  if (row === undefined) throw new Error('The time is always answered.');
+  return row;
+}

@@ -1,0 +1,240 @@
+import type { Lane } from '../../core/lane.ts';
+import type { Author } from '../audit/author.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { changeLocked, type MessageAnswer, messagesPerTransaction } from '../message/change-messages.ts';
+import type { BulkAction, BulkCounts, BulkRow, BulkState } from './bulk.ts';
+import { changeOf } from './changes.ts';
+import { type BulkFilter, selectPage, type WalkPlace } from './selection.ts';
+
+/** Messages that others have locked are tried again until nothing else is left, and for so long then. */
+const patienceMs = 30_000;
+/** With so many of them the walk waits. */
+const mostPending = 1_000;
+
+/** What one page did, or why it did nothing. */
+export type PageResult =
+  /** No such operation. */
+  | { readonly kind: 'unknown' }
+  /** It does not run (any more). */
+  | { readonly kind: 'resting'; readonly state: Exclude<BulkState, 'running'>; readonly counts: BulkCounts }
+  /** The rate does not allow a page yet. */
+  | { readonly kind: 'early'; readonly waitMs: number }
+  | {
+      readonly kind: 'done' | 'more';
+      readonly counts: BulkCounts;
+      readonly answered: number;
+      /** Until the rate allows the next page. */
+      readonly waitMs: number;
+      /** True: only messages are left that others have locked, or too many of them. */
+      readonly locked: boolean;
+      /** Lanes that may have work now. */
+      readonly lanes: readonly Lane[];
+    };
+
+/** A withdrawal in hand: its messages are chosen and stored, and need several transactions. */
+export interface WithdrawalPage {
+  readonly kind: 'withdraw';
+  readonly ids: readonly string[];
+  readonly filter: BulkFilter;
+  readonly author: Author;
+}
+
+/** A running operation, locked by the current transaction. */
+export interface LockedBulk
+  extends Pick<BulkRow, 'id' | 'action' | 'arguments' | 'filter' | 'ratePerSecond'> {
+  readonly action: BulkAction;
+  readonly author: Author;
+  readonly state: BulkState;
+  readonly selectedUntil: string;
+  readonly place: WalkPlace;
+  readonly walked: boolean;
+  readonly pendingIds: readonly string[];
+  /** Nothing but these was tried for longer than {@link patienceMs}. */
+  readonly patienceOver: boolean;
+  readonly counts: BulkCounts;
+  readonly waitMs: number;
+}
+
+interface Chosen {
+  readonly ids: readonly string[];
+  readonly place: WalkPlace;
+  readonly walked: boolean;
+  /** Chosen earlier, and not tried now. */
+  readonly later: readonly string[];
+  readonly last: boolean;
+}
+
+/**
+ * Does the next page of a bulk operation: its messages are chosen, changed and audited, and the operation's row is moved
+ * on, in one transaction. So a crash repeats nothing, and two runners of one operation take turns at its row.
+ *
+ * A page of a withdrawal is only chosen and stored here, see {@link finishWithdrawalPage}.
+ */
+export async function runPage(database: Database, id: string): Promise<PageResult | WithdrawalPage> {
+  return database.transaction(async (sql) => {
+    const bulk = await lockBulk(sql, id);
+    if (bulk === undefined) return { kind: 'unknown' };
+    const { state, counts, waitMs, filter, author } = bulk;
+    if (state !== 'running') return { kind: 'resting', state, counts };
+    if (waitMs > 0) return { kind: 'early', waitMs };
+    const change = changeOf(bulk);
+    if (change !== undefined) {
+      const chosen = await choose(sql, bulk);
+      const { answers, busy } = await changeLocked(sql, chosen.ids, change, author, chosen.last);
+      return moveOn(sql, bulk, chosen, { pending: [...chosen.later, ...busy], answers });
+    }
+    const page = bulk.pendingIds.length > 0 ? undefined : await choose(sql, bulk);
+    if (page !== undefined && page.ids.length === 0)
+      return moveOn(sql, bulk, page, { pending: [], answers: [] });
+    if (page !== undefined) await storePage(sql, bulk.id, page);
+    const unanswered = await notAnswered(sql, id, page?.ids ?? bulk.pendingIds);
+    return { kind: 'withdraw', ids: unanswered, filter, author };
+  });
+}
+
+/**
+ * Counts the answers of a page that a withdrawal has worked through, and moves its row on. The audit knows what was
+ * answered, also before a crash in between; what has no answer stays in hand.
+ */
+export async function finishWithdrawalPage(database: Database, id: string): Promise<PageResult> {
+  return database.transaction(async (sql) => {
+    const bulk = await lockBulk(sql, id);
+    if (bulk === undefined) return { kind: 'unknown' };
+    const answers = await sql.query<MessageAnswer<string>>(
+      `select a.message_id as id, a.result, null as topic, null as lane, null as state
+       from outbox.audit a where a.bulk_id = $1 and a.message_id = any($2::uuid[])`,
+      [id, [...bulk.pendingIds]],
+    );
+    const answered = new Set(answers.map((answer) => answer.id));
+    const pending = bulk.pendingIds.filter((each) => !answered.has(each));
+    const { place, walked } = bulk;
+    const page = await moveOn(sql, bulk, { place, walked }, { pending, answers });
+    return bulk.state === 'running' ? page : { kind: 'resting', state: bulk.state, counts: page.counts };
+  });
+}
+
+/**
+ * Notes a page that ended with an error. After `most` in a row the operation has failed, and waits for an operator.
+ *
+ * @returns its state now; undefined: there is no such operation
+ */
+export async function recordPageFailure(
+  sql: Sql,
+  id: string,
+  error: string,
+  most: number,
+): Promise<{ readonly state: BulkState; readonly counts: BulkCounts } | undefined> {
+  const [row] = await sql.query<{ readonly state: BulkState; readonly counts: BulkCounts }>(
+    `update outbox.bulk_operation b set failures = b.failures + 1, last_error = $2, updated_at = now(),
+       state = case when b.state = 'running' and b.failures + 1 >= $3 then 'failed' else b.state end
+     where b.id = $1 returning b.state, b.counts`,
+    [id, error, most],
+  );
+  return row;
+}
+
+async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
+  const [row] = await sql.query<LockedBulk>(
+    `select b.id, b.action, b.arguments, b.filter, b.rate_per_second as "ratePerSecond", b.state, b.counts, b.walked,
+       json_build_object('actor', b.actor, 'reason', b.reason, 'bulkId', b.id) as author, b.selected_until::text as "selectedUntil",
+       json_build_object('position', b.walked_position::text, 'id', b.walked_id) as place, b.pending as "pendingIds",
+       coalesce(b.pending_since < clock_timestamp() - $2 * interval '1 ms', false) as "patienceOver",
+       greatest(0, ceil(extract(epoch from b.next_page_at - clock_timestamp()) * 1000))::float8 as "waitMs"
+     from outbox.bulk_operation b where b.id = $1 for update`,
+    [id, patienceMs],
+  );
+  return row;
+}
+
+/** The next messages of the walk; those that others had locked, when it is over or there are too many of them. */
+async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
+  const { id, pendingIds, place, walked, filter, selectedUntil, ratePerSecond } = bulk;
+  const size = Math.min(messagesPerTransaction, ratePerSecond);
+  if (walked || pendingIds.length >= mostPending) {
+    const [ids, later] = [pendingIds.slice(0, size), pendingIds.slice(size)];
+    return { ids, later, place, walked, last: bulk.patienceOver };
+  }
+  const page = await selectPage(sql, { filter, selectedUntil }, place, size, id);
+  return {
+    // One that was due meanwhile has a new place, and may be met a second time.
+    ids: page.ids.filter((each) => !pendingIds.includes(each)),
+    later: pendingIds,
+    place: page.next ?? place,
+    walked: page.next === null,
+    last: false,
+  };
+}
+
+async function storePage(sql: Sql, id: string, { ids, place, walked }: Chosen): Promise<void> {
+  await sql.query(
+    `update outbox.bulk_operation set pending = $2, walked_position = $3, walked_id = $4, walked = $5, updated_at = now()
+     where id = $1`,
+    [id, [...ids], place.position, place.id, walked],
+  );
+}
+
+async function notAnswered(sql: Sql, id: string, ids: readonly string[]): Promise<readonly string[]> {
+  const rows = await sql.query<{ readonly id: string }>(
+    `select x.id from unnest($2::uuid[]) x (id)
+     where not exists (select from outbox.audit u where u.bulk_id = $1 and u.message_id = x.id)`,
+    [id, [...ids]],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Writes how far the operation has come, and when its rate allows the next page: a second may be caught up. */
+async function moveOn(
+  sql: Sql,
+  bulk: LockedBulk,
+  { place, walked }: Pick<Chosen, 'place' | 'walked'>,
+  {
+    pending,
+    answers,
+  }: { readonly pending: readonly string[]; readonly answers: readonly MessageAnswer<string>[] },
+): Promise<Extract<PageResult, { kind: 'done' | 'more' }>> {
+  const counts = add(bulk.counts, answers);
+  const done = bulk.state === 'running' && walked && pending.length === 0;
+  const locked = pending.length > 0 && (walked || pending.length >= mostPending);
+  const [row] = await sql.query<{ readonly waitMs: number }>(
+    `update outbox.bulk_operation b set walked_position = $2, walked_id = $3, walked = $4, pending = $5, counts = $6::text::jsonb,
+       pending_since = case when $7 then coalesce(b.pending_since, clock_timestamp()) end,
+       next_page_at = greatest(b.next_page_at, clock_timestamp() - interval '1 second')
+         + $8::float8 / b.rate_per_second * interval '1 second',
+       failures = 0, last_error = null, updated_at = now(),
+       state = case when $9 then 'done' else b.state end, finished_at = case when $9 then now() else b.finished_at end
+     where b.id = $1
+     returning greatest(0, ceil(extract(epoch from b.next_page_at - clock_timestamp()) * 1000))::float8 as "waitMs"`,
+    [
+      bulk.id,
+      place.position,
+      place.id,
+      walked,
+      [...pending],
+      JSON.stringify(counts),
+      locked,
+      answers.length,
+      done,
+    ],
+  );
+  return {
+    kind: done ? 'done' : 'more',
+    counts,
+    answered: answers.length,
+    waitMs: row?.waitMs ?? 0,
+    locked,
+    lanes: lanesOf(answers),
+  };
+}
+
+function add(counts: BulkCounts, answers: readonly MessageAnswer<string>[]): BulkCounts {
+  const sum: Record<string, number> = { ...counts };
+  for (const { result } of answers) sum[result] = (sum[result] ?? 0) + 1;
+  return sum;
+}
+
+function lanesOf(answers: readonly MessageAnswer<string>[]): readonly Lane[] {
+  const lanes = answers.flatMap(({ topic, lane }): readonly Lane[] =>
+    topic === null || lane === null ? [] : [{ topic, lane }],
+  );
+  return [...new Map(lanes.map((lane) => [`${lane.topic}/${lane.lane}`, lane])).values()];
+}

@@ -1,0 +1,24 @@
+import type { Author } from '../audit/author.ts';
+import type { Database } from '../database/database.ts';
+import { resumeOwn } from '../lane/pause.ts';
+
+/**
+ * Resumes the topics that a bulk withdrawal has paused and not resumed, because its process died in between; unless
+ * somebody else has paused them since.
+ */
+export async function resumeLeftPauses(
+  database: Database,
+  bulkId: string,
+  author: Author,
+): Promise<readonly string[]> {
+  const left = await database.query<{ readonly topic: string; readonly auditId: string }>(
+    `select p.topic, p.id as "auditId" from outbox.audit p
+     where p.bulk_id = $1 and p.action = 'pause' and p.message_id is null and not exists (
+       select from outbox.audit r where r.bulk_id = $1 and r.message_id is null and r.action = 'resume'
+         and r.details ->> 'pause' = p.id::text)
+     order by p.id`,
+    [bulkId],
+  );
+  for (const { topic, auditId } of left) await resumeOwn(database, topic, auditId, { ...author, bulkId });
+  return left.map(({ topic }) => topic);
+}

@@ -1,0 +1,71 @@
+import { databasePlace } from '../../core/database-place.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { isConnectionFailure } from './database.ts';
+
+/** SQLSTATE classes of a server that is there and does not let us in: who, as whom, and into which database. */
+const refusals = new Set(['28000', '28P01', '3D000']);
+/** What a socket says; the codes of a name service stand among them. */
+const socketCodes = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+/** What Node says of a certificate, and of a handshake that one side ended. */
+const tlsCodes =
+  /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)$|HOSTNAME_MISMATCH$)/;
+const tlsWords = /^(?:The server does not support SSL connections|There was an error establishing an SSL)/;
+const clientWords =
+  /^(?:Connection terminated|timeout (?:exceeded|expired)|Client has encountered a connection)/;
+
+/**
+ * Names the server of a failed connection: PostgreSQL, its address and its database, never the password.
+ *
+ * @param url of the database
+ * @returns undefined for an error that says something about a statement, or that is an OutboxError already
+ */
+export function databaseFailure(url: string, error: unknown): OutboxError | undefined {
+  if (!(error instanceof Error) || error instanceof OutboxError || error.name.startsWith('KafkaJS'))
+    return undefined;
+  const code = codeOf(error);
+  const { address, database } = databasePlace(url);
+  const said = reasonOf(error);
+  if (tlsCodes.test(code) || tlsWords.test(error.message)) {
+    return new OutboxError(
+      'OUTBOX_TLS_FAILED',
+      `TLS with PostgreSQL at ${address} (database "${database}") failed: ${said}.`,
+      { details: { server: 'PostgreSQL', address, database }, cause: error },
+    );
+  }
+  const refused = refusals.has(code);
+  if (!refused && !isAway(error, code)) return undefined;
+  return new OutboxError(
+    refused ? 'OUTBOX_SERVER_REFUSED' : 'OUTBOX_SERVER_UNAVAILABLE',
+    refused
+      ? `PostgreSQL at ${address} refuses a connection to the database "${database}": ${said}.`
+      : `PostgreSQL does not answer at ${address} (database "${database}"): ${said}.`,
+    { details: { server: 'PostgreSQL', address, database }, cause: error },
+  );
+}
+
+function isAway(error: Error, code: string): boolean {
+  if (/^[0-9A-Z]{5}$/.test(code) && 'severity' in error) return isConnectionFailure(error);
+  if (error instanceof AggregateError) return error.errors.every((each) => socketCodes.has(codeOf(each)));
+  return socketCodes.has(code) || clientWords.test(error.message);
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+}
+
+/** A refused connection to several addresses of one name is an AggregateError with an empty message. */
+function reasonOf(error: Error): string {
+  const texts =
+    error instanceof AggregateError ? error.errors.map((each: unknown) => String(each)) : [error.message];
+  return texts.map((text) => text.replace(/^Error: /, '').replace(/\.$/, '')).join('; ');
+}

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { clientConfig } from './client-config.ts';
+import type { LiveSession, Session } from './database.ts';
+import type { DatabaseAddress } from './database-address.ts';
+
+/** Between signs of life. They also keep firewalls, and limits on idle sessions, from ending the connection. */
+const pingEveryMs = 1_000;
+/** A sign of life that is not answered within this time ends the connection. */
+const pingWithinMs = 3_000;
+const reconnectAfterMs = 250;
+const goodbyeMs = 500;
+
+/**
+ * Opens a connection of its own that lives as long as this process, and makes it anew when it is lost. It holds an
+ * advisory lock, by which others see at once when the process has ended, and listens to a channel.
+ *
+ * Resolves after the first attempt to connect, whether or not it succeeded.
+ *
+ * @param onNotify called with the payload of each notification, and with an empty one after a reconnect
+ * @param onSilent called when the server stopped answering: other connections may wait for it in vain
+ */
+export async function openSession(
+  address: DatabaseAddress,
+  channel: string,
+  onNotify: (payload: string) => void,
+  onSilent: () => void,
+): Promise<Session> {
+  const stopping = new AbortController();
+  const open = (): Promise<Connected | undefined> =>
+    Connected.open(address, channel, onNotify).catch(() => undefined);
+  let live = await open();
+
+  async function keep(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      if (live === undefined)
+        await delay(reconnectAfterMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      else await outlive(live);
+      if (stopping.signal.aborted) return;
+      live = await open();
+      // What was said meanwhile was not heard.
+      if (live !== undefined) onNotify('');
+    }
+    await live?.close();
+  }
+
+  async function outlive(connected: Connected): Promise<void> {
+    const end = await connected.untilEnd(stopping.signal);
+    live = undefined;
+    if (end === 'silent') onSilent();
+    const closed = connected.close();
+    if (stopping.signal.aborted) await closed;
+  }
+
+  const kept = keep();
+  return {
+    current: () => (live?.exclusive ? live : undefined),
+    async stop() {
+      stopping.abort();
+      await kept;
+    },
+  };
+}
+
+/** One connection of a session, from its lock to its loss. */
+class Connected implements LiveSession {
+  /** False where a pooler hands statements to connections that it shares: nothing of them belongs to this process. */
+  exclusive = true;
+  readonly key: string;
+  readonly #client: pg.Client;
+  readonly #lost = new AbortController();
+  #pid: number | undefined;
+
+  private constructor(client: pg.Client, key: string) {
+    this.#client = client;
+    this.key = key;
+    const lose = (): void => this.#lost.abort();
+    client.on('error', lose);
+    client.on('end', lose);
+  }
+
+  static async open(
+    address: DatabaseAddress,
+    channel: string,
+    onNotify: (payload: string) => void,
+  ): Promise<Connected> {
+    const client = new pg.Client({
+      ...clientConfig(address),
+      application_name: 'temporal-outbox session',
+      connectionTimeoutMillis: pingWithinMs,
+      query_timeout: 2 * pingWithinMs,
+      keepAlive: true,
+    });
+    const connected = new Connected(client, randomBytes(8).readBigInt64BE().toString());
+    client.on('notification', ({ payload }) => onNotify(payload ?? ''));
+    try {
+      await client.connect();
+      // In one message, because lanes wait for it when a session was lost. A server that loses sight of this machine gives
+      // the session up in about as long as a lease lasts, instead of the two hours of its defaults.
+      await client.query(`
+        set tcp_keepalives_idle = 3; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 9000;
+        listen ${pg.escapeIdentifier(channel)}; select pg_advisory_lock(${connected.key})`);
+      await connected.#ping();
+      return connected;
+    } catch (error) {
+      await connected.close();
+      throw error;
+    }
+  }
+
+  /** Resolves when the connection is to be given up. `silent`: the server does not answer any more. */
+  async untilEnd(stop: AbortSignal): Promise<'ended' | 'silent'> {
+    const ended = AbortSignal.any([stop, this.#lost.signal]);
+    for (;;) {
+      await delay(pingEveryMs, undefined, { signal: ended }).catch(() => undefined);
+      if (ended.aborted) return 'ended';
+      const answer = this.#ping().then(
+        () => 'alive' as const,
+        () => 'ended' as const,
+      );
+      const heard = await Promise.race([answer, delay(pingWithinMs, 'silent' as const, { ref: false })]);
+      if (heard !== 'alive') return heard;
+    }
+  }
+
+  async #ping(): Promise<void> {
+    const { rows } = await this.#client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const pid = rows[0]?.pid;
+    this.#pid ??= pid;
+    if (pid !== this.#pid) this.exclusive = false;
+  }
+
+  async close(): Promise<void> {
+    // A goodbye to a server that is gone is never answered.
+    const ended = this.#client.end().catch(() => undefined);
+    await Promise.race([ended, delay(goodbyeMs, undefined, { ref: false })]);
+    this.#client.connection.stream.destroy();
+  }
+}

@@ -1,0 +1,185 @@
+import { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { databasePlace } from '../../core/database-place.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { clientConfig } from './client-config.ts';
+import type { DatabaseAddress } from './database-address.ts';
+
+/** Milliseconds. */
+export interface SilenceLimits {
+  /** A statement that is not answered by then is asked about, and again after each such time. */
+  readonly askEveryMs: number;
+  /** How long such a question may take. Who shares the way of one that takes longer, where others were answered, is given up. */
+  readonly askWithinMs: number;
+  /** Any statement of which nothing was heard for so long is given up, at the next question. */
+  readonly silentMs: number;
+}
+
+/**
+ * For statements of operators. They may count or rewrite millions of rows for minutes, so time alone says nothing about
+ * them; some seconds of silence do.
+ */
+export const operatorSilence: SilenceLimits = { askEveryMs: 1_000, askWithinMs: 3_000, silentMs: 6_000 };
+
+/** A statement whose answer has not come. */
+interface Unanswered {
+  readonly client: pg.PoolClient;
+  readonly sinceMs: number;
+  /** When a sign of it was last seen, and how many bytes had passed by then. */
+  heardMs: number;
+  bytes: number;
+  /** The server has named its backend: from then on it must be there. */
+  known: boolean;
+}
+
+/** What became of a question. */
+interface Answer {
+  /** What the server says about its backends, by pid; undefined: nobody answered. */
+  readonly backends?: ReadonlyMap<number, { readonly idle: boolean }>;
+  /** When the connection over which was asked answered for the last time: it has become silent. */
+  readonly lostSinceMs?: number;
+}
+
+/**
+ * Gives up statements whose connection has died without a word, and leaves others all the time that they need.
+ *
+ * TCP alone would wait for a quarter of an hour, and nothing can be asked over a connection that is busy. So the server is
+ * asked over another one. Signs of life of a statement are bytes that pass, and a backend that is at work. When the other
+ * connection becomes silent, what was under way beside it is lost as well. Behind a pooler that gives connections ids of
+ * its own, any answer counts as a sign: then only a pooler that is silent itself is noticed.
+ */
+export class Silence {
+  readonly #at: DatabaseAddress;
+  readonly #limits: SilenceLimits;
+  readonly #unanswered = new Set<Unanswered>();
+  #asking = false;
+
+  constructor(at: DatabaseAddress, limits: SilenceLimits) {
+    this.#at = at;
+    this.#limits = limits;
+  }
+
+  /** Runs one statement on this connection. @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it is given up */
+  async during<Result>(client: pg.PoolClient, statement: () => Promise<Result>): Promise<Result> {
+    const now = performance.now();
+    const one = { client, sinceMs: now, heardMs: now, bytes: bytesOf(client), known: false };
+    this.#unanswered.add(one);
+    if (!this.#asking) void this.#ask();
+    try {
+      return await statement();
+    } finally {
+      this.#unanswered.delete(one);
+    }
+  }
+
+  async #ask(): Promise<void> {
+    this.#asking = true;
+    const line = new AskingLine(this.#at, this.#limits.askWithinMs);
+    while (this.#unanswered.size > 0) {
+      // Most statements are answered long before.
+      await delay(this.#limits.askEveryMs, undefined, { ref: false });
+      const due = performance.now() - this.#limits.askEveryMs;
+      const old = [...this.#unanswered].filter(({ sinceMs }) => sinceMs <= due);
+      if (old.length > 0) this.#judge(old, await line.ask(old.map(({ client }) => pidOf(client))));
+    }
+    this.#asking = false;
+    line.close();
+  }
+
+  #judge(old: readonly Unanswered[], { backends, lostSinceMs = 0 }: Answer): void {
+    const now = performance.now();
+    for (const one of old) {
+      const lost = one.sinceMs <= lostSinceMs || now - one.heardMs >= this.#limits.silentMs;
+      if (gaveSign(one, backends)) one.heardMs = now;
+      else if (lost && this.#unanswered.has(one))
+        one.client.connection.stream.destroy(this.#silent(now - one.heardMs));
+    }
+  }
+
+  #silent(ms: number): OutboxError {
+    const { address, database } = databasePlace(this.#at.url);
+    return new OutboxError(
+      'OUTBOX_SERVER_UNAVAILABLE',
+      `PostgreSQL does not answer at ${address} (database "${database}"): nothing was heard of a statement for ${Math.round(ms / 1_000)} s. Whether it was carried out is unknown.`,
+      { details: { server: 'PostgreSQL', address, database } },
+    );
+  }
+}
+
+function gaveSign(one: Unanswered, backends: Answer['backends']): boolean {
+  const bytes = bytesOf(one.client);
+  const moved = bytes !== one.bytes;
+  one.bytes = bytes;
+  if (moved || backends === undefined) return moved;
+  const backend = backends.get(pidOf(one.client));
+  if (backend === undefined) return !one.known;
+  one.known = true;
+  return !backend.idle;
+}
+
+/** What has come, and what has left this process. */
+function bytesOf({ connection: { stream } }: pg.PoolClient): number {
+  return stream instanceof Socket ? stream.bytesRead + stream.bytesWritten - stream.writableLength : 0;
+}
+
+/** The backend's, as the server said when it was connected to. */
+function pidOf(client: pg.PoolClient): number {
+  return 'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
+}
+
+/** The connection over which is asked; made when first needed, and anew after a failure. */
+class AskingLine {
+  readonly #at: DatabaseAddress;
+  readonly #withinMs: number;
+  #client: pg.Client | undefined;
+  #answeredMs: number | undefined;
+
+  constructor(at: DatabaseAddress, withinMs: number) {
+    this.#at = at;
+    this.#withinMs = withinMs;
+  }
+
+  async ask(pids: readonly number[]): Promise<Answer> {
+    try {
+      this.#client ??= await this.#connect();
+      const asked = this.#client.query<{ pid: number; idle: boolean }>(
+        `select pid, coalesce(starts_with(state, 'idle'), false) as idle from pg_stat_activity where pid = any($1)`,
+        [[...pids]],
+      );
+      const answer = await Promise.race([asked, delay(this.#withinMs, undefined, { ref: false })]);
+      if (answer === undefined) return this.#silent(asked);
+      this.#answeredMs = performance.now();
+      return { backends: new Map(answer.rows.map(({ pid, idle }) => [pid, { idle }])) };
+    } catch (error) {
+      this.close();
+      // A server that refuses, because it is full for example, is there.
+      return error instanceof pg.DatabaseError ? { backends: new Map() } : {};
+    }
+  }
+
+  close(): void {
+    // A goodbye to a server that is gone is never answered.
+    this.#client?.connection.stream.destroy();
+    this.#client = undefined;
+    this.#answeredMs = undefined;
+  }
+
+  #silent(asked: Promise<unknown>): Answer {
+    const lostSinceMs = this.#answeredMs;
+    asked.catch(() => undefined);
+    this.close();
+    return lostSinceMs === undefined ? {} : { lostSinceMs };
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const client = new pg.Client({
+      ...clientConfig(this.#at),
+      application_name: 'temporal-outbox question',
+      connectionTimeoutMillis: this.#withinMs,
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+}

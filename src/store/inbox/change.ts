@@ -1,0 +1,108 @@
+import type { KeptState } from '../../core/parked-states.ts';
+import { writeAudit } from '../audit/audit.ts';
+import type { Author } from '../audit/author.ts';
+import { transactOrRehearse } from '../audit/rehearse.ts';
+import type { Database, Sql } from '../database/database.ts';
+import type { RoundOptions } from '../message/change-messages.ts';
+
+/**
+ * - `too-late`: its state does not allow the change (any more), or it was handled.
+ * - `behind-key`: an earlier message of its key has to go first.
+ * - `unknown`: the group never had it, or its window is over.
+ * - `busy`: it is being tried, or somebody else has its key in hand; nothing was done.
+ */
+export type KeptRefusal = 'too-late' | 'behind-key' | 'unknown' | 'busy';
+
+/** What the database answers about one message. */
+export interface KeptChanged<Result extends string> {
+  readonly id: string;
+  readonly result: Result | KeptRefusal | 'handled';
+  readonly details: Readonly<Record<string, unknown>> | null;
+}
+
+/** One kind of change of kept messages by an operator. */
+export interface KeptChange<Result extends string> {
+  /** Its name in the audit. */
+  readonly action: string;
+  /** Changes each by a compare-and-set behind the lock of its key; what others have locked is answered `busy`. */
+  apply(sql: Sql, group: string, ids: readonly string[]): Promise<readonly KeptChanged<Result>[]>;
+}
+
+/** How one kept message fared. */
+export interface KeptAnswer<Result extends string = never> {
+  readonly id: string;
+  readonly topic: string | null;
+  readonly key: string | null;
+  readonly result: Result | KeptRefusal;
+  /** Afterwards. `handled`: it is not kept any more, its effects are committed. `null`: it is unknown. */
+  readonly state: KeptState | 'handled' | null;
+}
+
+/** What one transaction did. */
+export interface KeptRound<Result extends string> {
+  readonly answers: readonly KeptAnswer<Result>[];
+  /** In the hands of somebody else; neither answered nor audited, unless this was the last round. */
+  readonly busy: readonly string[];
+}
+
+/**
+ * Changes messages that a group keeps, with one audit entry per answered message in the same transaction. Nobody is
+ * waited for: neither a handler in mid-try nor another operator.
+ *
+ * @param ids at most {@link messagesPerTransaction}, each once
+ */
+export async function changeKept<Result extends string>(
+  database: Database,
+  group: string,
+  ids: readonly string[],
+  change: KeptChange<Result>,
+  author: Author,
+  { last, dryRun }: RoundOptions,
+): Promise<KeptRound<Result>> {
+  return transactOrRehearse(database, dryRun, async (sql) => {
+    const changed = await change.apply(sql, group, ids);
+    const decided = changed.filter(({ result }) => last || result !== 'busy');
+    const standing = await readStanding(sql, group, ids);
+    const answers = decided.map(({ id, result }): KeptAnswer<Result> => {
+      const {
+        topic = null,
+        key = null,
+        state = result === 'handled' ? 'handled' : null,
+      } = standing.get(id) ?? {};
+      return { id, topic, key, state, result: result === 'handled' ? 'too-late' : result };
+    });
+    await writeAudit(
+      sql,
+      answers.map(({ id, topic, result }, n) => ({
+        ...author,
+        action: change.action,
+        messageId: null,
+        kept: { group, id },
+        topic,
+        result,
+        details: decided[n]?.details ?? undefined,
+      })),
+    );
+    return { answers, busy: changed.filter((one) => !decided.includes(one)).map(({ id }) => id) };
+  });
+}
+
+interface KeptStanding {
+  readonly id: string;
+  readonly topic: string;
+  readonly key: string | null;
+  readonly state: KeptState;
+}
+
+async function readStanding(
+  sql: Sql,
+  group: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, KeptStanding>> {
+  const rows = await sql.query<KeptStanding>(
+    `select message_id as id, topic, key, state from outbox.parked
+     where consumer_group = $1 and message_id = any($2::text[])`,
+    [group, [...ids]],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}

@@ -1,0 +1,133 @@
+import type { KeptState } from '../../core/parked-states.ts';
+import type { Sql } from '../database/database.ts';
+
+/** Which kept messages. All that is given must hold. */
+export interface KeptSelection {
+  readonly group?: string;
+  readonly topic?: string;
+  readonly states?: readonly KeptState[];
+  readonly key?: string;
+  /** Why it is kept: `error`, `killed`, or why it cannot be read. */
+  readonly reason?: string;
+  /** Arrived at least so long ago. */
+  readonly olderThanMs?: number;
+}
+
+/** A kept message in a list: everything but its body and headers. */
+export interface ListedKept {
+  readonly group: string;
+  readonly id: string;
+  readonly position: string;
+  readonly topic: string;
+  readonly key: string | null;
+  readonly state: KeptState;
+  /** `null`: it only waits behind another message of its key. */
+  readonly reason: string | null;
+  readonly lastError: string | null;
+  /** Tries, the quick ones together counting as the first. */
+  readonly attempts: number;
+  readonly arrivedAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** The message after which a page begins. */
+export interface KeptPosition {
+  readonly position: string;
+  readonly id: string;
+}
+
+const columns = `p.consumer_group as "group", p.message_id as id, p.position, p.topic, p.key, p.state, p.reason,
+  p.last_error as "lastError", p.attempts, p.arrived_at as "arrivedAt", p.updated_at as "updatedAt"`;
+
+/** On a row `p`; parameters 1 to 6 are {@link selectionValues}. */
+const matches = `($2::text is null or p.topic = $2) and ($3::text[] is null or p.state = any($3))
+  and ($4::text is null or p.key = $4) and ($5::text is null or p.reason = $5)
+  and ($6::float8 is null or p.arrived_at <= outbox.clock() - $6 * interval '1 ms')`;
+
+/** Groups that keep messages, or the one of parameter 1. */
+const groups = `groups (name) as (
+    select coalesce($1, (select min(g.consumer_group) from outbox.parked g))
+    union all
+    select (select min(g.consumer_group) from outbox.parked g where g.consumer_group > n.name)
+    from groups n where n.name is not null and $1::text is null
+  )`;
+
+function selectionValues(selection: KeptSelection): readonly unknown[] {
+  const { group, topic, states, key, reason, olderThanMs } = selection;
+  return [
+    group ?? null,
+    topic ?? null,
+    states === undefined ? null : [...states],
+    key ?? null,
+    reason ?? null,
+    olderThanMs ?? null,
+  ];
+}
+
+/** Kept messages, the latest in the order of keys first. */
+export async function listKept(
+  sql: Sql,
+  selection: KeptSelection,
+  limit: number,
+  after: KeptPosition | null,
+): Promise<{ readonly messages: readonly ListedKept[]; readonly next: KeptPosition | null }> {
+  const found = await sql.query<ListedKept>(
+    `with recursive ${groups}
+     select x.* from groups n cross join lateral (
+       select ${columns} from outbox.parked p
+       where p.consumer_group = n.name and ${matches}
+         and (p.position, p.message_id) < (coalesce($7::bigint, 9223372036854775807), coalesce($8::text, '') collate "C")
+       order by p.position desc, p.message_id desc limit $9) x
+     order by x.position desc, x.id desc limit $9`,
+    [...selectionValues(selection), after?.position ?? null, after?.id ?? null, limit + 1],
+  );
+  const messages = found.slice(0, limit);
+  const last = messages.at(-1);
+  const more = found.length > limit && last !== undefined;
+  return { messages, next: more ? { position: last.position, id: last.id } : null };
+}
+
+/** How many match, up to `most`. */
+export async function countKeptMatches(sql: Sql, selection: KeptSelection, most: number): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(
+    `with recursive ${groups}
+     select count(*)::integer as count from (
+       select 1 from groups n join outbox.parked p on p.consumer_group = n.name where ${matches} limit $7) x`,
+    [...selectionValues(selection), most],
+  );
+  return row?.count ?? 0;
+}
+
+/** A stretch of a group's messages, walked from the oldest on. */
+export interface KeptWalk {
+  /** `null`: from the beginning. */
+  readonly after: KeptPosition | null;
+  /** Positions up to this one; what arrived later is not walked. */
+  readonly until: string;
+}
+
+/** The last position that was given to a message of a group; 0: none. */
+export async function lastKeptPosition(sql: Sql, group: string): Promise<string> {
+  const [row] = await sql.query<{ position: string }>(
+    `select coalesce((select p.position from outbox.parked p where p.consumer_group = $1 order by p.position desc limit 1), 0)
+       as position`,
+    [group],
+  );
+  return row?.position ?? '0';
+}
+
+/** The next messages of a walk that match, the oldest in the order of keys first. */
+export async function walkKept(
+  sql: Sql,
+  selection: KeptSelection & { readonly group: string },
+  { after, until }: KeptWalk,
+  limit: number,
+): Promise<readonly KeptPosition[]> {
+  return sql.query<KeptPosition>(
+    `select p.position, p.message_id as id from outbox.parked p
+     where p.consumer_group = $1 and ${matches} and p.position <= $9::bigint
+       and (p.position, p.message_id) > (coalesce($7::bigint, 0), coalesce($8::text, '') collate "C")
+     order by p.position, p.message_id limit $10`,
+    [...selectionValues(selection), after?.position ?? null, after?.id ?? null, until, limit],
+  );
+}

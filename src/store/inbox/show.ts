@@ -1,0 +1,77 @@
+import type { KeptState } from '../../core/parked-states.ts';
+import type { Sql } from '../database/database.ts';
+import { versionSql } from '../message/edit.ts';
+import type { ShownAudit } from '../message/show.ts';
+import type { KeptName } from './edit.ts';
+import type { ListedKept } from './list.ts';
+
+/** One kept message with everything that its row says, and how its key stands. */
+export interface KeptRow extends ListedKept {
+  readonly address: string;
+  readonly partition: number;
+  readonly offset: string;
+  readonly wire: string;
+  /** In base64. */
+  readonly body: string | null;
+  readonly sentAt: Date;
+  readonly copiedAt: Date | null;
+  readonly supersedes: string | null;
+  readonly supersededBy: string | null;
+  readonly version: string;
+  /** How its parked key stands; `null`: it is behind none. */
+  readonly parkedKey: KeptKey | null;
+}
+
+export interface KeptKey {
+  readonly workflowId: string;
+  /** Until the next try of its first message; negative: overdue, `null`: a failed message holds it. */
+  readonly nextInMs: number | null;
+  readonly nextAt: string | null;
+  /** The first message of the queue; a failed one holds it. */
+  readonly first: { readonly id: string; readonly state: KeptState } | null;
+  /** Messages of the queue before this one. */
+  readonly before: number;
+  /** True: it is in the hands of a handler, or of another operator, at this moment. */
+  readonly inHand: boolean;
+  /** False: its workflow was not started yet. */
+  readonly told: boolean;
+}
+
+const entryLimit = 200;
+
+/** A kept message; `undefined`: the group does not keep one of this id. */
+export async function readKeptMessage(sql: Sql, { group, id }: KeptName): Promise<KeptRow | undefined> {
+  const [row] = await sql.query<KeptRow>(
+    `select consumer_group as "group", message_id as id, position, topic, key, state, reason, last_error as "lastError", attempts,
+       address, partition, "offset", wire, encode(body, 'base64') as body, sent_at as "sentAt", arrived_at as "arrivedAt",
+       updated_at as "updatedAt", copied_at as "copiedAt", supersedes, superseded_by as "supersededBy", ${versionSql} as version,
+       (select jsonb_build_object(
+          'workflowId', k.workflow_id,
+          'nextInMs', case when k.next_at < 'infinity' then extract(epoch from k.next_at - outbox.clock()) * 1000 end,
+          'nextAt', case when k.next_at < 'infinity' then k.next_at end,
+          'first', (select jsonb_build_object('id', f.message_id, 'state', f.state) from outbox.parked f
+            where f.key_id = k.id order by f.position limit 1),
+          'before', (select count(*) from outbox.parked b where b.key_id = k.id and b.position < p.position),
+          'inHand', not exists (select from outbox.parked_key l where l.id = k.id for share skip locked),
+          'told', k.told_at > '-infinity')
+        from outbox.parked_key k where k.id = p.key_id) as "parkedKey"
+     from outbox.parked p where consumer_group = $1 and message_id = $2`,
+    [group, id],
+  );
+  return row;
+}
+
+/** Whether the group has committed the effects of this message, or keeps it. */
+export async function isNoted(sql: Sql, { group, id }: KeptName): Promise<boolean> {
+  const rows = await sql.query('select 1 from outbox.read_processed($1, array[$2])', [group, id]);
+  return rows.length > 0;
+}
+
+/** What operators did to a kept message, and were refused; the newest first. */
+export async function readKeptAudit(sql: Sql, { group, id }: KeptName): Promise<readonly ShownAudit[]> {
+  return sql.query<ShownAudit>(
+    `select at, actor, action, result, reason, details from outbox.audit
+     where consumer_group = $1 and inbox_id = $2 order by id desc limit $3`,
+    [group, id, entryLimit],
+  );
+}

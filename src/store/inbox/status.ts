@@ -1,0 +1,54 @@
+import type { Sql } from '../database/database.ts';
+
+/** How a consumer group stands, as far as this database knows. */
+export interface GroupStatus {
+  readonly group: string;
+  /** Messages that wait for a try, or behind one that does, counted up to {@link countLimit}. */
+  readonly parked: number;
+  /** Since the oldest of them arrived; `null`: none is parked. */
+  readonly oldestParkedMs: number | null;
+  readonly parkedKeys: number;
+  /** Keys that wait for a person, because a failed message holds them. */
+  readonly heldKeys: number;
+  /** Messages that wait for a person. */
+  readonly failed: number;
+  readonly oldestFailedMs: number | null;
+  /** How long processed ids are kept; `null`: for ever. */
+  readonly windowMs: number | null;
+  /** Since a consumer of the group was last seen; `null`: never. */
+  readonly seenMs: number | null;
+}
+
+/** Counting stops here, so that a status never takes long. */
+const countLimit = 100_000;
+
+/** All groups that have consumed, or keep something; by name. */
+export async function readGroups(sql: Sql): Promise<readonly GroupStatus[]> {
+  return sql.query<GroupStatus>(
+    `with recursive keeping (name) as (
+       select min(p.consumer_group) from outbox.parked p
+       union all
+       select (select min(p.consumer_group) from outbox.parked p where p.consumer_group > n.name)
+       from keeping n where n.name is not null
+     ), names as (
+       select name from keeping where name is not null union select consumer_group from outbox.consumer_group
+     )
+     select n.name as "group", p.count as parked, p.oldest as "oldestParkedMs", k.count as "parkedKeys", k.held as "heldKeys",
+       f.count as failed, f.oldest as "oldestFailedMs", g.window_ms::float8 as "windowMs",
+       (extract(epoch from outbox.clock() - g.seen_at) * 1000)::float8 as "seenMs"
+     from names n
+       left join outbox.consumer_group g on g.consumer_group = n.name
+       cross join lateral (
+         select count(*)::integer as count, (extract(epoch from outbox.clock() - min(x.arrived_at)) * 1000)::float8 as oldest
+         from (select p.arrived_at from outbox.parked_key k join outbox.parked p on p.key_id = k.id and p.state = 'parked'
+           where k.consumer_group = n.name limit $1) x) p
+       cross join lateral (
+         select count(*)::integer as count, count(*) filter (where x.next_at = 'infinity')::integer as held
+         from (select k.next_at from outbox.parked_key k where k.consumer_group = n.name limit $1) x) k
+       cross join lateral (
+         select count(*)::integer as count, (extract(epoch from outbox.clock() - min(x.arrived_at)) * 1000)::float8 as oldest
+         from (select p.arrived_at from outbox.parked p where p.consumer_group = n.name and p.state = 'failed' limit $1) x) f
+     order by 1`,
+    [countLimit],
+  );
+}

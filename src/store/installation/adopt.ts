@@ -1,0 +1,159 @@
+import { OutboxError } from '../../core/errors.ts';
+import { writeAudit } from '../audit/audit.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { raiseSequences } from './adopt-sequences.ts';
+
+/** What an adoption found and wrote. */
+export interface Adoption {
+  /** False: the database is where it was installed, and nothing was written. */
+  readonly adopted: boolean;
+  /** The id of the installation from now on. */
+  readonly installation: string;
+  /** Messages that their lane had passed, and that say so themselves now. */
+  readonly settled: number;
+  /** Ready messages that will be delivered. */
+  readonly ready: number;
+  /** Messages whose own workflow will be started again. */
+  readonly waiting: number;
+}
+
+/**
+ * Makes the outbox of this cluster what was copied here by a dump and restore, or by a logical upgrade.
+ *
+ * Snapshots and transaction ids belong to one cluster. The old ones are read as data once more, to settle what was
+ * published; every row gets a transaction id of this cluster then, and every lane begins anew. One transaction, in which
+ * nothing else may read or write messages: about as long as rewriting the table.
+ *
+ * @param newInstallation true for a copy whose original lives on: another id, and other workflow ids
+ * @throws OutboxError `OUTBOX_STILL_DELIVERING` while a relay owns a lane of a database that was not moved
+ */
+export async function adoptDatabase(
+  database: Database,
+  newInstallation: boolean,
+  actor: string,
+): Promise<Adoption> {
+  return database.transaction(async (sql) => {
+    await sql.query('lock table outbox.installation, outbox.topic, outbox.lane, outbox.message');
+    const { id, moved, delivering } = await readPlace(sql);
+    if (!moved && !newInstallation)
+      return { adopted: false, installation: id, settled: 0, ready: 0, waiting: 0 };
+    // Leases of a moved database are copies: its relays refuse to start.
+    if (!moved && delivering) {
+      throw new OutboxError('OUTBOX_STILL_DELIVERING', 'A relay still delivers from this database.');
+    }
+    // Before the lanes begin anew: their cursors say how far positions were.
+    await raiseSequences(sql);
+    const settled = await settlePassed(sql);
+    const ready = await renewReady(sql);
+    await renewOthers(sql);
+    await restartLanes(sql);
+    const installation = newInstallation ? await renameInstallation(sql, id) : id;
+    const waiting = await forgetAllTold(sql);
+    await writePlace(sql);
+    await writeAudit(sql, [
+      { actor, action: 'adopt', messageId: null, result: 'done', details: { installation, settled, ready } },
+    ]);
+    return { adopted: true, installation, settled, ready, waiting };
+  });
+}
+
+interface Place {
+  readonly id: string;
+  /** True when cluster or database are others than those of the installation. */
+  readonly moved: boolean;
+  readonly delivering: boolean;
+}
+
+async function readPlace(sql: Sql): Promise<Place> {
+  const [row] = await sql.query<Place>(
+    `select id, (system_identifier, database_oid) is distinct from (
+         (select c.system_identifier::text from pg_control_system() c),
+         (select oid from pg_database where datname = current_database())) as moved,
+       exists (select from outbox.lane l where outbox.lane_held(l)) as delivering
+     from outbox.installation`,
+  );
+  if (row === undefined) throw new Error('The installation has lost its row.');
+  return row;
+}
+
+/**
+ * Passed rows say themselves that they are published. The time is known where one batch alone can have been theirs; of
+ * the batches that end at the row or later the nearest tell, as in the archive, because to look at all would take for
+ * ever.
+ */
+async function settlePassed(sql: Sql): Promise<number> {
+  return changedBy(
+    sql,
+    `update outbox.message m set state = 'published', updated_at = outbox.clock(), xid = pg_current_xact_id(),
+       published_at = coalesce(m.published_at, (
+         select case when count(*) = 1 then max(near.published_at) end
+         from (select b.first_position, b.published_at from outbox.batch b
+           where b.topic = m.topic and b.lane = m.lane and b.last_position >= m.position
+           order by b.last_position limit 3) near
+         where near.first_position <= m.position))
+     from outbox.lane l
+     where l.topic = m.topic and l.n = m.lane and m.state = 'ready'
+       and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)`,
+  );
+}
+
+/** What was in an owner's hands when the copy was made may have been published; so may what was suspect before. */
+async function renewReady(sql: Sql): Promise<number> {
+  await sql.query(
+    `update outbox.message m set maybe_published = true
+     from outbox.lane l
+     where l.topic = m.topic and l.n = m.lane and m.state = 'ready' and not m.maybe_published
+       and (l.owner is not null or pg_visible_in_snapshot(m.xid, l.suspect))`,
+  );
+  return changedBy(sql, `update outbox.message set xid = pg_current_xact_id() where state = 'ready'`);
+}
+
+/** Transaction ids that this cluster has not reached yet would be news to every look of a relay. */
+async function renewOthers(sql: Sql): Promise<void> {
+  await sql.query(
+    `update outbox.message set xid = pg_current_xact_id() where state <> 'ready' and xid > pg_current_xact_id()`,
+  );
+}
+
+async function restartLanes(sql: Sql): Promise<void> {
+  await sql.query(
+    `update outbox.lane set cursor = 0, snapshot = null, suspect = null, owner = null, alive_until = null,
+       session = null, incarnation = null, wanted_since = null, started_at = null, hold = null`,
+  );
+}
+
+/** Another id in every workflow id that may still be started. */
+async function renameInstallation(sql: Sql, before: string): Promise<string> {
+  const [row] = await sql.query<{ id: string }>(
+    'update outbox.installation set id = gen_random_uuid(), created_at = now() returning id',
+  );
+  if (row === undefined) throw new Error('The installation has lost its row.');
+  await sql.query(
+    `update outbox.message set workflow_id = $2 || substr(workflow_id, length($1) + 1) where starts_with(workflow_id, $1)`,
+    [before, row.id],
+  );
+  return row.id;
+}
+
+/** Whether the workflows of before exist here is unknown; starting them again does no harm. */
+async function forgetAllTold(sql: Sql): Promise<number> {
+  return changedBy(
+    sql,
+    `update outbox.message set workflow_due_at = null
+     where state in ('waiting', 'retrying') and workflow_id = outbox.message_workflow_id(id)`,
+  );
+}
+
+async function writePlace(sql: Sql): Promise<void> {
+  await sql.query(
+    `update outbox.installation set served_since = null, twin = null, system_identifier = (select c.system_identifier::text from pg_control_system() c),
+       database_oid = (select oid from pg_database where datname = current_database())`,
+  );
+}
+
+async function changedBy(sql: Sql, statement: string): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(
+    `with changed as (${statement} returning 1) select count(*)::integer as count from changed`,
+  );
+  return row?.count ?? 0;
+}

@@ -1,0 +1,74 @@
+import type { Sql } from '../database/database.ts';
+
+/** A server that a relay needs, as that relay saw it last. */
+export interface ServerView {
+  /** `Temporal`, or the name of a transport. */
+  readonly server: string;
+  readonly address: string;
+  /** Why it cannot be used; `null`: it answers. */
+  readonly error: string | null;
+}
+
+/** What a consumer group has not committed yet of a topic. */
+export interface GroupLag {
+  readonly group: string;
+  readonly topic: string;
+  readonly messages: number;
+}
+
+/** A relay that runs, or did until lately. */
+export interface RelayStatus {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly startedAt: Date;
+  /** Since it was last seen. */
+  readonly seenMs: number;
+  /** False: it has not been seen for longer than {@link relayStaleMs}. */
+  readonly alive: boolean;
+  readonly servers: readonly ServerView[];
+  readonly lags: readonly GroupLag[];
+}
+
+/** A relay writes its row every few seconds; one that was not seen for this time has died, or is frozen. */
+export const relayStaleMs = 15_000;
+/** Rows of relays that died are shown for this time. */
+const keptMs = 60 * 60_000;
+
+/** Says that a relay runs and what it sees. The rows of those that died long ago go. */
+export async function writeRelay(
+  sql: Sql,
+  { id, host, pid, servers, lags }: Pick<RelayStatus, 'id' | 'host' | 'pid' | 'servers' | 'lags'>,
+): Promise<void> {
+  await sql.query(
+    `with gone as (
+       delete from outbox.relay where seen_at < clock_timestamp() - $6 * interval '1 ms' and id <> $1
+     )
+     insert into outbox.relay as r (id, host, pid, servers, lags) values ($1, $2, $3, $4::jsonb, $5::jsonb)
+     on conflict (id) do update set seen_at = clock_timestamp(), servers = excluded.servers, lags = excluded.lags`,
+    [id, host, pid, JSON.stringify(servers), JSON.stringify(lags), keptMs],
+  );
+}
+
+export async function removeRelay(sql: Sql, id: string): Promise<void> {
+  await sql.query(`delete from outbox.relay where id = $1`, [id]);
+}
+
+/** All relays that are known, those that live first. */
+export async function readRelays(sql: Sql): Promise<readonly RelayStatus[]> {
+  return sql.query<RelayStatus>(
+    `select r.id, r.host, r.pid, r.started_at as "startedAt", r.servers, r.lags, s.silent as "seenMs", s.silent < $1 as alive
+     from outbox.relay r cross join lateral (
+       select greatest(0, extract(epoch from clock_timestamp() - r.seen_at) * 1000)::float8 as silent) s
+     order by s.silent < $1 desc, r.started_at desc, r.id limit 1000`,
+    [relayStaleMs],
+  );
+}
+
+/** The consumer groups that keep their processed ids in this database. */
+export async function readGroupNames(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql.query<{ name: string }>(
+    `select consumer_group as name from outbox.consumer_group order by 1 limit 100`,
+  );
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,24 @@
+import type { Sql } from '../database/database.ts';
+
+/** A limit or duration with which a relay was last started. */
+export interface Setting {
+  /** For example `relay.linger`. */
+  readonly name: string;
+  /** In words, for example `5 s`. */
+  readonly value: string;
+}
+
+/** Remembers the settings of a relay that starts; the last one to start is what is shown. */
+export async function writeSettings(sql: Sql, settings: readonly Setting[]): Promise<void> {
+  await sql.query(
+    `insert into outbox.setting as s (name, value)
+     select * from unnest($1::text[], $2::text[]) as given (name, value) order by name
+     on conflict (name) do update set value = excluded.value, updated_at = now() where s.value <> excluded.value`,
+    [settings.map(({ name }) => name), settings.map(({ value }) => value)],
+  );
+}
+
+/** All settings by name. Empty before the first relay has started. */
+export async function readSettings(sql: Sql): Promise<readonly Setting[]> {
+  return sql.query<Setting>('select name, value from outbox.setting order by name');
+}

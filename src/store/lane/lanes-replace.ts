@@ -1,0 +1,112 @@
+import type { Database } from '../database/database.ts';
+import { holdChange, type TopicChange } from './lanes-change.ts';
+
+/** Rows moved by one transaction. */
+const batchRows = 1_000;
+
+/**
+ * Moves every message of a paused topic that is not published to the lane of its key, batch by batch. Positions stay,
+ * and with them the order of every key. Rows that a transaction has locked are passed over.
+ *
+ * What an owner that died may have published is marked on its row, because the lane's own mark stays behind.
+ *
+ * @returns how many were moved
+ * @throws ChangeGone before a batch that no longer belongs to the change
+ */
+export async function replaceMessages(database: Database, change: TopicChange): Promise<number> {
+  const { topic, wanted } = change;
+  const from = await database.query<{ n: number; cursor: string }>(
+    'select n, cursor from outbox.lane where topic = $1 order by n',
+    [topic],
+  );
+  const inPages = pager(database, change);
+  let moved = 0;
+  for (const { n, cursor } of from) {
+    moved += await inPages(cursor, (after) => [readyOfLane, [topic, wanted, batchRows, n, after]]);
+    moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);
+  }
+  const first = '00000000-0000-0000-0000-000000000000';
+  return moved + (await inPages(first, (after) => [others, [topic, wanted, batchRows, after]]));
+}
+
+interface MovedRow {
+  readonly last: string | null;
+  readonly moved: number;
+}
+
+type Page = (after: string) => readonly [text: string, values: readonly unknown[]];
+
+/** Repeats a statement behind the last row of each page until a page is not full. */
+function pager(database: Database, change: TopicChange) {
+  const movePage = (...statement: ReturnType<Page>): Promise<MovedRow | undefined> =>
+    database.transaction(async (sql) => {
+      await holdChange(sql, change);
+      const [row] = await sql.query<MovedRow>(...statement);
+      return row;
+    });
+  return async (first: string, page: Page): Promise<number> => {
+    let total = 0;
+    for (let after = first; ; ) {
+      const row = await movePage(...page(after));
+      total += row?.moved ?? 0;
+      if (row === undefined || row.last === null || row.moved < batchRows) return total;
+      after = row.last;
+    }
+  };
+}
+
+/**
+ * $1 topic, $2 number of lanes, $3 rows at most. A ready row gets a new xid, because the lane that it joins may have
+ * passed its position already: its next claim reads what its snapshot could not see.
+ */
+const move = (picked: string, last: string): string => `
+  with picked as materialized (${picked}),
+  moved as (
+    update outbox.message m set lane = p.target,
+      xid = case when m.state::text = 'ready' then pg_current_xact_id() else m.xid end,
+      maybe_published = m.maybe_published
+        or m.state::text = 'ready' and coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false),
+      workflow_id = case when right(m.workflow_id, 45) = '/message/' || m.id::text then m.workflow_id
+        else outbox.lane_workflow_id(m.topic, p.target) end
+    from picked p, outbox.lane l
+    where m.id = p.id and l.topic = m.topic and l.n = m.lane
+    returning ${last} as last
+  )
+  select (select last from moved order by last desc limit 1)::text as last, (select count(*)::integer from moved) as moved`;
+
+const misplaced = 'm.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)';
+const target = 'outbox.lane_of(m.key, m.id, $2) as target';
+
+/** Ready rows beyond the cursor; $4 lane, $5 position. */
+const readyOfLane = move(
+  `select m.id, ${target} from outbox.message m
+   where ${misplaced} and m.lane = $4 and m.state = 'ready' and m.position > $5::bigint
+   order by m.position limit $3 for update skip locked`,
+  'm.position',
+);
+
+/** Ready rows that committed behind the cursor; $4 lane. The order of the branches is that of a claim. */
+const lateOfLane = move(
+  `select m.id, ${target} from outbox.message m
+   where m.id in (
+       select r.id from outbox.lane l join outbox.message r on r.topic = l.topic and r.lane = l.n and r.state = 'ready'
+         and r.position + 0 <= l.cursor and r.xid >= pg_snapshot_xmax(l.snapshot)
+       where l.topic = $1 and l.n = $4
+       union all
+       select r.id from outbox.lane l cross join lateral pg_snapshot_xip(l.snapshot) running (xid)
+         cross join lateral (select * from outbox.message s where s.topic = l.topic and s.lane = l.n and s.state = 'ready'
+           and s.xid = running.xid and s.position + 0 <= l.cursor offset 0) r
+       where l.topic = $1 and l.n = $4)
+     and ${misplaced} and m.lane = $4 and m.state::text = 'ready'
+   limit $3 for update skip locked`,
+  'm.position',
+);
+
+/** What waits, is held, retries or has failed, and what may be sent again without a receipt; $4 id. */
+const others = move(
+  `select m.id, ${target} from outbox.message m
+   where ${misplaced} and m.id > $4::uuid
+     and (m.state in ('waiting', 'held', 'retrying', 'failed') or m.state = 'published' and m.confirm_by is not null)
+   order by m.id limit $3 for update skip locked`,
+  'm.id',
+);

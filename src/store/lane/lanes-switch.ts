@@ -1,0 +1,87 @@
+import type { Author } from '../audit/author.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { auditChange, endChange, holdChange, type TopicChange } from './lanes-change.ts';
+
+/**
+ * Writes the new number of lanes, and makes the lanes. Lanes beyond it keep their rows, cursors included: they say of
+ * what lies in them that it is published.
+ *
+ * Transactions that began before this commits may still store messages by the old number: {@link olderTransactions}.
+ */
+export async function switchLanes(database: Database, change: TopicChange, by: Author): Promise<void> {
+  const { topic, wanted } = change;
+  await database.transaction(async (sql) => {
+    await holdChange(sql, change);
+    await sql.query('update outbox.topic set lanes = $2, updated_at = now() where name = $1', [
+      topic,
+      wanted,
+    ]);
+    await sql.query(
+      `insert into outbox.lane (topic, n) select $1, n from generate_series(0, $2::integer - 1) n on conflict do nothing`,
+      [topic, wanted],
+    );
+    await sql.query(`update outbox.topic_change set step = 'switched' where topic = $1`, [topic]);
+    await auditChange(sql, change, 'switched', by);
+  });
+}
+
+/** A transaction of this database. */
+export interface OpenTransaction {
+  /** Never used twice while the server runs. */
+  readonly id: string;
+  /** For people. */
+  readonly name: string;
+}
+
+/**
+ * Transactions of this database that a server process runs now, with or without a transaction id of their own.
+ *
+ * Every transaction locks its virtual id from its first moment to its last, before it reads anything, and every role
+ * may read these locks. Vacuum stores no messages and is left out where the role may know.
+ */
+export async function runningTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
+  return sql.query<OpenTransaction>(
+    `select l.virtualxid as id, 'process ' || l.pid as name
+     from pg_locks l join pg_stat_activity a on a.pid = l.pid
+     where l.locktype = 'virtualxid' and l.granted and l.mode = 'ExclusiveLock' and l.pid <> pg_backend_pid()
+       and a.datid = (select oid from pg_database where datname = current_database())
+       and a.backend_type is distinct from 'autovacuum worker'`,
+  );
+}
+
+/**
+ * Transactions of this database that wait for their second phase. One that prepares is among these before it ceases to
+ * be {@link runningTransactions running}; names may be used again, transaction ids are not.
+ */
+export async function preparedTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
+  return sql.query<OpenTransaction>(
+    `select transaction::text as id, 'prepared transaction ' || gid as name
+     from pg_prepared_xacts where database = current_database()`,
+  );
+}
+
+/** Ends a change of lanes when no row lies in a wrong lane any more. `false`: some do, or are locked. */
+export async function endLanesChange(database: Database, change: TopicChange, by: Author): Promise<boolean> {
+  return database.transaction(async (sql) => {
+    await holdChange(sql, change);
+    const [row] = await sql.query<{ misplaced: boolean }>(
+      `select exists (
+           select from outbox.lane l join outbox.message m on m.topic = l.topic and m.lane = l.n and m.state = 'ready'
+             and m.position > l.cursor
+           where l.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2))
+         or exists (
+           select from outbox.lane l join outbox.message m on m.topic = l.topic and m.lane = l.n and m.state = 'ready'
+             and m.position + 0 <= l.cursor and m.xid >= pg_snapshot_xmin(l.snapshot)
+             and not pg_visible_in_snapshot(m.xid, l.snapshot)
+           where l.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2))
+         or exists (
+           select from outbox.message m where m.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2)
+             and (m.state in ('waiting', 'held', 'retrying', 'failed') or m.state = 'published' and m.confirm_by is not null)
+         ) as misplaced`,
+      [change.topic, change.wanted],
+    );
+    if (row?.misplaced !== false) return false;
+    await endChange(sql, change, by);
+    return true;
+  });
+}

@@ -1,0 +1,129 @@
+import type { Lane } from '../../core/lane.ts';
+import type { Sql } from '../database/database.ts';
+import { writeOwnRow } from './lane-row.ts';
+
+/**
+ * How long an owner may be silent; `outbox.lane_held` knows it, too. The lease is renewed long before. A frozen owner loses
+ * its lane after this time, one whose process ended as soon as its session is gone.
+ */
+export const leaseMs = 10_000;
+
+/** A lane as its new owner finds it. */
+export interface AcquiredLane {
+  /** Position up to which ready rows are published, as far as `snapshot` saw them. */
+  readonly cursor: string;
+  readonly snapshot: string | null;
+  /** Rows visible in this snapshot may have been published by an owner that died. */
+  readonly suspect: string | null;
+  /** True when the previous owner has not freed the lane, or may have been forgotten in a failover. */
+  readonly lapsed: boolean;
+}
+
+/**
+ * Takes the lane if nobody has it. `undefined`: somebody does, its row is locked, or the lane does not exist.
+ *
+ * @param session the advisory lock of this process's session; null: it has none, and the lease alone says that it lives
+ */
+export async function acquireLane(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+  session: string | null = null,
+): Promise<AcquiredLane | undefined> {
+  const [row] = await sql.query<AcquiredLane>(
+    `with before as materialized (
+       select l.owner, l.incarnation, outbox.lane_held(l) as held from outbox.lane l
+       where topic = $1 and n = $2 for update skip locked
+     )
+     update outbox.lane l
+     set owner = $3, alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null, hold = null,
+       incarnation = outbox.incarnation(), session = case when outbox.session_lives($5) then $5::bigint end
+     from before b
+     where l.topic = $1 and l.n = $2 and (b.owner = $3 or not b.held)
+     returning l.cursor, l.snapshot::text, l.suspect::text,
+       -- Also after a restart: a failover may have lost that somebody took the lane since.
+       (b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed`,
+    [topic, lane, owner, leaseMs, session],
+  );
+  return row;
+}
+
+/** Prolongs the lease, and ties the lane to this session. `false`: the lane belongs to somebody else now. */
+export async function renewLease(
+  sql: Sql,
+  lane: Lane,
+  owner: string,
+  session: string | null = null,
+): Promise<boolean> {
+  return writeOwnRow(lane, owner, (where, values) =>
+    sql.query(
+      `update outbox.lane l set alive_until = clock_timestamp() + $5 * interval '1 ms', wanted_since = null,
+         session = case when outbox.session_lives($6) then $6::bigint end
+       where ${where} returning l.ctid::text as place`,
+      [...values, leaseMs, session],
+    ),
+  );
+}
+
+/**
+ * Frees the lane for the next owner. After a quiet end nothing that a dead owner may have published is left, and the
+ * next start need not wait out the pause between starts.
+ */
+export async function freeLease(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+  quiet: boolean,
+): Promise<void> {
+  await sql.query(
+    `update outbox.lane l set owner = null, alive_until = null, session = null, hold = null,
+       suspect = case when $4 then null else suspect end, started_at = case when $4 then null else started_at end
+     where topic = $1 and n = $2 and outbox.lane_owned(l, $3)`,
+    [topic, lane, owner, quiet],
+  );
+}
+
+/**
+ * Gives the lane up as if its owner had died: the next one takes it at once, and treats what this one could see as
+ * maybe published. For ends after which nobody knows what the broker holds.
+ */
+export async function abandonLease(sql: Sql, { topic, lane }: Lane, owner: string): Promise<void> {
+  await sql.query(
+    `update outbox.lane set alive_until = '-infinity', hold = null where topic = $1 and n = $2 and owner = $3`,
+    [topic, lane, owner],
+  );
+}
+
+/** Remembers, beyond this owner, what the owner before it may have published. `false`: fenced. */
+export async function markSuspect(sql: Sql, lane: Lane, owner: string, snapshot: string): Promise<boolean> {
+  return writeOwnRow(lane, owner, (where, values) =>
+    sql.query(
+      `update outbox.lane l set suspect = $5::pg_snapshot where ${where} returning l.ctid::text as place`,
+      [...values, snapshot],
+    ),
+  );
+}
+
+/** Why a lane waits, for operators. */
+export interface LaneHold {
+  readonly scope: 'topic' | 'transport' | 'settle';
+  readonly reason: string;
+  /** ISO time at which the hold began. */
+  readonly since: string;
+}
+
+/** Shows, or with `undefined` ends, the hold of a lane. */
+export async function writeHold(
+  sql: Sql,
+  { topic, lane }: Lane,
+  owner: string,
+  hold: LaneHold | undefined,
+): Promise<void> {
+  // Whoever has the row locked would have to be waited for, only to say why the lane waits.
+  await sql.query(
+    `update outbox.lane l set hold = $4::jsonb
+     from (select topic, n from outbox.lane where topic = $1 and n = $2 and owner = $3 for update skip locked) own
+     where l.topic = own.topic and l.n = own.n`,
+    [topic, lane, owner, hold === undefined ? null : JSON.stringify(hold)],
+  );
+}

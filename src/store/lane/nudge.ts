@@ -1,0 +1,26 @@
+import { type Lane, laneName } from '../../core/lane.ts';
+import type { Sql } from '../database/database.ts';
+
+/** The channel on which producers tell relays that something was committed. */
+export const nudgeChannel = 'outbox';
+
+/** A notification carries less than 8,000 bytes. */
+const longestPayload = 7_900;
+
+/**
+ * Wakes the relays, and names the lanes that have something new; without names, or with too many, relays look for
+ * themselves. Never inside the business transaction: NOTIFY there serialises commits.
+ */
+export async function sendNudge(sql: Sql, lanes: readonly Lane[]): Promise<void> {
+  const names = lanes.map(laneName).join(' ');
+  const payload = names.length > longestPayload ? '' : names;
+  await sql.query(`select 1 from pg_notify('${nudgeChannel}', $1)`, [payload]);
+}
+
+/** The lanes that a nudge names; empty: it names none. */
+export function lanesOfNudge(payload: string): readonly Lane[] {
+  return payload.split(' ').flatMap((name) => {
+    const [, topic, lane] = /^([^/]+)\/(\d+)$/.exec(name) ?? [];
+    return topic === undefined ? [] : [{ topic, lane: Number(lane) }];
+  });
+}

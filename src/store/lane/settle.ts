@@ -1,0 +1,144 @@
+import { passCrashPoint } from '../../core/crash-point.ts';
+import type { Lane } from '../../core/lane.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { writeOwnRow } from './lane-row.ts';
+import { leaseMs } from './lease.ts';
+
+/** What a settle writes on one row; rows without a change are published by being passed. */
+export interface MessageChange {
+  readonly id: string;
+  /**
+   * - `published`: the row says so itself, because the cursor cannot, because its workflow reports it, or because its
+   *   topic asks for a receipt, whose time begins now.
+   * - `ready`: put back, to be claimed again.
+   */
+  readonly to: 'published' | 'retrying' | 'failed' | 'held' | 'ready';
+  /** Counts as an attempt, written to `outbox.attempt` with this outcome. */
+  readonly attempt?: 'acknowledged' | 'rejected' | 'ambiguous' | 'permanent';
+  readonly error?: string;
+  /** Delay until the next try, for `retrying`. */
+  readonly retryInMs?: number;
+  /** The broker may hold it: it can no longer be canceled. */
+  readonly maybePublished?: boolean;
+  readonly partition?: number | null;
+  readonly offset?: string | null;
+}
+
+/** First offset and number of messages, by partition. */
+export type PartitionRanges = Readonly<Record<string, { readonly first: string; readonly count: number }>>;
+
+export interface Settlement {
+  readonly owner: string;
+  /** The new cursor and the snapshot that belongs to it. Never below the old cursor. */
+  readonly cursor: string;
+  readonly snapshot: string | null;
+  readonly changes: readonly MessageChange[];
+  /** What was acknowledged; absent when nothing was. */
+  readonly batch?: {
+    /** UUID; a settle that is repeated with it writes the batch once. */
+    readonly id: string;
+    readonly firstPosition: string;
+    readonly lastPosition: string;
+    readonly count: number;
+    readonly partitions: PartitionRanges;
+  };
+}
+
+/**
+ * Moves the cursor of the lane past a batch and writes its exceptions, all or nothing.
+ *
+ * May be repeated when its answer was lost.
+ *
+ * @returns `false` when the lane belongs to somebody else: nothing is written.
+ */
+export async function settle(database: Database, lane: Lane, settlement: Settlement): Promise<boolean> {
+  if (settlement.changes.length === 0) return moveCursor(database, lane, settlement);
+  return database.transaction(async (sql) => {
+    // The lane first: its row lock keeps a new owner from claiming what is being settled here.
+    const owned = await moveCursor(sql, lane, settlement);
+    passCrashPoint('relay:settling');
+    if (owned) await applyChanges(sql, settlement.changes);
+    return owned;
+  });
+}
+
+async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise<boolean> {
+  const { batch, owner, cursor, snapshot } = settlement;
+  return writeOwnRow(lane, owner, (where, values) =>
+    sql.query(
+      `with moved as (
+         update outbox.lane l set cursor = $5, snapshot = $6::pg_snapshot, alive_until = clock_timestamp() + $7 * interval '1 ms'
+         where ${where} returning l.ctid::text as place
+       ), logged as (
+         insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
+         select $12::uuid, $1, $2, $8, $9, $10, outbox.clock(), $11::jsonb from moved where $12::uuid is not null
+         on conflict do nothing
+       )
+       select place from moved`,
+      [
+        ...values,
+        cursor,
+        snapshot,
+        leaseMs,
+        batch?.firstPosition ?? null,
+        batch?.lastPosition ?? null,
+        batch?.count ?? null,
+        JSON.stringify(batch?.partitions ?? {}),
+        batch?.id ?? null,
+      ],
+    ),
+  );
+}
+
+/**
+ * Every change is a compare-and-set on `ready`: what became something else meanwhile stays what it is. A message whose
+ * receipt was faster stays confirmed, and learns where it was published.
+ */
+async function applyChanges(sql: Sql, changes: readonly MessageChange[]): Promise<void> {
+  await sql.query(
+    `with changed as (
+       update outbox.message m set
+         state = case when m.state = 'ready' then c.state else m.state end,
+         -- Renewed where somebody is to notice: the next claim what is put back, the starter what retries.
+         xid = case when c.state in ('ready', 'retrying') then pg_current_xact_id() else m.xid end,
+         attempts = m.attempts + (coalesce(c.attempt, 'acknowledged') <> 'acknowledged')::integer,
+         sends = m.sends + (c.state = 'published')::integer,
+         last_error = coalesce(c.error, m.last_error),
+         maybe_published = m.maybe_published or c.maybe_published,
+         due_at = case when c.state = 'retrying' then outbox.clock() + c.retry_in_ms * interval '1 ms' else m.due_at end,
+         workflow_id = case when c.state = 'retrying' and t.waits = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
+         workflow_due_at = case when c.state = 'retrying' and t.waits = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
+           else m.workflow_due_at end,
+         -- What was sent before and is refused or held now still lies where it was published first.
+         partition = case when c.state = 'published' then c.partition else m.partition end,
+         "offset" = case when c.state = 'published' then c."offset" else m."offset" end,
+         published_at = case when c.state = 'published' then outbox.clock() else m.published_at end,
+         confirm_by = case when c.state = 'published' and m.state = 'ready' then outbox.clock()
+           + t.confirm_within_ms[least(m.sends + 1, cardinality(t.confirm_within_ms))] * interval '1 ms' end,
+         updated_at = outbox.clock()
+       from unnest($1::uuid[], $2::outbox.state[], $3::text[], $4::text[], $5::float8[], $6::boolean[], $7::integer[], $8::bigint[])
+           as c(id, state, attempt, error, retry_in_ms, maybe_published, partition, "offset"),
+         outbox.topic t
+       where m.id = c.id and t.name = m.topic
+         and (m.state::text = 'ready' or m.state::text = 'confirmed' and c.state = 'published' and m.published_at is null)
+       returning m.id, c.attempt, c.error, c.partition, c."offset"
+     )
+     insert into outbox.attempt (message_id, at, outcome, error, partition, "offset")
+     select id, outbox.clock(), attempt, error, partition, "offset" from changed where attempt is not null`,
+    [
+      changes.map((change) => change.id),
+      changes.map((change) => change.to),
+      changes.map((change) => change.attempt ?? null),
+      changes.map((change) => storable(change.error)),
+      changes.map((change) => change.retryInMs ?? null),
+      changes.map((change) => change.maybePublished ?? false),
+      changes.map((change) => change.partition ?? null),
+      changes.map((change) => change.offset ?? null),
+    ],
+  );
+}
+
+/** Texts of others may hold NUL, which PostgreSQL refuses, and a refused settle would publish its batch again. */
+function storable(error: string | undefined): string | null {
+  return error === undefined ? null : error.replaceAll('\u0000', '').slice(0, 2_000);
+}

@@ -1,0 +1,106 @@
+import type { Lane } from '../../core/lane.ts';
+import type { Sql } from '../database/database.ts';
+
+/** A lane that is to be started now. */
+export interface LaneStart extends Lane {
+  readonly workflowId: string;
+  /** True when starts did not help for a minute: the running workflow is to be replaced. */
+  readonly replace: boolean;
+}
+
+/** How long starts may go without a claim before the lane's workflow is taken for stuck. */
+const stuckAfterMs = 60_000;
+
+/**
+ * Lanes of the named topics that have work and that nobody has, each at most once a second over all starters; they are
+ * marked as asked for. The workflow of a dead owner is replaced once: it waits for the heartbeat of a process that is gone.
+ *
+ * Work is a row that a claim would return, or a held row whose key is free. Paused topics have none.
+ *
+ * @param orphans only lanes whose owner has died
+ */
+export async function wantedLanes(
+  sql: Sql,
+  topics: readonly string[],
+  { orphans }: { readonly orphans: boolean } = { orphans: false },
+): Promise<readonly LaneStart[]> {
+  return sql.query<LaneStart>(
+    `with wanted as materialized (
+       select l.topic, l.n,
+         case when l.wanted_since is null then l.owner is not null
+           else l.wanted_since < clock_timestamp() - $1 * interval '1 ms' end as replace
+       from outbox.lane l join outbox.topic t on t.name = l.topic
+       where l.topic = any($2) and (not $3 or l.owner is not null) and not outbox.is_paused(l.topic)
+         and not outbox.lane_held(l)
+         -- One that lies far ahead was written before the clock was set back.
+         and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
+         and outbox.has_work(l, t.exhausted = 'hold-key')
+       for update of l skip locked
+     )
+     update outbox.lane l
+     set started_at = clock_timestamp(),
+       wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
+     from wanted w where l.topic = w.topic and l.n = w.n
+     returning l.topic, l.n as lane, outbox.lane_workflow_id(l.topic, l.n) as "workflowId", w.replace`,
+    [stuckAfterMs, [...topics], orphans],
+  );
+}
+
+/** A message whose own workflow is to be started, or told another time. */
+export interface MessageStart {
+  readonly id: string;
+  readonly workflowId: string;
+  readonly topic: string;
+  readonly key: string | null;
+  readonly ref: string | null;
+  /** ISO time with microseconds; identifies what the workflow is told. */
+  readonly dueAt: string;
+  readonly dueInMs: number;
+  /** True when the workflow sleeps until a later time than this. */
+  readonly replace: boolean;
+  /** False when the topic hides keys and refs from the Temporal UI. */
+  readonly visible: boolean;
+}
+
+/** Waiting and retrying messages inside their topic's horizon whose workflow was not told their due time. */
+export async function untoldMessages(sql: Sql, limit: number): Promise<readonly MessageStart[]> {
+  return sql.query<MessageStart>(
+    `select m.id, m.workflow_id as "workflowId", m.topic, m.key, m.ref, m.due_at::text as "dueAt",
+       greatest(0, ceil(extract(epoch from m.due_at - outbox.clock()) * 1000))::float8 as "dueInMs",
+       coalesce(m.due_at < m.workflow_due_at, false) as replace, coalesce(t.visible, true) as visible
+     from outbox.message m left join outbox.topic t on t.name = m.topic
+     where m.state in ('waiting', 'retrying') and m.workflow_due_at is distinct from m.due_at
+       and m.due_at < outbox.clock() + (select greatest(max(horizon), interval '24 hours') from outbox.topic)
+       and m.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours')
+     order by m.due_at limit $1`,
+    [limit],
+  );
+}
+
+/**
+ * Remembers what workflows were told, also when the message has moved meanwhile: that it differs now is why it is told
+ * again, and the old time says whether the sleeping workflow has to be replaced.
+ */
+export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' | 'dueAt'>[]): Promise<void> {
+  await sql.query(
+    `update outbox.message m set workflow_due_at = t.due_at
+     from unnest($1::uuid[], $2::timestamptz[]) as t(id, due_at)
+     where m.id = t.id and m.state::text in ('waiting', 'retrying')`,
+    [told.map((start) => start.id), told.map((start) => start.dueAt)],
+  );
+}
+
+/**
+ * Forgets what the workflows of messages that still wait were told, so that they are started again.
+ *
+ * @returns of how many messages
+ */
+export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<number> {
+  const rows = await sql.query(
+    `update outbox.message m set workflow_due_at = null
+     where m.id = any($1::uuid[]) and m.state::text in ('waiting', 'retrying') and m.workflow_id = outbox.message_workflow_id(m.id)
+     returning 1`,
+    [[...ids]],
+  );
+  return rows.length;
+}

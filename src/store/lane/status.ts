@@ -1,0 +1,81 @@
+import type { Sql } from '../database/database.ts';
+import type { LaneHold } from './lease.ts';
+
+/** How one lane stands. */
+export interface LaneStatus {
+  readonly topic: string;
+  /** Null for messages of a topic that no relay has announced. */
+  readonly lane: number | null;
+  /** Age of the oldest message that is due and not published; null: none. */
+  readonly oldestDueMs: number | null;
+  /** Ready messages not yet published, counted up to {@link countLimit}. */
+  readonly ready: number;
+  readonly held: number;
+  readonly retrying: number;
+  readonly waiting: number;
+  readonly failed: number;
+  readonly hold: LaneHold | null;
+  /** True when an operator has paused the topic or its transport. */
+  readonly paused: boolean;
+  /** True while a relay drains the lane. */
+  readonly owned: boolean;
+  readonly workflowId: string | null;
+}
+
+/** Counting stops here, so that a status never takes long. */
+const countLimit = 100_000;
+
+/** The lanes of all topics, those with the oldest due message first. */
+export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
+  return sql.query<LaneStatus>(
+    `with recursive topics (topic) as (
+       (select min(topic) from outbox.message where state = 'ready')
+       union all
+       select (select min(m.topic) from outbox.message m where m.state = 'ready' and m.topic > t.topic) from topics t where t.topic is not null
+     ), lanes as (
+       select l.topic, l.n as lane, l.cursor, l.snapshot, l.hold, outbox.lane_held(l) as owned,
+         outbox.lane_workflow_id(l.topic, l.n) as workflow_id
+       from outbox.lane l
+     ), pending as (
+       select m.topic, m.lane, m.state, m.due_at, m.created_at
+       from lanes l cross join lateral (
+         (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position > l.cursor limit $1)
+         union all
+         (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position + 0 <= l.cursor
+            and r.xid >= pg_snapshot_xmax(l.snapshot) limit $1)
+         union all
+         (select s.* from pg_snapshot_xip(l.snapshot) running (xid) cross join lateral (
+            select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.xid = running.xid
+              and r.position + 0 <= l.cursor offset 0) s limit $1)
+       ) m
+       union all
+       (select * from (
+          select topic, lane, state, due_at, created_at from outbox.message where state = 'retrying'
+          union all select topic, lane, state, due_at, created_at from outbox.message where state = 'held'
+          union all select topic, lane, state, due_at, created_at from outbox.message where state = 'failed') b limit $1)
+       union all
+       (select topic, lane, state, due_at, created_at from outbox.message where state in ('waiting', 'retrying')
+          and state = 'waiting' limit $1)
+       union all
+       select u.topic, null::integer, u.state, u.due_at, u.created_at from topics t cross join lateral (
+         select * from outbox.message m where m.topic = t.topic and m.state = 'ready' limit $1) u
+       where not exists (select from outbox.lane l where l.topic = t.topic)
+     ), counted as (
+       select topic, lane,
+         count(*) filter (where state = 'ready')::integer as ready, count(*) filter (where state = 'held')::integer as held,
+         count(*) filter (where state = 'retrying')::integer as retrying, count(*) filter (where state = 'waiting')::integer as waiting,
+         count(*) filter (where state = 'failed')::integer as failed,
+         greatest(0, extract(epoch from outbox.clock() - min(coalesce(due_at, created_at)) filter (where state in ('ready', 'held')
+           or state in ('waiting', 'retrying') and due_at <= outbox.clock())) * 1000)::float8 as oldest
+       from pending group by topic, lane
+     )
+     select coalesce(l.topic, c.topic) as topic, coalesce(l.lane, c.lane) as lane, c.oldest as "oldestDueMs",
+       coalesce(c.ready, 0) as ready, coalesce(c.held, 0) as held, coalesce(c.retrying, 0) as retrying,
+       coalesce(c.waiting, 0) as waiting, coalesce(c.failed, 0) as failed, l.hold, coalesce(l.owned, false) as owned,
+       outbox.is_paused(coalesce(l.topic, c.topic)) as paused,
+       l.workflow_id as "workflowId"
+     from lanes l full join counted c on c.topic = l.topic and c.lane = l.lane
+     order by c.oldest desc nulls last, 1, 2`,
+    [countLimit],
+  );
+}

@@ -1,0 +1,105 @@
+import type { Lane } from '../../core/lane.ts';
+import type { ConfirmRules } from '../../core/topic.ts';
+import type { Sql } from '../database/database.ts';
+import type { TopicChange } from './lanes-change.ts';
+
+/** The policy of a topic as the database holds it. */
+export interface TopicPolicy {
+  readonly name: string;
+  readonly transport: string;
+  readonly address: string;
+  readonly lanes: number;
+  readonly waits: 'workflow' | 'lane';
+  readonly exhausted: 'release-key' | 'hold-key';
+  readonly retryMs: readonly number[];
+  readonly horizonMs: number;
+  readonly visible: boolean;
+  readonly confirm: ConfirmRules | null;
+  readonly payloadLimitBytes: number;
+  readonly delayLimitMs: number;
+}
+
+/** Who makes several lanes of the one for which the messages of an unknown topic are stored. */
+export const announcer = 'announcement';
+
+/**
+ * Writes the policies and makes the lanes. The number of lanes and of partitions of a known topic stay as they are:
+ * changing them moves keys, and is an operation of its own.
+ *
+ * A topic that was unknown had one lane, and there may be messages of it, also in transactions that are open now. With
+ * several lanes it begins with a change of lanes that has to be completed before it is delivered.
+ */
+export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): Promise<void> {
+  await sql.query(
+    `with policy as (
+       select * from jsonb_to_recordset($1::jsonb) as p(name text, transport text, address text, lanes integer, waits text,
+         exhausted text, "retryMs" bigint[], "horizonMs" float8, visible boolean, confirm jsonb, "payloadLimitBytes" integer, "delayLimitMs" float8)
+     ), stored as (
+       insert into outbox.topic as t (name, transport, address, lanes, waits, exhausted, retry_ms, horizon, visible,
+         payload_limit_bytes, delay_limit, confirm_group, confirm_max_sends, confirm_within_ms)
+       select name, transport, address, lanes, waits, exhausted, "retryMs", "horizonMs" * interval '1 ms', visible,
+         "payloadLimitBytes", "delayLimitMs" * interval '1 ms', confirm ->> 'group', (confirm ->> 'maxSends')::integer,
+         (select array_agg(x::bigint order by n) from jsonb_array_elements_text(confirm -> 'withinMs') with ordinality w(x, n))
+       from policy order by name
+       on conflict (name) do update set transport = excluded.transport, address = excluded.address, waits = excluded.waits,
+         exhausted = excluded.exhausted, retry_ms = excluded.retry_ms, horizon = excluded.horizon, visible = excluded.visible,
+         payload_limit_bytes = excluded.payload_limit_bytes, delay_limit = excluded.delay_limit,
+         confirm_group = excluded.confirm_group, confirm_max_sends = excluded.confirm_max_sends,
+         confirm_within_ms = excluded.confirm_within_ms, updated_at = now()
+       where (t.transport, t.address, t.waits, t.exhausted, t.retry_ms, t.horizon, t.visible, t.payload_limit_bytes, t.delay_limit,
+           t.confirm_group, t.confirm_max_sends, t.confirm_within_ms)
+         is distinct from (excluded.transport, excluded.address, excluded.waits, excluded.exhausted, excluded.retry_ms,
+           excluded.horizon, excluded.visible, excluded.payload_limit_bytes, excluded.delay_limit,
+           excluded.confirm_group, excluded.confirm_max_sends, excluded.confirm_within_ms)
+       returning t.name, t.lanes, t.xmax = 0 as fresh
+     ), changed as (
+       insert into outbox.topic_change (topic, kind, wanted, step, actor)
+       select name, 'lanes', lanes, 'switched', $2 from stored where fresh and lanes > 1
+     )
+     insert into outbox.lane (topic, n)
+     select p.name, lane from policy p
+       left join stored s on s.name = p.name left join outbox.topic known on known.name = p.name,
+       generate_series(0, coalesce(s.lanes, known.lanes, p.lanes) - 1) lane
+     on conflict do nothing`,
+    [JSON.stringify(policies), announcer],
+  );
+}
+
+/** The pinned number of partitions of a topic's address, null before the broker was first seen. */
+export async function readPartitions(sql: Sql, topic: string): Promise<number | null> {
+  const [row] = await sql.query<{ partitions: number | null }>(
+    `select partitions from outbox.topic where name = $1`,
+    [topic],
+  );
+  return row?.partitions ?? null;
+}
+
+/** Pins the number of partitions at first sight, and answers the pinned number: the first relay decides. */
+export async function pinPartitions(sql: Sql, topic: string, partitions: number): Promise<number> {
+  await sql.query(`update outbox.topic set partitions = $2 where name = $1 and partitions is null`, [
+    topic,
+    partitions,
+  ]);
+  return (await readPartitions(sql, topic)) ?? partitions;
+}
+
+/** True when an operator has paused the topic or its transport. */
+export async function isPaused(sql: Sql, topic: string): Promise<boolean> {
+  const [row] = await sql.query<{ paused: boolean }>('select outbox.is_paused($1) as paused', [topic]);
+  return row?.paused ?? false;
+}
+
+/** All lanes of the named topics. */
+export async function readLanes(sql: Sql, topics: readonly string[]): Promise<readonly Lane[]> {
+  return sql.query<Lane>(`select topic, n as lane from outbox.lane where topic = any($1) order by topic, n`, [
+    [...topics],
+  ]);
+}
+
+/** Changes of lanes that began with the announcement of these topics, and are not complete. */
+export async function readAnnounced(sql: Sql, topics: readonly string[]): Promise<readonly TopicChange[]> {
+  return sql.query<TopicChange>(
+    `select id, topic, kind, wanted, step from outbox.topic_change where topic = any($1) and actor = $2 order by topic`,
+    [[...topics], announcer],
+  );
+}

@@ -1,0 +1,47 @@
+import type { Sql } from '../database/database.ts';
+import { DueEdge } from './due-edge.ts';
+
+/** What changed in one lane since the last look. */
+export interface LaneNews {
+  readonly topic: string;
+  readonly lane: number;
+  /** Something became ready, or was canceled and may have freed its key. */
+  readonly ready: boolean;
+  /** Something waits or retries, and may need a workflow of its own. */
+  readonly waiting: boolean;
+}
+
+export interface Look {
+  /** To be handed to the next look. */
+  readonly snapshot: string;
+  readonly news: readonly LaneNews[];
+  /** Until the next message of a punctual topic is due, 0 or less when one is; null: none waits. */
+  readonly nextDueInMs: number | null;
+}
+
+type LookRow = Omit<Look, 'news'> & { readonly next: string } & {
+  readonly [Field in keyof LaneNews]: LaneNews[Field] | null;
+};
+
+/**
+ * One look at all lanes: which rows became visible since the last look. What was committed before the first look is
+ * not news.
+ */
+export async function look(
+  sql: Sql,
+  lastSnapshot: string | null,
+  edge: DueEdge = new DueEdge(),
+): Promise<Look> {
+  const startedAt = performance.now();
+  const from = edge.from(startedAt);
+  const rows = await sql.query<LookRow>(
+    `select snapshot, next_due_in_ms as "nextDueInMs", next_from::text as next, topic, lane, ready, waiting
+     from outbox.look($1, $2)`,
+    [lastSnapshot, from],
+  );
+  const [first] = rows;
+  if (first === undefined) throw new Error('A look answers at least one row.');
+  edge.walked(from, first.next, startedAt, performance.now());
+  const news = first.topic === null ? [] : (rows as unknown as readonly LaneNews[]);
+  return { snapshot: first.snapshot, nextDueInMs: first.nextDueInMs, news };
+}

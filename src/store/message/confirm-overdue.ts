@@ -1,0 +1,98 @@
+import type { Sql } from '../database/database.ts';
+
+// `position > 0` is true of every row; it names the index that has this predicate.
+
+/** A published message whose receipt is overdue. */
+export interface OverdueMessage {
+  readonly id: string;
+  /** Where its latest copy lies; null where the broker did not tell. */
+  readonly partition: number | null;
+  readonly offset: string | null;
+  /** How often a broker has acknowledged it. */
+  readonly sends: number;
+}
+
+/** Which of the named topics have overdue messages. */
+export async function overdueTopics(sql: Sql, topics: readonly string[]): Promise<readonly string[]> {
+  const rows = await sql.query<{ topic: string }>(
+    `select t.topic from unnest($1::text[]) t(topic) cross join lateral (
+       select from outbox.message m
+       where m.topic = t.topic and m.state = 'published' and m.confirm_by is not null and m.position > 0
+         and m.confirm_by <= outbox.clock()
+       order by m.confirm_by limit 1) m`,
+    [[...topics]],
+  );
+  return rows.map(({ topic }) => topic);
+}
+
+/**
+ * Locks overdue messages of a topic for the rest of the transaction, the longest overdue first. Rows that another relay
+ * or a receipt holds are left to them.
+ */
+export async function lockOverdue(
+  sql: Sql,
+  topic: string,
+  limit: number,
+): Promise<readonly OverdueMessage[]> {
+  return sql.query<OverdueMessage>(
+    `select id, partition, "offset", sends from outbox.message
+     where topic = $1 and state = 'published' and confirm_by is not null and position > 0 and confirm_by <= outbox.clock()
+     order by confirm_by, position limit $2 for update skip locked`,
+    [topic, limit],
+  );
+}
+
+/**
+ * Hands locked messages to their lane once more. They keep their positions, so that of one key the earlier one goes
+ * first, and get a new xid, by which the next claim finds them behind its cursor. They can no longer be canceled.
+ *
+ * A message stays as it is while an earlier one of its key, earlier on the wire too, still waits for its receipt and
+ * is not among `ids` or `givenUp`: sent alone, it would overtake that one's next copy. It becomes overdue with it.
+ *
+ * @param givenUp messages of the same transaction that are sent no more, so that nobody has to wait for them
+ * @returns how many are sent again
+ */
+export async function resend(sql: Sql, ids: readonly string[], givenUp: readonly string[]): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(
+    `with due as materialized (
+       select m.id, earlier.confirm_by from outbox.message m left join lateral (
+         select s.confirm_by from outbox.message s
+         where s.topic = m.topic and s.key = m.key and s.position < m.position
+           and s.state = 'published' and s.confirm_by is not null
+           and s.partition = m.partition and s."offset" < m."offset" and s.id <> all($1::uuid[]) and s.id <> all($2::uuid[])
+         order by s.position limit 1) earlier on true
+       where m.id = any($1::uuid[])
+     ), resent as (
+       update outbox.message m set state = 'ready', xid = pg_current_xact_id(), maybe_published = true, confirm_by = null,
+         updated_at = outbox.clock()
+       from due d where m.id = d.id and d.confirm_by is null
+       returning 1
+     ), delayed as (
+       update outbox.message m set confirm_by = greatest(m.confirm_by, d.confirm_by), updated_at = outbox.clock()
+       from due d where m.id = d.id and d.confirm_by is not null
+     )
+     select count(*)::integer as count from resent`,
+    [[...ids], [...givenUp]],
+  );
+  return row?.count ?? 0;
+}
+
+/** Gives locked messages the time of their last send once more. */
+export async function postpone(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `update outbox.message m set updated_at = outbox.clock(),
+       confirm_by = outbox.clock() + t.confirm_within_ms[least(greatest(m.sends, 1), cardinality(t.confirm_within_ms))] * interval '1 ms'
+     from outbox.topic t where m.id = any($1::uuid[]) and t.name = m.topic`,
+    [[...ids]],
+  );
+}
+
+/** Gives locked messages up: no receipt came, however often they were sent. A late one still confirms them. */
+export async function giveUp(sql: Sql, ids: readonly string[], group: string): Promise<void> {
+  await sql.query(
+    `update outbox.message m set state = 'failed', maybe_published = true, confirm_by = null, updated_at = outbox.clock(),
+       last_error = format('The group "%s" has passed this message without a receipt, %s times.', $2::text, m.sends)
+     where m.id = any($1::uuid[])`,
+    [[...ids], group],
+  );
+}

@@ -1,0 +1,81 @@
+import type { Sql } from '../database/database.ts';
+
+/** How many messages of a topic were confirmed. */
+export interface Confirmed {
+  readonly topic: string;
+  readonly count: number;
+}
+
+/** What came of a receipt. */
+export interface ConfirmAnswer {
+  readonly confirmed: readonly Confirmed[];
+  /** Ids whose rows another transaction holds, a settle for instance: to be tried again. */
+  readonly locked: readonly string[];
+}
+
+interface ConfirmRow {
+  readonly topic: string | null;
+  readonly count: number;
+  readonly locked: readonly string[];
+}
+
+/**
+ * Confirms the messages that a receipt names: those of topics that ask this group, in any state in which a message can
+ * be on the wire. A receipt proves that its message was published, also when the settle has not been heard of yet. All
+ * other ids, those of other installations for instance, match no row.
+ *
+ * It waits for nobody, so that it cannot meet a settle in a deadlock: what is locked comes back. The same receipt may
+ * be applied any number of times.
+ *
+ * @param ids UUIDs, at most 1,000
+ */
+export async function confirmMessages(
+  sql: Sql,
+  group: string,
+  ids: readonly string[],
+): Promise<ConfirmAnswer> {
+  const rows = await sql.query<ConfirmRow>(
+    `with named as materialized (
+       select m.id from outbox.message m join outbox.topic t on t.name = m.topic
+       where m.id = any($2::uuid[]) and t.confirm_group = $1
+         and m.state::text in ('ready', 'retrying', 'published', 'failed')
+     ), mine as materialized (
+       select m.id from outbox.message m
+       where m.id in (select id from named) and m.state::text in ('ready', 'retrying', 'published', 'failed')
+       order by m.id for update skip locked
+     ), confirmed as (
+       update outbox.message m set state = 'confirmed', confirm_by = null, updated_at = outbox.clock()
+       from mine where m.id = mine.id
+       returning m.topic
+     ), counted as (
+       select topic, count(*)::integer as count from confirmed group by topic
+     )
+     select c.topic, coalesce(c.count, 0) as count,
+       array(select id::text from named where id not in (select id from mine)) as locked
+     from (select 1) one left join counted c on true`,
+    [group, [...ids]],
+  );
+  return {
+    confirmed: rows.flatMap(({ topic, count }) => (topic === null ? [] : [{ topic, count }])),
+    locked: rows[0]?.locked ?? [],
+  };
+}
+
+/**
+ * Gives the messages that a consumer has parked their time once more: it will try them again, and say so. They stay
+ * published, and their sends so far no longer count against them, for each had its answer. Rows that another
+ * transaction holds are left out; that costs at most a repeat that the inbox drops.
+ *
+ * @param ids UUIDs, at most 1,000
+ */
+export async function prolongParked(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `update outbox.message m set updated_at = outbox.clock(), sends = 0,
+       confirm_by = outbox.clock() + t.confirm_within_ms[least(greatest(m.sends, 1), cardinality(t.confirm_within_ms))] * interval '1 ms'
+     from outbox.topic t
+     where m.id in (select id from outbox.message where id = any($2::uuid[]) and state::text = 'published'
+         and confirm_by is not null order by id for update skip locked)
+       and t.name = m.topic and t.confirm_group = $1`,
+    [group, [...ids]],
+  );
+}

@@ -1,0 +1,221 @@
+import type { State } from '../../core/transitions.ts';
+import type { Sql } from '../database/database.ts';
+
+/** Which messages. All that is given must hold. */
+export interface MessageFilter {
+  readonly id?: string;
+  readonly topic?: string;
+  /** States as people see them. */
+  readonly states?: readonly State[];
+  readonly key?: string;
+  readonly ref?: string;
+  /** Part of the last error, whatever its case. */
+  readonly error?: string;
+  /** ISO times; the first included, the last not. */
+  readonly createdFrom?: string;
+  readonly createdTo?: string;
+  readonly dueFrom?: string;
+  readonly dueTo?: string;
+}
+
+/** A message in a list: everything but its payload and headers. */
+export interface ListedMessage {
+  readonly id: string;
+  readonly topic: string;
+  readonly lane: number;
+  readonly position: string;
+  readonly key: string | null;
+  readonly ref: string | null;
+  readonly state: State;
+  readonly workflowId: string;
+  readonly dueAt: Date | null;
+  readonly attempts: number;
+  readonly lastError: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  /** Null: not archived. */
+  readonly archivedAt: Date | null;
+}
+
+export interface ListPage {
+  readonly messages: readonly ListedMessage[];
+  /** Where the next page begins; null: this was the last. */
+  readonly next: PagePosition | null;
+}
+
+/** The message after which a page begins. */
+export interface PagePosition {
+  readonly position: string;
+  readonly id: string;
+}
+
+/**
+ * Rows that one page reads at most. Published messages are not indexed by their state, keys, errors and times; so a page
+ * is what was found among so many, newest first, and may be short or empty though there are more.
+ */
+const readLimit = 20_000;
+
+/** What a walk takes along: everything but payloads and headers. */
+const walkedColumns = `m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state, m.workflow_id, m.due_at, m.attempts,
+  m.last_error, m.created_at, m.updated_at`;
+
+const columns = `a.id, a.topic, a.lane, a.position, a.key, a.ref, a.state::text as state, a.workflow_id as "workflowId",
+  a.due_at as "dueAt", a.attempts, a.last_error as "lastError", a.created_at as "createdAt", a.updated_at as "updatedAt",
+  a.archived_at as "archivedAt"`;
+
+/** The filter, on a row `a` as people see it. Parameters 1 to 10 are {@link filterValues}. */
+export const matchesSql = `($1::uuid is null or a.id = $1) and ($2::text is null or a.topic = $2)
+  and ($3::text[] is null or a.state::text = any($3)) and ($4::text is null or a.key = $4) and ($5::text is null or a.ref = $5)
+  and ($6::text is null or strpos(lower(a.last_error), lower($6)) > 0)
+  and ($7::timestamptz is null or a.created_at >= $7) and ($8::timestamptz is null or a.created_at < $8)
+  and ($9::timestamptz is null or a.due_at >= $9) and ($10::timestamptz is null or a.due_at < $10)`;
+
+/**
+ * Live messages, newest first by position; by id or by topic and ref, archived ones too.
+ *
+ * Every way is an index: the id, the ref, or for each topic a walk down the positions of its lanes (ready rows, among
+ * which published ones are) and of its states (all others).
+ */
+export async function listMessages(
+  sql: Sql,
+  filter: MessageFilter,
+  limit: number,
+  after: PagePosition | null,
+): Promise<ListPage> {
+  const named = filter.id !== undefined || (filter.topic !== undefined && filter.ref !== undefined);
+  return named ? listNamed(sql, filter, limit, after) : listLive(sql, filter, limit, after);
+}
+
+/** Parameters 1 to 10 of {@link matchesSql}. */
+export function filterValues(filter: MessageFilter): readonly unknown[] {
+  const { id, topic, states, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = filter;
+  return [
+    id ?? null,
+    topic ?? null,
+    states === undefined ? null : [...states],
+    key ?? null,
+    ref ?? null,
+    error ?? null,
+    createdFrom ?? null,
+    createdTo ?? null,
+    dueFrom ?? null,
+    dueTo ?? null,
+  ];
+}
+
+function valuesOf(filter: MessageFilter, after: PagePosition | null): readonly unknown[] {
+  return [...filterValues(filter), after?.position ?? null, after?.id ?? null];
+}
+
+/** By id or ref: few messages, found directly, live and archived. */
+async function listNamed(
+  sql: Sql,
+  filter: MessageFilter,
+  limit: number,
+  after: PagePosition | null,
+): Promise<ListPage> {
+  const way = filter.id === undefined ? 'a.topic = $2 and a.ref = $5' : 'a.id = $1';
+  const found = await sql.query<ListedMessage>(
+    `select ${columns} from outbox.message_all a
+     where ${way} and ${matchesSql} and ($11::bigint is null or (a.position, a.id) < ($11, $12::uuid))
+     order by a.position desc, a.id desc limit $13`,
+    [...valuesOf(filter, after), limit + 1],
+  );
+  return pageOf(found, limit, null);
+}
+
+/**
+ * Walks every source (a lane's ready rows, a topic's rows of another state) from the page's beginning downwards. A
+ * source that was not read to its end says nothing about what lies deeper: from the deepest row of the shallowest such
+ * source (`floor`) on nothing is answered, and there the next page begins.
+ */
+const liveSql = `
+  with recursive lanes (topic, lane) as (
+    (select m.topic, m.lane from outbox.message m where m.state = 'ready' and ($2::text is null or m.topic = $2)
+     order by m.topic, m.lane limit 1)
+    union all
+    select n.topic, n.lane from lanes l cross join lateral (
+      select m.topic, m.lane from outbox.message m where m.state = 'ready' and (m.topic, m.lane) > (l.topic, l.lane)
+        and ($2::text is null or m.topic = $2)
+      order by m.topic, m.lane limit 1) n
+  ), groups (topic, state) as (
+    (select m.topic, m.state from outbox.message m where m.state <> 'ready' and m.position > 0 and ($2::text is null or m.topic = $2)
+     order by m.topic, m.state limit 1)
+    union all
+    select n.topic, n.state from groups g cross join lateral (
+      select m.topic, m.state from outbox.message m where m.state <> 'ready' and m.position > 0
+        and (m.topic, m.state) > (g.topic, g.state) and ($2::text is null or m.topic = $2)
+      order by m.topic, m.state limit 1) n
+  ), sources as materialized (
+    select topic, lane, null::outbox.state as state from lanes
+    where $3::text[] is null or $3 && array['ready', 'published']
+    union all
+    select topic, null, state from groups where $3::text[] is null or state::text = any($3)
+  ), share as materialized (
+    select greatest($13::bigint + 1, $14::bigint / greatest(1, (select count(*) from sources))) as rows
+  ), walked as materialized (
+    select s.lane as source_lane, s.state as source_state, w.*
+    from sources s cross join lateral (
+      (select ${walkedColumns} from outbox.message m
+       where s.state is null and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
+         and m.position <= coalesce($11, 9223372036854775807) and ($11::bigint is null or (m.position, m.id) < ($11, $12::uuid))
+       order by m.position desc limit (select rows from share))
+      union all
+      (select ${walkedColumns} from outbox.message m
+       where s.state is not null and m.topic = s.topic and m.state = s.state and m.state <> 'ready' and m.position > 0
+         and ($11::bigint is null or (m.position, m.id) < ($11, $12::uuid))
+       order by m.position desc, m.id desc limit (select rows from share))
+    ) w
+  ), floor as materialized (
+    select max(d.position) as position
+    from (select min(position) as position, count(*) as read from walked group by topic, source_lane, source_state) d
+    where d.read >= (select rows from share)
+  ), seen as (
+    select w.id, w.topic, w.lane, w.position, w.key, w.ref, w.workflow_id, w.due_at, w.attempts, w.last_error, w.created_at,
+      w.updated_at, case when w.state = 'ready' and w.position <= l.cursor and pg_visible_in_snapshot(w.xid, l.snapshot)
+        then 'published'::outbox.state else w.state end as state
+    from walked w left join outbox.lane l on l.topic = w.topic and l.n = w.lane
+  )`;
+
+async function listLive(
+  sql: Sql,
+  filter: MessageFilter,
+  limit: number,
+  after: PagePosition | null,
+): Promise<ListPage> {
+  const rows = await sql.query<ListedMessage & { readonly floor: string | null }>(
+    `${liveSql}
+     select x.*, f.position as floor from floor f left join lateral (
+       select ${columns}
+       from (select w.*, null::timestamptz as archived_at from seen w) a
+       where a.position > coalesce(f.position, 0) and ${matchesSql}
+       order by a.position desc, a.id desc limit $13 + 1
+     ) x on true`,
+    [...valuesOf(filter, after), limit, isSearch(filter) ? readLimit : 0],
+  );
+  const found = rows.map(({ floor, ...message }) => ({ floor, message }));
+  const messages = found.map(({ message }) => message).filter(({ id }) => id !== null);
+  return pageOf(messages, limit, found[0]?.floor ?? null);
+}
+
+/** True when rows of a source may have to be passed over; otherwise one page of each source is enough. */
+function isSearch(filter: MessageFilter): boolean {
+  const { states, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = filter;
+  // Both are ready in the table.
+  const isOneOfTwo = states !== undefined && states.includes('ready') !== states.includes('published');
+  const others = [key, ref, error, createdFrom, createdTo, dueFrom, dueTo];
+  return isOneOfTwo || others.some((value) => value !== undefined);
+}
+
+/** One more than the limit was asked for: it tells that there is more, and is left to the next page. */
+function pageOf(found: readonly ListedMessage[], limit: number, floor: string | null): ListPage {
+  const messages = found.slice(0, limit);
+  const last = messages.at(-1);
+  if (found.length > limit && last !== undefined)
+    return { messages, next: { position: last.position, id: last.id } };
+  // Several messages may share the position of the floor (edits), so all of them are left to the next page.
+  return {
+    messages,
+    next: floor === null ? null : { position: floor, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+  };
+}

@@ -1,0 +1,87 @@
+import type { State } from '../../core/transitions.ts';
+import type { Sql } from '../database/database.ts';
+import { relayStaleMs } from '../installation/relays.ts';
+import type { LaneHold } from '../lane/lease.ts';
+
+/** What decides whether and when a message is delivered, all seen at one instant. */
+export interface DeliveryFacts {
+  readonly state: State;
+  readonly key: string | null;
+  readonly topic: string;
+  readonly archived: boolean;
+  readonly dueInMs: number | null;
+  readonly dueAt: Date | null;
+  readonly lastError: string | null;
+  readonly supersededBy: string | null;
+  readonly confirmBy: Date | null;
+  /** False: no relay has announced the topic. */
+  readonly topicKnown: boolean;
+  readonly transport: string | null;
+  readonly topicPaused: boolean;
+  readonly transportPaused: boolean;
+  /** The topic is paused by something else: a change of its lanes or partitions. */
+  readonly changing: boolean;
+  readonly hold: LaneHold | null;
+  /** True while a relay drains the lane. */
+  readonly owned: boolean;
+  /** ISO time since which the lane's workflow has been asked for in vain. */
+  readonly wantedSince: string | null;
+  /** How many relays run. */
+  readonly relays: number;
+  /** Why Temporal does not answer, when it answers no relay that runs. */
+  readonly temporalError: string | null;
+  /** The message of the same key that must be settled first. */
+  readonly blocker: { readonly id: string; readonly state: State } | null;
+  /** Ready messages of the lane that go first, counted up to {@link countLimit}; late commits are left out. */
+  readonly before: number;
+}
+
+/** Counting stops here. */
+export const countLimit = 10_000;
+
+/** The first message of a state before `a` in its key; each state has an index of its own. */
+function earlierOfKey(state: 'retrying' | 'held' | 'failed'): string {
+  return `select m.id, m.state, m.position from outbox.message m
+           where m.topic = a.topic and m.lane = a.lane and m.key = a.key and m.state = '${state}' and m.position < a.position
+           order by m.position limit 1`;
+}
+
+/** The facts about a message; undefined: there is none of this id. */
+export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryFacts | undefined> {
+  const [row] = await sql.query<DeliveryFacts>(
+    `select a.state::text as state, a.key, a.topic, a.archived_at is not null as archived, a.due_at as "dueAt",
+       (extract(epoch from a.due_at - outbox.clock()) * 1000)::float8 as "dueInMs", a.last_error as "lastError",
+       (select c.id from outbox.message c where c.supersedes = a.id limit 1) as "supersededBy", a.confirm_by as "confirmBy",
+       t.name is not null as "topicKnown", t.transport, coalesce(t.paused, false) as "topicPaused",
+       coalesce(x.paused, false) as "transportPaused",
+       outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,
+       l.hold, coalesce(outbox.lane_held(l), false) as owned,
+       to_char(l.wanted_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "wantedSince",
+       blocker.found as blocker, coalesce(before.count, 0) as before, running.count as relays,
+       case when running.count = running.cut_off then running.error end as "temporalError"
+     from outbox.message_all a
+       left join outbox.topic t on t.name = a.topic
+       left join outbox.transport x on x.name = t.transport
+       left join outbox.lane l on l.topic = a.topic and l.n = a.lane
+       left join lateral (
+         select jsonb_build_object('id', b.id, 'state', b.state) as found from (
+           (${earlierOfKey('retrying')}) union all (${earlierOfKey('held')})
+           union all (${earlierOfKey('failed')}) ) b
+         where a.state in ('ready', 'held') and (b.state <> 'failed' or t.exhausted = 'hold-key')
+         order by (b.state = 'held'), b.position limit 1) blocker on true
+       left join lateral (
+         select count(*)::integer from (
+           select from outbox.message r where a.state = 'ready' and r.topic = a.topic and r.lane = a.lane and r.state = 'ready'
+             and r.position > l.cursor and r.position < a.position
+           order by r.position limit ${countLimit}) r) before on true
+       cross join lateral (
+         select count(*)::integer as count, count(s.error)::integer as cut_off, min(s.error) as error
+         from outbox.relay r left join lateral (
+           select e ->> 'address' || ': ' || (e ->> 'error') as error from jsonb_array_elements(r.servers) e
+           where e ->> 'server' = 'Temporal' and e ->> 'error' is not null limit 1) s on true
+         where r.seen_at > clock_timestamp() - $2 * interval '1 ms') running
+     where a.id = $1`,
+    [id, relayStaleMs],
+  );
+  return row;
+}

@@ -1,0 +1,105 @@
+import type { Lane } from '../../core/lane.ts';
+import type { Sql } from '../database/database.ts';
+import { cancelLocked } from './cancel.ts';
+import type { Changed, LockedMessage, MessageChange } from './change-messages.ts';
+
+/**
+ * Withdraws what needs no lane: what waits, retries or is held is canceled. Ready messages that are not published yet,
+ * as far as their rows say, are deferred: only the owner of their lane can know.
+ */
+export const withdrawWaiting: MessageChange<'canceled'> = {
+  action: 'withdraw',
+  apply: async (sql, rows) => {
+    const ready = rows.filter(({ state }) => state === 'ready');
+    const [canceled, deferred] = [
+      await cancelLocked(sql, except(rows, ready)),
+      await readUnpublished(sql, ready),
+    ];
+    return [...canceled, ...deferred.map(({ id }) => ({ id, result: 'defer' }) as const)];
+  },
+};
+
+/**
+ * Withdraws messages of one lane, as its owner. What is not of this lane is deferred, and everything is when the lane
+ * belongs to somebody else by now.
+ *
+ * A ready message is canceled when its lane has not passed it, no answer of a broker was ambiguous about it, and no
+ * owner that died can have seen it.
+ *
+ * @param seize takes the lane from whoever has it, in a rehearsal: what would happen if it were free at this moment
+ */
+export function withdrawAsOwner(
+  { topic, lane }: Lane,
+  owner: string,
+  seize: boolean,
+): MessageChange<'canceled'> {
+  let owned = false;
+  return {
+    action: 'withdraw',
+    // The lane before its messages, as a settle locks them; and nobody takes it before this transaction has ended.
+    before: async (sql) => {
+      if (seize)
+        await sql.query(
+          'update outbox.lane set owner = $3, session = null, incarnation = outbox.incarnation() where topic = $1 and n = $2',
+          [topic, lane, owner],
+        );
+      const rows = await sql.query(
+        'select from outbox.lane l where topic = $1 and n = $2 and outbox.lane_owned(l, $3) for update',
+        [topic, lane, owner],
+      );
+      owned = rows.length > 0;
+    },
+    apply: async (sql, rows) => {
+      const here = owned ? rows.filter((row) => row.topic === topic && row.lane === lane) : [];
+      const ready = here.filter(({ state }) => state === 'ready');
+      return [
+        ...except(rows, here).map(({ id }) => ({ id, result: 'defer' }) as const),
+        ...(await cancelLocked(sql, except(here, ready))),
+        ...(await cancelReady(sql, ready, owner)),
+      ];
+    },
+  };
+}
+
+/** A message of a topic that no relay has announced has no lane to own; this makes it. */
+export async function makeLane(sql: Sql, { topic, lane }: Lane): Promise<void> {
+  await sql.query('insert into outbox.lane (topic, n) values ($1, $2) on conflict do nothing', [topic, lane]);
+}
+
+/** What is visible at this moment. */
+export async function readSnapshot(sql: Sql): Promise<string> {
+  const [row] = await sql.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot');
+  if (row === undefined) throw new Error('A snapshot is always answered.');
+  return row.snapshot;
+}
+
+function except(rows: readonly LockedMessage[], others: readonly LockedMessage[]): readonly LockedMessage[] {
+  return rows.filter((row) => !others.includes(row));
+}
+
+async function readUnpublished(
+  sql: Sql,
+  rows: readonly LockedMessage[],
+): Promise<readonly { readonly id: string }[]> {
+  return sql.query(
+    `select v.id from outbox.message_view v where v.id = any($1::uuid[]) and v.state::text = 'ready' and not v.maybe_published`,
+    [rows.map(({ id }) => id)],
+  );
+}
+
+async function cancelReady(
+  sql: Sql,
+  rows: readonly LockedMessage[],
+  owner: string,
+): Promise<readonly Changed<'canceled'>[]> {
+  return sql.query<Changed<'canceled'>>(
+    `update outbox.message m set state = 'canceled', xid = pg_current_xact_id(), updated_at = outbox.clock()
+     from outbox.lane l
+     where m.id = any($1::uuid[]) and m.state::text = 'ready' and not m.maybe_published
+       and l.topic = m.topic and l.n = m.lane and l.owner = $2
+       and not (m.position <= l.cursor and coalesce(pg_visible_in_snapshot(m.xid, l.snapshot), false))
+       and not coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false)
+     returning m.id, 'canceled' as result`,
+    [rows.map(({ id }) => id), owner],
+  );
+}

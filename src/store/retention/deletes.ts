@@ -1,0 +1,73 @@
+import type { Lane } from '../../core/lane.ts';
+import type { Sql } from '../database/database.ts';
+
+/** One page of rows that are past their time. */
+export interface DeletedPage {
+  readonly deleted: number;
+  /** Where the next page begins, for the same function; null: this was the last. */
+  readonly next: string | null;
+}
+
+export interface DeletePage {
+  /** What the page before answered as next; null: from the beginning. */
+  readonly after: string | null;
+  readonly ageMs: number;
+  readonly limit: number;
+}
+
+const nothing: DeletedPage = { deleted: 0, next: null };
+
+// Pages as in archive.ts: rows in the order of an index, whether or not they may go. Rows of one time that a page
+// divides come first in the next round. A message is looked up by a limit, where the planner might read all of them for
+// an `exists`.
+
+/** Lanes whose batches are noted. */
+export async function readNotedLanes(sql: Sql): Promise<readonly Lane[]> {
+  return sql.query<Lane>('select topic, n as lane from outbox.lane order by topic, n');
+}
+
+/** Deletes notes on batches of a lane whose messages have all left the live table. */
+export async function deleteBatches(
+  sql: Sql,
+  { topic, lane }: Lane,
+  { after, ageMs, limit }: DeletePage,
+): Promise<DeletedPage> {
+  const [row] = await sql.query<DeletedPage>(
+    `with page as materialized (
+       select b.ctid as place, b.published_at, b.first_position, b.last_position from outbox.batch b
+       where b.topic = $1 and b.lane = $2 and b.published_at <= outbox.clock() - $3 * interval '1 ms'
+         and ($4::text is null or b.published_at > $4::timestamptz)
+       order by b.published_at limit $5
+     ), free as (
+       select place from page p where (
+         select m.position from outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready'
+           and m.position between p.first_position and p.last_position order by m.position limit 1) is null
+     ), picked as materialized (
+       select b.ctid as place from outbox.batch b where b.ctid = any(array(select place from free)) for update skip locked
+     ), gone as (delete from outbox.batch b where b.ctid = any(array(select place from picked)) returning 1)
+     select (select count(*)::integer from gone) as deleted,
+       case when (select count(*) from page) = $5 then (select max(published_at)::text from page) end as next`,
+    [topic, lane, ageMs, after, limit],
+  );
+  return row ?? nothing;
+}
+
+/** Deletes attempts of messages that have left the live table. */
+export async function deleteAttempts(sql: Sql, { after, ageMs, limit }: DeletePage): Promise<DeletedPage> {
+  const [row] = await sql.query<DeletedPage>(
+    `with page as materialized (
+       select a.ctid as place, a.id, a.message_id, a.at <= outbox.clock() - $1 * interval '1 ms' as old from outbox.attempt a
+       where a.id > coalesce($2::bigint, 0) order by a.id limit $3
+     ), free as (
+       select place from page p where p.old and (select m.id from outbox.message m where m.id = p.message_id limit 1) is null
+     ), picked as materialized (
+       select a.ctid as place from outbox.attempt a where a.ctid = any(array(select place from free)) for update skip locked
+     ), gone as (delete from outbox.attempt a where a.ctid = any(array(select place from picked)) returning 1)
+     select (select count(*)::integer from gone) as deleted,
+       -- Ids grow with time: behind a page that has nothing old there is nothing old.
+       case when (select bool_or(old) from page) and (select count(*) from page) = $3
+         then (select max(id)::text from page) end as next`,
+    [ageMs, after, limit],
+  );
+  return row ?? nothing;
+}

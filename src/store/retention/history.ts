@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database, Sql } from '../database/database.ts';
+
+/** A month of the history. */
+interface Partition {
+  readonly name: string;
+  /** ISO time at which the month ends. */
+  readonly until: string;
+}
+
+/** How long a drop stands in the way of others that use the history, at most, and how often it is tried. */
+const dropLockMs = 200;
+const dropTries = 3;
+const dropPauseMs = 500;
+
+/**
+ * Makes the partitions of this month and the next, where they are missing. Several relays may do so at once.
+ *
+ * Attaching a finished table, in contrast to making a partition in place, lets readers and writers of the history go on.
+ */
+export async function makePartitions(database: Database): Promise<void> {
+  const missing = await database.query<{ name: string; from: string; until: string }>(
+    `select 'message_history_' || to_char(month at time zone 'UTC', 'YYYY_MM') as name, month::text as from,
+       ((month at time zone 'UTC' + interval '1 month') at time zone 'UTC')::text as until
+     from (select (date_trunc('month', outbox.clock() at time zone 'UTC') + n * interval '1 month') at time zone 'UTC' as month
+       from generate_series(0, 1) n) m
+     where to_regclass('outbox.message_history_' || to_char(month at time zone 'UTC', 'YYYY_MM')) is null`,
+  );
+  for (const { name, from, until } of missing) await makePartition(database, name, from, until);
+}
+
+async function makePartition(database: Database, name: string, from: string, until: string): Promise<void> {
+  await database.transaction(async (sql) => {
+    // One maker at a time; the others find it made.
+    await sql.query(`select pg_advisory_xact_lock(hashtext('outbox.message_history'))`);
+    // Asked of the catalog itself: to_regclass may answer from what this connection knew before it waited.
+    const there = await sql.query(
+      `select from pg_class where relnamespace = 'outbox'::regnamespace and relname = $1`,
+      [name],
+    );
+    if (there.length > 0) return;
+    await sql.query(`create table outbox.${name} (like outbox.message_history including all)`);
+    await sql.query(
+      `alter table outbox.message_history attach partition outbox.${name}
+         for values from (${literal(from)}) to (${literal(until)})`,
+    );
+  });
+}
+
+/** Values that the database itself has computed; DDL takes no parameters. */
+function literal(time: string): string {
+  return `'${time.replaceAll("'", "''")}'`;
+}
+
+/** Months of the history that ended longer ago than `historyMs`, the oldest first. */
+async function readExpired(sql: Sql, historyMs: number): Promise<readonly Partition[]> {
+  return sql.query<Partition>(
+    `select name, until::text as until from (
+       select c.relname as name,
+         (regexp_match(pg_get_expr(c.relpartbound, c.oid), $$TO \\('([^']+)'\\)$$))[1]::timestamptz as until
+       from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = 'outbox.message_history'::regclass) p
+     where until <= outbox.clock() - $1 * interval '1 ms' order by until`,
+    [historyMs],
+  );
+}
+
+/**
+ * Drops the months of the history whose youngest message was archived longer ago than `historyMs`; younger ones stay,
+ * whatever is asked. The lock is waited for shortly, a few times: a drop that does not get it is left to the next run.
+ *
+ * @returns how many were dropped, and how many others were in use
+ */
+export async function dropExpired(
+  database: Database,
+  historyMs: number,
+): Promise<{ readonly dropped: number; readonly inUse: number }> {
+  let dropped = 0;
+  const expired = await readExpired(database, historyMs);
+  for (const { name } of expired) if (await dropPartition(database, name)) dropped += 1;
+  return { dropped, inUse: expired.length - dropped };
+}
+
+async function dropPartition(database: Database, name: string): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await database.transaction(async (sql) => {
+        await sql.query(`set local lock_timeout = ${dropLockMs}`);
+        await sql.query(`drop table if exists outbox.${name}`);
+      });
+      return true;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      if (tries === dropTries) return false;
+      await delay(dropPauseMs);
+    }
+  }
+}
+
+/** SQLSTATE `lock_not_available` */
+function isLockTimeout(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === '55P03';
+}

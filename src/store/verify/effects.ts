@@ -1,0 +1,60 @@
+import { OutboxError } from '../../core/errors.ts';
+import type { Sql } from '../database/database.ts';
+import { countRows, type Finding, findViolations } from './finding.ts';
+
+/** Where effects are, and whose they are. */
+export interface EffectsQuery {
+  /**
+   * Answers the columns `id` (of the message, text or uuid) and `effects` (how many times it had its effect), at most
+   * one row per message.
+   */
+  readonly query: string;
+  /** The consumer group whose effects these are. */
+  readonly group: string;
+}
+
+const joined = ({ query }: EffectsQuery): string => `
+  from (select e.id::text as id, e.effects::bigint as effects from (${query}) e) e
+  full join (
+    select message_id, max(topic) as topic, max(processed_at) as processed_at from outbox.processed
+    where consumer_group = $1 group by message_id) p on p.message_id = e.id`;
+
+/**
+ * I4, effect once: no message has two effects, none has one without its processed id, and none is processed without,
+ * unless its consumer keeps it (parked, failed).
+ *
+ * Let the query leave out what is older than the processed ids that are kept. `processed` messages younger than
+ * `since` are looked at.
+ *
+ * @throws OutboxError `OUTBOX_INVALID_OPTION` when the query fails, or writes
+ */
+export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date | null): Promise<Finding> {
+  const values = [effects.group, since];
+  try {
+    const found = await findViolations(
+      sql,
+      `select * from (
+         select case
+             when e.effects > 1 then format('It had its effect %s times.', e.effects)
+             when p.message_id is null and e.effects > 0 then 'It had its effect without a processed id.'
+             when coalesce(e.effects, 0) = 0 and p.processed_at >= coalesce($2::timestamptz, '-infinity')
+               and not exists (select from outbox.parked k where k.consumer_group = $1 and k.message_id = p.message_id)
+               then 'It is processed and had no effect.'
+           end as what, p.topic, coalesce(e.id, p.message_id) as id, null as key ${joined(effects)}) x
+       where what is not null`,
+      values,
+    );
+    const checked = await countRows(
+      sql,
+      `select count(*)::integer as count ${joined(effects)} where $2::timestamptz is null or true`,
+      values,
+    );
+    return { checked, ...found, notes: {} };
+  } catch (cause) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      `The query of the effects failed: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      { cause, details: { option: 'effects' } },
+    );
+  }
+}

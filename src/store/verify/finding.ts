@@ -1,0 +1,53 @@
+import type { Sql } from '../database/database.ts';
+
+/** One violation, or one row that draws attention. */
+export interface Violation {
+  /** What is wrong, as a sentence. */
+  readonly what: string;
+  readonly topic: string | null;
+  /** Of the message, or the name of what else is concerned. */
+  readonly id: string | null;
+  readonly key: string | null;
+}
+
+/** What one check found. */
+export interface Finding {
+  /** How many things were looked at. */
+  readonly checked: number;
+  readonly violations: number;
+  /** The first 20 of them. */
+  readonly first: readonly Violation[];
+  /** Counts of what is no violation but belongs to the picture. */
+  readonly notes: Readonly<Record<string, number>>;
+}
+
+/** Violations that are named; the others are counted. */
+const shownViolations = 20;
+
+interface FoundRow extends Violation {
+  readonly total: number;
+}
+
+/** Runs a query with the columns `what`, `topic`, `id` and `key`, and answers its first rows and how many there are. */
+export async function findViolations(
+  sql: Sql,
+  query: string,
+  values: readonly unknown[] = [],
+): Promise<Pick<Finding, 'violations' | 'first'>> {
+  const rows = await sql.query<FoundRow>(
+    `with found as materialized (${query})
+     select what, topic, id::text as id, key, (select count(*) from found)::integer as total
+     from found order by topic, id, what limit ${shownViolations}`,
+    values,
+  );
+  return {
+    violations: rows[0]?.total ?? 0,
+    first: rows.map(({ what, topic, id, key }) => ({ what, topic, id, key })),
+  };
+}
+
+/** The one number that a query answers. */
+export async function countRows(sql: Sql, query: string, values: readonly unknown[] = []): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(query, values);
+  return row?.count ?? 0;
+}

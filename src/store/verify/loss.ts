@@ -1,0 +1,40 @@
+import type { Sql } from '../database/database.ts';
+import { countRows, type Finding, findViolations } from './finding.ts';
+
+/** Published when the log was opened: passed by its lane, or its row says so, or the history does. */
+const published = `
+  select m.id, m.topic, m.key, m.created_at from outbox.message m join verify_lane l on l.topic = m.topic and l.n = m.lane
+  where m.state = 'ready' and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
+  union all
+  select m.id, m.topic, m.key, m.created_at from outbox.message m
+  where m.state in ('published', 'confirmed') and coalesce(m.published_at, m.updated_at) <= outbox.clock()
+  union all
+  select h.id, h.topic, h.key, h.created_at from outbox.message_history h where h.state in ('published', 'confirmed')`;
+
+const due = `from outbox.message_view v
+  where (v.state in ('ready', 'held') or v.state in ('waiting', 'retrying') and v.due_at is not null)
+    and coalesce(v.due_at, v.created_at) < outbox.clock() - $1::float8 * interval '1 ms'`;
+
+/**
+ * I1, no loss: what is published is in the log.
+ *
+ * What is due for longer than `graceMs` and not published yet is late, not lost, and counted in the notes.
+ */
+export async function verifyLoss(sql: Sql, graceMs: number): Promise<Finding> {
+  const judged = `(${published}) p join verify_topic t on t.topic = p.topic`;
+  const found = await findViolations(
+    sql,
+    `select 'Published, but not in the log.' as what, p.topic, p.id, p.key from ${judged}
+     where p.created_at >= t.since and not exists (select from verify_first f where f.id = p.id)`,
+  );
+  const checked = await countRows(
+    sql,
+    `select count(*)::integer as count from ${judged} where p.created_at >= t.since`,
+  );
+  const notJudged = await countRows(
+    sql,
+    `select count(*)::integer as count from ${judged} where p.created_at < t.since`,
+  );
+  const late = await countRows(sql, `select count(*)::integer as count ${due}`, [graceMs]);
+  return { checked, ...found, notes: { late, notJudged } };
+}

@@ -1,0 +1,59 @@
+import type { Sql } from '../database/database.ts';
+
+// A message with a workflow of its own that was started: the condition of the index message_told.
+const told = `m.state in ('waiting', 'retrying') and m.workflow_due_at is not null and m.workflow_id like '%/message/%'`;
+
+/** Counting stops here, so that it never takes long. */
+export const mostCounted = 100_000;
+
+/** How many waiting and retrying messages have been given a workflow of their own; {@link mostCounted} also means more. */
+export async function countTold(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ count: number }>(
+    `select count(*)::integer as count from (
+       select from outbox.message m where ${told} limit $1) x`,
+    [mostCounted],
+  );
+  return row?.count ?? 0;
+}
+
+/** A place in the order of due times. */
+export interface DuePlace {
+  readonly dueAt: string;
+  readonly id: string;
+}
+
+/** Before all messages that are due some time. */
+export const firstDue: DuePlace = { dueAt: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+
+/** Messages with a workflow of their own, those due first first, behind a place. */
+export async function readTold(sql: Sql, after: DuePlace, limit: number): Promise<readonly DuePlace[]> {
+  return sql.query<DuePlace>(
+    `select m.id, m.due_at::text as "dueAt" from outbox.message m
+     where ${told} and (m.due_at, m.id) > ($1::timestamptz, $2::uuid)
+     order by m.due_at, m.id limit $3`,
+    [after.dueAt, after.id, limit],
+  );
+}
+
+/** Why a workflow of a message has nothing to wait for. */
+export interface Superfluous {
+  readonly id: string;
+  /** The state of the message; null: it is not in the live table. */
+  readonly state: string | null;
+}
+
+/**
+ * Of these messages those whose workflow is superfluous: they are not there any more, or finished so long ago that the
+ * workflow would have noticed. One that waits for an outcome asks for it at least every five minutes; one that still
+ * sleeps towards a due time does not.
+ */
+export async function readSuperfluous(sql: Sql, ids: readonly string[]): Promise<readonly Superfluous[]> {
+  return sql.query<Superfluous>(
+    `select g.id, v.state::text as state from unnest($1::uuid[]) g (id)
+       left join lateral (select state, updated_at from outbox.message_view where id = g.id limit 1) v on true
+     where v.state is null
+       or v.state::text in ('canceled', 'superseded', 'discarded') and v.updated_at < outbox.clock() - interval '10 seconds'
+       or v.state::text in ('published', 'confirmed', 'failed') and v.updated_at < outbox.clock() - interval '10 minutes'`,
+    [[...ids]],
+  );
+}

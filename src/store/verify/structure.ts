@@ -1,0 +1,54 @@
+import type { Sql } from '../database/database.ts';
+import { countRows, type Finding, findViolations } from './finding.ts';
+
+const triggers = ['message_transition', 'message_insert'];
+
+/** What uniqueness, order and speed stand on. */
+const indexes = [
+  'message_pkey',
+  'message_lane_position',
+  'message_lane_xid',
+  'message_xid',
+  'message_blocking',
+  'message_held',
+  'message_failed',
+  'message_due',
+  'message_untold',
+  'message_waiting_ref',
+  'lane_pkey',
+  'topic_pkey',
+  'processed_pkey',
+];
+
+/** What is the matter with guards, indexes and lanes. */
+const wrong = `
+  select format('The trigger %s is %s.', t.name, case when g.tgname is null then 'missing' else 'disabled' end) as what,
+    null as topic, t.name as id, null as key
+  from unnest($1::text[]) t(name) left join pg_trigger g on g.tgname = t.name and g.tgrelid = 'outbox.message'::regclass
+  where g.tgname is null or g.tgenabled not in ('O', 'A')
+  union all
+  select format('The index %s is %s.', x.name, case when i.indexrelid is null then 'missing' else 'invalid' end), null, x.name, null
+  from unnest($2::text[]) x(name)
+    left join pg_class c on c.relname = x.name and c.relnamespace = 'outbox'::regnamespace
+    left join pg_index i on i.indexrelid = c.oid
+  where i.indexrelid is null or not i.indisvalid or not i.indisready
+  union all
+  select 'The lane is behind its cursor without a snapshot.', l.topic, l.n::text, null from outbox.lane l
+  where l.cursor > 0 and l.snapshot is null
+  union all
+  select 'The snapshot of the lane belongs to another cluster.', l.topic, l.n::text, null from outbox.lane l
+  where pg_snapshot_xmax(l.snapshot) > pg_snapshot_xmax(pg_current_snapshot())
+  union all
+  select 'The cursor of the lane is beyond every position.', l.topic, l.n::text, null from outbox.lane l
+  where l.cursor > (select last_value from outbox.message_position)
+  union all
+  select 'The lane does not exist.', t.name, s.lane::text, null
+  from outbox.topic t cross join lateral generate_series(0, t.lanes - 1) s(lane)
+  where not exists (select from outbox.lane l where l.topic = t.name and l.n = s.lane)`;
+
+/** I9, what keeps states legal: the guards are there and armed, indexes are valid, and lanes make sense. */
+export async function verifyStructure(sql: Sql): Promise<Finding> {
+  const found = await findViolations(sql, wrong, [triggers, indexes]);
+  const lanes = await countRows(sql, 'select count(*)::integer as count from outbox.lane');
+  return { checked: triggers.length + indexes.length + lanes, ...found, notes: {} };
+}

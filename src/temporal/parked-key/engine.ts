@@ -1,0 +1,61 @@
+import type { KeyWorkflows } from '../../inbox/ports.ts';
+import type { HandlersInput, Hosting } from './hosting.ts';
+
+/** Temporal, as a consumer with parked keys uses it. */
+export interface Handlers {
+  /**
+   * Its first `start` connects, and begins to host the group's workflows. While Temporal is away it rejects within some
+   * seconds; the same start may be made again.
+   */
+  readonly workflows: KeyWorkflows;
+  /**
+   * Ends the hosting; resolves when the drains under way have ended, each after the message in hand. Starts reject from
+   * now on. Whoever watches for parked keys is stopped first.
+   */
+  stop(): Promise<void>;
+}
+
+/**
+ * Makes the Temporal side of a consumer. Nothing is connected, bundled or loaded until a first workflow is started: a
+ * consumer whose handlers do not fail needs no Temporal.
+ */
+export function startHandlers(input: HandlersInput): Handlers {
+  const stopping = new AbortController();
+  let opening: Promise<Hosting> | undefined;
+  let hosting: Hosting | undefined;
+  let closing: Promise<void> | undefined;
+
+  async function open(): Promise<Hosting> {
+    const { openHosting } = await import('./hosting.ts');
+    const opened = await openHosting(input, stopping.signal);
+    if (stopping.signal.aborted) {
+      await opened.close();
+      throw stopped(input.group);
+    }
+    hosting = opened;
+    return opened;
+  }
+
+  return {
+    workflows: {
+      async start(key) {
+        if (stopping.signal.aborted) throw stopped(input.group);
+        opening ??= open().catch((error: unknown) => {
+          opening = undefined;
+          throw error;
+        });
+        await (await opening).start(key);
+      },
+    },
+    async stop() {
+      stopping.abort();
+      // One that is still being opened closes itself: a server that is away would keep us for seconds.
+      closing ??= hosting?.close();
+      await closing;
+    },
+  };
+}
+
+function stopped(group: string): Error {
+  return new Error(`The consumer of group "${group}" was stopped.`);
+}

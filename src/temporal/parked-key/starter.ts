@@ -1,0 +1,69 @@
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { handleMessage } from '../../../workflows/index.ts';
+import type { KeyStart, KeyWorkflows } from '../../inbox/ports.ts';
+import { type Searchable, searchAttributePairs } from '../search-attributes.ts';
+import { handleTaskQueue } from '../task-queues.ts';
+import { keyWords } from '../workflow-words.ts';
+
+export interface HandlerStarterInput {
+  readonly client: Client;
+  readonly installation: string;
+  readonly group: string;
+  /** May keys of this topic be seen in the Temporal UI? */
+  readonly visible: (topic: string) => boolean;
+  /** False: the namespace does not know the search attributes. */
+  readonly searchAttributes: boolean;
+}
+
+/** A server that does not answer must not keep a consumer from stopping. */
+const startWithinMs = 5_000;
+/** Temporal refuses a search attribute of more than 2 KiB, and other senders may choose keys of any length. */
+const longestShownKey = 1_024;
+
+/** Starts workflows of parked keys by id, so that any number of consumers may start the same one. */
+export function createHandlerStarter(input: HandlerStarterInput): KeyWorkflows {
+  const { client, installation, group, visible, searchAttributes } = input;
+  const taskQueue = handleTaskQueue(installation, group);
+
+  // Without registered search attributes the same facts go into the memo: visible, but not searchable.
+  function described({ topic, key, dueInMs }: KeyStart) {
+    const shown = key !== null && visible(topic) && Buffer.byteLength(key) <= longestShownKey;
+    const facts: Searchable = shown ? { topic, key } : { topic };
+    return {
+      ...keyWords({ topic, key: visible(topic) ? key : null, group, dueInMs }),
+      ...(searchAttributes ? { typedSearchAttributes: searchAttributePairs(facts) } : { memo: { ...facts } }),
+    };
+  }
+
+  /** One whose drain waits for its turn is late because there are many; nobody gains when it begins anew. */
+  async function isIdle(workflowId: string): Promise<boolean> {
+    const handle = client.workflow.getHandle(workflowId);
+    try {
+      const { raw } = await client.withDeadline(Date.now() + startWithinMs, () => handle.describe());
+      return (raw.pendingActivities ?? []).length === 0;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return true;
+      throw error;
+    }
+  }
+
+  return {
+    async start(start) {
+      const { keyId, workflowId, dueInMs } = start;
+      const replace =
+        start.replace === 'always' || (start.replace === 'if-idle' && (await isIdle(workflowId)));
+      await client.withDeadline(Date.now() + startWithinMs, () =>
+        client.workflow.start<typeof handleMessage>('handleMessage', {
+          workflowId,
+          taskQueue,
+          args: [{ keyId, dueInMs: Math.max(0, dueInMs) }],
+          workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          // As for lanes: a task that died with its worker goes to the next one soon.
+          workflowTaskTimeout: '2 seconds',
+          ...described(start),
+        }),
+      );
+    },
+  };
+}

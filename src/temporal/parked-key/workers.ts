@@ -1,0 +1,42 @@
+import { type NativeConnection, Worker } from '@temporalio/worker';
+import { createInboxActivities } from '../../../activities/inbox-activities.ts';
+import type { KeyDrains } from '../../inbox/ports.ts';
+import { type Hosted, keepRunning } from '../running-workers.ts';
+import { handleTaskQueue } from '../task-queues.ts';
+import { bundleWorkflows } from '../workflow-bundle.ts';
+
+export interface HandlerWorkersInput {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly installation: string;
+  readonly group: string;
+  readonly drains: KeyDrains;
+  /** Parked keys that are drained side by side. */
+  readonly concurrency: number;
+  /** Called with what ended the worker; it is made anew. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** Runs the worker of a group's parked keys until it is stopped, anew when it fails. */
+export async function hostHandlers(input: HandlerWorkersInput): Promise<Hosted> {
+  const { connection, namespace, installation, group, drains, concurrency, failed } = input;
+  const workflowBundle = await bundleWorkflows();
+  const create = async (): Promise<readonly Worker[]> => [
+    await Worker.create({
+      connection,
+      namespace,
+      workflowBundle,
+      taskQueue: handleTaskQueue(installation, group),
+      activities: { ...createInboxActivities(drains) },
+      maxConcurrentActivityTaskExecutions: concurrency,
+      // Drains are told of a shutdown at once; they end after the message in hand.
+      shutdownGraceTime: 0,
+      // A cached workflow is bound to its worker's own queue: after a shutdown its next task would wait there for
+      // ten seconds. These histories are short.
+      maxCachedWorkflows: 0,
+    }),
+  ];
+  return keepRunning(create, (event) => {
+    if (event.type === 'failed') failed(event.error);
+  });
+}

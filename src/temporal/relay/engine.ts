@@ -1,0 +1,83 @@
+import { Client } from '@temporalio/client';
+import type { Maintenance } from '../../relay/maintenance.ts';
+import type { AskPlace, WorkflowCensus, WorkflowStarter } from '../../relay/ports.ts';
+import type { Relay } from '../../relay/relay.ts';
+import type { Report } from '../../relay/report.ts';
+import type { MaintenanceIntervals } from '../../relay/timings.ts';
+import { connectTemporal } from '../connection.ts';
+import type { Hosted } from '../running-workers.ts';
+import { quietRuntime } from '../runtime.ts';
+import { hasSearchAttributes } from '../search-attributes.ts';
+import type { TemporalAddress } from '../temporal-address.ts';
+import { createPlaceAsker } from './place-asker.ts';
+import { keepSchedules } from './schedule-keeper.ts';
+import { hostWorkers, type WorkersInput } from './workers.ts';
+import { createWorkflowCensus } from './workflow-census.ts';
+import { createWorkflowStarter } from './workflow-starter.ts';
+
+export type WorkerExtras = WorkersInput['extra'];
+
+/** What the workers of a relay call. */
+export interface HostedParts {
+  readonly relay: Relay;
+  readonly maintenance: Maintenance;
+}
+
+/** Temporal, as a relay uses it. */
+export interface Engine {
+  /** False when the namespace does not know the search attributes: workflows carry a memo instead. */
+  readonly searchAttributes: boolean;
+  /** Starts the workflows of one installation. */
+  starter(installation: string): WorkflowStarter;
+  /** Tells which workflows of one installation run. */
+  census(installation: string): WorkflowCensus;
+  /** Asks the relays of one installation which database they work with. */
+  placeAsker(installation: string): AskPlace;
+  /** Runs the workers of a relay, anew when they fail. */
+  host(parts: HostedParts, installation: string, topics: number, report: Report): Promise<Hosted>;
+  /** Keeps the schedules of the maintenance in place, and the workers in the namespace of this name, until it is stopped. */
+  keep(
+    hosted: Hosted,
+    installation: string,
+    intervals: MaintenanceIntervals,
+    report: Report,
+  ): { stop(): Promise<void> };
+  /** Rejects, within seconds, when the server does not answer or has no such namespace. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How long a ping waits for the answer. */
+const pingWithinMs = 3_000;
+
+/** @throws OutboxError as {@link connectTemporal} */
+export async function connectEngine(target: TemporalAddress, extra: WorkerExtras): Promise<Engine> {
+  quietRuntime();
+  const link = await connectTemporal(target);
+  const { connection } = link;
+  const client = new Client({ connection, namespace: target.namespace });
+  const searchAttributes = await hasSearchAttributes(client, target.namespace).catch(() => false);
+  return {
+    searchAttributes,
+    starter: (installation) => createWorkflowStarter(client, installation, searchAttributes),
+    ping: async () => {
+      const { namespace } = target;
+      await client.withDeadline(Date.now() + pingWithinMs, () =>
+        client.workflowService.describeNamespace({ namespace }),
+      );
+    },
+    close: () => link.close(),
+    census: (installation) => createWorkflowCensus(client, installation),
+    placeAsker: (installation) => createPlaceAsker(client, installation),
+    host: (parts, installation, topics, report) =>
+      hostWorkers({ connection, namespace: target.namespace, installation, ...parts, report, topics, extra }),
+    keep: (hosted, installation, intervals, report) =>
+      keepSchedules({
+        client,
+        installation,
+        intervals,
+        report,
+        onNamespaceReplaced: () => hosted.renew(),
+      }),
+  };
+}

@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import type { Report } from '../../relay/report.ts';
+import type { MaintenanceIntervals } from '../../relay/timings.ts';
+import { readNamespaceId, settleMs } from '../namespace-look.ts';
+import { ensureSchedules } from './schedules.ts';
+
+export interface ScheduleKeeperInput {
+  readonly client: Client;
+  readonly installation: string;
+  readonly intervals: MaintenanceIntervals;
+  readonly report: Report;
+  /** Called when the namespace was deleted and made again: long polls of the old one go on for a minute, unheard. */
+  readonly onNamespaceReplaced: () => void;
+}
+
+/** Between looks at the namespace, and after a check that failed because Temporal is away. */
+const lookEveryMs = 5_000;
+
+/**
+ * Makes sure, now and again, that the schedules of the maintenance exist: whoever deletes them, or the namespace with
+ * all that is in it, gets them back. Any number of relays may do so; with different intervals the last check decides.
+ */
+export function keepSchedules(input: ScheduleKeeperInput): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const done = new ScheduleKeeper(input).run(stopping.signal);
+  return {
+    stop: () => {
+      stopping.abort();
+      return done;
+    },
+  };
+}
+
+class ScheduleKeeper {
+  readonly #input: ScheduleKeeperInput;
+  #namespaceId: string | undefined;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(input: ScheduleKeeperInput) {
+    this.#input = input;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { report, intervals } = this.#input;
+    // A server that is away keeps a question for seconds; whoever stops does not wait for it.
+    const aborted = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    while (!signal.aborted) {
+      const looked = this.#look(signal).catch((error: unknown) => {
+        if (!signal.aborted) report({ type: 'failed', what: 'schedules', error });
+      });
+      await Promise.race([looked, aborted]);
+      await pause(Math.min(lookEveryMs, intervals.checkEveryMs), signal);
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { client, installation, intervals, onNamespaceReplaced } = this.#input;
+    const before = this.#namespaceId;
+    this.#namespaceId = await readNamespaceId(client);
+    if (before !== undefined && before !== this.#namespaceId) {
+      await pause(settleMs, signal);
+      if (signal.aborted) return;
+      onNamespaceReplaced();
+      this.#checkedAt = Number.NEGATIVE_INFINITY;
+    }
+    if (performance.now() - this.#checkedAt < intervals.checkEveryMs) return;
+    await ensureSchedules(client, installation, intervals);
+    this.#checkedAt = performance.now();
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+}

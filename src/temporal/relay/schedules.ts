@@ -1,0 +1,108 @@
+import {
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import type * as workflows from '../../../workflows/index.ts';
+import type { MaintenanceIntervals } from '../../relay/timings.ts';
+import { maintenanceTaskQueue } from '../task-queues.ts';
+
+/** Names of workflows that exist. */
+type MaintenanceWorkflow = Extract<keyof typeof workflows, 'reconcile' | 'archive'>;
+
+/** Ids of the schedules of an installation. */
+export function scheduleIds(installation: string): { readonly reconcile: string; readonly archive: string } {
+  return { reconcile: `${installation}/reconcile`, archive: `${installation}/archive` };
+}
+
+/**
+ * Creates the schedules of an installation where they are missing, and corrects them where they differ. A schedule that
+ * an operator has paused stays paused.
+ */
+export async function ensureSchedules(
+  client: Client,
+  installation: string,
+  intervals: MaintenanceIntervals,
+): Promise<void> {
+  for (const schedule of schedulesOf(installation, intervals)) await ensure(client, schedule);
+}
+
+interface Schedule {
+  readonly scheduleId: string;
+  readonly spec: { readonly intervals: [{ readonly every: number; readonly offset: number }] };
+  readonly action: ReturnType<typeof startOf>;
+  readonly policies: { readonly overlap: ScheduleOverlapPolicy; readonly catchupWindow: number };
+  /** Runs at once when it is made: after a namespace was lost, its workflows should be back soon. */
+  readonly state: { readonly triggerImmediately: boolean };
+}
+
+function schedulesOf(installation: string, intervals: MaintenanceIntervals): readonly Schedule[] {
+  const ids = scheduleIds(installation);
+  const of = (workflow: MaintenanceWorkflow, everyMs: number): Schedule => ({
+    scheduleId: ids[workflow],
+    spec: { intervals: [intervalOf(installation, everyMs)] },
+    action: startOf(workflow, installation, everyMs),
+    // What was missed needs no catching up: one run sees everything.
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: everyMs },
+    state: { triggerImmediately: workflow === 'reconcile' },
+  });
+  return [of('reconcile', intervals.reconcileEveryMs), of('archive', intervals.archiveEveryMs)];
+}
+
+/** Whole seconds, as Temporal keeps them. Installations that share a server run at different seconds. */
+function intervalOf(installation: string, everyMs: number): { every: number; offset: number } {
+  const seconds = Math.max(1, Math.round(everyMs / 1_000));
+  return {
+    every: seconds * 1_000,
+    offset: (Number.parseInt(installation.slice(0, 8), 16) % seconds) * 1_000,
+  };
+}
+
+function startOf(workflow: MaintenanceWorkflow, installation: string, everyMs: number) {
+  return {
+    type: 'startWorkflow' as const,
+    workflowType: workflow,
+    workflowId: scheduleIds(installation)[workflow],
+    taskQueue: maintenanceTaskQueue(installation),
+    args: [],
+    // A run that no worker takes must not stand in the way of all later ones.
+    workflowExecutionTimeout: Math.max(15 * 60_000, 2 * everyMs),
+  };
+}
+
+/** Creates the schedule, or changes one that is there into what it should be. */
+async function ensure(client: Client, schedule: Schedule): Promise<void> {
+  try {
+    const { scheduleId, spec, action, policies } = schedule;
+    const handle = client.schedule.getHandle(scheduleId);
+    if (isAsWanted(await handle.describe(), schedule)) return;
+    await handle.update((previous) => ({ ...previous, spec, action, policies }));
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+    await create(client, schedule);
+  }
+}
+
+async function create(client: Client, schedule: Schedule): Promise<void> {
+  try {
+    await client.schedule.create(schedule);
+  } catch (error) {
+    // Another relay was quicker.
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+  }
+}
+
+function isAsWanted({ spec, action, policies }: ScheduleDescription, wanted: Schedule): boolean {
+  const [interval] = spec.intervals ?? [];
+  const [wantedInterval] = wanted.spec.intervals;
+  return (
+    interval?.every === wantedInterval.every &&
+    interval.offset === wantedInterval.offset &&
+    action.workflowType === wanted.action.workflowType &&
+    action.taskQueue === wanted.action.taskQueue &&
+    action.workflowExecutionTimeout === wanted.action.workflowExecutionTimeout &&
+    policies.overlap === wanted.policies.overlap
+  );
+}

@@ -1,0 +1,75 @@
+import {
+  type NativeConnection,
+  Worker,
+  type WorkerOptions,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
+import { createLaneActivities } from '../../../activities/lane-activities.ts';
+import { createMaintenanceActivities } from '../../../activities/maintenance-activities.ts';
+import { createMessageActivities } from '../../../activities/message-activities.ts';
+import { mostLanes } from '../../core/lane.ts';
+import type { Maintenance } from '../../relay/maintenance.ts';
+import type { Relay } from '../../relay/relay.ts';
+import type { Report } from '../../relay/report.ts';
+import { type Hosted, keepRunning } from '../running-workers.ts';
+import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from '../task-queues.ts';
+import { bundleWorkflows } from '../workflow-bundle.ts';
+
+export interface WorkersInput {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly installation: string;
+  readonly relay: Relay;
+  readonly maintenance: Maintenance;
+  readonly report: Report;
+  /** How many topics this relay delivers. */
+  readonly topics: number;
+  /** What else every worker gets: interceptors, or the id of a build. */
+  readonly extra: Pick<WorkerOptions, 'interceptors' | 'workerDeploymentOptions'> | undefined;
+}
+
+const messageSlots = 50;
+const maintenanceSlots = 8;
+
+/**
+ * Runs the workers of a relay: one for lanes, one for messages, one for maintenance. Workers that fail are made anew,
+ * for a relay that has silently stopped delivering is worse than one that is late.
+ */
+export async function hostWorkers(input: WorkersInput): Promise<Hosted> {
+  const bundle = await bundleWorkflows();
+  return keepRunning(() => createWorkers(input, bundle), input.report);
+}
+
+async function createWorkers(
+  { connection, namespace, installation, relay, maintenance, topics, extra }: WorkersInput,
+  workflowBundle: WorkflowBundleOption,
+): Promise<readonly Worker[]> {
+  const shared = { connection, namespace, workflowBundle, shutdownGraceTime: 0, ...extra };
+  return Promise.all([
+    Worker.create({
+      ...shared,
+      taskQueue: laneTaskQueue(installation),
+      activities: { ...createLaneActivities(relay) },
+      // A lane holds its slot for as long as it has work, and a topic may get more lanes at any time. Slots cost nothing.
+      maxConcurrentActivityTaskExecutions: topics * mostLanes,
+      // A cached workflow is bound to its worker's own queue: after a shutdown its next task would wait there for
+      // ten seconds. A lane's history is short, so replaying it costs less than one such pause.
+      maxCachedWorkflows: 0,
+    }),
+    Worker.create({
+      ...shared,
+      taskQueue: messageTaskQueue(installation),
+      activities: { ...createMessageActivities(relay) },
+      maxConcurrentActivityTaskExecutions: messageSlots,
+      stickyQueueScheduleToStartTimeout: '1 second',
+    }),
+    Worker.create({
+      ...shared,
+      taskQueue: maintenanceTaskQueue(installation),
+      activities: { ...createMaintenanceActivities(maintenance) },
+      maxConcurrentActivityTaskExecutions: maintenanceSlots,
+      // As for lanes: these histories are short, and there is nobody to wait for after a shutdown.
+      maxCachedWorkflows: 0,
+    }),
+  ]);
+}

@@ -1,0 +1,60 @@
+import type { Client } from '@temporalio/client';
+import type { bulkOperation, deliverLane, deliverMessage } from '../../../workflows/index.ts';
+import type { WorkflowStarter } from '../../relay/ports.ts';
+import { type Searchable, searchAttributePairs } from '../search-attributes.ts';
+import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from '../task-queues.ts';
+import { bulkWords, laneWords, messageWords } from '../workflow-words.ts';
+import { watchTerminated } from './terminated-messages.ts';
+
+/** Starts workflows by id, so that any number of relays may start the same one. */
+export function createWorkflowStarter(
+  client: Client,
+  installation: string,
+  searchAttributes: boolean,
+): WorkflowStarter {
+  // Without registered search attributes the same facts go into the memo: visible, but not searchable.
+  const visible = (facts: Searchable) =>
+    searchAttributes ? { typedSearchAttributes: searchAttributePairs(facts) } : { memo: { ...facts } };
+
+  return {
+    terminatedMessages: watchTerminated(client, installation),
+    async startLane({ topic, lane, workflowId, replace }) {
+      await client.workflow.start<typeof deliverLane>('deliverLane', {
+        workflowId,
+        taskQueue: laneTaskQueue(installation),
+        args: [{ topic, lane }],
+        workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        ...laneWords({ topic, lane }),
+        // A task that was handed to a worker that has just died is given to the next one after this time, not after
+        // the usual ten seconds. The lane's own tasks take milliseconds.
+        workflowTaskTimeout: '2 seconds',
+        ...visible({ topic }),
+      });
+    },
+    async startMessage(start) {
+      const { id, workflowId, topic, key, ref, dueInMs, replace } = start;
+      await client.workflow.start<typeof deliverMessage>('deliverMessage', {
+        workflowId,
+        taskQueue: messageTaskQueue(installation),
+        args: [{ id, dueInMs }],
+        ...messageWords(start),
+        workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        ...visible(start.visible ? { topic, key, ref } : { topic }),
+      });
+    },
+    async startBulk({ id, workflowId, replace }) {
+      await client.workflow.start<typeof bulkOperation>('bulkOperation', {
+        workflowId,
+        taskQueue: maintenanceTaskQueue(installation),
+        args: [id],
+        ...bulkWords(id),
+        workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        // As for lanes: a task that died with its worker goes to the next one soon.
+        workflowTaskTimeout: '2 seconds',
+      });
+    },
+  };
+}

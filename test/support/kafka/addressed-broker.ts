@@ -1,0 +1,27 @@
+import type { Transport } from '../../../src/transports/transport.ts';
+import { ScriptedBroker } from './scripted-broker.ts';
+
+/** A broker whose addresses fail apart from each other: each one is scripted by itself. */
+export class AddressedBroker implements Transport {
+  readonly name = 'addressed';
+  readonly #addresses = new Map<string, ScriptedBroker>();
+
+  /** What stands at an address; a broker that stores everything unless it is told otherwise. */
+  at(address: string): ScriptedBroker {
+    const known = this.#addresses.get(address);
+    if (known !== undefined) return known;
+    const broker = new ScriptedBroker();
+    this.#addresses.set(address, broker);
+    return broker;
+  }
+
+  publish(batch: Parameters<Transport['publish']>[0]): ReturnType<Transport['publish']> {
+    return this.at(batch.address).publish(batch);
+  }
+
+  probe(address: string): Promise<void> {
+    return this.at(address).probe();
+  }
+
+  async close(): Promise<void> {}
+}

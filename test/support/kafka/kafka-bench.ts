@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import type { Consumer, Kafka } from 'kafkajs';
+import { inject } from 'vitest';
+import { z } from 'zod';
+import { type Operations, operations } from '../../../src/config/operations.ts';
+import { type Topic, topic } from '../../../src/core/topic.ts';
+import { readInstallation } from '../../../src/store/installation/installation.ts';
+import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
+import { type LaneBench, laneBench } from '../fixtures/lane-bench.ts';
+import { createTopic, observer } from './kafka-topic.ts';
+
+/** A lane that delivers to the real Kafka, and the operations of its installation. */
+export class KafkaBench {
+  readonly bench: LaneBench;
+  readonly address: string;
+  readonly topic: Topic;
+  readonly broker: Kafka;
+  readonly operations: Operations;
+  readonly source: string;
+  readonly #transport: ReturnType<typeof kafka>;
+  readonly #consumers: Consumer[] = [];
+
+  constructor(bench: LaneBench, address: string, source: string) {
+    this.bench = bench;
+    this.address = address;
+    this.source = source;
+    this.topic = topic(bench.topic, z.unknown(), { address });
+    this.broker = observer(inject('kafkaBrokers'));
+    this.#transport = kafka({ brokers: inject('kafkaBrokers') });
+    this.operations = operations({
+      database: { url: bench.url },
+      topics: [this.topic],
+      // Under the name that the bench wrote into the policy of its topic.
+      transports: { scripted: this.#transport },
+    });
+  }
+
+  static async create(partitions: number): Promise<KafkaBench> {
+    const address = await createTopic(observer(inject('kafkaBrokers')), { numPartitions: partitions });
+    const bench = await laneBench({ address });
+    return new KafkaBench(bench, address, `/outbox/${await readInstallation(bench.database)}`);
+  }
+
+  /** Delivers what is there to Kafka. */
+  async deliver(): Promise<void> {
+    const { name, rules } = this.topic;
+    await this.bench.drain({ source: this.source, route: { name, rules, transport: this.#transport } });
+  }
+
+  /** Joins a group and collects what it is given, as text. */
+  async consume(group = `group-${randomUUID()}`): Promise<string[]> {
+    const received: string[] = [];
+    const consumer = this.broker.consumer({ groupId: group, metadataMaxAge: 500, maxWaitTimeInMs: 100 });
+    this.#consumers.push(consumer);
+    await consumer.connect();
+    await consumer.subscribe({ topics: [this.address], fromBeginning: true });
+    await consumer.run({
+      autoCommitThreshold: 1,
+      eachMessage: async ({ message }) => {
+        received.push(String(JSON.parse(message.value?.toString() ?? '""')));
+      },
+    });
+    return received;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#consumers.map((consumer) => consumer.disconnect()));
+    await this.operations.close();
+    await this.#transport.close();
+    await this.bench.drop();
+  }
+}

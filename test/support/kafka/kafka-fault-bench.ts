@@ -1,0 +1,122 @@
+import { connect } from 'node:net';
+import { inject, type TestContext } from 'vitest';
+import { operations } from '../../../src/config/operations.ts';
+import type { LocalKafka } from '../../../src/local/index.ts';
+import { kafkaConnection } from '../../../src/transports/kafka/kafka-options.ts';
+import { kafkaOver } from '../../../src/transports/kafka/kafka-transport.ts';
+import type { FaultProxy } from '../faults/fault-proxy.ts';
+import { type FaultStage, openFaultStage } from '../faults/fault-stage.ts';
+import { createTestDatabase } from '../fixtures/database.ts';
+import { InboxStage } from '../fixtures/inbox-stage.ts';
+import { judgeLedger, type LedgerVerdict, type Logged, repeats } from '../fixtures/ledger.ts';
+import { type LedgerLoad, startLedgerLoad } from '../fixtures/ledger-load.ts';
+import { until } from '../fixtures/until.ts';
+import { readTopic } from './kafka-reader.ts';
+
+export interface KafkaFaultOptions {
+  readonly kafka: LocalKafka;
+  readonly seed: number;
+  /** Between the relay and the only broker. Everybody else reaches the broker itself. */
+  readonly proxy?: FaultProxy;
+  /** A topic that exists. @defaultValue a new one of three partitions */
+  readonly address?: string;
+  /** @defaultValue 1,000 */
+  readonly requestTimeoutMs?: number;
+  /** Messages of the load. @defaultValue 200 */
+  readonly perSecond?: number;
+}
+
+/** A Kafka to break, with an inbox behind it, an outbox before it, and a load that begins at once. */
+export interface KafkaFaultBench {
+  readonly stage: FaultStage;
+  readonly inbox: InboxStage;
+  readonly load: LedgerLoad;
+  /** Everything in the topic, in its order. */
+  log(): Promise<readonly Logged[]>;
+  /** Messages that were acknowledged and settled so far. */
+  settled(): Promise<number>;
+  /** Waits until so many more are. @defaultValue `withinMs` 90,000 */
+  untilSettled(more: number, withinMs?: number): Promise<void>;
+  /** Ends the load, waits for the end of every message, and answers what the log holds. */
+  finish(): Promise<Finished>;
+}
+
+/** How it ended. */
+export interface Finished {
+  readonly log: readonly Logged[];
+  readonly verdict: LedgerVerdict;
+  /** Records beyond the first of each message. */
+  readonly repeats: number;
+  /** Attempts that messages were charged with, all together: an outage burns none. */
+  readonly attempts: number;
+  /** What `temporal-outbox verify` finds broken. */
+  readonly broken: readonly string[];
+}
+
+const partitions = 3;
+
+/** Sets it up; everything but the broker ends with the test. */
+export async function kafkaFaultBench(
+  context: TestContext,
+  { kafka, seed, proxy, address, requestTimeoutMs = 1_000, perSecond = 200 }: KafkaFaultOptions,
+): Promise<KafkaFaultBench> {
+  const brokers = kafka.brokers.join(',');
+  const inbox =
+    address === undefined
+      ? await InboxStage.create(partitions, brokers)
+      : new InboxStage(await createTestDatabase(), brokers, address);
+  context.onTestFinished(() => inbox.end());
+  const settings = kafkaConnection({ brokers, requestTimeout: requestTimeoutMs });
+  const stage = openFaultStage(context, {
+    url: inbox.url,
+    topics: [inbox.topic],
+    temporalAddress: inject('temporalAddress'),
+    // As if the broker advertised the proxy: whatever address a client takes from metadata, it meets the proxy.
+    transport: () =>
+      kafkaOver(
+        settings,
+        proxy && (({ onConnect }) => connect({ host: '127.0.0.1', port: proxy.port }, onConnect)),
+      ),
+  });
+  const load = startLedgerLoad(stage, inbox.topic, { seed, perSecond });
+  const log = (): Promise<readonly Logged[]> => readTopic(inbox.kafka, inbox.topic.rules.address);
+  const settled = async (): Promise<number> => {
+    const [row] = await stage.database.query<{ sum: number }>(
+      'select coalesce(sum(count), 0)::integer as sum from outbox.batch',
+    );
+    return row?.sum ?? Number.NaN;
+  };
+  async function broken(): Promise<readonly string[]> {
+    const operated = operations(inbox.config);
+    try {
+      const { invariants } = await operated.verify();
+      return invariants.filter(({ ok }) => !ok).map((result) => JSON.stringify(result));
+    } finally {
+      await operated.close();
+    }
+  }
+
+  return {
+    stage,
+    inbox,
+    load,
+    log,
+    settled,
+    async untilSettled(more, withinMs = 90_000) {
+      const before = await settled();
+      await until(async () => (await settled()) >= before + more, withinMs);
+    },
+    async finish() {
+      const ledger = await load.stop();
+      await stage.untilDone();
+      const records = await log();
+      return {
+        log: records,
+        verdict: judgeLedger(ledger, records),
+        repeats: repeats(records),
+        attempts: await stage.attempts(),
+        broken: await broken(),
+      };
+    },
+  };
+}

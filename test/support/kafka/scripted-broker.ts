@@ -1,0 +1,103 @@
+import type {
+  Hold,
+  Outcome,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishResult,
+  Transport,
+} from '../../../src/transports/transport.ts';
+
+/**
+ * What the broker does with one message.
+ *
+ * - `store`: stores and acknowledges it; `reject`, `permanent`: refuses it.
+ * - `store-silently`: stores it and answers ambiguous; `lose`: answers ambiguous without storing it.
+ * - `hold`: unreachable; `hold-on-wire`: stores it, but the connection is lost before the answer.
+ */
+export type Verdict = 'store' | 'reject' | 'permanent' | 'store-silently' | 'lose' | 'hold' | 'hold-on-wire';
+
+/** A record of the broker's log. */
+export interface Delivery extends OutgoingMessage {
+  readonly offset: string;
+  /** When it was stored, by this process's clock. */
+  readonly storedAt: number;
+}
+
+/** A broker of one partition in memory that does what a test tells it to, and keeps a log of all it stored. */
+export class ScriptedBroker implements Transport {
+  readonly name = 'scripted';
+  /** Everything stored, in order, repeats included. */
+  readonly log: Delivery[];
+  /** Ids of every batch as it was handed over. */
+  readonly batches: (readonly string[])[] = [];
+  judge: (message: OutgoingMessage) => Verdict = () => 'store';
+  /** Awaited before a batch is looked at, and after it was stored and before it is answered. */
+  before: (batch: OutgoingBatch) => Promise<void> | void = () => undefined;
+  after: (batch: OutgoingBatch) => Promise<void> | void = () => undefined;
+  /** False: probes fail, and a hold goes on. */
+  reachable = true;
+
+  /** @param log of several brokers that are one to the world, each with the faults of its own client */
+  constructor(log: Delivery[] = []) {
+    this.log = log;
+  }
+
+  /** The payloads in the log, without their JSON quotes. */
+  get labels(): readonly string[] {
+    return this.log.map((delivery) => String(JSON.parse(delivery.payload)));
+  }
+
+  async publish(batch: OutgoingBatch): Promise<PublishResult> {
+    this.batches.push(batch.messages.map((message) => message.id));
+    await this.before(batch);
+    const stopped = new Set<string>();
+    let hold: Hold | undefined;
+    const outcomes = batch.messages.map((message): Outcome => {
+      if (message.key !== null && stopped.has(message.key)) return { kind: 'skipped' };
+      const outcome = this.#serve(message);
+      if (outcome.kind === 'held') hold = { scope: 'topic', reason: 'held by the script' };
+      if (outcome.kind !== 'acknowledged' && message.key !== null) stopped.add(message.key);
+      return outcome;
+    });
+    await this.after(batch);
+    return hold === undefined ? { outcomes } : { outcomes, hold };
+  }
+
+  async probe(): Promise<void> {
+    if (!this.reachable) throw new Error('unreachable by the script');
+  }
+
+  async close(): Promise<void> {}
+
+  #serve(message: OutgoingMessage): Outcome {
+    switch (this.judge(message)) {
+      case 'store':
+        return { kind: 'acknowledged', partition: 0, offset: this.#store(message) };
+      case 'reject':
+        return { kind: 'rejected', error: 'rejected by the script' };
+      case 'permanent':
+        return { kind: 'permanent', error: 'refused by the script' };
+      case 'store-silently':
+        this.#store(message);
+        return { kind: 'ambiguous', error: 'the answer was lost by the script' };
+      case 'lose':
+        return { kind: 'ambiguous', error: 'lost by the script' };
+      case 'hold':
+        return { kind: 'held', onWire: false };
+      case 'hold-on-wire':
+        this.#store(message);
+        return { kind: 'held', onWire: true };
+    }
+  }
+
+  #store(message: OutgoingMessage): string {
+    const offset = String(this.log.length);
+    this.log.push({ ...message, offset, storedAt: Date.now() });
+    return offset;
+  }
+}
+
+/** The label that a test gave a message. */
+export function labelOf(message: OutgoingMessage): string {
+  return String(JSON.parse(message.payload));
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { topic } from '../../../src/core/topic.ts';
+import type { PrismaClient } from '../../../src/demo/generated/client.ts';
+import { InboxConsumer } from '../../../src/inbox/consumer.ts';
+import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
+import type { RunningConsumer } from '../../../src/inbox/consumer-interface.ts';
+import type { ConsumerSettings } from '../../../src/inbox/consumer-options.ts';
+import type { Handler, HandlerContext } from '../../../src/inbox/handler.ts';
+import type { HandlerOptions } from '../../../src/inbox/handler-options.ts';
+import type { Middleware } from '../../../src/inbox/middleware.ts';
+import type { DeadLetter } from '../../../src/inbox/parked/dead-letter.ts';
+import type { InboxMessage } from '../../../src/inbox/reading/inbox-message.ts';
+import type { MemorySource } from '../../../src/sources/memory/memory-source.ts';
+import { startHandlers } from '../../../src/temporal/parked-key/engine.ts';
+
+const numbers = topic('numbers', z.object({ n: z.number() }));
+const others = topic('others', z.object({ n: z.number() }));
+
+type ShopTransaction = Parameters<Parameters<PrismaClient['$transaction']>[0]>[0];
+
+export interface FedMessage {
+  readonly n: number;
+  /** @defaultValue none */
+  readonly key?: string;
+  readonly partition?: number;
+  /** @defaultValue one that follows from `n`, so that a repeat is one */
+  readonly id?: string;
+  /** Instead of `{"n":…}`. */
+  readonly body?: Uint8Array | string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface FedSettings extends Partial<ConsumerSettings> {
+  /** Written beside every effect. @defaultValue `one` */
+  readonly name?: string;
+  readonly temporalAddress?: string;
+  /** Runs before the effect is written. */
+  readonly before?: (message: InboxMessage<{ n: number }>, context: HandlerContext) => unknown;
+  /** Runs after the effect was written, in its transaction. */
+  readonly after?: (message: InboxMessage<{ n: number }>) => unknown;
+  /** Uses one handler for all messages of a transaction. */
+  readonly inBatches?: boolean;
+  /** Of the handler. */
+  readonly own?: HandlerOptions;
+  readonly middlewares?: readonly Middleware[];
+  /** Has a handler for another topic only, as an older or a newer deployment of the group. */
+  readonly elsewhere?: boolean;
+}
+
+export interface FedConsumer extends RunningConsumer {
+  readonly events: readonly ConsumerEvent[];
+  /** Copies of failed messages. */
+  readonly letters: readonly DeadLetter[];
+}
+
+export function feed(source: MemorySource, ...messages: readonly FedMessage[]): void {
+  for (const { n, key = null, partition = 0, id = `id-${n}`, body, headers } of messages) {
+    source.append(numbers.name, {
+      partition,
+      key,
+      body: body === undefined ? JSON.stringify({ n }) : body,
+      headers: headers ?? { ce_id: id, ce_type: numbers.name },
+    });
+  }
+}
+
+/** Starts a consumer whose handler writes a row per call into the table `effect`. */
+export async function startFed(
+  prisma: PrismaClient,
+  source: MemorySource,
+  {
+    name = 'one',
+    temporalAddress = '',
+    before,
+    after,
+    inBatches = false,
+    elsewhere = false,
+    own = {},
+    middlewares = [],
+    ...settings
+  }: FedSettings,
+): Promise<FedConsumer> {
+  const events: ConsumerEvent[] = [];
+  const letters: DeadLetter[] = [];
+  const consumer = new InboxConsumer<ShopTransaction>({
+    client: prisma,
+    // In order, so that a test can tell what comes after what; keys side by side have tests of their own.
+    settings: { group: 'numbers', keyConcurrency: 1, report: (event) => events.push(event), ...settings },
+    topics: [numbers, others],
+    sourceOf: () => source,
+    receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),
+    deadLetterSenderOf: () => ({
+      send: async (some) => {
+        letters.push(...some);
+        return some.map(() => ({ kind: 'taken' as const }));
+      },
+      close: async () => undefined,
+    }),
+    place: { host: 'here', pid: process.pid },
+    hostKeys: ({ failed, ...input }) =>
+      startHandlers({
+        ...input,
+        temporal: { address: temporalAddress, namespace: 'default' },
+        visible: () => true,
+        report: failed,
+      }),
+  });
+  const handle: Handler<ShopTransaction, { n: number }> = async (tx, message, context) => {
+    await before?.(message, context);
+    await tx.$executeRaw`insert into effect (n, consumer, at) values (${message.payload.n}, ${name}, clock_timestamp())`;
+    await after?.(message);
+  };
+  if (inBatches)
+    consumer.onBatch(
+      numbers,
+      async (tx, messages, context) => {
+        for (const message of messages) await handle(tx, message, context);
+      },
+      own,
+    );
+  else consumer.on(elsewhere ? others : numbers, handle, own);
+  for (const middleware of middlewares) consumer.use(middleware);
+  return { ...(await consumer.start()), events, letters };
+}

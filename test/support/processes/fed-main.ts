@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { memorySource } from '../../../src/sources/memory/memory-source.ts';
+import { crashAt } from '../../../src/testing/crash-at.ts';
+import { openPrisma } from '../fixtures/prisma.ts';
+import { feed, startFed } from './fed-consumer.ts';
+import type { FedProcessSettings } from './fed-process.ts';
+
+// A consumer with a broker of its own, whose handler fails or dies as it is told; `fed-process.ts` starts it.
+const {
+  crash,
+  deadly,
+  failing,
+  failures = 1,
+  feeds,
+  lingering = [],
+  lingerMs,
+  url,
+  ...settings
+} = JSON.parse(process.argv[2] ?? '') as FedProcessSettings;
+
+if (crash !== undefined) crashAt(crash.point, { pass: crash.pass });
+const inHand = new Set<number>();
+const source = memorySource({ partitions: 1 });
+feed(source, ...feeds);
+await startFed(openPrisma(url), source, {
+  ...settings,
+  name: 'doomed',
+  before: async ({ attempt, payload: { n } }) => {
+    if (lingering.includes(n)) {
+      inHand.add(n);
+      process.stdout.write(`in hand ${n}\n`);
+      await (lingerMs === undefined ? new Promise(() => undefined) : delay(lingerMs));
+    }
+    if (n === deadly) {
+      const until = performance.now() + 2_000;
+      while (inHand.size < lingering.length && performance.now() < until) await delay(10);
+      process.kill(process.pid, 'SIGKILL');
+    }
+    if ((failing === 'all' || n === failing) && attempt <= failures) throw new Error('the bank is closed');
+  },
+});

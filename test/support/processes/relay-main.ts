@@ -1,0 +1,44 @@
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { z } from 'zod';
+import { startRelay } from '../../../src/config/start-relay.ts';
+import { crashAt } from '../../../src/testing/crash-at.ts';
+import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
+import { journalTransport } from '../fixtures/journal.ts';
+import type { RelayProcessOptions } from './relay-process.ts';
+
+// A relay that publishes to Kafka, or to the journal of its database; `relay-process.ts` starts it and says how.
+const settings = JSON.parse(process.argv[2] ?? '') as RelayProcessOptions;
+const { brokers, crash, url, temporalAddress } = settings;
+
+Runtime.install({
+  logger: new DefaultLogger('ERROR', () => undefined),
+  telemetryOptions: { logging: { filter: 'OFF' } },
+  shutdownSignals: [],
+});
+
+if (crash !== undefined) {
+  crashAt(crash.point, { pass: crash.pass, instead: () => process.kill(process.pid, crash.signal) });
+}
+const relay = startRelay(
+  {
+    database: { url },
+    temporal: { address: temporalAddress },
+    topics: settings.topics.map((topic) => ({ ...topic, schema: z.unknown() })),
+    transports: { only: brokers === undefined ? journalTransport(url) : kafka({ brokers }) },
+    relay: settings.settings ?? {},
+  },
+  {
+    report: (event) => process.stdout.write(`${JSON.stringify(event)}\n`),
+    ...(settings.buildId !== undefined && {
+      workers: {
+        workerDeploymentOptions: {
+          useWorkerVersioning: false,
+          version: { deploymentName: 'relay', buildId: settings.buildId },
+        },
+      },
+    }),
+  },
+);
+process.once('SIGTERM', () => void relay.stop());
+await relay.ready;
+process.stdout.write('ready\n');

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { RelaySettings } from '../../../src/config/relay-settings.ts';
+import type { CrashPoint } from '../../../src/core/crash-point.ts';
+import type { Topic } from '../../../src/core/topic.ts';
+import type { RelayEvent } from '../../../src/relay/report.ts';
+import { builtProgram } from './built-program.ts';
+
+/** What a relay process is started with. */
+export interface RelayProcessOptions {
+  readonly url: string;
+  readonly temporalAddress: string;
+  /** Schemas stay behind: a relay never reads a payload. */
+  readonly topics: readonly Pick<Topic, 'name' | 'rules'>[];
+  readonly settings?: RelaySettings;
+  /** Of a Kafka that it publishes to. @defaultValue none: it publishes to the journal in its database */
+  readonly brokers?: string;
+  readonly buildId?: string;
+  /** A signal that the process sends to itself at the n-th pass (from 1) of a crash point. */
+  readonly crash?: {
+    readonly point: CrashPoint;
+    readonly pass: number;
+    readonly signal: 'SIGKILL' | 'SIGSTOP';
+  };
+}
+
+/** A relay that can be killed and frozen. Its publisher name in the journal is its pid. */
+export interface RelayProcess {
+  readonly pid: number;
+  readonly publisher: string;
+  readonly events: readonly RelayEvent[];
+  /** Resolves when the process has ended. */
+  readonly exited: Promise<unknown>;
+  signal(signal: NodeJS.Signals): void;
+  /** Kills it if it still runs, and waits for its end. */
+  end(): Promise<void>;
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Starts a relay as a child process, and waits until it delivers. */
+export async function startRelayProcess(settings: RelayProcessOptions): Promise<RelayProcess> {
+  const argument: RelayProcessOptions = {
+    ...settings,
+    topics: settings.topics.map(({ name, rules }) => ({ name, rules })),
+  };
+  const child = spawn(process.execPath, [builtProgram('relay-main'), JSON.stringify(argument)], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  const events: RelayEvent[] = [];
+  await untilReady(child, events);
+  const pid = child.pid ?? 0;
+  const running = (): boolean => child.exitCode === null && child.signalCode === null;
+  return {
+    pid,
+    publisher: String(pid),
+    events,
+    exited,
+    signal: (signal) => void child.kill(signal),
+    async end() {
+      if (running()) child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** Reads the lines of the process: `ready` once, then one event per line. */
+async function untilReady(child: ChildProcess, events: RelayEvent[]): Promise<void> {
+  if (child.stdout === null || child.stderr === null) throw new Error('The relay process has no output.');
+  let complaint = '';
+  child.stderr.on('data', (data: Buffer) => (complaint = (complaint + data.toString()).slice(-4_000)));
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+      if (line === 'ready') resolve();
+      else if (line.startsWith('{')) events.push(JSON.parse(line) as RelayEvent);
+    });
+    child.on('exit', (code, signal) =>
+      reject(new Error(`The relay process ended early (${code ?? signal}): ${complaint}`)),
+    );
+  });
+}

@@ -1,0 +1,2 @@
+export function importTable(): string;
+export function withImportTable(page: string): string;

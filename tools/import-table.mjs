@@ -1,0 +1,42 @@
+/** Writes the table of import rules into ARCHITECTURE.md, from the table that the linter reads. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { layers } from './lint/layers.mjs';
+
+const packageNames = {
+  pg: '`pg`',
+  prisma: 'Prisma',
+  kafkajs: '`kafkajs`',
+  redis: '`@redis/client`',
+  opentelemetry: '`@opentelemetry/api`',
+  temporal: '`@temporalio/*`',
+  process: 'the environment',
+};
+const start = '<!-- imports: made of tools/lint/layers.mjs by `npm run imports` -->\n';
+const end = '<!-- /imports -->';
+
+const code = (names) => names.map((name) => `\`${name.replace(/\/$/, '').replace('../', '')}\``).join(', ');
+const uses = (names) => names.flatMap((name) => packageNames[name] ?? []).join(', ');
+
+/** Each layer, what it may import of the project, and which packages with one home it may use. */
+export function importTable() {
+  const rows = layers.map(({ folder, imports, types = [], uses: packages, homes = {} }) => {
+    const own = Object.entries(homes).map(
+      ([name, home]) =>
+        `${[code(home.imports ?? []), uses(home.uses)].filter(Boolean).join(', ')} in \`${name}\``,
+    );
+    const typesOnly = types.length > 0 ? `types of ${code(types)}` : '';
+    const inner = [code(imports), typesOnly].filter(Boolean).join('; ') || 'nothing';
+    return `| \`${folder}\` | ${inner} | ${[uses(packages), ...own].filter(Boolean).join('; ')} |`;
+  });
+  return ['| folder | may import | and use |', '| --- | --- | --- |', ...rows, ''].join('\n');
+}
+
+/** The page with its table renewed. */
+export function withImportTable(page) {
+  const from = page.indexOf(start) + start.length;
+  return `${page.slice(0, from)}\n${importTable()}\n${page.slice(page.indexOf(end))}`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  writeFileSync('ARCHITECTURE.md', withImportTable(readFileSync('ARCHITECTURE.md', 'utf8')));
