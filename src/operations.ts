@@ -4,20 +4,20 @@ export {
   type Operations,
   type OperationsConfig,
   operations,
-  type RescheduleAsk,
+  type RescheduleOptions,
 } from './config/operations.ts';
 export type { KeptState } from './core/parked-states.ts';
-export type { Ask, Target } from './operations/ask.ts';
+export type { OperationOptions, Target } from './operations/operation-options.ts';
 export type { BulkAnswer, BulkOperation } from './operations/bulk.ts';
-export type { BulkAsk } from './operations/bulk-filter.ts';
-export type { EditAsk, Edited } from './operations/edit.ts';
+export type { BulkOptions } from './operations/bulk-filter.ts';
+export type { EditOptions, Edited } from './operations/edit.ts';
 export type { KeptManyAnswer } from './operations/inbox/change-many.ts';
 export type { KeptFilter, KeptTarget } from './operations/inbox/kept-target.ts';
 export type { KeptList } from './operations/inbox/list.ts';
 export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
 export type { KeptWhy } from './operations/inbox/why.ts';
 export type { ListPageOptions, MessageList } from './operations/list.ts';
-export type { PauseAnswer, PauseAsk, ResumeAnswer } from './operations/pause.ts';
+export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/pause.ts';
 export type { MessageDetails } from './operations/show.ts';
 export type {
   BreakerStatus,
@@ -32,7 +32,7 @@ export type {
   TopicPolicyRow,
 } from './operations/status.ts';
 export type { Why } from './operations/why.ts';
-export type { WithdrawAsk } from './operations/withdraw.ts';
+export type { WithdrawOptions } from './operations/withdraw.ts';
 export type { BulkAction, BulkCounts, BulkState, BulkStepAnswer } from './store/bulk/bulk.ts';
 export type { BulkFilter, SampledMessage } from './store/bulk/selection.ts';
 export type { KeptAnswer, KeptRefusal } from './store/inbox/change.ts';

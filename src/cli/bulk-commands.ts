@@ -1,25 +1,25 @@
 import type { Command } from 'commander';
 import type { Operations } from '../config/operations.ts';
-import type { Ask } from '../operations/ask.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';
 import {
   addOperatorCommand,
-  askOf,
-  type OperatorOptions,
+  optionsOf,
+  type OperatorFlags,
   refusedConsent,
   withOperations,
-} from './operator-options.ts';
+} from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
-import { addCommand, type CommonOptions, run, stopSignal, withDatabase } from './register.ts';
+import { addCommand, type CommonFlags, run, stopSignal, withDatabase } from './register.ts';
 import { table } from './table.ts';
 
-interface ListBulkOptions extends CommonOptions {
+interface ListBulkFlags extends CommonFlags {
   readonly limit?: string;
 }
 
-interface ShowBulkOptions extends CommonOptions {
+interface ShowBulkFlags extends CommonFlags {
   readonly wait?: boolean;
 }
 
@@ -28,10 +28,10 @@ export function registerBulkCommands(root: Command): void {
   const bulk = root.command('bulk').description('look after changes of many messages');
   withDatabase(addCommand(bulk, 'list', 'list them, newest first'))
     .option('--limit <count>', 'how many, 1 to 200', '50')
-    .action(run<ListBulkOptions>(listCommand));
+    .action(run<ListBulkFlags>(listCommand));
   withDatabase(addCommand(bulk, 'show <id>', 'show how one stands'))
     .option('--wait', 'show the progress until it has ended')
-    .action(run<ShowBulkOptions>((options, output, [id = '']) => showCommand(id, options, output)));
+    .action(run<ShowBulkFlags>((flags, output, [id = '']) => showCommand(id, flags, output)));
   const steps = [
     ['pause', 'Pause', 'stop one until it is resumed'],
     ['resume', 'Resume', 'go on with one that is paused or has failed'],
@@ -39,8 +39,8 @@ export function registerBulkCommands(root: Command): void {
   ] as const;
   for (const [step, verb, description] of steps) {
     addOperatorCommand(bulk, `${step} <id>`, description).action(
-      run<OperatorOptions>((options, output, [id = '']) =>
-        stepCommand(`${verb} ${id}?`, options, output, (at, ask) => at.bulk[step](id, ask)),
+      run<OperatorFlags>((flags, output, [id = '']) =>
+        stepCommand(`${verb} ${id}?`, flags, output, (at, options) => at.bulk[step](id, options)),
       ),
     );
   }
@@ -48,8 +48,8 @@ export function registerBulkCommands(root: Command): void {
 
 const heading = ['ID', 'ACTION', 'STATE', 'ANSWERED', 'STARTED', 'BY'];
 
-async function listCommand({ limit = '50', ...options }: ListBulkOptions, output: Output): Promise<number> {
-  const bulks = await withOperations(options, (at) => at.bulk.list(Number(limit)));
+async function listCommand({ limit = '50', ...flags }: ListBulkFlags, output: Output): Promise<number> {
+  const bulks = await withOperations(flags, (at) => at.bulk.list(Number(limit)));
   output.line(bulks.length === 0 ? 'None was started.' : table(heading, bulks.map(row)));
   output.value({ ok: true, bulks });
   return exitCodes.ok;
@@ -60,9 +60,9 @@ function row({ id, action, state, answered, total, totalExact, createdAt, actor 
   return [id, action, state, `${answered}/${total}${totalExact ? '' : '+'}`, started, clip(actor, 12)];
 }
 
-function showCommand(id: string, options: ShowBulkOptions, output: Output): Promise<number> {
-  return withOperations(options, async (at) => {
-    if (options.wait === true) return untilEnded(at, id, output, stopSignal());
+function showCommand(id: string, flags: ShowBulkFlags, output: Output): Promise<number> {
+  return withOperations(flags, async (at) => {
+    if (flags.wait === true) return untilEnded(at, id, output, stopSignal());
     const bulk = await at.bulk.show(id);
     output.line(showStanding(bulk));
     output.value({ ok: true, bulk });
@@ -72,15 +72,15 @@ function showCommand(id: string, options: ShowBulkOptions, output: Output): Prom
 
 async function stepCommand(
   question: string,
-  options: OperatorOptions,
+  flags: OperatorFlags,
   output: Output,
-  work: (at: Operations, ask: Ask) => ReturnType<Operations['bulk']['pause']>,
+  work: (at: Operations, options: OperationOptions) => ReturnType<Operations['bulk']['pause']>,
 ): Promise<number> {
-  const refused = await refusedConsent(options, question, output);
+  const refused = await refusedConsent(flags, question, output);
   if (refused !== undefined) return refused;
-  const { changed, state } = await withOperations(options, (at) => work(at, askOf(options)));
-  if (options.dryRun === true) output.line('Nothing was changed. This would happen:');
+  const { changed, state } = await withOperations(flags, (at) => work(at, optionsOf(flags)));
+  if (flags.dryRun === true) output.line('Nothing was changed. This would happen:');
   output.line(changed ? `It is ${state} now.` : `Nothing to do: it is ${state}.`);
-  output.value({ ok: changed, dryRun: options.dryRun ?? false, changed, state });
+  output.value({ ok: changed, dryRun: flags.dryRun ?? false, changed, state });
   return changed ? exitCodes.ok : exitCodes.failed;
 }

@@ -4,15 +4,15 @@ import type { BulkTask } from '../config/bulk-operations.ts';
 import type { Operations } from '../config/operations.ts';
 import type { BulkAnswer } from '../operations/bulk.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';
-import { type FilterOptions, filterOf, withFilter } from './filter-options.ts';
+import { type FilterFlags, filterOf, withFilter } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
-import { askOf, type OperatorOptions, usageError, withOperations } from './operator-options.ts';
+import { optionsOf, type OperatorFlags, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { stopSignal } from './register.ts';
 import { table } from './table.ts';
 
 /** Options of a change of all messages that match a filter. */
-export interface BulkStartOptions extends OperatorOptions, FilterOptions {
+export interface BulkStartFlags extends OperatorFlags, FilterFlags {
   readonly rate?: string;
   readonly expect?: string;
   readonly wait?: boolean;
@@ -21,7 +21,7 @@ export interface BulkStartOptions extends OperatorOptions, FilterOptions {
 /** With more messages than this, their number has to be said. */
 const unsaid = 100;
 
-/** Adds the options of a filter, and what a change of many messages takes besides. */
+/** Adds the flags of a filter, and what a change of many messages takes besides. */
 export function withMany(command: Command): Command {
   return withFilter(command)
     .option('--rate <count>', 'most messages a second, with a filter (default: 500)')
@@ -29,18 +29,18 @@ export function withMany(command: Command): Command {
     .option('--wait', 'show the progress until it is done');
 }
 
-/** True when options name messages by a filter; `--topic` with `--ref` alone names one message. */
-export function isFilter(options: FilterOptions, ids: readonly string[]): boolean {
-  const names = Object.keys(filterOf(options));
+/** True when flags name messages by a filter; `--topic` with `--ref` alone names one message. */
+export function isFilter(flags: FilterFlags, ids: readonly string[]): boolean {
+  const names = Object.keys(filterOf(flags));
   return ids.length === 0 && names.length > 0 && names.toSorted().join() !== 'ref,topic';
 }
 
-/** What is wrong when messages are named and options are given that go with a filter. */
-export function filterMisuse(options: BulkStartOptions, ids: readonly string[]): string | undefined {
-  if (isFilter(options, ids)) return undefined;
-  if (ids.length > 0 && Object.keys(filterOf(options)).length > 0)
+/** What is wrong when messages are named and flags are given that go with a filter. */
+export function filterMisuse(flags: BulkStartFlags, ids: readonly string[]): string | undefined {
+  if (isFilter(flags, ids)) return undefined;
+  if (ids.length > 0 && Object.keys(filterOf(flags)).length > 0)
     return 'Name messages by their ids or by a filter, not by both.';
-  const { rate, expect, wait } = options;
+  const { rate, expect, wait } = flags;
   const given = rate !== undefined || expect !== undefined || wait !== undefined;
   return given ? '--rate, --expect and --wait go with a filter.' : undefined;
 }
@@ -48,31 +48,31 @@ export function filterMisuse(options: BulkStartOptions, ids: readonly string[]):
 /** Shows what a filter matches, asks, and starts the change; relays carry it out. */
 export async function bulkStartCommand(
   task: BulkTask,
-  options: BulkStartOptions,
+  flags: BulkStartFlags,
   output: Output,
 ): Promise<number> {
-  const { reason = options.dryRun === true ? 'dry run' : undefined } = options;
+  const { reason = flags.dryRun === true ? 'dry run' : undefined } = flags;
   if (reason === undefined) return usageError('A change of many messages needs its --reason.', output);
-  const [rate, expected] = [countOf(options.rate), countOf(options.expect)];
+  const [rate, expected] = [countOf(flags.rate), countOf(flags.expect)];
   if (rate === 'invalid' || expected === 'invalid')
     return usageError('--rate and --expect take a number of messages.', output);
-  const ask = { ...askOf(options), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
-  return withOperations(options, async (at) => {
-    const found = await at.bulk.start(filterOf(options), task, { ...ask, dryRun: true });
-    const unknown = found.count === 0 ? await unknownNames(at, options) : undefined;
+  const options = { ...optionsOf(flags), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
+  return withOperations(flags, async (at) => {
+    const found = await at.bulk.start(filterOf(flags), task, { ...options, dryRun: true });
+    const unknown = found.count === 0 ? await unknownNames(at, flags) : undefined;
     if (unknown !== undefined) return usageError(unknown, output);
     output.line(describe(task, found));
-    if (options.dryRun === true) {
+    if (flags.dryRun === true) {
       output.value({ ok: true, dryRun: true, count: found.count, exact: found.exact, sample: found.sample });
       return exitCodes.ok;
     }
-    const consent = await consentTo(found, expected, options, output);
+    const consent = await consentTo(found, expected, flags, output);
     if ('refused' in consent) return consent.refused;
-    const { id } = await at.bulk.start(filterOf(options), task, {
-      ...ask,
+    const { id } = await at.bulk.start(filterOf(flags), task, {
+      ...options,
       ...(consent.expect !== undefined && { expect: consent.expect }),
     });
-    return tellStarted(at, id ?? '', options, output);
+    return tellStarted(at, id ?? '', flags, output);
   });
 }
 
@@ -82,7 +82,7 @@ export type Consent = { readonly refused: number } | { readonly expect: number |
 export async function consentTo(
   { count }: Pick<BulkAnswer, 'count'>,
   expected: number | undefined,
-  { yes }: OperatorOptions,
+  { yes }: OperatorFlags,
   output: Output,
 ): Promise<Consent> {
   const many = count > unsaid;
@@ -109,7 +109,7 @@ export async function consentTo(
 async function tellStarted(
   at: Operations,
   id: string,
-  { wait }: BulkStartOptions,
+  { wait }: BulkStartFlags,
   output: Output,
 ): Promise<number> {
   if (wait === true) return untilEnded(at, id, output, stopSignal());

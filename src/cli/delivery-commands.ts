@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { loadConfig } from './load-config.ts';
 import {
   addCommand,
-  type CommonOptions,
+  type CommonFlags,
   configOf,
   databaseAddress,
   run,
@@ -15,17 +15,17 @@ import { statusCommand } from './status-command.ts';
 /** Commands that deliver, and show how delivery stands. */
 export function registerDeliveryCommands(root: Command): void {
   withConfig(addCommand(root, 'relay', 'deliver messages until stopped')).action(
-    run<CommonOptions>(async (options, output) => {
+    run<CommonFlags>(async (flags, output) => {
       // Loaded when it is needed: Temporal's worker takes longer to load than other commands to run.
       const { relayCommand } = await import('./relay-command.ts');
       const signal = stopSignal();
-      const code = await relayCommand(await loadConfig(configOf(options)), output, signal);
+      const code = await relayCommand(await loadConfig(configOf(flags)), output, signal);
       // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being made to a server that is away would keep the process for seconds
       if (signal.aborted) process.exit(code);
       return code;
     }),
   );
   withDatabase(addCommand(root, 'status', 'show topics, lanes, holds and the oldest due message')).action(
-    run<CommonOptions>(async (options, output) => statusCommand(await databaseAddress(options), output)),
+    run<CommonFlags>(async (flags, output) => statusCommand(await databaseAddress(flags), output)),
   );
 }

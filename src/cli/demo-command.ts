@@ -3,18 +3,18 @@ import type { playDemo } from '../demo/play-demo.ts';
 import type { Environment } from '../local/index.ts';
 import { exitCodes, type Output } from './output.ts';
 
-export interface DemoCommandOptions {
+export interface DemoCommandFlags {
   readonly env: Environment;
   readonly keep: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Plays the demo. With JSON the story goes to standard error, so that standard output holds the figures alone. */
-export async function demoCommand(options: DemoCommandOptions, output: Output): Promise<number> {
+export async function demoCommand(flags: DemoCommandFlags, output: Output): Promise<number> {
   const play = await loadDemo();
   const tell = (line: string): void => (output.json ? output.trouble(line) : output.line(line));
-  const figures = await play({ ...options, tell }).catch((error: unknown) => {
-    if (!options.signal.aborted) throw error;
+  const figures = await play({ ...flags, tell }).catch((error: unknown) => {
+    if (!flags.signal.aborted) throw error;
     return undefined;
   });
   if (figures === undefined) {

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { requirePackages } from '../core/packages.ts';
-import { addCommand, type CommonOptions, run, stopSignal } from './register.ts';
+import { addCommand, type CommonFlags, run, stopSignal } from './register.ts';
 
-interface DemoFlags extends CommonOptions {
+interface DemoFlags extends CommonFlags {
   readonly keep?: boolean;
 }
 
 /** Commands that start servers of their own; what they need is loaded when it is needed. */
 export function registerDevelopmentCommands(root: Command): void {
   addCommand(root, 'servers', 'start PostgreSQL, Temporal and Kafka for development, until stopped').action(
-    run<CommonOptions>(async (_, output) => {
+    run<CommonFlags>(async (_, output) => {
       // Asking a server whether it is up takes the client that will be used.
       for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
       const { serversCommand } = await import('./servers-command.ts');

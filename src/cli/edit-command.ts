@@ -3,16 +3,16 @@ import { readFile } from 'node:fs/promises';
 import type { Topic } from '../core/topic.ts';
 import { loadConfig } from './load-config.ts';
 import {
-  askOf,
-  type OperatorOptions,
+  optionsOf,
+  type OperatorFlags,
   refusedConsent,
   usageError,
   withOperations,
-} from './operator-options.ts';
+} from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { configOf } from './register.ts';
 
-export interface EditOptions extends OperatorOptions {
+export interface EditFlags extends OperatorFlags {
   readonly payloadFile?: string;
   readonly header?: readonly string[];
   readonly removeHeader?: readonly string[];
@@ -22,29 +22,29 @@ export interface EditOptions extends OperatorOptions {
 /** Replaces a failed message by a corrected copy. */
 export async function editCommand(
   id: string | undefined,
-  options: EditOptions,
+  flags: EditFlags,
   output: Output,
 ): Promise<number> {
   if (id === undefined) return usageError('Name the failed message by its id.', output);
-  const headers = headersOf(options);
+  const headers = headersOf(flags);
   if (headers === undefined) return usageError('A header is written as name=value.', output);
-  const refused = await refusedConsent(options, `Replace the failed message ${id} by a copy?`, output);
+  const refused = await refusedConsent(flags, `Replace the failed message ${id} by a copy?`, output);
   if (refused !== undefined) return refused;
-  const { payloadFile, expectedVersion } = options;
+  const { payloadFile, expectedVersion } = flags;
   const payloadText = payloadFile === undefined ? undefined : await readFile(payloadFile, 'utf8');
-  const topics = await topicsOf(options, output);
+  const topics = await topicsOf(flags, output);
   const edited = await withOperations(
-    options,
+    flags,
     (at) =>
       at.edit(id, {
-        ...askOf(options),
+        ...optionsOf(flags),
         ...(payloadText !== undefined && { payloadText: payloadText.trimEnd() }),
         ...(Object.keys(headers).length > 0 && { headers }),
         ...(expectedVersion !== undefined && { expectedVersion }),
       }),
     topics,
   );
-  const dryRun = options.dryRun ?? false;
+  const dryRun = flags.dryRun ?? false;
   output.line(
     dryRun ? `Nothing was changed. ${id} could be replaced.` : `${edited.id} goes in place of ${id}.`,
   );
@@ -52,11 +52,11 @@ export async function editCommand(
   return exitCodes.ok;
 }
 
-/** The headers that options set or, with null, leave out; undefined when one is not written as name=value. */
+/** The headers that flags set or, with null, leave out; undefined when one is not written as name=value. */
 export function headersOf({
   header = [],
   removeHeader = [],
-}: Pick<EditOptions, 'header' | 'removeHeader'>): Record<string, string | null> | undefined {
+}: Pick<EditFlags, 'header' | 'removeHeader'>): Record<string, string | null> | undefined {
   const set = header.map((text) => /^([^=]+)=(.*)$/s.exec(text));
   if (set.includes(null)) return undefined;
   return Object.fromEntries([
@@ -66,10 +66,10 @@ export function headersOf({
 }
 
 /** Payloads are judged by the schemas of the configuration, where there is one. */
-export async function topicsOf(options: EditOptions, output: Output): Promise<readonly Topic[]> {
-  const file = configOf(options);
+export async function topicsOf(flags: EditFlags, output: Output): Promise<readonly Topic[]> {
+  const file = configOf(flags);
   if (existsSync(file)) return (await loadConfig(file)).topics;
-  if (options.payloadFile !== undefined)
+  if (flags.payloadFile !== undefined)
     output.trouble(`There is no ${file}: the payload is not checked against the schema of its topic.`);
   return [];
 }

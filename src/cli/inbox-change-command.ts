@@ -3,20 +3,20 @@ import type { KeptAnswer } from '../operations/inbox/change.ts';
 import type { KeptManyAnswer } from '../operations/inbox/change-many.ts';
 import { consentTo, countOf } from './bulk-start-command.ts';
 import { keptTable } from './inbox-list-command.ts';
-import { hasKeptFilter, type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
+import { hasKeptFilter, type KeptFilterFlags, keptFilterOf } from './inbox-flags.ts';
 import { unknownNames } from './known-names.ts';
 import {
-  askOf,
-  type OperatorOptions,
+  optionsOf,
+  type OperatorFlags,
   refusedConsent,
   usageError,
   withOperations,
-} from './operator-options.ts';
+} from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import { table } from './table.ts';
 
-export interface InboxChangeOptions extends OperatorOptions, KeptFilterOptions {
+export interface InboxChangeFlags extends OperatorFlags, KeptFilterFlags {
   readonly rate?: string;
   readonly expect?: string;
 }
@@ -28,13 +28,13 @@ const verbs = { retry: 'Retry', discard: 'Discard' } as const satisfies Record<K
 /** Retries or discards messages of one group: those that are named, or all that a filter matches. */
 export async function inboxChangeCommand(
   action: KeptAction,
-  options: InboxChangeOptions,
+  flags: InboxChangeFlags,
   ids: readonly string[],
   output: Output,
 ): Promise<number> {
-  const { expect, group, rate } = options;
+  const { expect, group, rate } = flags;
   if (group === undefined) return usageError('Name the consumer group by --group.', output);
-  const many = hasKeptFilter(options);
+  const many = hasKeptFilter(flags);
   if (many === ids.length > 0)
     return usageError(
       many
@@ -42,16 +42,16 @@ export async function inboxChangeCommand(
         : 'Name messages by their ids, or many by a filter such as --state failed.',
       output,
     );
-  if (many) return changeMany(action, options, output);
+  if (many) return changeMany(action, flags, output);
   if (rate !== undefined || expect !== undefined)
     return usageError('--rate and --expect go with a filter.', output);
   const question = `${verbs[action]} ${ids.length} ${ids.length === 1 ? 'message' : 'messages'} of the group "${group}"?`;
-  const refused = await refusedConsent(options, question, output);
+  const refused = await refusedConsent(flags, question, output);
   if (refused !== undefined) return refused;
-  const answers = await withOperations<Answers>(options, ({ inbox }) =>
-    inbox[action]({ group, ids }, askOf(options)),
+  const answers = await withOperations<Answers>(flags, ({ inbox }) =>
+    inbox[action]({ group, ids }, optionsOf(flags)),
   );
-  return tellNamed(answers, options.dryRun ?? false, output);
+  return tellNamed(answers, flags.dryRun ?? false, output);
 }
 
 function tellNamed(answers: Answers, dryRun: boolean, output: Output): number {
@@ -62,27 +62,27 @@ function tellNamed(answers: Answers, dryRun: boolean, output: Output): number {
   return exitCodeOf(done, answers.length);
 }
 
-async function changeMany(action: KeptAction, options: InboxChangeOptions, output: Output): Promise<number> {
-  const { dryRun = false, reason = dryRun ? 'dry run' : undefined } = options;
+async function changeMany(action: KeptAction, flags: InboxChangeFlags, output: Output): Promise<number> {
+  const { dryRun = false, reason = dryRun ? 'dry run' : undefined } = flags;
   if (reason === undefined) return usageError('A change of many messages needs its --reason.', output);
-  const [rate, expected] = [countOf(options.rate), countOf(options.expect)];
+  const [rate, expected] = [countOf(flags.rate), countOf(flags.expect)];
   if (rate === 'invalid' || expected === 'invalid')
     return usageError('--rate and --expect take a number of messages.', output);
-  const filter = keptFilterOf(options);
-  const ask = { ...askOf(options), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
-  return withOperations(options, async (at) => {
-    const found = await at.inbox.many(filter, action, { ...ask, dryRun: true });
-    const unknown = found.count === 0 ? await unknownNames(at, options) : undefined;
+  const filter = keptFilterOf(flags);
+  const options = { ...optionsOf(flags), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
+  return withOperations(flags, async (at) => {
+    const found = await at.inbox.many(filter, action, { ...options, dryRun: true });
+    const unknown = found.count === 0 ? await unknownNames(at, flags) : undefined;
     if (unknown !== undefined) return usageError(unknown, output);
     output.line(describe(action, found));
     if (dryRun) {
       output.value({ ok: true, ...found });
       return exitCodes.ok;
     }
-    const consent = await consentTo(found, expected, options, output);
+    const consent = await consentTo(found, expected, flags, output);
     if ('refused' in consent) return consent.refused;
     const answer = await at.inbox.many(filter, action, {
-      ...ask,
+      ...options,
       ...(consent.expect !== undefined && { expect: consent.expect }),
     });
     return tellMany(action, answer, output);

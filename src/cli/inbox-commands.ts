@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { type InboxChangeOptions, inboxChangeCommand } from './inbox-change-command.ts';
-import { type InboxEditOptions, inboxEditCommand } from './inbox-edit-command.ts';
-import { type InboxListOptions, inboxListCommand } from './inbox-list-command.ts';
-import { withKeptFilter } from './inbox-options.ts';
-import { type InboxShowOptions, inboxShowCommand } from './inbox-show-command.ts';
-import { addOperatorCommand } from './operator-options.ts';
+import { type InboxChangeFlags, inboxChangeCommand } from './inbox-change-command.ts';
+import { type InboxEditFlags, inboxEditCommand } from './inbox-edit-command.ts';
+import { type InboxListFlags, inboxListCommand } from './inbox-list-command.ts';
+import { withKeptFilter } from './inbox-flags.ts';
+import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
+import { addOperatorCommand } from './operator-flags.ts';
 import { addCommand, run, withDatabase } from './register.ts';
 
 /** Commands about messages that consumers keep: parked ones, and failed ones. */
@@ -13,12 +13,12 @@ export function registerInboxCommands(root: Command): void {
   withKeptFilter(withGroup(withDatabase(addCommand(inbox, 'list', 'list kept messages, the latest first'))))
     .option('--limit <count>', 'how many, 1 to 200', '50')
     .option('--after <next>', 'go on where the list before ended')
-    .action(run<InboxListOptions>(inboxListCommand));
+    .action(run<InboxListFlags>(inboxListCommand));
   withGroup(withDatabase(addCommand(inbox, 'show <id>', 'show one message, and why it is kept')))
     .option('--payload', 'show the body')
-    .action(run<InboxShowOptions>((options, output, [id]) => inboxShowCommand(id, options, output)));
+    .action(run<InboxShowFlags>((flags, output, [id]) => inboxShowCommand(id, flags, output)));
   addChange(inbox, 'retry [ids...]', 'try failed messages again, and parked ones now').action(
-    run<InboxChangeOptions>((options, output, ids) => inboxChangeCommand('retry', options, ids, output)),
+    run<InboxChangeFlags>((flags, output, ids) => inboxChangeCommand('retry', flags, ids, output)),
   );
   withGroup(
     addOperatorCommand(
@@ -31,9 +31,9 @@ export function registerInboxCommands(root: Command): void {
     .option('--header <name=value...>', 'set headers')
     .option('--remove-header <name...>', 'leave headers out')
     .option('--expected-version <version>', 'refuse when the message has another version (see show)')
-    .action(run<InboxEditOptions>((options, output, [id]) => inboxEditCommand(id, options, output)));
+    .action(run<InboxEditFlags>((flags, output, [id]) => inboxEditCommand(id, flags, output)));
   addChange(inbox, 'discard [ids...]', 'end failed and parked messages for good').action(
-    run<InboxChangeOptions>((options, output, ids) => inboxChangeCommand('discard', options, ids, output)),
+    run<InboxChangeFlags>((flags, output, ids) => inboxChangeCommand('discard', flags, ids, output)),
   );
 }
 

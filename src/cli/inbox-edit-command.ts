@@ -1,35 +1,35 @@
 import { readFile } from 'node:fs/promises';
-import { type EditOptions, headersOf, topicsOf } from './edit-command.ts';
-import { askOf, refusedConsent, usageError, withOperations } from './operator-options.ts';
+import { type EditFlags, headersOf, topicsOf } from './edit-command.ts';
+import { optionsOf, refusedConsent, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { printable } from './printable.ts';
 
-export interface InboxEditOptions extends EditOptions {
+export interface InboxEditFlags extends EditFlags {
   readonly group?: string;
 }
 
 /** Replaces a message that a consumer keeps by a corrected copy. */
 export async function inboxEditCommand(
   id: string | undefined,
-  options: InboxEditOptions,
+  flags: InboxEditFlags,
   output: Output,
 ): Promise<number> {
-  const { expectedVersion, group, payloadFile } = options;
+  const { expectedVersion, group, payloadFile } = flags;
   if (id === undefined || group === undefined)
     return usageError('Name the message by its id, and its consumer group by --group.', output);
-  const headers = headersOf(options);
+  const headers = headersOf(flags);
   if (headers === undefined) return usageError('A header is written as name=value.', output);
-  const refused = await refusedConsent(options, `Replace the message ${printable(id)} by a copy?`, output);
+  const refused = await refusedConsent(flags, `Replace the message ${printable(id)} by a copy?`, output);
   if (refused !== undefined) return refused;
   const payloadText = payloadFile === undefined ? undefined : await readFile(payloadFile, 'utf8');
-  const topics = await topicsOf(options, output);
+  const topics = await topicsOf(flags, output);
   const edited = await withOperations(
-    options,
+    flags,
     (at) =>
       at.inbox.edit(
         { group, id },
         {
-          ...askOf(options),
+          ...optionsOf(flags),
           ...(payloadText !== undefined && { payloadText: payloadText.trimEnd() }),
           ...(Object.keys(headers).length > 0 && { headers }),
           ...(expectedVersion !== undefined && { expectedVersion }),
@@ -37,7 +37,7 @@ export async function inboxEditCommand(
       ),
     topics,
   );
-  const dryRun = options.dryRun ?? false;
+  const dryRun = flags.dryRun ?? false;
   const shown = printable(id);
   output.line(
     dryRun ? `Nothing was changed. ${shown} could be replaced.` : `${edited.id} goes in place of ${shown}.`,

@@ -1,14 +1,14 @@
 import { causeIn } from '../core/cause.ts';
 import type { KeptList } from '../operations/inbox/list.ts';
-import { type KeptFilterOptions, keptFilterOf } from './inbox-options.ts';
+import { type KeptFilterFlags, keptFilterOf } from './inbox-flags.ts';
 import { unknownNames } from './known-names.ts';
-import { usageError, withOperations } from './operator-options.ts';
+import { usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
-import type { CommonOptions } from './register.ts';
+import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
-export interface InboxListOptions extends CommonOptions, KeptFilterOptions {
+export interface InboxListFlags extends CommonFlags, KeptFilterFlags {
   readonly limit?: string;
   readonly after?: string;
 }
@@ -16,18 +16,18 @@ export interface InboxListOptions extends CommonOptions, KeptFilterOptions {
 type Listed = KeptList['messages'][number];
 
 /** Lists messages that consumers keep, the latest first. */
-export async function inboxListCommand(options: InboxListOptions, output: Output): Promise<number> {
-  const { limit, after } = options;
-  const { messages, next, wrongName } = await withOperations(options, async (at) => {
-    const listed = await at.inbox.list(keptFilterOf(options), {
+export async function inboxListCommand(flags: InboxListFlags, output: Output): Promise<number> {
+  const { limit, after } = flags;
+  const { messages, next, wrongName } = await withOperations(flags, async (at) => {
+    const listed = await at.inbox.list(keptFilterOf(flags), {
       ...(limit !== undefined && { limit: Number(limit) }),
       ...(after !== undefined && { after }),
     });
-    const wrong = listed.messages.length === 0 ? await unknownNames(at, options) : undefined;
+    const wrong = listed.messages.length === 0 ? await unknownNames(at, flags) : undefined;
     return { ...listed, wrongName: wrong };
   });
   if (wrongName !== undefined) return usageError(wrongName, output);
-  output.line(messages.length === 0 ? 'No messages.' : keptTable(messages, options.group === undefined));
+  output.line(messages.length === 0 ? 'No messages.' : keptTable(messages, flags.group === undefined));
   if (next !== null) output.line(`\nThere may be more: --after ${next}`);
   output.value({ ok: true, messages, next });
   return exitCodes.ok;

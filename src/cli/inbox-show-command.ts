@@ -1,12 +1,12 @@
 import { causeIn } from '../core/cause.ts';
 import type { KeptDetails } from '../operations/inbox/show.ts';
-import { usageError, withOperations } from './operator-options.ts';
+import { usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
-import type { CommonOptions } from './register.ts';
+import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
-export interface InboxShowOptions extends CommonOptions {
+export interface InboxShowFlags extends CommonFlags {
   readonly group?: string;
   /** Bodies are shown when they are asked for. */
   readonly payload?: boolean;
@@ -15,13 +15,13 @@ export interface InboxShowOptions extends CommonOptions {
 /** Shows one message that a consumer keeps, what was done to it, and why it is kept. */
 export async function inboxShowCommand(
   id: string | undefined,
-  options: InboxShowOptions,
+  flags: InboxShowFlags,
   output: Output,
 ): Promise<number> {
-  const { group, payload = false } = options;
+  const { group, payload = false } = flags;
   if (id === undefined || group === undefined)
     return usageError('Name the message by its id, and its consumer group by --group.', output);
-  const details = await withOperations(options, (at) => at.inbox.show({ group, id }));
+  const details = await withOperations(flags, (at) => at.inbox.show({ group, id }));
   if (details.message === null) {
     const message = details.handled
       ? `The group has handled ${id}; its effects are committed.`

@@ -1,12 +1,12 @@
 import type { Operations } from '../config/operations.ts';
-import type { Ask } from '../operations/ask.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
 import type { ChangeAnswer } from '../operations/lanes.ts';
-import { askOf, type OperatorOptions, refusedConsent, usageError } from './operator-options.ts';
+import { optionsOf, type OperatorFlags, refusedConsent, usageError } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { withinOf } from './pause-command.ts';
 
 /** What `lanes` and `partitions` are called with. */
-export interface CountOptions extends OperatorOptions {
+export interface CountFlags extends OperatorFlags {
   readonly within?: string;
   /** Consumer groups, separated by commas. */
   readonly group?: string;
@@ -23,29 +23,29 @@ type Change = (
   at: Operations,
   topic: string,
   count: number,
-  ask: Ask & { readonly withinMs?: number },
+  options: OperationOptions & { readonly withinMs?: number },
 ) => Promise<ChangeAnswer>;
 
 /** Changes the number of lanes or partitions of a topic; exit code 4 when that is begun and not complete. */
 export async function countCommand(
   { what, topic, count }: CountWanted,
-  options: CountOptions,
+  flags: CountFlags,
   output: Output,
   open: () => Promise<Operations>,
   change: Change,
 ): Promise<number> {
   if (topic === undefined || count === undefined || !/^\d+$/.test(count))
     return usageError(`Name a topic and a number of ${what}.`, output);
-  if (options.dryRun === true) return usageError('This has no rehearsal: it waits for others.', output);
-  const withinMs = withinOf(options);
+  if (flags.dryRun === true) return usageError('This has no rehearsal: it waits for others.', output);
+  const withinMs = withinOf(flags);
   if (withinMs === 'invalid') return usageError('--within takes a time such as 60s.', output);
   const question = `Change the number of ${what} of "${topic}" to ${count}? It is not delivered meanwhile.`;
-  const refused = await refusedConsent(options, question, output);
+  const refused = await refusedConsent(flags, question, output);
   if (refused !== undefined) return refused;
   const at = await open();
   try {
-    const ask = { ...askOf(options), ...(withinMs !== undefined && { withinMs }) };
-    return tell(await change(at, topic, Number(count), ask), { what, topic, count }, output);
+    const options = { ...optionsOf(flags), ...(withinMs !== undefined && { withinMs }) };
+    return tell(await change(at, topic, Number(count), options), { what, topic, count }, output);
   } finally {
     await at.close();
   }

@@ -1,14 +1,14 @@
 import { causeIn } from '../core/cause.ts';
 import type { MessageList } from '../operations/list.ts';
-import { type FilterOptions, filterOf } from './filter-options.ts';
+import { type FilterFlags, filterOf } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
-import { usageError, withOperations } from './operator-options.ts';
+import { usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
-import type { CommonOptions } from './register.ts';
+import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
-export interface ListOptions extends CommonOptions, FilterOptions {
+export interface ListFlags extends CommonFlags, FilterFlags {
   readonly limit?: string;
   readonly after?: string;
 }
@@ -20,13 +20,13 @@ const heading = ['ID', 'TOPIC', 'STATE', 'STORED'];
 const mostPages = 20;
 
 /** Lists messages, newest first. */
-export async function listCommand(options: ListOptions, output: Output): Promise<number> {
-  const { messages, next, wrongName } = await withOperations(options, async (at) => {
-    const limit = options.limit === undefined ? 50 : Number(options.limit);
+export async function listCommand(flags: ListFlags, output: Output): Promise<number> {
+  const { messages, next, wrongName } = await withOperations(flags, async (at) => {
+    const limit = flags.limit === undefined ? 50 : Number(flags.limit);
     const found: Listed[] = [];
-    let after = options.after;
+    let after = flags.after;
     for (let page = 0; page < mostPages; page += 1) {
-      const answer = await at.list(filterOf(options), {
+      const answer = await at.list(filterOf(flags), {
         limit: page === 0 ? limit : limit - found.length,
         ...(after !== undefined && { after }),
       });
@@ -34,7 +34,7 @@ export async function listCommand(options: ListOptions, output: Output): Promise
       after = answer.next ?? undefined;
       if (after === undefined || found.length >= limit) break;
     }
-    const wrong = found.length === 0 ? await unknownNames(at, options) : undefined;
+    const wrong = found.length === 0 ? await unknownNames(at, flags) : undefined;
     return { messages: found, next: after ?? null, wrongName: wrong };
   });
   if (wrongName !== undefined) return usageError(wrongName, output);

@@ -5,7 +5,7 @@ import { applyMigrations, migrationScripts, migrationState } from '../operations
 import { type AdoptFlags, adoptDatabase } from './adopt-command.ts';
 import { exitCodes, type Output } from './output.ts';
 
-export interface MigrateOptions {
+export interface MigrateFlags {
   /** How to reach the database; not asked for when nothing is to be read there. */
   readonly database: () => Promise<DatabaseAddress>;
   /** Print the SQL and change nothing. */
@@ -19,18 +19,18 @@ export interface MigrateOptions {
 }
 
 /** Applies the product's migrations and makes topics ready, prints the SQL, or tells whether something is missing. */
-export async function migrateCommand(options: MigrateOptions, output: Output): Promise<number> {
-  if (options.print) return print(output);
-  if (options.check) return check(await options.database(), output);
-  const at = await options.database();
+export async function migrateCommand(flags: MigrateFlags, output: Output): Promise<number> {
+  if (flags.print) return print(output);
+  if (flags.check) return check(await flags.database(), output);
+  const at = await flags.database();
   const applied = await applyMigrations(at);
   output.line(
     applied.length === 0
       ? 'Nothing to do: the database is up to date.'
       : applied.map((name) => `Applied ${name}`).join('\n'),
   );
-  const adoption = options.adopt && (await adoptDatabase(at, options.adopt, output));
-  const config = await options.topics?.();
+  const adoption = flags.adopt && (await adoptDatabase(at, flags.adopt, output));
+  const config = await flags.topics?.();
   const migrated = config && (await migrateTopics({ ...config, database: at }));
   if (migrated !== undefined) output.line(inWords(migrated));
   output.value({ ok: true, applied, ...(adoption !== undefined && { adoption }), ...migrated });

@@ -1,15 +1,15 @@
 import { durationMs } from '../core/duration.ts';
 import type { PauseScope } from '../operations/pause.ts';
 import {
-  askOf,
-  type OperatorOptions,
+  optionsOf,
+  type OperatorFlags,
   refusedConsent,
   usageError,
   withOperations,
-} from './operator-options.ts';
+} from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 
-export interface PauseOptions extends OperatorOptions {
+export interface PauseFlags extends OperatorFlags {
   readonly transport?: string;
   readonly within?: string;
 }
@@ -17,20 +17,20 @@ export interface PauseOptions extends OperatorOptions {
 /** Pauses a topic or transport and tells whether relays have let go. */
 export async function pauseCommand(
   topic: string | undefined,
-  options: PauseOptions,
+  flags: PauseFlags,
   output: Output,
 ): Promise<number> {
-  const scope = scopeOf(topic, options);
+  const scope = scopeOf(topic, flags);
   if (scope === undefined) return usageError(howToName, output);
-  const withinMs = withinOf(options);
+  const withinMs = withinOf(flags);
   if (withinMs === 'invalid') return usageError('--within takes a time such as 15s.', output);
-  const refused = await refusedConsent(options, `Pause ${nameOf(scope)}?`, output);
+  const refused = await refusedConsent(flags, `Pause ${nameOf(scope)}?`, output);
   if (refused !== undefined) return refused;
-  const answer = await withOperations(options, (at) =>
-    at.pause(scope, { ...askOf(options), ...(withinMs !== undefined && { withinMs }) }),
+  const answer = await withOperations(flags, (at) =>
+    at.pause(scope, { ...optionsOf(flags), ...(withinMs !== undefined && { withinMs }) }),
   );
   const { changed, complete, holding } = answer;
-  const dryRun = options.dryRun ?? false;
+  const dryRun = flags.dryRun ?? false;
   output.line(
     dryRun
       ? `Nothing was changed. ${nameOf(scope)} ${changed ? 'would be paused' : 'is paused already'}.`
@@ -47,15 +47,15 @@ export async function pauseCommand(
 /** Takes the pause of a topic or transport away. */
 export async function resumeCommand(
   topic: string | undefined,
-  options: PauseOptions,
+  flags: PauseFlags,
   output: Output,
 ): Promise<number> {
-  const scope = scopeOf(topic, options);
+  const scope = scopeOf(topic, flags);
   if (scope === undefined) return usageError(howToName, output);
-  const refused = await refusedConsent(options, `Resume ${nameOf(scope)}?`, output);
+  const refused = await refusedConsent(flags, `Resume ${nameOf(scope)}?`, output);
   if (refused !== undefined) return refused;
-  const { changed } = await withOperations(options, (at) => at.resume(scope, askOf(options)));
-  const dryRun = options.dryRun ?? false;
+  const { changed } = await withOperations(flags, (at) => at.resume(scope, optionsOf(flags)));
+  const dryRun = flags.dryRun ?? false;
   const done = dryRun ? 'would be resumed' : 'is resumed';
   output.line(`${nameOf(scope)} ${changed ? done : 'was not paused'}.`);
   output.value({ ok: true, dryRun, changed });
@@ -64,7 +64,7 @@ export async function resumeCommand(
 
 const howToName = 'Name a topic, or a transport by --transport.';
 
-function scopeOf(topic: string | undefined, { transport }: PauseOptions): PauseScope | undefined {
+function scopeOf(topic: string | undefined, { transport }: PauseFlags): PauseScope | undefined {
   if (topic !== undefined) return transport === undefined ? { topic } : undefined;
   return transport === undefined ? undefined : { transport };
 }
@@ -74,7 +74,7 @@ function nameOf(scope: PauseScope): string {
 }
 
 /** The time of `--within`, undefined where it is not given. */
-export function withinOf({ within }: Pick<PauseOptions, 'within'>): number | undefined | 'invalid' {
+export function withinOf({ within }: Pick<PauseFlags, 'within'>): number | undefined | 'invalid' {
   if (within === undefined) return undefined;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
   return durationMs(within as Parameters<typeof durationMs>[0]) ?? 'invalid';

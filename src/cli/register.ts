@@ -10,7 +10,7 @@ import { createOutput, explain, type Output } from './output.ts';
 export type RegisterCommands = (root: Command) => void;
 
 /** Options that several commands have. */
-export interface CommonOptions {
+export interface CommonFlags {
   readonly json?: boolean;
   readonly config?: string;
   readonly database?: string;
@@ -19,17 +19,17 @@ export interface CommonOptions {
 const configFile = 'outbox.config.ts';
 
 /** The file with the configuration, given or by its usual name. */
-export function configOf(options: CommonOptions): string {
-  return options.config ?? configFile;
+export function configOf(flags: CommonFlags): string {
+  return flags.config ?? configFile;
 }
 
 /**
  * How to reach the database: as given by `--database`, else as the configuration says, which also knows certificates and
  * credentials, else by `DATABASE_URL`.
  */
-export async function databaseAddress(options: CommonOptions): Promise<DatabaseAddress> {
-  if (options.database !== undefined) return { url: options.database };
-  const file = configOf(options);
+export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddress> {
+  if (flags.database !== undefined) return { url: flags.database };
+  const file = configOf(flags);
   const url = environment('DATABASE_URL');
   if (url !== undefined && file === configFile && !existsSync(file)) return { url };
   const { database } = await loadConfig(file);
@@ -71,19 +71,19 @@ export function withDatabase(command: Command): Command {
 
 /** What a command was called with, as its action sees it. */
 interface Called<Options> {
-  /** What stands beside the options. */
+  /** What stands beside the flags. */
   readonly args: readonly string[];
   opts(): Options;
 }
 
-/** Runs a command and turns its answer or error into the exit code. `operands` are what stands beside the options. */
-export function run<Options extends CommonOptions>(
-  work: (options: Options, output: Output, operands: readonly string[]) => Promise<number>,
+/** Runs a command and turns its answer or error into the exit code. `operands` are what stands beside the flags. */
+export function run<Options extends CommonFlags>(
+  work: (flags: Options, output: Output, operands: readonly string[]) => Promise<number>,
 ): (this: Called<Options>) => Promise<void> {
   return async function runCommand(this: Called<Options>): Promise<void> {
-    const options = this.opts();
-    const output = createOutput(options.json ?? false);
-    process.exitCode = await work(options, output, this.args).catch((error: unknown) =>
+    const flags = this.opts();
+    const output = createOutput(flags.json ?? false);
+    process.exitCode = await work(flags, output, this.args).catch((error: unknown) =>
       explain(error, output),
     );
   };

@@ -1,10 +1,10 @@
 import { type Duration, durationMs } from '../core/duration.ts';
-import { type BulkStartOptions, bulkStartCommand, filterMisuse, isFilter } from './bulk-start-command.ts';
-import { type ChangeOptions, changeCommand } from './change-command.ts';
-import { usageError } from './operator-options.ts';
+import { type BulkStartFlags, bulkStartCommand, filterMisuse, isFilter } from './bulk-start-command.ts';
+import { type ChangeFlags, changeCommand } from './change-command.ts';
+import { usageError } from './operator-flags.ts';
 import type { Output } from './output.ts';
 
-export interface RescheduleOptions extends ChangeOptions, BulkStartOptions {
+export interface RescheduleFlags extends ChangeFlags, BulkStartFlags {
   readonly after?: string;
   readonly at?: string;
   readonly shift?: string;
@@ -12,32 +12,32 @@ export interface RescheduleOptions extends ChangeOptions, BulkStartOptions {
 
 /** Moves the due time of waiting messages: of those that are named, or of all that a filter matches. */
 export async function rescheduleCommand(
-  options: RescheduleOptions,
+  flags: RescheduleFlags,
   ids: readonly string[],
   output: Output,
 ): Promise<number> {
-  if (isFilter(options, ids) && options.shift !== undefined) return shiftMany(options, output);
-  const misuse = filterMisuse(options, ids);
+  if (isFilter(flags, ids) && flags.shift !== undefined) return shiftMany(flags, output);
+  const misuse = filterMisuse(flags, ids);
   if (misuse !== undefined) return usageError(misuse, output);
-  if (options.shift !== undefined) return usageError('--shift goes with a filter.', output);
-  const due = dueOf(options);
+  if (flags.shift !== undefined) return usageError('--shift goes with a filter.', output);
+  const due = dueOf(flags);
   if (due === undefined) return usageError('Say either --after, such as 15m, or --at, an ISO time.', output);
-  if (isFilter(options, ids)) return bulkStartCommand({ action: 'reschedule', ...due }, options, output);
-  return changeCommand('Reschedule', { options, ids, output }, (at, target, ask) =>
-    at.reschedule(target, { ...ask, ...due }),
+  if (isFilter(flags, ids)) return bulkStartCommand({ action: 'reschedule', ...due }, flags, output);
+  return changeCommand('Reschedule', { flags, ids, output }, (at, target, options) =>
+    at.reschedule(target, { ...options, ...due }),
   );
 }
 
-async function shiftMany(options: RescheduleOptions, output: Output): Promise<number> {
-  const { after, at, shift } = options;
+async function shiftMany(flags: RescheduleFlags, output: Output): Promise<number> {
+  const { after, at, shift } = flags;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
   const shiftMs = durationMs(shift as Duration);
   if (shiftMs === undefined || after !== undefined || at !== undefined)
     return usageError('--shift takes a time such as 15m or -15m, and stands for --after and --at.', output);
-  return bulkStartCommand({ action: 'reschedule', shift: shiftMs }, options, output);
+  return bulkStartCommand({ action: 'reschedule', shift: shiftMs }, flags, output);
 }
 
-function dueOf({ after, at }: RescheduleOptions): { after: number } | { at: Date } | undefined {
+function dueOf({ after, at }: RescheduleFlags): { after: number } | { at: Date } | undefined {
   if ((after === undefined) === (at === undefined)) return undefined;
   if (at !== undefined) return Number.isNaN(Date.parse(at)) ? undefined : { at: new Date(at) };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import { loadConfig } from './load-config.ts';
 import { migrateCommand } from './migrate-command.ts';
-import { addCommand, type CommonOptions, configOf, databaseAddress, run, withDatabase } from './register.ts';
+import { addCommand, type CommonFlags, configOf, databaseAddress, run, withDatabase } from './register.ts';
 import { systemUser } from './system-user.ts';
 
-interface MigrateFlags extends CommonOptions {
+interface MigrateFlags extends CommonFlags {
   readonly print?: boolean;
   readonly check?: boolean;
   readonly topics?: boolean;
@@ -36,20 +36,20 @@ export function registerSchemaCommands(root: Command): void {
       ).conflicts(['print', 'check']),
     )
     .action(
-      run<MigrateFlags>((options, output) =>
+      run<MigrateFlags>((flags, output) =>
         migrateCommand(
           {
-            database: () => databaseAddress(options),
-            print: options.print ?? false,
-            check: options.check ?? false,
+            database: () => databaseAddress(flags),
+            print: flags.print ?? false,
+            check: flags.check ?? false,
             adopt:
-              options.adopt === true
+              flags.adopt === true
                 ? {
                     actor: systemUser(),
-                    newInstallation: options.newInstallation ?? false,
+                    newInstallation: flags.newInstallation ?? false,
                   }
                 : undefined,
-            topics: options.topics === true ? () => loadConfig(configOf(options)) : undefined,
+            topics: flags.topics === true ? () => loadConfig(configOf(flags)) : undefined,
           },
           output,
         ),

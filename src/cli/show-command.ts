@@ -1,12 +1,12 @@
 import { causeIn } from '../core/cause.ts';
 import type { MessageDetails } from '../operations/show.ts';
-import { usageError, withOperations } from './operator-options.ts';
+import { usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
-import type { CommonOptions } from './register.ts';
+import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
-export interface ShowOptions extends CommonOptions {
+export interface ShowFlags extends CommonFlags {
   /** Payloads are shown when they are asked for. */
   readonly payload?: boolean;
 }
@@ -14,23 +14,23 @@ export interface ShowOptions extends CommonOptions {
 /** Shows one message, what happened to it, and why it is not delivered. */
 export async function showCommand(
   id: string | undefined,
-  options: ShowOptions,
+  flags: ShowFlags,
   output: Output,
 ): Promise<number> {
   if (id === undefined) return usageError('Name the message by its id.', output);
-  const details = await withOperations(options, (at) => at.show(id));
+  const details = await withOperations(flags, (at) => at.show(id));
   if (details === undefined) {
     output.trouble(`There is no message ${id}.`);
     output.value({ ok: false, message: `There is no message ${id}.` });
     return exitCodes.failed;
   }
   const { payload, ...message } = details.message;
-  for (const line of lines(details, options.payload ?? false)) output.line(line);
+  for (const line of lines(details, flags.payload ?? false)) output.line(line);
   output.value({
     ok: true,
     ...details,
     message:
-      options.payload === true ? details.message : { ...message, payloadBytes: Buffer.byteLength(payload) },
+      flags.payload === true ? details.message : { ...message, payloadBytes: Buffer.byteLength(payload) },
   });
   return exitCodes.ok;
 }

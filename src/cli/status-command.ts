@@ -128,7 +128,7 @@ function groupRow(group: GroupStatus, lags: Status['lags']): string[] {
   ];
 }
 
-/** Of all topics together; unknown where no relay could ask. */
+/** Of all topics together; unknown where no relay could options. */
 function lagOf({ group }: GroupStatus, lags: Status['lags']): string {
   const mine = lags.filter((lag) => lag.group === group);
   return mine.length === 0 ? '-' : String(mine.reduce((sum, { messages }) => sum + messages, 0));

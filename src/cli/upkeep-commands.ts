@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { requireDatabase } from '../config/config.ts';
 import { type Operations, operations } from '../config/operations.ts';
-import { type CountOptions, countCommand } from './lanes-command.ts';
+import { type CountFlags, countCommand } from './lanes-command.ts';
 import { loadConfig } from './load-config.ts';
-import { addOperatorCommand } from './operator-options.ts';
+import { addOperatorCommand } from './operator-flags.ts';
 import { addCommand, configOf, databaseAddress, run, withConfig } from './register.ts';
 import { type VerifyFlags, verifyCommand } from './verify-command.ts';
 
@@ -21,10 +21,10 @@ export function registerUpkeepCommands(root: Command): void {
     .option('--group <name>', 'the consumer group that has these effects')
     .option('--inbox <url>', 'database of the effects and processed ids (default: the same)')
     .action(
-      run<VerifyFlags>(async (options, output) =>
+      run<VerifyFlags>(async (flags, output) =>
         verifyCommand(
-          requireDatabase(await loadConfig(configOf(options)), 'The command verify'),
-          options,
+          requireDatabase(await loadConfig(configOf(flags)), 'The command verify'),
+          flags,
           output,
         ),
       ),
@@ -32,12 +32,12 @@ export function registerUpkeepCommands(root: Command): void {
   addOperatorCommand(root, 'lanes <topic> <count>', 'change the number of lanes of a topic')
     .option('--within <duration>', 'how long to wait for relays and open transactions (default: 60s)')
     .action(
-      run<CountOptions>((options, output, [topic, count]) =>
+      run<CountFlags>((flags, output, [topic, count]) =>
         countCommand(
           { what: 'lanes', topic, count },
-          options,
+          flags,
           output,
-          () => byDatabase(options),
+          () => byDatabase(flags),
           (at, ...rest) => at.changeLanes(...rest),
         ),
       ),
@@ -49,25 +49,25 @@ export function registerUpkeepCommands(root: Command): void {
       'consumer groups that keep their order: wait until they have come past everything',
     )
     .action(
-      run<CountOptions>((options, output, [topic, count]) =>
+      run<CountFlags>((flags, output, [topic, count]) =>
         countCommand(
           { what: 'partitions', topic, count },
-          options,
+          flags,
           output,
-          () => byConfig(options),
-          (at, name, n, ask) =>
-            at.changePartitions(name, n, { ...ask, groups: options.group?.split(',') ?? [] }),
+          () => byConfig(flags),
+          (at, name, n, options) =>
+            at.changePartitions(name, n, { ...options, groups: flags.group?.split(',') ?? [] }),
         ),
       ),
     );
 }
 
-async function byDatabase(options: CountOptions): Promise<Operations> {
-  return operations({ database: await databaseAddress(options) });
+async function byDatabase(flags: CountFlags): Promise<Operations> {
+  return operations({ database: await databaseAddress(flags) });
 }
 
 /** The broker must be asked, and only the configuration knows it. */
-async function byConfig(options: CountOptions): Promise<Operations> {
-  const config = await loadConfig(configOf(options));
-  return operations({ ...config, database: await databaseAddress(options) });
+async function byConfig(flags: CountFlags): Promise<Operations> {
+  const config = await loadConfig(configOf(flags));
+  return operations({ ...config, database: await databaseAddress(flags) });
 }

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import type { RelayConfig } from '../config/config.ts';
-import { operations, type VerifyAsk } from '../config/operations.ts';
+import { operations, type VerifyOptions } from '../config/operations.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { InvariantResult } from '../operations/verify/report.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
-import type { CommonOptions } from './register.ts';
+import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
 /** What the command was called with. */
-export interface VerifyFlags extends CommonOptions {
+export interface VerifyFlags extends CommonFlags {
   readonly since?: string;
   readonly grace?: string;
   readonly tolerance?: string;
@@ -29,7 +29,7 @@ export async function verifyCommand(
 ): Promise<number> {
   const at = operations(config);
   try {
-    const report = await at.verify(await askOf(flags));
+    const report = await at.verify(await optionsOf(flags));
     output.line(table(['INVARIANT', 'KEPT', 'CHECKED', 'BROKEN', 'NOTES'], report.invariants.map(row)));
     for (const result of report.invariants) tellViolations(result, output);
     output.line(`${report.records} records were read.`);
@@ -55,7 +55,7 @@ function tellViolations({ invariant, first, violations }: InvariantResult, outpu
   if (violations > first.length) output.line(`${invariant}: and ${violations - first.length} more.`);
 }
 
-async function askOf(flags: VerifyFlags): Promise<VerifyAsk> {
+async function optionsOf(flags: VerifyFlags): Promise<VerifyOptions> {
   const since = flags.since === undefined ? undefined : sinceOf(flags.since);
   return {
     since,
@@ -93,7 +93,7 @@ function shareOf(text: string): number {
   throw invalid('most-duplicates', 'a share from 0 to 1');
 }
 
-async function effectsOf({ effects, group, inbox }: VerifyFlags): Promise<VerifyAsk['effects']> {
+async function effectsOf({ effects, group, inbox }: VerifyFlags): Promise<VerifyOptions['effects']> {
   if (effects === undefined) return undefined;
   if (group === undefined) throw invalid('group', 'given, and --effects is');
   const query = await readFile(effects, 'utf8');

@@ -1,6 +1,6 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import type { Ask } from '../operations/ask.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
 import {
   abortBulk,
   type BulkAnswer,
@@ -11,11 +11,11 @@ import {
   showBulk,
   startBulk,
 } from '../operations/bulk.ts';
-import type { BulkAsk } from '../operations/bulk-filter.ts';
+import type { BulkOptions } from '../operations/bulk-filter.ts';
 import { type Due, dueOf } from '../outbox/prepare.ts';
 import type { BulkAction, BulkChange, BulkStepAnswer } from '../store/bulk/bulk.ts';
 import type { MessageFilter } from '../store/message/list.ts';
-import { assertAsk, assertTask, type OnDatabase } from './operation-options.ts';
+import { assertOperation, assertTask, type OnDatabase } from './operation-options.ts';
 
 /**
  * What is to be done to every message. A due time given by `after` counts from the moment of each message; `shift` moves
@@ -32,46 +32,46 @@ export interface BulkOperations {
    * Starts one, or with `dryRun` counts and shows what it would change. The filter must not be empty. Messages made later
    * are not in it. Rejects with `OUTBOX_BULK_UNEXPECTED` when `expect` is given and another number matches.
    */
-  start(filter: MessageFilter, task: BulkTask, ask: BulkAsk): Promise<BulkAnswer>;
+  start(filter: MessageFilter, task: BulkTask, options: BulkOptions): Promise<BulkAnswer>;
   /** The newest first. @defaultValue limit 50, at most 200 */
   list(limit?: number): Promise<readonly BulkOperation[]>;
   /** How one stands. Rejects with `OUTBOX_BULK_UNKNOWN`, as all that follow do. */
   show(id: string): Promise<BulkOperation>;
   /** Stops one after the page that is under way. */
-  pause(id: string, ask: Ask): Promise<BulkStepAnswer>;
+  pause(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
   /** Goes on with one that is paused, or has failed. */
-  resume(id: string, ask: Ask): Promise<BulkStepAnswer>;
+  resume(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
   /** Ends one after the page that is under way. What was changed stays so. */
-  abort(id: string, ask: Ask): Promise<BulkStepAnswer>;
+  abort(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
 }
 
 /** @param on runs something on the database of the installation */
 export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOperations {
   return {
-    start: (filter, task, ask) =>
+    start: (filter, task, options) =>
       on(
-        (at) => startBulk(at, filter, changeOf(task, longestDelayMs), ask),
+        (at) => startBulk(at, filter, changeOf(task, longestDelayMs), options),
         () => {
           assertTask(task);
-          assertAsk('a bulk operation', ask);
+          assertOperation('a bulk operation', options);
         },
       ),
     list: (limit) => on((at) => listBulk(at, limit)),
     show: (id) => on((at) => showBulk(at, id)),
-    pause: (id, ask) =>
+    pause: (id, options) =>
       on(
-        (at) => pauseBulk(at, id, ask),
-        () => assertAsk('pause of a bulk operation', ask),
+        (at) => pauseBulk(at, id, options),
+        () => assertOperation('pause of a bulk operation', options),
       ),
-    resume: (id, ask) =>
+    resume: (id, options) =>
       on(
-        (at) => resumeBulk(at, id, ask),
-        () => assertAsk('resume', ask),
+        (at) => resumeBulk(at, id, options),
+        () => assertOperation('resume', options),
       ),
-    abort: (id, ask) =>
+    abort: (id, options) =>
       on(
-        (at) => abortBulk(at, id, ask),
-        () => assertAsk('abort', ask),
+        (at) => abortBulk(at, id, options),
+        () => assertOperation('abort', options),
       ),
   };
 }

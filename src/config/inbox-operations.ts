@@ -1,6 +1,6 @@
-import type { Ask } from '../operations/ask.ts';
-import type { BulkAsk } from '../operations/bulk-filter.ts';
-import type { CheckPayload, EditAsk, Edited } from '../operations/edit.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
+import type { BulkOptions } from '../operations/bulk-filter.ts';
+import type { CheckPayload, EditOptions, Edited } from '../operations/edit.ts';
 import { changeKeptTarget } from '../operations/inbox/change.ts';
 import { changeKeptMany, type KeptManyAnswer } from '../operations/inbox/change-many.ts';
 import { editKeptMessage } from '../operations/inbox/edit.ts';
@@ -12,7 +12,7 @@ import type { KeptAnswer } from '../store/inbox/change.ts';
 import { discardKept } from '../store/inbox/discard.ts';
 import type { KeptName } from '../store/inbox/edit.ts';
 import { retryKept } from '../store/inbox/retry.ts';
-import { assertAsk, assertKept, type OnDatabase } from './operation-options.ts';
+import { assertOperation, assertKept, type OnDatabase } from './operation-options.ts';
 
 /** What can be done to many kept messages at once. */
 export type KeptAction = 'retry' | 'discard';
@@ -31,48 +31,48 @@ export interface InboxOperations {
   /** Everything about one message, and why it is kept; or whether the group has handled it. */
   show(name: KeptName): Promise<KeptDetails | NotKept>;
   /** Has failed messages tried again, in their old places of the order, and parked ones at once. */
-  retry(target: KeptTarget, ask: Ask): Promise<readonly KeptAnswer<'retried'>[]>;
+  retry(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'retried'>[]>;
   /** Replaces a failed message, or the first of a parked key, by a corrected copy with a new id, in its place. */
-  edit(name: KeptName, ask: EditAsk): Promise<Edited>;
+  edit(name: KeptName, options: EditOptions): Promise<Edited>;
   /** Ends failed and parked messages for good; their keys go on. */
-  discard(target: KeptTarget, ask: Ask): Promise<readonly KeptAnswer<'discarded'>[]>;
+  discard(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'discarded'>[]>;
   /**
    * Does it to all messages of a group that match a filter, at a limited rate, in this call. Beside the group the filter
    * must say something. With `dryRun` it counts and shows what matches.
    */
-  many(filter: KeptFilter, action: KeptAction, ask: BulkAsk): Promise<KeptManyAnswer>;
+  many(filter: KeptFilter, action: KeptAction, options: BulkOptions): Promise<KeptManyAnswer>;
 }
 
 /** @param on runs something on the migrated database */
 export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOperations {
-  const changing = (operation: 'retry' | 'discard', target: KeptTarget, ask: Ask) => () => {
+  const changing = (operation: 'retry' | 'discard', target: KeptTarget, options: OperationOptions) => () => {
     assertKept(target);
-    assertAsk(operation, ask);
+    assertOperation(operation, options);
   };
   return {
     list: (filter, page) =>
       on(
         (at) => listKeptMessages(at, filter, page),
-        () => assertAsk('list', page),
+        () => assertOperation('list', page),
       ),
     show: (name) =>
       on(
         (at) => showKept(at, name),
         () => assertKept(name),
       ),
-    retry: (target, ask) =>
-      on((at) => changeKeptTarget(at, target, retryKept, ask), changing('retry', target, ask)),
-    edit: (name, ask) =>
+    retry: (target, options) =>
+      on((at) => changeKeptTarget(at, target, retryKept, options), changing('retry', target, options)),
+    edit: (name, options) =>
       on(
-        (at) => editKeptMessage(at, name, ask, check),
+        (at) => editKeptMessage(at, name, options, check),
         () => assertKept(name),
       ),
-    discard: (target, ask) =>
-      on((at) => changeKeptTarget(at, target, discardKept, ask), changing('discard', target, ask)),
-    many: (filter, action, ask) =>
+    discard: (target, options) =>
+      on((at) => changeKeptTarget(at, target, discardKept, options), changing('discard', target, options)),
+    many: (filter, action, options) =>
       on(
-        (at) => changeKeptMany(at, filter, action === 'retry' ? retryKept : discardKept, ask),
-        () => assertAsk('a bulk operation', ask),
+        (at) => changeKeptMany(at, filter, action === 'retry' ? retryKept : discardKept, options),
+        () => assertOperation('a bulk operation', options),
       ),
   };
 }

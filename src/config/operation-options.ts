@@ -39,8 +39,8 @@ const operationNames = {
 } as const;
 
 /** @throws OutboxError `OUTBOX_INVALID_OPTION` */
-export function assertAsk(operation: keyof typeof operationNames, ask: Given = {}): void {
-  assertOptions(operation, ask, operationNames[operation]);
+export function assertOperation(operation: keyof typeof operationNames, options: Given = {}): void {
+  assertOptions(operation, options, operationNames[operation]);
 }
 
 /** Of messages: their ids, or a topic and a ref. @throws OutboxError `OUTBOX_INVALID_OPTION` */
@@ -71,12 +71,12 @@ export function assertTask(task: object): void {
 
 /** @throws OutboxError `OUTBOX_INVALID_OPTION` */
 export function assertVerify(
-  ask: { readonly effects?: { readonly database?: object } | undefined } = {},
+  options: { readonly effects?: { readonly database?: object } | undefined } = {},
 ): void {
-  assertOptions('verify', ask, verifyNames);
-  if (ask.effects === undefined) return;
-  assertOptions('verify.effects', ask.effects, ['query', 'group', 'database']);
-  assertOptions('verify.effects.database', ask.effects.database ?? {}, databaseNames);
+  assertOptions('verify', options, verifyNames);
+  if (options.effects === undefined) return;
+  assertOptions('verify.effects', options.effects, ['query', 'group', 'database']);
+  assertOptions('verify.effects.database', options.effects.database ?? {}, databaseNames);
 }
 
 /** Some things are named in one of several ways, and two at a time would leave open which is meant. */

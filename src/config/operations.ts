@@ -2,18 +2,18 @@ import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../operations/adopt.ts';
-import type { Ask, Target } from '../operations/ask.ts';
+import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import { cancelMessages, discardMessages, rescheduleMessages, retryMessages } from '../operations/change.ts';
-import { type EditAsk, type Edited, editFailed } from '../operations/edit.ts';
-import { type ChangeAnswer, type ChangeOptions, changeLanes } from '../operations/lanes.ts';
+import { type EditOptions, type Edited, editFailed } from '../operations/edit.ts';
+import { type ChangeAnswer, type LanesChangeOptions, changeLanes } from '../operations/lanes.ts';
 import { type ListPageOptions, list, type MessageList } from '../operations/list.ts';
 import { changePartitions, type PartitionOptions } from '../operations/partitions.ts';
-import { type PauseAnswer, type PauseAsk, pause, type ResumeAnswer, resume } from '../operations/pause.ts';
+import { type PauseAnswer, type PauseOptions, pause, type ResumeAnswer, resume } from '../operations/pause.ts';
 import { type MessageDetails, showMessage } from '../operations/show.ts';
 import { type Status, statusOf } from '../operations/status.ts';
 import type { VerifyReport } from '../operations/verify/report.ts';
-import { type VerifyOptions, verify } from '../operations/verify/verify.ts';
-import { type WithdrawAsk, withdrawMessages } from '../operations/withdraw.ts';
+import { type VerificationOptions, verify } from '../operations/verify/verify.ts';
+import { type WithdrawOptions, withdrawMessages } from '../operations/withdraw.ts';
 import { currentForm } from '../outbox/current-form.ts';
 import { type Due, dueOf, prepare } from '../outbox/prepare.ts';
 import type { Database } from '../store/database/database.ts';
@@ -28,7 +28,7 @@ import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
 import type { Config } from './config.ts';
 import { type DatabaseConfig, databaseOf } from './database-config.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
-import { assertAsk, assertScope, assertTarget, assertVerify } from './operation-options.ts';
+import { assertOperation, assertScope, assertTarget, assertVerify } from './operation-options.ts';
 import { operationsDatabase } from './operations-database.ts';
 
 /** What operations need of a configuration. A whole one is fine. */
@@ -41,13 +41,13 @@ export interface OperationsConfig {
 }
 
 /** How a verification is asked for. */
-export interface VerifyAsk extends Omit<VerifyOptions, 'effects'> {
+export interface VerifyOptions extends Omit<VerificationOptions, 'effects'> {
   /** How to count effects, and where, when the inbox is in another database. @defaultValue effects are not judged */
   readonly effects?: (EffectsQuery & { readonly database?: DatabaseConfig }) | undefined;
 }
 
 /** How a due time is asked to be moved. */
-export type RescheduleAsk = Ask & Due;
+export type RescheduleOptions = OperationOptions & Due;
 
 /**
  * What an operator may do. Everything that writes goes into the audit, in the same transaction, refusals of single
@@ -68,39 +68,39 @@ export interface Operations {
   /** Everything about one message, and why it is not delivered; undefined when there is none of this id. */
   show(id: string): Promise<MessageDetails | undefined>;
   /** Cancels what waits, retries, or queues behind a retrying message of its key. */
-  cancel(target: Target, ask: Ask): Promise<readonly MessageAnswer<'canceled'>[]>;
+  cancel(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
   /** Moves the due time of waiting messages; `after: 0` means now. */
-  reschedule(target: Target, ask: RescheduleAsk): Promise<readonly MessageAnswer<Rescheduled>[]>;
+  reschedule(target: Target, options: RescheduleOptions): Promise<readonly MessageAnswer<Rescheduled>[]>;
   /** Makes failed and retrying messages ready now. They keep their places in the order of their keys. */
-  retry(target: Target, ask: Ask): Promise<readonly MessageAnswer<'retried'>[]>;
+  retry(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'retried'>[]>;
   /** Replaces a failed message by a corrected copy with a new id, in its place. Rejects with `OUTBOX_CONFLICT` when another was faster. */
-  edit(id: string, ask: EditAsk): Promise<Edited>;
+  edit(id: string, options: EditOptions): Promise<Edited>;
   /** Ends failed messages for good. */
-  discard(target: Target, ask: Ask): Promise<readonly MessageAnswer<'discarded'>[]>;
+  discard(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'discarded'>[]>;
   /** Cancels also what is ready, when it surely was not published. Pauses the topic where a relay has it in hand. */
-  withdraw(target: Target, ask: WithdrawAsk): Promise<readonly MessageAnswer<'canceled'>[]>;
+  withdraw(target: Target, options: WithdrawOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
   /** Changes of all messages that match a filter, carried out by relays at a limited rate. */
   readonly bulk: BulkOperations;
   /** The same for messages that consumers keep in this database. */
   readonly inbox: InboxOperations;
   /** Stops the delivery of a topic, or of all topics of a transport, and tells whether relays have let go. */
-  pause(scope: PauseScope, ask: PauseAsk): Promise<PauseAnswer>;
+  pause(scope: PauseScope, options: PauseOptions): Promise<PauseAnswer>;
   /** Takes the pause away. */
-  resume(scope: PauseScope, ask: Ask): Promise<ResumeAnswer>;
+  resume(scope: PauseScope, options: OperationOptions): Promise<ResumeAnswer>;
   /**
    * Compares what was committed with what brokers hold, and with effects, and tells which promises are broken. Reads
    * only, but needs temporary tables. Rejects with `OUTBOX_SERVER_UNAVAILABLE` when a broker cannot be read.
    */
-  verify(ask?: VerifyAsk): Promise<VerifyReport>;
+  verify(options?: VerifyOptions): Promise<VerifyReport>;
   /**
    * Changes the number of lanes of a topic while its writers go on; keys keep their order. The topic is not delivered
    * until it is done: an answer that is not done wants the same call again.
    */
-  changeLanes(topic: string, lanes: number, ask: ChangeOptions): Promise<ChangeAnswer>;
+  changeLanes(topic: string, lanes: number, options: LanesChangeOptions): Promise<ChangeAnswer>;
   /** Places keys by another number of partitions, once the named consumer groups have come past what is there. */
-  changePartitions(topic: string, partitions: number, ask: PartitionOptions): Promise<ChangeAnswer>;
+  changePartitions(topic: string, partitions: number, options: PartitionOptions): Promise<ChangeAnswer>;
   /** Lets relays deliver from a database that was restored from a dump. Locks the outbox while it rewrites it. */
-  adopt(ask: AdoptOptions): Promise<Adoption>;
+  adopt(options: AdoptOptions): Promise<Adoption>;
   /** Closes the connections. */
   close(): Promise<void>;
 }
@@ -126,31 +126,31 @@ export function operations(config: OperationsConfig): Operations {
     status: () => on(statusOf),
     list: (filter, page) => on((at) => list(at, filter, page), asked('list', page)),
     show: (id) => on((at) => showMessage(at, id)),
-    cancel: (target, ask) => on((at) => cancelMessages(at, target, ask), changing('cancel', target, ask)),
-    reschedule: (target, ask) =>
-      on((at) => rescheduleMessages(at, target, newDue(ask), ask), changing('reschedule', target, ask)),
-    retry: (target, ask) => on((at) => retryMessages(at, target, ask), changing('retry', target, ask)),
-    edit: (id, ask) => on((at) => editFailed(at, id, ask, checkPayload)),
-    discard: (target, ask) => on((at) => discardMessages(at, target, ask), changing('discard', target, ask)),
-    withdraw: (target, ask) =>
-      on((at) => withdrawMessages(at, target, ask), changing('withdraw', target, ask)),
+    cancel: (target, options) => on((at) => cancelMessages(at, target, options), changing('cancel', target, options)),
+    reschedule: (target, options) =>
+      on((at) => rescheduleMessages(at, target, newDue(options), options), changing('reschedule', target, options)),
+    retry: (target, options) => on((at) => retryMessages(at, target, options), changing('retry', target, options)),
+    edit: (id, options) => on((at) => editFailed(at, id, options, checkPayload)),
+    discard: (target, options) => on((at) => discardMessages(at, target, options), changing('discard', target, options)),
+    withdraw: (target, options) =>
+      on((at) => withdrawMessages(at, target, options), changing('withdraw', target, options)),
     bulk: bulkOperations(on, longestDelayMs),
     inbox: inboxOperations(on, checkPayload),
-    pause: (scope, ask) => on((at) => pause(at, scope, ask), scoped('pause', scope, ask)),
-    resume: (scope, ask) => on((at) => resume(at, scope, ask), scoped('resume', scope, ask)),
-    verify: (ask) =>
+    pause: (scope, options) => on((at) => pause(at, scope, options), scoped('pause', scope, options)),
+    resume: (scope, options) => on((at) => resume(at, scope, options), scoped('resume', scope, options)),
+    verify: (options) =>
       on(
-        (at) => verifyWith(at, config, ask),
-        () => assertVerify(ask),
+        (at) => verifyWith(at, config, options),
+        () => assertVerify(options),
       ),
-    changeLanes: (topic, lanes, ask) =>
-      on((at) => changeLanes(at, topic, lanes, ask), asked('changeLanes', ask)),
-    changePartitions: (topic, partitions, ask) =>
+    changeLanes: (topic, lanes, options) =>
+      on((at) => changeLanes(at, topic, lanes, options), asked('changeLanes', options)),
+    changePartitions: (topic, partitions, options) =>
       on(
-        (at) => changePartitions(at, brokerViewOf(config.transports ?? {}), topic, partitions, ask),
-        asked('changePartitions', ask),
+        (at) => changePartitions(at, brokerViewOf(config.transports ?? {}), topic, partitions, options),
+        asked('changePartitions', options),
       ),
-    adopt: (ask) => on((at) => adopt(at, ask), asked('adopt', ask)),
+    adopt: (options) => on((at) => adopt(at, options), asked('adopt', options)),
     close: () => opened.close(),
   };
 
@@ -164,41 +164,41 @@ export function operations(config: OperationsConfig): Operations {
   }
 }
 
-type Operation = Parameters<typeof assertAsk>[0];
+type Operation = Parameters<typeof assertOperation>[0];
 
 const asked =
-  (operation: Operation, ask: object | undefined): (() => void) =>
+  (operation: Operation, options: object | undefined): (() => void) =>
   () =>
-    assertAsk(operation, ask);
+    assertOperation(operation, options);
 
 const changing =
-  (operation: Operation, target: Target, ask: object): (() => void) =>
+  (operation: Operation, target: Target, options: object): (() => void) =>
   () => {
     assertTarget(target);
-    assertAsk(operation, ask);
+    assertOperation(operation, options);
   };
 
 const scoped =
-  (operation: Operation, scope: PauseScope, ask: object): (() => void) =>
+  (operation: Operation, scope: PauseScope, options: object): (() => void) =>
   () => {
     assertScope(scope);
-    assertAsk(operation, ask);
+    assertOperation(operation, options);
   };
 
 /** Effects may be in another database, which is open for this only. */
 async function verifyWith(
   database: Database,
   { topics = [], transports = {} }: OperationsConfig,
-  { effects, ...ask }: VerifyAsk = {},
+  { effects, ...options }: VerifyOptions = {},
 ): Promise<VerifyReport> {
   const logs = logsOf({ topics, transports });
   const other = effects?.database;
-  const judge = (inbox: Database) => verify(database, logs, { ...ask, effects }, inbox);
+  const judge = (inbox: Database) => verify(database, logs, { ...options, effects }, inbox);
   return other === undefined ? judge(database) : visitDatabase(databaseOf(other), judge);
 }
 
-function newDue(ask: RescheduleAsk): { readonly afterMs: number } | { readonly at: string } {
-  const { afterMs, at } = dueOf(ask, longestDelayMs);
+function newDue(options: RescheduleOptions): { readonly afterMs: number } | { readonly at: string } {
+  const { afterMs, at } = dueOf(options, longestDelayMs);
   if (at !== undefined) return { at };
   if (afterMs !== undefined) return { afterMs };
   throw new OutboxError('OUTBOX_INVALID_OPTION', 'Neither "after" nor "at" is given.', {

@@ -53,7 +53,7 @@ export interface TopicOptions extends VersionOptions {
   /** May keys and refs show in the Temporal UI? @defaultValue true */
   readonly visible?: boolean;
   /**
-   * Ask for a receipt of every message. A message without one is sent again, but only when the group has passed it
+   * OperationOptions for a receipt of every message. A message without one is sent again, but only when the group has passed it
    * without a word: while it is merely behind, the message waits. @defaultValue none
    */
   readonly confirm?: Confirm;

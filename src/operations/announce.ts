@@ -1,11 +1,11 @@
 import type { Database } from '../store/database/database.ts';
 import { announcer, readAnnounced, type TopicPolicy, upsertTopics } from '../store/lane/topics.ts';
-import { type ChangeAnswer, type ChangeOptions, continueLanesChange } from './lanes.ts';
+import { type ChangeAnswer, type LanesChangeOptions, continueLanesChange } from './lanes.ts';
 
 /** A new topic that is not delivered yet, and why. */
 export type UnfinishedTopic = { readonly topic: string } & Extract<ChangeAnswer, { done: false }>;
 
-type Limits = Pick<ChangeOptions, 'withinMs' | 'signal'>;
+type Limits = Pick<LanesChangeOptions, 'withinMs' | 'signal'>;
 
 /** Writes the policies of topics, and completes what {@link completeAnnounced} does for the new ones. */
 export async function announceTopics(

@@ -4,11 +4,11 @@ import type { BulkAction, BulkChange } from '../store/bulk/bulk.ts';
 import { actionableStates } from '../store/bulk/changes.ts';
 import type { BulkFilter } from '../store/bulk/selection.ts';
 import type { MessageFilter } from '../store/message/list.ts';
-import { type Ask, assertText, authorOf } from './ask.ts';
+import { type OperationOptions, assertText, authorOf } from './operation-options.ts';
 import { checkFilter } from './list.ts';
 
 /** Who asks for a bulk operation, and how. */
-export interface BulkAsk extends Ask {
+export interface BulkOptions extends OperationOptions {
   /** Why, up to 2,000 characters. Goes into the audit of every message. */
   readonly reason: string;
   /** Most messages a second, 1 to 10,000. @defaultValue 500 */
@@ -17,8 +17,8 @@ export interface BulkAsk extends Ask {
   readonly expect?: number;
 }
 
-/** A bulk ask with every value checked. */
-export interface CheckedAsk {
+/** Options of a bulk operation, each checked. */
+export interface CheckedOptions {
   readonly author: { readonly actor: string; readonly reason: string };
   readonly ratePerSecond: number;
   readonly expect: number | undefined;
@@ -29,15 +29,15 @@ export interface CheckedAsk {
 const longestMs = 36_525 * 24 * 60 * 60 * 1_000;
 
 /** @throws OutboxError `OUTBOX_INVALID_OPTION` */
-export function checkAsk(ask: BulkAsk): CheckedAsk {
-  assertText('reason', ask.reason, 2_000);
-  const { actor } = authorOf(ask);
-  const { ratePerSecond = 500, expect, dryRun = false } = ask;
+export function checkOptions(options: BulkOptions): CheckedOptions {
+  assertText('reason', options.reason, 2_000);
+  const { actor } = authorOf(options);
+  const { ratePerSecond = 500, expect, dryRun = false } = options;
   if (!Number.isInteger(ratePerSecond) || ratePerSecond < 1 || ratePerSecond > 10_000)
     throw invalid('ratePerSecond', 'is not an integer from 1 to 10,000');
   if (expect !== undefined && (!Number.isInteger(expect) || expect < 0))
     throw invalid('expect', 'is not a number of messages');
-  return { author: { actor, reason: ask.reason }, ratePerSecond, expect, dryRun };
+  return { author: { actor, reason: options.reason }, ratePerSecond, expect, dryRun };
 }
 
 /**

@@ -17,8 +17,8 @@ import { resumeLeftPauses } from '../store/bulk/pauses.ts';
 import type { BulkFilter } from '../store/bulk/selection.ts';
 import type { Database } from '../store/database/database.ts';
 import type { MessageFilter } from '../store/message/list.ts';
-import { type Ask, assertId, authorOf } from './ask.ts';
-import { type BulkAsk, checkAsk, checkBulkFilter, checkChange } from './bulk-filter.ts';
+import { type OperationOptions, assertId, authorOf } from './operation-options.ts';
+import { type BulkOptions, checkOptions, checkBulkFilter, checkChange } from './bulk-filter.ts';
 
 /** What a dry run found, or what was started. */
 export interface BulkAnswer {
@@ -57,9 +57,9 @@ export async function startBulk(
   database: Database,
   filter: MessageFilter,
   change: BulkChange,
-  ask: BulkAsk,
+  options: BulkOptions,
 ): Promise<BulkAnswer> {
-  const { author, ratePerSecond, expect, dryRun } = checkAsk(ask);
+  const { author, ratePerSecond, expect, dryRun } = checkOptions(options);
   const checked = checkChange(change);
   const { selectedUntil, ...fixed } = await fix(database, checkBulkFilter(filter, checked.action), checked);
   const { count, exact, sample } = await countSelection(database, { filter: fixed.filter, selectedUntil });
@@ -101,24 +101,24 @@ export async function showBulk(database: Database, id: string): Promise<BulkOper
 }
 
 /** Stops a bulk operation after the page that is under way. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID`, `OUTBOX_INVALID_OPTION` */
-export function pauseBulk(database: Database, id: string, ask: Ask): Promise<BulkStepAnswer> {
-  return step(database, id, 'pause', ask);
+export function pauseBulk(database: Database, id: string, options: OperationOptions): Promise<BulkStepAnswer> {
+  return step(database, id, 'pause', options);
 }
 
 /** Goes on with one that is paused, or has failed. @throws as {@link pauseBulk} */
-export function resumeBulk(database: Database, id: string, ask: Ask): Promise<BulkStepAnswer> {
-  return step(database, id, 'resume', ask);
+export function resumeBulk(database: Database, id: string, options: OperationOptions): Promise<BulkStepAnswer> {
+  return step(database, id, 'resume', options);
 }
 
 /** Ends one for good after the page that is under way. What was changed stays so. @throws as {@link pauseBulk} */
-export function abortBulk(database: Database, id: string, ask: Ask): Promise<BulkStepAnswer> {
-  return step(database, id, 'abort', ask);
+export function abortBulk(database: Database, id: string, options: OperationOptions): Promise<BulkStepAnswer> {
+  return step(database, id, 'abort', options);
 }
 
-async function step(database: Database, id: string, to: BulkStep, ask: Ask): Promise<BulkStepAnswer> {
-  const author = authorOf(ask);
+async function step(database: Database, id: string, to: BulkStep, options: OperationOptions): Promise<BulkStepAnswer> {
+  const author = authorOf(options);
   const known = assertId(id);
-  if (ask.dryRun === true) return rehearse(await showBulk(database, known), to);
+  if (options.dryRun === true) return rehearse(await showBulk(database, known), to);
   const answer = await takeBulkStep(database, known, to, author);
   if (answer === undefined) throw unknown(id);
   if (to === 'abort') await resumeLeftPauses(database, known, author);

@@ -14,7 +14,7 @@ import { discardChange } from '../store/message/discard.ts';
 import { idOfRef } from '../store/message/id-of-ref.ts';
 import { type NewDue, type Rescheduled, rescheduleChange } from '../store/message/reschedule.ts';
 import { retryChange } from '../store/message/retry.ts';
-import { type Ask, assertIds, assertText, authorOf, type Target } from './ask.ts';
+import { type OperationOptions, assertIds, assertText, authorOf, type Target } from './operation-options.ts';
 
 export type { MessageAnswer };
 
@@ -26,9 +26,9 @@ const tryAgainMs = 50;
 export function cancelMessages(
   database: Database,
   target: Target,
-  ask: Ask,
+  options: OperationOptions,
 ): Promise<readonly MessageAnswer<'canceled'>[]> {
-  return changeTarget(database, target, cancelChange, ask);
+  return changeTarget(database, target, cancelChange, options);
 }
 
 /** Moves the due time of waiting messages. */
@@ -36,27 +36,27 @@ export function rescheduleMessages(
   database: Database,
   target: Target,
   due: NewDue,
-  ask: Ask,
+  options: OperationOptions,
 ): Promise<readonly MessageAnswer<Rescheduled>[]> {
-  return changeTarget(database, target, rescheduleChange(due), ask);
+  return changeTarget(database, target, rescheduleChange(due), options);
 }
 
 /** Makes failed and retrying messages ready now. */
 export function retryMessages(
   database: Database,
   target: Target,
-  ask: Ask,
+  options: OperationOptions,
 ): Promise<readonly MessageAnswer<'retried'>[]> {
-  return changeTarget(database, target, retryChange, ask);
+  return changeTarget(database, target, retryChange, options);
 }
 
 /** Ends failed messages for good. */
 export function discardMessages(
   database: Database,
   target: Target,
-  ask: Ask,
+  options: OperationOptions,
 ): Promise<readonly MessageAnswer<'discarded'>[]> {
-  return changeTarget(database, target, discardChange, ask);
+  return changeTarget(database, target, discardChange, options);
 }
 
 /** The ids that a target means. A ref that means nothing has none. */
@@ -78,10 +78,10 @@ async function changeTarget<Result extends string>(
   database: Database,
   target: Target,
   change: MessageChange<Result>,
-  ask: Ask,
+  options: OperationOptions,
 ): Promise<readonly MessageAnswer<Result>[]> {
-  const author = authorOf(ask);
-  const dryRun = ask.dryRun ?? false;
+  const author = authorOf(options);
+  const dryRun = options.dryRun ?? false;
   const ids = await idsOf(database, target);
   const answers = new Map<string, MessageAnswer<Result>>();
   const triedUntil = performance.now() + patienceMs;

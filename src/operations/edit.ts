@@ -2,14 +2,14 @@ import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
 import type { Database } from '../store/database/database.ts';
 import { type EditAnswer, type EditableMessage, editMessage, readEditable } from '../store/message/edit.ts';
-import { type Ask, assertId, authorOf } from './ask.ts';
+import { type OperationOptions, assertId, authorOf } from './operation-options.ts';
 import { wakeLanes } from './change.ts';
 
 /**
  * How a failed message is to be sent instead. What is not named stays. The key cannot be changed: it is the order. Nor can
  * the version of the payload: a new payload is one of the same version.
  */
-export interface EditAsk extends Ask {
+export interface EditOptions extends OperationOptions {
   /** The new payload, written as JSON. */
   readonly payload?: unknown;
   /** The new payload as JSON text, stored exactly as it is. */
@@ -56,45 +56,45 @@ const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 export async function editFailed(
   database: Database,
   id: string,
-  ask: EditAsk,
+  options: EditOptions,
   check: CheckPayload,
 ): Promise<Edited> {
-  const author = authorOf(ask);
+  const author = authorOf(options);
   const original = assertId(id);
-  assertEditOptions(ask);
+  assertEditOptions(options);
   const found = await readEditable(database, original);
-  const edit = found === undefined ? {} : await contentOf(found, ask, check);
+  const edit = found === undefined ? {} : await contentOf(found, options, check);
   const answer = await editMessage(
     database,
     original,
-    { ...edit, ...(ask.expectedVersion !== undefined && { expectedVersion: ask.expectedVersion }) },
+    { ...edit, ...(options.expectedVersion !== undefined && { expectedVersion: options.expectedVersion }) },
     author,
-    ask.dryRun ?? false,
+    options.dryRun ?? false,
   );
   if (answer.kind !== 'edited') throw errorOf(original, answer);
-  if (ask.dryRun !== true) await wakeLanes(database, [answer]);
+  if (options.dryRun !== true) await wakeLanes(database, [answer]);
   return { id: answer.id, supersedes: original };
 }
 
 /** @throws OutboxError `OUTBOX_INVALID_OPTION` */
-export function assertEditOptions(ask: EditAsk): void {
-  const unknown = Object.keys(ask).find((option) => !optionNames.has(option));
+export function assertEditOptions(options: EditOptions): void {
+  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
   if (unknown !== undefined)
     throw invalid(unknown, unknown === 'key' ? 'cannot be edited: it is the order' : 'is no option of edit');
-  if (ask.payload !== undefined && ask.payloadText !== undefined)
+  if (options.payload !== undefined && options.payloadText !== undefined)
     throw invalid('payloadText', 'is given beside "payload"');
-  if (ask.payload === undefined && ask.payloadText === undefined && ask.headers === undefined)
+  if (options.payload === undefined && options.payloadText === undefined && options.headers === undefined)
     throw invalid('payload', 'is missing, and so are headers: an edit without a change is a retry');
-  if (ask.expectedVersion !== undefined && !version.test(ask.expectedVersion))
+  if (options.expectedVersion !== undefined && !version.test(options.expectedVersion))
     throw invalid('expectedVersion', 'is not the version that a message shows');
 }
 
 async function contentOf(
   found: EditableMessage,
-  ask: EditAsk,
+  options: EditOptions,
   check: CheckPayload,
 ): Promise<{ payload?: string; headers?: Readonly<Record<string, string>> | null }> {
-  const text = ask.payloadText ?? (ask.payload === undefined ? undefined : toJson(ask.payload));
+  const text = options.payloadText ?? (options.payload === undefined ? undefined : toJson(options.payload));
   if (text !== undefined) {
     if (!/^application\/(?:.+\+)?json\b/.test(found.contentType))
       throw new OutboxError(
@@ -105,7 +105,7 @@ async function contentOf(
   }
   return {
     ...(text !== undefined && { payload: text }),
-    ...(ask.headers !== undefined && { headers: mergeHeaders(found.headers ?? {}, ask.headers) }),
+    ...(options.headers !== undefined && { headers: mergeHeaders(found.headers ?? {}, options.headers) }),
   };
 }
 

@@ -19,10 +19,10 @@ import {
   switchLanes,
 } from '../store/lane/lanes-switch.ts';
 import { readLanes } from '../store/lane/topics.ts';
-import { type Ask, authorOf } from './ask.ts';
+import { type OperationOptions, authorOf } from './operation-options.ts';
 import { untilHandsAreEmpty } from './pause.ts';
 
-export interface ChangeOptions extends Omit<Ask, 'dryRun'> {
+export interface LanesChangeOptions extends Omit<OperationOptions, 'dryRun'> {
   /** How long one call may wait, in milliseconds. @defaultValue 60,000 */
   readonly withinMs?: number | undefined;
   /** Ends the waiting; what is done so far stays. */
@@ -59,7 +59,7 @@ export async function changeLanes(
   database: Database,
   topic: string,
   lanes: number,
-  options: ChangeOptions,
+  options: LanesChangeOptions,
 ): Promise<ChangeAnswer> {
   if (!Number.isInteger(lanes) || lanes < 1 || lanes > mostLanes)
     throw invalidCount('lanes', `an integer from 1 to ${mostLanes}`);
@@ -79,7 +79,7 @@ export async function continueLanesChange(
   database: Database,
   change: TopicChange,
   author: Author,
-  options: Pick<ChangeOptions, 'withinMs' | 'signal'>,
+  options: Pick<LanesChangeOptions, 'withinMs' | 'signal'>,
 ): Promise<ChangeAnswer> {
   const patience = patienceOf(options);
   try {
@@ -158,7 +158,7 @@ export interface Patience {
 export function patienceOf({
   withinMs = defaultWithinMs,
   signal,
-}: Pick<ChangeOptions, 'withinMs' | 'signal'>): Patience {
+}: Pick<LanesChangeOptions, 'withinMs' | 'signal'>): Patience {
   const deadline = performance.now() + withinMs;
   const leftMs = (): number => (signal?.aborted ? 0 : Math.max(0, deadline - performance.now()));
   return {

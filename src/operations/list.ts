@@ -7,7 +7,7 @@ import {
   type MessageFilter,
   type PagePosition,
 } from '../store/message/list.ts';
-import { assertId, assertText } from './ask.ts';
+import { assertId, assertText } from './operation-options.ts';
 
 /** How much of a list, and from where. */
 export interface ListPageOptions {

@@ -2,10 +2,10 @@ import { OutboxError } from '../core/errors.ts';
 import type { Database } from '../store/database/database.ts';
 import { beginChange, type TopicCounts } from '../store/lane/lanes-change.ts';
 import { pinNewPartitions } from '../store/lane/repartition.ts';
-import { authorOf } from './ask.ts';
+import { authorOf } from './operation-options.ts';
 import {
   type ChangeAnswer,
-  type ChangeOptions,
+  type LanesChangeOptions,
   emptyLanes,
   invalidCount,
   knownTopic,
@@ -21,7 +21,7 @@ export interface BrokerView {
   lag(group: string, address: string): Promise<number>;
 }
 
-export interface PartitionOptions extends ChangeOptions {
+export interface PartitionOptions extends LanesChangeOptions {
   /** Consumer groups that must have come past everything before the change. @defaultValue none */
   readonly groups?: readonly string[] | undefined;
 }

@@ -7,12 +7,12 @@ import {
   readLanesOf,
   setPaused,
 } from '../store/lane/pause.ts';
-import { type Ask, assertText, authorOf } from './ask.ts';
+import { type OperationOptions, assertText, authorOf } from './operation-options.ts';
 import { wakeLanes } from './change.ts';
 
 export type { PauseScope };
 
-export interface PauseAsk extends Ask {
+export interface PauseOptions extends OperationOptions {
   /** How long to wait for relays to let go of their lanes. @defaultValue 15,000 */
   readonly withinMs?: number;
 }
@@ -39,13 +39,13 @@ const lookAgainMs = 25;
  *
  * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_INVALID_OPTION`
  */
-export async function pause(database: Database, scope: PauseScope, ask: PauseAsk): Promise<PauseAnswer> {
+export async function pause(database: Database, scope: PauseScope, options: PauseOptions): Promise<PauseAnswer> {
   assertScope(scope);
-  const dryRun = ask.dryRun ?? false;
-  const { changed } = await setPaused(database, scope, true, authorOf(ask), { dryRun });
+  const dryRun = options.dryRun ?? false;
+  const { changed } = await setPaused(database, scope, true, authorOf(options), { dryRun });
   const holding = dryRun
     ? await readHeldLanes(database, scope)
-    : await untilHandsAreEmpty(database, scope, ask.withinMs ?? 15_000);
+    : await untilHandsAreEmpty(database, scope, options.withinMs ?? 15_000);
   return { changed, complete: !dryRun && holding.length === 0, holding };
 }
 
@@ -54,10 +54,10 @@ export async function pause(database: Database, scope: PauseScope, ask: PauseAsk
  *
  * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_INVALID_OPTION`
  */
-export async function resume(database: Database, scope: PauseScope, ask: Ask): Promise<ResumeAnswer> {
+export async function resume(database: Database, scope: PauseScope, options: OperationOptions): Promise<ResumeAnswer> {
   assertScope(scope);
-  const dryRun = ask.dryRun ?? false;
-  const { changed } = await setPaused(database, scope, false, authorOf(ask), { dryRun });
+  const dryRun = options.dryRun ?? false;
+  const { changed } = await setPaused(database, scope, false, authorOf(options), { dryRun });
   if (!dryRun) await wakeLanes(database, await readLanesOf(database, scope));
   return { changed };
 }

@@ -10,7 +10,7 @@ import {
 } from '../store/message/show.ts';
 import { readDelivery, type ShownDelivery } from '../store/message/show-delivery.ts';
 import { readDeliveryFacts } from '../store/message/why.ts';
-import { assertId } from './ask.ts';
+import { assertId } from './operation-options.ts';
 import { explain, type Why } from './why.ts';
 import { workflowLink } from './workflow-link.ts';
 

@@ -15,10 +15,10 @@ import {
   type Round,
 } from '../store/message/change-messages.ts';
 import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
-import { type Ask, authorOf, type Target } from './ask.ts';
+import { type OperationOptions, authorOf, type Target } from './operation-options.ts';
 import { idsOf, lanesOf, wakeLanes } from './change.ts';
 
-export interface WithdrawAsk extends Ask {
+export interface WithdrawOptions extends OperationOptions {
   /** How long to wait for relays to let go of the lanes concerned. @defaultValue 15,000 */
   readonly withinMs?: number;
 }
@@ -38,16 +38,16 @@ const tryAgainMs = 25;
 export async function withdrawMessages(
   database: Database,
   target: Target,
-  ask: WithdrawAsk,
+  options: WithdrawOptions,
 ): Promise<readonly MessageAnswer<'canceled'>[]> {
-  const author = authorOf(ask);
-  return withdrawIds(database, await idsOf(database, target), author, ask);
+  const author = authorOf(options);
+  return withdrawIds(database, await idsOf(database, target), author, options);
 }
 
 /** How {@link withdrawIds} does it. */
-export interface WithdrawOptions {
+export interface WithdrawalOptions {
   readonly dryRun?: boolean;
-  /** As in {@link WithdrawAsk}. */
+  /** As in {@link WithdrawOptions}. */
   readonly withinMs?: number;
   /** Put around every change; decides which of the locked rows it may touch. @defaultValue all */
   readonly narrow?: <Result extends string>(change: MessageChange<Result>) => MessageChange<Result>;
@@ -58,7 +58,7 @@ export async function withdrawIds(
   database: Database,
   ids: readonly string[],
   author: Author,
-  options: WithdrawOptions = {},
+  options: WithdrawalOptions = {},
 ): Promise<readonly MessageAnswer<'canceled'>[]> {
   const work = new Withdrawal(database, author, options);
   try {
@@ -75,13 +75,13 @@ class Withdrawal {
   readonly #database: Database;
   readonly #author: Author;
   readonly #dryRun: boolean;
-  readonly #narrow: NonNullable<WithdrawOptions['narrow']>;
+  readonly #narrow: NonNullable<WithdrawalOptions['narrow']>;
   readonly #until: number;
   readonly #owner = randomUUID();
   /** The audit entries of the pauses that are ours, by topic. */
   readonly #pauses = new Map<string, string>();
 
-  constructor(database: Database, author: Author, options: WithdrawOptions) {
+  constructor(database: Database, author: Author, options: WithdrawalOptions) {
     const { dryRun = false, withinMs = 15_000, narrow = (change) => change } = options;
     this.#database = database;
     this.#author = author;

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type MigrateOptions, migrateCommand } from '../../src/cli/migrate-command.ts';
+import { type MigrateFlags, migrateCommand } from '../../src/cli/migrate-command.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { readInstallation } from '../../src/store/installation/installation.ts';
 import {
@@ -31,7 +31,7 @@ async function open(making: Promise<TestDatabase>): Promise<TestDatabase> {
   return made;
 }
 
-const printing: MigrateOptions = {
+const printing: MigrateFlags = {
   print: true,
   check: false,
   topics: undefined,

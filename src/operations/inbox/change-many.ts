@@ -13,7 +13,7 @@ import {
   walkKept,
 } from '../../store/inbox/list.ts';
 import { messagesPerTransaction } from '../../store/message/change-messages.ts';
-import { type BulkAsk, checkAsk } from '../bulk-filter.ts';
+import { type BulkOptions, checkOptions } from '../bulk-filter.ts';
 import { changePatiently } from './change.ts';
 import { checkKeptFilter, invalid, type KeptFilter } from './kept-target.ts';
 
@@ -47,9 +47,9 @@ export async function changeKeptMany(
   database: Database,
   filter: KeptFilter,
   change: KeptChange<string>,
-  ask: BulkAsk,
+  options: BulkOptions,
 ): Promise<KeptManyAnswer> {
-  const { author, dryRun, expect, ratePerSecond } = checkAsk(ask);
+  const { author, dryRun, expect, ratePerSecond } = checkOptions(options);
   const selection = checkManyFilter(filter, change.action);
   const until = await lastKeptPosition(database, selection.group);
   const count = await countKeptMatches(database, selection, countLimit);

@@ -3,7 +3,7 @@ import type { Author } from '../../store/audit/author.ts';
 import type { Database } from '../../store/database/database.ts';
 import { changeKept, type KeptAnswer, type KeptChange } from '../../store/inbox/change.ts';
 import { messagesPerTransaction } from '../../store/message/change-messages.ts';
-import { type Ask, authorOf } from '../ask.ts';
+import { type OperationOptions, authorOf } from '../operation-options.ts';
 import { checkKeptTarget, type KeptTarget } from './kept-target.ts';
 
 export type { KeptAnswer };
@@ -17,11 +17,11 @@ export async function changeKeptTarget<Result extends string>(
   database: Database,
   target: KeptTarget,
   change: KeptChange<Result>,
-  ask: Ask,
+  options: OperationOptions,
 ): Promise<readonly KeptAnswer<Result>[]> {
-  const author = authorOf(ask);
+  const author = authorOf(options);
   const { group, ids } = checkKeptTarget(target);
-  return changePatiently(database, group, ids, change, { author, dryRun: ask.dryRun ?? false });
+  return changePatiently(database, group, ids, change, { author, dryRun: options.dryRun ?? false });
 }
 
 /** Tries those that others have in hand again for a while, and then answers them as `busy`. */

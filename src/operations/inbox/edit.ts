@@ -9,11 +9,11 @@ import {
   readEditableKept,
 } from '../../store/inbox/edit.ts';
 import { readWire } from '../../store/inbox/wire.ts';
-import { authorOf } from '../ask.ts';
+import { authorOf } from '../operation-options.ts';
 import {
   assertEditOptions,
   type CheckPayload,
-  type EditAsk,
+  type EditOptions,
   type Edited,
   mergeHeaders,
   parsePayload,
@@ -33,15 +33,15 @@ import { checkKeptName } from './kept-target.ts';
 export async function editKeptMessage(
   database: Database,
   named: KeptName,
-  ask: EditAsk,
+  options: EditOptions,
   check: CheckPayload,
 ): Promise<Edited> {
-  const author = authorOf(ask);
+  const author = authorOf(options);
   const name = checkKeptName(named);
-  assertEditOptions(ask);
+  assertEditOptions(options);
   const found = await readEditableKept(database, name);
-  const edit = found === undefined ? ofNothing : await contentOf(found, ask, check);
-  const answer = await editKept(database, name, edit, author, ask.dryRun ?? false);
+  const edit = found === undefined ? ofNothing : await contentOf(found, options, check);
+  const answer = await editKept(database, name, edit, author, options.dryRun ?? false);
   if (answer.kind !== 'edited') throw errorOf(name, answer);
   return { id: answer.id, supersedes: name.id };
 }
@@ -49,13 +49,13 @@ export async function editKeptMessage(
 /** The edit of a message that is not there: asked for all the same, because the audit is to have it. */
 const ofNothing: KeptEdit = { version: '-infinity', wireOf: () => '{}' };
 
-async function contentOf(found: EditableKept, ask: EditAsk, check: CheckPayload): Promise<KeptEdit> {
+async function contentOf(found: EditableKept, options: EditOptions, check: CheckPayload): Promise<KeptEdit> {
   const { key, headers: before } = readWire(found.wire);
-  const body = ask.payloadText ?? (ask.payload === undefined ? undefined : toJson(ask.payload));
-  const headers = ask.headers === undefined ? before : (mergeHeaders(before, ask.headers) ?? {});
+  const body = options.payloadText ?? (options.payload === undefined ? undefined : toJson(options.payload));
+  const headers = options.headers === undefined ? before : (mergeHeaders(before, options.headers) ?? {});
   if (body !== undefined) await check(found.topic, parsePayload(body), before);
   return {
-    version: ask.expectedVersion ?? found.version,
+    version: options.expectedVersion ?? found.version,
     wireOf: (id) => JSON.stringify({ key, headers: { ...headers, ce_id: id } }),
     ...(body !== undefined && { body }),
   };

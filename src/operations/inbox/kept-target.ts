@@ -3,7 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { type KeptState, keptStates } from '../../core/parked-states.ts';
 import type { KeptName } from '../../store/inbox/edit.ts';
 import type { KeptSelection } from '../../store/inbox/list.ts';
-import { assertText } from '../ask.ts';
+import { assertText } from '../operation-options.ts';
 
 /** Which messages that consumers keep. All that is given must hold. */
 export interface KeptFilter {

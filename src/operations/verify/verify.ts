@@ -19,7 +19,7 @@ export interface VerifiedLog {
   readonly topics: readonly LoggedTopic[];
 }
 
-export interface VerifyOptions {
+export interface VerificationOptions {
   /** Judges messages created and records written since then. @defaultValue all that database and broker keep */
   readonly since?: Date | undefined;
   /** How long a message may be due before it counts as late, in milliseconds. @defaultValue 60,000 */
@@ -55,7 +55,7 @@ const marginMs = 5 * 60_000;
 export async function verify(
   database: Database,
   logs: readonly VerifiedLog[],
-  options: VerifyOptions = {},
+  options: VerificationOptions = {},
   inbox: Database = database,
 ): Promise<VerifyReport> {
   await requireMigrated(database);
@@ -69,7 +69,7 @@ export async function verify(
 async function verifyRows(
   sql: Sql,
   logs: readonly VerifiedLog[],
-  options: VerifyOptions,
+  options: VerificationOptions,
 ): Promise<Omit<VerifyReport, 'ok'>> {
   const topics = logs.flatMap((log) => log.topics);
   const known = (await readTopicPolicies(sql)).map(({ name }) => name);

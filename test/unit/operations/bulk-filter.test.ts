@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { transitions } from '../../../src/core/transitions.ts';
-import { checkAsk, checkBulkFilter, checkChange } from '../../../src/operations/bulk-filter.ts';
+import { checkOptions, checkBulkFilter, checkChange } from '../../../src/operations/bulk-filter.ts';
 import type { BulkAction, BulkChange } from '../../../src/store/bulk/bulk.ts';
 import { actionableStates } from '../../../src/store/bulk/changes.ts';
 import type { MessageFilter } from '../../../src/store/message/list.ts';
@@ -55,11 +55,11 @@ test('a filter by id, an unknown filter and a time that is none are refused', ()
 });
 
 test('a reason and a sensible rate are needed', () => {
-  expect(checkAsk(ada)).toEqual({ author: ada, ratePerSecond: 500, expect: undefined, dryRun: false });
-  expect(thrown(() => checkAsk({ actor: 'ada', reason: ' ' }))).toMatchObject(refused('reason'));
+  expect(checkOptions(ada)).toEqual({ author: ada, ratePerSecond: 500, expect: undefined, dryRun: false });
+  expect(thrown(() => checkOptions({ actor: 'ada', reason: ' ' }))).toMatchObject(refused('reason'));
   for (const ratePerSecond of [0, 1.5, 10_001, Number.NaN])
-    expect(thrown(() => checkAsk({ ...ada, ratePerSecond }))).toMatchObject(refused('ratePerSecond'));
-  expect(thrown(() => checkAsk({ ...ada, expect: -1 }))).toMatchObject(refused('expect'));
+    expect(thrown(() => checkOptions({ ...ada, ratePerSecond }))).toMatchObject(refused('ratePerSecond'));
+  expect(thrown(() => checkOptions({ ...ada, expect: -1 }))).toMatchObject(refused('expect'));
 });
 
 test('a due time must be one', () => {

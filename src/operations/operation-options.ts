@@ -2,7 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import type { Author } from '../store/audit/author.ts';
 
 /** Who asks for something to be done, and how. */
-export interface Ask {
+export interface OperationOptions {
   /** Who does it: a person or a tool, 1 to 200 characters. Goes into the audit. */
   readonly actor: string;
   /** Why, up to 2,000 characters. Goes into the audit. */
@@ -20,7 +20,7 @@ const targetLimit = 10_000;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** @throws OutboxError `OUTBOX_INVALID_OPTION` */
-export function authorOf({ actor, reason }: Ask): Author {
+export function authorOf({ actor, reason }: OperationOptions): Author {
   assertText('actor', actor, 200);
   if (reason === undefined) return { actor };
   assertText('reason', reason, 2_000);

@@ -5,7 +5,7 @@ import { type KeptState, keptStates } from '../core/parked-states.ts';
 import type { KeptFilter } from '../operations/inbox/kept-target.ts';
 
 /** Options that say which messages of consumers. All that is given must hold. */
-export interface KeptFilterOptions {
+export interface KeptFilterFlags {
   readonly group?: string;
   readonly topic?: string;
   readonly state?: string;
@@ -14,7 +14,7 @@ export interface KeptFilterOptions {
   readonly olderThan?: string;
 }
 
-/** Adds the options of a filter. */
+/** Adds the flags of a filter. */
 export function withKeptFilter(command: Command): Command {
   return command
     .option('--topic <name>', 'of this topic')
@@ -27,9 +27,9 @@ export function withKeptFilter(command: Command): Command {
     .option('--older-than <duration>', 'arrived at least so long ago, such as 2h');
 }
 
-/** The filter that the options say, the group included; empty when they say none. */
-export function keptFilterOf(options: KeptFilterOptions): KeptFilter {
-  const { group, topic, state, key, failedWith, olderThan } = options;
+/** The filter that the flags say, the group included; empty when they say none. */
+export function keptFilterOf(flags: KeptFilterFlags): KeptFilter {
+  const { group, topic, state, key, failedWith, olderThan } = flags;
   return {
     ...(group !== undefined && { group }),
     ...(topic !== undefined && { topic }),
@@ -41,9 +41,9 @@ export function keptFilterOf(options: KeptFilterOptions): KeptFilter {
   };
 }
 
-/** True when options name messages by more than their group. */
-export function hasKeptFilter(options: KeptFilterOptions): boolean {
-  return Object.keys(keptFilterOf(options)).some((name) => name !== 'group');
+/** True when flags name messages by more than their group. */
+export function hasKeptFilter(flags: KeptFilterFlags): boolean {
+  return Object.keys(keptFilterOf(flags)).some((name) => name !== 'group');
 }
 
 function stateOf(name: string): KeptState {

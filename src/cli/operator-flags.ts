@@ -2,13 +2,13 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { type Operations, operations } from '../config/operations.ts';
 import type { Topic } from '../core/topic.ts';
-import type { Ask, Target } from '../operations/ask.ts';
+import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import { exitCodes, type Output } from './output.ts';
-import { addCommand, type CommonOptions, databaseAddress, withDatabase } from './register.ts';
+import { addCommand, type CommonFlags, databaseAddress, withDatabase } from './register.ts';
 import { systemUser } from './system-user.ts';
 
 /** Options of every command that changes something. */
-export interface OperatorOptions extends CommonOptions {
+export interface OperatorFlags extends CommonFlags {
   readonly actor?: string;
   readonly reason?: string;
   readonly dryRun?: boolean;
@@ -25,20 +25,20 @@ export function addOperatorCommand(root: Command, usage: string, description: st
 }
 
 /** Messages are named by their ids, or by topic and ref. */
-export interface TargetOptions {
+export interface TargetFlags {
   readonly topic?: string;
   readonly ref?: string;
 }
 
-/** What the operands and options name; undefined when they name nothing, or both. */
-export function targetOf({ topic, ref }: TargetOptions, ids: readonly string[]): Target | undefined {
+/** What the operands and flags name; undefined when they name nothing, or both. */
+export function targetOf({ topic, ref }: TargetFlags, ids: readonly string[]): Target | undefined {
   const byRef = topic !== undefined && ref !== undefined;
   if (ids.length > 0) return topic === undefined && ref === undefined ? { ids } : undefined;
   return byRef ? { topic, ref } : undefined;
 }
 
 /** Who asks, for the audit. */
-export function askOf({ actor, reason, dryRun }: OperatorOptions): Ask {
+export function optionsOf({ actor, reason, dryRun }: OperatorFlags): OperationOptions {
   return {
     actor: actor ?? systemUser(),
     ...(reason !== undefined && { reason }),
@@ -48,11 +48,11 @@ export function askOf({ actor, reason, dryRun }: OperatorOptions): Ask {
 
 /** Opens the operations for one command. */
 export async function withOperations<Result>(
-  options: CommonOptions,
+  flags: CommonFlags,
   work: (at: Operations) => Promise<Result>,
   topics: readonly Topic[] = [],
 ): Promise<Result> {
-  const at = operations({ database: await databaseAddress(options), topics });
+  const at = operations({ database: await databaseAddress(flags), topics });
   try {
     return await work(at);
   } finally {
@@ -66,7 +66,7 @@ export async function withOperations<Result>(
  * @returns undefined when it may be done, else the exit code
  */
 export async function refusedConsent(
-  { yes, dryRun }: OperatorOptions,
+  { yes, dryRun }: OperatorFlags,
   question: string,
   output: Output,
 ): Promise<number | undefined> {

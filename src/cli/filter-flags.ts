@@ -4,7 +4,7 @@ import { type State, states } from '../core/transitions.ts';
 import type { MessageFilter } from '../operations/list.ts';
 
 /** Options that say which messages. All that is given must hold. */
-export interface FilterOptions {
+export interface FilterFlags {
   readonly topic?: string;
   readonly state?: string;
   readonly key?: string;
@@ -16,7 +16,7 @@ export interface FilterOptions {
   readonly dueTo?: string;
 }
 
-/** Adds the options of a filter. */
+/** Adds the flags of a filter. */
 export function withFilter(command: Command): Command {
   return command
     .option('--topic <name>', 'of this topic')
@@ -30,9 +30,9 @@ export function withFilter(command: Command): Command {
     .option('--due-to <time>', 'due before this ISO time');
 }
 
-/** The filter that the options say; empty when they say none. */
-export function filterOf(options: FilterOptions): MessageFilter {
-  const { topic, state, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = options;
+/** The filter that the flags say; empty when they say none. */
+export function filterOf(flags: FilterFlags): MessageFilter {
+  const { topic, state, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = flags;
   return {
     ...(topic !== undefined && { topic }),
     ...(state !== undefined && { states: state.split(',').map((name) => stateOf(name.trim())) }),
