@@ -1223,18 +1223,18 @@ declare
   unknown text;
 begin
   if jsonb_typeof(m) is distinct from 'object' then
-    return jsonb_build_object('code', 'OUTBOX_INVALID_OPTION', 'message', 'A message is an object with a payload.');
+    return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', 'A message is an object with a payload.');
   end if;
   select k into unknown from jsonb_object_keys(m) k
   where k not in ('payload', 'key', 'ref', 'id', 'headers', 'contentType', 'afterMs', 'at') limit 1;
   if found then
-    return jsonb_build_object('code', 'OUTBOX_INVALID_OPTION', 'message', format('"%s" is no option of a message.', unknown));
+    return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', format('"%s" is no option of a message.', unknown));
   end if;
   if m ->> 'id' is not null and m ->> 'id' !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
     return jsonb_build_object('code', 'OUTBOX_ID_INVALID', 'message', format('The id "%s" is not a UUID.', m ->> 'id'));
   end if;
   if m ->> 'afterMs' is not null and m ->> 'at' is not null then
-    return jsonb_build_object('code', 'OUTBOX_INVALID_OPTION', 'message', 'Both a delay and an instant are given.');
+    return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', 'Both a delay and an instant are given.');
   end if;
   if m ->> 'afterMs' is not null and (jsonb_typeof(m -> 'afterMs') <> 'number' or (m ->> 'afterMs')::numeric not between 0 and 1e15) then
     return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
@@ -1646,7 +1646,7 @@ CREATE OR REPLACE FUNCTION outbox.parked_workflow_id(p_group text, p_id uuid)
  RETURNS text
  LANGUAGE sql
  STABLE
-AS $function$ select (select i.id from outbox.installation i)::text || '/handle/' || p_group || '/' || p_id::text $function$;
+AS $function$ select (select i.id from outbox.installation i)::text || '/parked/' || p_group || '/' || p_id::text $function$;
 
 CREATE OR REPLACE FUNCTION outbox.policy(p_topic text)
  RETURNS outbox.topic
@@ -1911,7 +1911,7 @@ begin
     perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_TOPIC_INVALID', 'message', format('"%s" is no name for a topic.', topic)));
   end if;
   if (ref is null) = (id is null) then
-    perform outbox.refuse('{"code": "OUTBOX_INVALID_OPTION", "message": "Name the message by its ref or by its id."}');
+    perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "Name the message by its ref or by its id."}');
   end if;
   if octet_length(ref) not between 1 and 256 then
     perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_REF_INVALID', 'message', format('The ref has %s bytes.', octet_length(ref))));
@@ -1928,7 +1928,7 @@ declare
 begin
   perform outbox.require_handle(topic, ref, id);
   if (after is null) = (at is null) then
-    perform outbox.refuse('{"code": "OUTBOX_INVALID_OPTION", "message": "Give a delay or an instant, and not both."}');
+    perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "Give a delay or an instant, and not both."}');
   end if;
   answer := outbox.move_due(topic, ref, id, after, at);
   if answer = 'out-of-range' then
@@ -2088,7 +2088,7 @@ declare
   refused record;
 begin
   if jsonb_typeof(messages) is distinct from 'array' then
-    perform outbox.refuse('{"code": "OUTBOX_INVALID_OPTION", "message": "The messages are not a list."}');
+    perform outbox.refuse('{"code": "OUTBOX_OPTION_INVALID", "message": "The messages are not a list."}');
   end if;
   select e.n, e.refusal into refused
   from (select x.n, outbox.form_refusal(x.m, policy) as refusal from jsonb_array_elements(messages) with ordinality x(m, n)) e

@@ -7,16 +7,16 @@ export {
   type RescheduleOptions,
 } from './config/operations.ts';
 export type { KeptState } from './core/parked-states.ts';
-export type { OperationOptions, Target } from './operations/operation-options.ts';
 export type { BulkAnswer, BulkOperation } from './operations/bulk.ts';
 export type { BulkOptions } from './operations/bulk-filter.ts';
-export type { EditOptions, Edited } from './operations/edit.ts';
+export type { Edited, EditOptions } from './operations/edit.ts';
 export type { KeptManyAnswer } from './operations/inbox/change-many.ts';
 export type { KeptFilter, KeptTarget } from './operations/inbox/kept-target.ts';
 export type { KeptList } from './operations/inbox/list.ts';
 export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
 export type { KeptWhy } from './operations/inbox/why.ts';
 export type { ListPageOptions, MessageList } from './operations/list.ts';
+export type { OperationOptions, Target } from './operations/operation-options.ts';
 export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/pause.ts';
 export type { MessageDetails } from './operations/show.ts';
 export type {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { Operations } from '../config/operations.ts';
-import type { OperationOptions } from '../operations/operation-options.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';
 import {
   addOperatorCommand,
-  optionsOf,
   type OperatorFlags,
+  optionsOf,
   refusedConsent,
   withOperations,
 } from './operator-flags.ts';

@@ -6,7 +6,7 @@ import type { BulkAnswer } from '../operations/bulk.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';
 import { type FilterFlags, filterOf, withFilter } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
-import { optionsOf, type OperatorFlags, usageError, withOperations } from './operator-flags.ts';
+import { type OperatorFlags, optionsOf, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { stopSignal } from './register.ts';
 import { table } from './table.ts';

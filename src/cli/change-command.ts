@@ -1,9 +1,9 @@
 import type { Operations } from '../config/operations.ts';
-import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import type { MessageAnswer } from '../operations/change.ts';
+import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import {
-  optionsOf,
   type OperatorFlags,
+  optionsOf,
   refusedConsent,
   type TargetFlags,
   targetOf,
@@ -24,7 +24,11 @@ export async function changeCommand(
     ids,
     output,
   }: { readonly flags: ChangeFlags; readonly ids: readonly string[]; readonly output: Output },
-  work: (at: Operations, target: Target, options: OperationOptions) => Promise<readonly MessageAnswer<string>[]>,
+  work: (
+    at: Operations,
+    target: Target,
+    options: OperationOptions,
+  ) => Promise<readonly MessageAnswer<string>[]>,
 ): Promise<number> {
   const target = targetOf(flags, ids);
   if (target === undefined)

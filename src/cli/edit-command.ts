@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Topic } from '../core/topic.ts';
 import { loadConfig } from './load-config.ts';
 import {
-  optionsOf,
   type OperatorFlags,
+  optionsOf,
   refusedConsent,
   usageError,
   withOperations,
@@ -20,11 +20,7 @@ export interface EditFlags extends OperatorFlags {
 }
 
 /** Replaces a failed message by a corrected copy. */
-export async function editCommand(
-  id: string | undefined,
-  flags: EditFlags,
-  output: Output,
-): Promise<number> {
+export async function editCommand(id: string | undefined, flags: EditFlags, output: Output): Promise<number> {
   if (id === undefined) return usageError('Name the failed message by its id.', output);
   const headers = headersOf(flags);
   if (headers === undefined) return usageError('A header is written as name=value.', output);

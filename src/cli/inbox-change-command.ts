@@ -2,12 +2,12 @@ import type { KeptAction } from '../config/inbox-operations.ts';
 import type { KeptAnswer } from '../operations/inbox/change.ts';
 import type { KeptManyAnswer } from '../operations/inbox/change-many.ts';
 import { consentTo, countOf } from './bulk-start-command.ts';
-import { keptTable } from './inbox-list-command.ts';
 import { hasKeptFilter, type KeptFilterFlags, keptFilterOf } from './inbox-flags.ts';
+import { keptTable } from './inbox-list-command.ts';
 import { unknownNames } from './known-names.ts';
 import {
-  optionsOf,
   type OperatorFlags,
+  optionsOf,
   refusedConsent,
   usageError,
   withOperations,

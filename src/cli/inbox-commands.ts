@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { type InboxChangeFlags, inboxChangeCommand } from './inbox-change-command.ts';
 import { type InboxEditFlags, inboxEditCommand } from './inbox-edit-command.ts';
-import { type InboxListFlags, inboxListCommand } from './inbox-list-command.ts';
 import { withKeptFilter } from './inbox-flags.ts';
+import { type InboxListFlags, inboxListCommand } from './inbox-list-command.ts';
 import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
 import { addOperatorCommand } from './operator-flags.ts';
 import { addCommand, run, withDatabase } from './register.ts';

@@ -50,7 +50,7 @@ function stateOf(name: string): KeptState {
   const state = keptStates.find((each) => each === name);
   if (state !== undefined) return state;
   throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     `"${name}" is none of the states ${keptStates.join(', ')}.`,
     {
       details: { option: 'state' },

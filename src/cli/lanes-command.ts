@@ -1,7 +1,7 @@
 import type { Operations } from '../config/operations.ts';
-import type { OperationOptions } from '../operations/operation-options.ts';
 import type { ChangeAnswer } from '../operations/lanes.ts';
-import { optionsOf, type OperatorFlags, refusedConsent, usageError } from './operator-flags.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
+import { type OperatorFlags, optionsOf, refusedConsent, usageError } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { withinOf } from './pause-command.ts';
 

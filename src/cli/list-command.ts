@@ -17,7 +17,7 @@ type Listed = MessageList['messages'][number];
 
 const heading = ['ID', 'TOPIC', 'STATE', 'STORED'];
 /** Pages that are read to fill one answer; each reads a bounded number of rows. */
-const mostPages = 20;
+const maxPages = 20;
 
 /** Lists messages, newest first. */
 export async function listCommand(flags: ListFlags, output: Output): Promise<number> {
@@ -25,7 +25,7 @@ export async function listCommand(flags: ListFlags, output: Output): Promise<num
     const limit = flags.limit === undefined ? 50 : Number(flags.limit);
     const found: Listed[] = [];
     let after = flags.after;
-    for (let page = 0; page < mostPages; page += 1) {
+    for (let page = 0; page < maxPages; page += 1) {
       const answer = await at.list(filterOf(flags), {
         limit: page === 0 ? limit : limit - found.length,
         ...(after !== undefined && { after }),

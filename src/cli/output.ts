@@ -51,7 +51,7 @@ const unreachable: ReadonlySet<OutboxErrorCode> = new Set([
 
 function exitCodeOf({ code }: OutboxError): number {
   if (unreachable.has(code)) return exitCodes.unreachable;
-  return code === 'OUTBOX_INVALID_OPTION' ||
+  return code === 'OUTBOX_OPTION_INVALID' ||
     code === 'OUTBOX_ID_INVALID' ||
     code === 'OUTBOX_CONFIG_FILE_MISSING'
     ? exitCodes.usage

@@ -1,8 +1,8 @@
 import { durationMs } from '../core/duration.ts';
 import type { PauseScope } from '../operations/pause.ts';
 import {
-  optionsOf,
   type OperatorFlags,
+  optionsOf,
   refusedConsent,
   usageError,
   withOperations,

@@ -83,8 +83,6 @@ export function run<Options extends CommonFlags>(
   return async function runCommand(this: Called<Options>): Promise<void> {
     const flags = this.opts();
     const output = createOutput(flags.json ?? false);
-    process.exitCode = await work(flags, output, this.args).catch((error: unknown) =>
-      explain(error, output),
-    );
+    process.exitCode = await work(flags, output, this.args).catch((error: unknown) => explain(error, output));
   };
 }

@@ -12,11 +12,7 @@ export interface ShowFlags extends CommonFlags {
 }
 
 /** Shows one message, what happened to it, and why it is not delivered. */
-export async function showCommand(
-  id: string | undefined,
-  flags: ShowFlags,
-  output: Output,
-): Promise<number> {
+export async function showCommand(id: string | undefined, flags: ShowFlags, output: Output): Promise<number> {
   if (id === undefined) return usageError('Name the message by its id.', output);
   const details = await withOperations(flags, (at) => at.show(id));
   if (details === undefined) {

@@ -15,7 +15,7 @@ export interface VerifyFlags extends CommonFlags {
   readonly grace?: string;
   readonly tolerance?: string;
   readonly longestTransaction?: string;
-  readonly mostDuplicates?: string;
+  readonly maxDuplicates?: string;
   readonly effects?: string;
   readonly group?: string;
   readonly inbox?: string;
@@ -62,7 +62,7 @@ async function optionsOf(flags: VerifyFlags): Promise<VerifyOptions> {
     graceMs: lengthOf('grace', flags.grace),
     toleranceMs: lengthOf('tolerance', flags.tolerance),
     longestTransactionMs: lengthOf('longest-transaction', flags.longestTransaction),
-    mostDuplicates: flags.mostDuplicates === undefined ? undefined : shareOf(flags.mostDuplicates),
+    maxDuplicates: flags.maxDuplicates === undefined ? undefined : shareOf(flags.maxDuplicates),
     effects: await effectsOf(flags),
   };
 }
@@ -101,5 +101,5 @@ async function effectsOf({ effects, group, inbox }: VerifyFlags): Promise<Verify
 }
 
 function invalid(option: string, wanted: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `--${option} is not ${wanted}.`, { details: { option } });
+  return new OutboxError('OUTBOX_OPTION_INVALID', `--${option} is not ${wanted}.`, { details: { option } });
 }

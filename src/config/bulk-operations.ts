@@ -1,6 +1,5 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import type { OperationOptions } from '../operations/operation-options.ts';
 import {
   abortBulk,
   type BulkAnswer,
@@ -12,6 +11,7 @@ import {
   startBulk,
 } from '../operations/bulk.ts';
 import type { BulkOptions } from '../operations/bulk-filter.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
 import { type Due, dueOf } from '../outbox/prepare.ts';
 import type { BulkAction, BulkChange, BulkStepAnswer } from '../store/bulk/bulk.ts';
 import type { MessageFilter } from '../store/message/list.ts';
@@ -90,5 +90,5 @@ function changeOf(task: BulkTask, longestDelayMs: number): BulkChange {
 }
 
 function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

@@ -54,7 +54,7 @@ export function requireDatabase(config: Config, who: string): RelayConfig {
  * Checks a configuration and returns it. Unknown keys are refused, because a misspelt one would be a setting that
  * does nothing. What is given as a function, as `env('NAME')` is, is not asked here but when it is needed.
  *
- * @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong setting, `OUTBOX_INVALID_OPTION`,
+ * @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong setting, `OUTBOX_OPTION_INVALID`,
  * `OUTBOX_TRANSPORT_UNKNOWN`
  */
 export function defineConfig(config: RelayConfig): RelayConfig;

@@ -6,7 +6,7 @@ import type { Consumer } from '../inbox/consumer-interface.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Transaction } from '../store/database/transaction.ts';
-import { startHandlers } from '../temporal/parked-key/engine.ts';
+import { startParkedKeys } from '../temporal/parked-key/engine.ts';
 import { type Config, defineConfig } from './config.ts';
 import { patientClient } from './consumer-servers.ts';
 import { sourcesOf } from './consumer-sources.ts';
@@ -30,7 +30,7 @@ export interface ConsumerOptions extends ConsumerSettings {
  * The client must be connected to a database that has the tables of the outbox; it may be another database than the
  * sender's. Temporal is needed once a message is parked, not before.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
  * @example
  * // A client of its own: with the defaults up to 15 connections are in use at one time, and pg makes 10.
  * const own = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 15 }) });
@@ -57,8 +57,8 @@ export function consumer<Tx extends Transaction>(
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
     place: { host: hostname(), pid: process.pid },
-    hostKeys: ({ failed, ...input }) =>
-      startHandlers({
+    hostParkedKeys: ({ failed, ...input }) =>
+      startParkedKeys({
         ...input,
         temporal: temporalOf(temporal),
         visible: (topic) => !hidden.has(topic),

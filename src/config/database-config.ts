@@ -34,7 +34,7 @@ const ssl = switchOr(
     .superRefine((given, context) => {
       const option = unknownOption(given, tlsOptionNames);
       if (option === undefined) return;
-      context.addIssue({ code: 'custom', message: 'is no option of tls.connect', path: [option] });
+      context.addIssue({ code: 'custom', message: 'is not an option of tls.connect', path: [option] });
     }),
 );
 

@@ -1,6 +1,5 @@
-import type { OperationOptions } from '../operations/operation-options.ts';
 import type { BulkOptions } from '../operations/bulk-filter.ts';
-import type { CheckPayload, EditOptions, Edited } from '../operations/edit.ts';
+import type { CheckPayload, Edited, EditOptions } from '../operations/edit.ts';
 import { changeKeptTarget } from '../operations/inbox/change.ts';
 import { changeKeptMany, type KeptManyAnswer } from '../operations/inbox/change-many.ts';
 import { editKeptMessage } from '../operations/inbox/edit.ts';
@@ -8,11 +7,12 @@ import type { KeptFilter, KeptTarget } from '../operations/inbox/kept-target.ts'
 import { type KeptList, listKeptMessages } from '../operations/inbox/list.ts';
 import { type KeptDetails, type NotKept, showKept } from '../operations/inbox/show.ts';
 import type { ListPageOptions } from '../operations/list.ts';
+import type { OperationOptions } from '../operations/operation-options.ts';
 import type { KeptAnswer } from '../store/inbox/change.ts';
 import { discardKept } from '../store/inbox/discard.ts';
 import type { KeptName } from '../store/inbox/edit.ts';
 import { retryKept } from '../store/inbox/retry.ts';
-import { assertOperation, assertKept, type OnDatabase } from './operation-options.ts';
+import { assertKept, assertOperation, type OnDatabase } from './operation-options.ts';
 
 /** What can be done to many kept messages at once. */
 export type KeptAction = 'retry' | 'discard';

@@ -17,7 +17,7 @@ const dueNames = ['after', 'at'];
 const pageNames = ['limit', 'after'];
 const withinNames = [...askNames, 'withinMs'];
 const changeNames = ['actor', 'reason', 'withinMs', 'signal'];
-const verifyNames = ['since', 'graceMs', 'toleranceMs', 'longestTransactionMs', 'mostDuplicates', 'effects'];
+const verifyNames = ['since', 'graceMs', 'toleranceMs', 'longestTransactionMs', 'maxDuplicates', 'effects'];
 const databaseNames = ['url', 'ssl', 'password', 'connections'];
 
 /** The options of every operation, by its name: a misspelt one would do nothing, which is worst for `dryRun`. */
@@ -38,17 +38,17 @@ const operationNames = {
   list: pageNames,
 } as const;
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertOperation(operation: keyof typeof operationNames, options: Given = {}): void {
   assertOptions(operation, options, operationNames[operation]);
 }
 
-/** Of messages: their ids, or a topic and a ref. @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** Of messages: their ids, or a topic and a ref. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertTarget(target: object): void {
   assertOneOf('a target', target, [['ids'], ['topic', 'ref']]);
 }
 
-/** Of kept messages. @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** Of kept messages. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertKept(target: object): void {
   assertOneOf('a target', target, [
     ['group', 'ids'],
@@ -56,12 +56,12 @@ export function assertKept(target: object): void {
   ]);
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertScope(scope: object): void {
   assertOneOf('a scope', scope, [['topic'], ['transport']]);
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertTask(task: object): void {
   assertOneOf('a task', task, [
     ['action', ...dueNames],
@@ -69,7 +69,7 @@ export function assertTask(task: object): void {
   ]);
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertVerify(
   options: { readonly effects?: { readonly database?: object } | undefined } = {},
 ): void {
@@ -84,7 +84,7 @@ function assertOneOf(what: string, given: object, ways: readonly (readonly strin
   if (ways.some((names) => unknownOption(given, names) === undefined)) return;
   assertOptions(what, given, ways.flat());
   const said = ways.map((names) => names.map((name) => `"${name}"`).join(' and ')).join(', or by ');
-  throw new OutboxError('OUTBOX_INVALID_OPTION', `Name ${what} by ${said}, and not by both.`, {
+  throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, and not by both.`, {
     details: { option: Object.keys(given).join(', ') },
   });
 }

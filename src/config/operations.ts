@@ -2,13 +2,19 @@ import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
 import { type Adoption, type AdoptOptions, adopt } from '../operations/adopt.ts';
-import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import { cancelMessages, discardMessages, rescheduleMessages, retryMessages } from '../operations/change.ts';
-import { type EditOptions, type Edited, editFailed } from '../operations/edit.ts';
-import { type ChangeAnswer, type LanesChangeOptions, changeLanes } from '../operations/lanes.ts';
+import { type Edited, type EditOptions, editFailed } from '../operations/edit.ts';
+import { type ChangeAnswer, changeLanes, type LanesChangeOptions } from '../operations/lanes.ts';
 import { type ListPageOptions, list, type MessageList } from '../operations/list.ts';
+import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import { changePartitions, type PartitionOptions } from '../operations/partitions.ts';
-import { type PauseAnswer, type PauseOptions, pause, type ResumeAnswer, resume } from '../operations/pause.ts';
+import {
+  type PauseAnswer,
+  type PauseOptions,
+  pause,
+  type ResumeAnswer,
+  resume,
+} from '../operations/pause.ts';
 import { type MessageDetails, showMessage } from '../operations/show.ts';
 import { type Status, statusOf } from '../operations/status.ts';
 import type { VerifyReport } from '../operations/verify/report.ts';
@@ -55,7 +61,7 @@ export type RescheduleOptions = OperationOptions & Due;
  *
  * Answers come one per message, in the order of the ids: what was done, or `too-late` (its state does not allow it any
  * more), `unknown`, or `busy` (another transaction or relay holds it: nothing was done). A ref that means nothing has no
- * answer. Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INVALID_OPTION` and `OUTBOX_ID_INVALID`.
+ * answer. Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_OPTION_INVALID` and `OUTBOX_ID_INVALID`.
  *
  * No call has a time limit. When the server is gone without a word it rejects with `OUTBOX_SERVER_UNAVAILABLE`, after some
  * ten seconds; whether its last statement was carried out is unknown then.
@@ -115,7 +121,7 @@ const configNames = ['database', 'temporal', 'topics', 'transports', 'relay', 'r
  * Opens the operations of one installation. Connections are made when first needed, and what is given as a function is
  * asked then.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function operations(config: OperationsConfig): Operations {
   assertOptions('operations()', config, configNames);
@@ -126,12 +132,18 @@ export function operations(config: OperationsConfig): Operations {
     status: () => on(statusOf),
     list: (filter, page) => on((at) => list(at, filter, page), asked('list', page)),
     show: (id) => on((at) => showMessage(at, id)),
-    cancel: (target, options) => on((at) => cancelMessages(at, target, options), changing('cancel', target, options)),
+    cancel: (target, options) =>
+      on((at) => cancelMessages(at, target, options), changing('cancel', target, options)),
     reschedule: (target, options) =>
-      on((at) => rescheduleMessages(at, target, newDue(options), options), changing('reschedule', target, options)),
-    retry: (target, options) => on((at) => retryMessages(at, target, options), changing('retry', target, options)),
+      on(
+        (at) => rescheduleMessages(at, target, newDue(options), options),
+        changing('reschedule', target, options),
+      ),
+    retry: (target, options) =>
+      on((at) => retryMessages(at, target, options), changing('retry', target, options)),
     edit: (id, options) => on((at) => editFailed(at, id, options, checkPayload)),
-    discard: (target, options) => on((at) => discardMessages(at, target, options), changing('discard', target, options)),
+    discard: (target, options) =>
+      on((at) => discardMessages(at, target, options), changing('discard', target, options)),
     withdraw: (target, options) =>
       on((at) => withdrawMessages(at, target, options), changing('withdraw', target, options)),
     bulk: bulkOperations(on, longestDelayMs),
@@ -201,7 +213,7 @@ function newDue(options: RescheduleOptions): { readonly afterMs: number } | { re
   const { afterMs, at } = dueOf(options, longestDelayMs);
   if (at !== undefined) return { at };
   if (afterMs !== undefined) return { afterMs };
-  throw new OutboxError('OUTBOX_INVALID_OPTION', 'Neither "after" nor "at" is given.', {
+  throw new OutboxError('OUTBOX_OPTION_INVALID', 'Neither "after" nor "at" is given.', {
     details: { option: 'after' },
   });
 }

@@ -5,7 +5,7 @@ import type { RelayEvent, Report } from '../relay/report.ts';
 /** The same trouble is told again after this time, with how often it was met meanwhile. */
 const againMs = 5_000;
 /** Kinds of trouble that are remembered; texts may differ from message to message. */
-const mostKinds = 1_000;
+const maxKinds = 1_000;
 
 const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
   'failed',
@@ -79,7 +79,7 @@ function withoutRepeats(write: (line: string) => void): (text: string) => void {
       before.more += 1;
       return;
     }
-    if (told.size >= mostKinds) told.clear();
+    if (told.size >= maxKinds) told.clear();
     told.set(kind, { at: now, more: 0 });
     const more = before === undefined || before.more === 0 ? '' : ` (and ${before.more} more like it)`;
     write(`${new Date().toISOString()} ${text}${more}`);

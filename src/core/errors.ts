@@ -82,7 +82,6 @@ export const errorRules = {
     retryable: false,
     next: 'Stop the relays of the copy, and give it an id of its own: `temporal-outbox migrate --adopt --new-installation`. After a failover, stop the old primary.',
   },
-  OUTBOX_INVALID_OPTION: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_KEY_INVALID: { retryable: false, next: 'Use a key of 1 to 256 bytes without NUL characters.' },
   OUTBOX_LANE_LOCKED: {
     retryable: true,
@@ -117,6 +116,7 @@ export const errorRules = {
     retryable: false,
     next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, open one first.',
   },
+  OUTBOX_OPTION_INVALID: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages beside temporal-outbox.' },
   OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that fits the schema of the topic.' },
   OUTBOX_PAYLOAD_TOO_LARGE: {

@@ -6,7 +6,7 @@ export interface Lane {
 }
 
 /** A topic has at most so many lanes. */
-export const mostLanes = 1_024;
+export const maxLanes = 1_024;
 
 /** A lane as text, for maps and logs. */
 export function laneName({ topic, lane }: Lane): string {

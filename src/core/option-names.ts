@@ -5,11 +5,11 @@ export function unknownOption(given: object, known: readonly string[]): string |
   return Object.keys(given).find((option) => !known.includes(option));
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` naming the first key of `given` that is no option of `what` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the first key of `given` that is not an option of `what` */
 export function assertOptions(what: string, given: object, known: readonly string[]): void {
   const option = unknownOption(given, known);
   if (option === undefined) return;
-  throw new OutboxError('OUTBOX_INVALID_OPTION', `"${option}" is no option of ${what}.`, {
+  throw new OutboxError('OUTBOX_OPTION_INVALID', `"${option}" is not an option of ${what}.`, {
     details: { option },
   });
 }

@@ -54,11 +54,11 @@ const defaults = {
 /**
  * Fills in the defaults and checks the ranges.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION` naming the option
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option
  */
 export function resolveRetention(retention: Retention = {}): RetentionRules {
   const unknown = Object.keys(retention).find((option) => !(option in defaults));
-  if (unknown !== undefined) throw invalid(unknown, 'is no option of the retention');
+  if (unknown !== undefined) throw invalid(unknown, 'is not an option of the retention');
   const { archiveAfter, archiveFailedAfter, history, batches, attempts, processed } = {
     ...defaults,
     ...retention,
@@ -84,7 +84,7 @@ function within(option: string, duration: Duration, leastMs: number, least: stri
 }
 
 function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "retention.${option}" ${why}.`, {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "retention.${option}" ${why}.`, {
     details: { option: `retention.${option}` },
   });
 }

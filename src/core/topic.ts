@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type Duration, durationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
-import { mostLanes } from './lane.ts';
+import { maxLanes } from './lane.ts';
 import { resolveVersion, type VersionOptions, type VersionRules } from './topic-version.ts';
 
 /** Bounds of one message; each is refused with a typed error before anything is written. */
@@ -143,7 +143,7 @@ const optionNames = new Set([
  *
  * @param name 1 to 200 characters of letters, digits, dot, underscore and hyphen
  * @param schema any Standard Schema (zod, valibot, arktype, …) of the payload
- * @throws OutboxError `OUTBOX_TOPIC_INVALID`, or `OUTBOX_INVALID_OPTION` naming the option
+ * @throws OutboxError `OUTBOX_TOPIC_INVALID`, or `OUTBOX_OPTION_INVALID` naming the option
  */
 export function topic<Input, Output>(
   name: string,
@@ -154,14 +154,14 @@ export function topic<Input, Output>(
     throw new OutboxError('OUTBOX_TOPIC_INVALID', `"${name}" is no name for a topic.`, { details: { name } });
   }
   const unknown = Object.keys(options).find((option) => !optionNames.has(option));
-  if (unknown !== undefined) throw invalid(name, unknown, 'is no option of a topic');
+  if (unknown !== undefined) throw invalid(name, unknown, 'is not an option of a topic');
   return { name, schema, rules: resolveRules(name, options) };
 }
 
 function resolveRules(name: string, options: TopicOptions): TopicRules {
   const lanes = options.lanes ?? defaults.lanes;
-  if (!Number.isInteger(lanes) || lanes < 1 || lanes > mostLanes)
-    throw invalid(name, 'lanes', `is not an integer from 1 to ${mostLanes}`);
+  if (!Number.isInteger(lanes) || lanes < 1 || lanes > maxLanes)
+    throw invalid(name, 'lanes', `is not an integer from 1 to ${maxLanes}`);
   assertNames(name, 'limits', options.limits, ['payloadBytes', 'delay']);
   assertNames(name, 'confirm', options.confirm, ['group', 'within', 'maxSends', 'resend']);
   const payloadLimitBytes = options.limits?.payloadBytes ?? defaults.payloadBytes;
@@ -191,13 +191,13 @@ function assertNames(name: string, option: string, given: unknown, known: readon
   if (given === undefined) return;
   if (typeof given !== 'object' || given === null) throw invalid(name, option, 'is not an object');
   const unknown = Object.keys(given).find((each) => !known.includes(each));
-  if (unknown !== undefined) throw invalid(name, `${option}.${unknown}`, 'is no option of a topic');
+  if (unknown !== undefined) throw invalid(name, `${option}.${unknown}`, 'is not an option of a topic');
 }
 
 function retryOf(retry: Retry): readonly Duration[] {
   if (typeof retry !== 'function') return retry;
   const delays: Duration[] = [];
-  while (delays.length < mostTries) {
+  while (delays.length < maxTries) {
     const delay = retry(delays.length + 1);
     if (delay === undefined) break;
     delays.push(delay);
@@ -208,8 +208,8 @@ function retryOf(retry: Retry): readonly Duration[] {
 function confirmOf(name: string, { group, within, maxSends = 3, resend = [] }: Confirm): ConfirmRules {
   if (typeof group !== 'string' || group === '' || Buffer.byteLength(group) > 512 || group.includes('\0'))
     throw invalid(name, 'confirm.group', 'is not a text of 1 to 512 bytes without NUL');
-  if (!Number.isInteger(maxSends) || maxSends < 1 || maxSends > mostTries)
-    throw invalid(name, 'confirm.maxSends', `is not an integer from 1 to ${mostTries}`);
+  if (!Number.isInteger(maxSends) || maxSends < 1 || maxSends > maxTries)
+    throw invalid(name, 'confirm.maxSends', `is not an integer from 1 to ${maxTries}`);
   return {
     group,
     maxSends,
@@ -221,7 +221,7 @@ function confirmOf(name: string, { group, within, maxSends = 3, resend = [] }: C
 }
 
 /** Bound of tries and of sends. */
-const mostTries = 100;
+const maxTries = 100;
 
 /** 36,500 days. The times that PostgreSQL can compute end far later, but they end, and with an error. */
 const longestMs = 36_500 * 24 * 60 * 60 * 1_000;
@@ -244,7 +244,7 @@ function oneOf<Value extends string>(
 }
 
 function invalid(name: string, option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" of the topic "${name}" ${why}.`, {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" of the topic "${name}" ${why}.`, {
     details: { topic: name, option },
   });
 }

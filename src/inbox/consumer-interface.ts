@@ -47,7 +47,7 @@ export interface RunningConsumer {
    * Lets the messages in hand end, tells the broker how far this consumer came, and leaves the group. A second call ends
    * with the first one, and may give it less time.
    *
-   * @throws OutboxError `OUTBOX_INVALID_OPTION` for another `within`, before anything is stopped
+   * @throws OutboxError `OUTBOX_OPTION_INVALID` for another `within`, before anything is stopped
    */
   stop(options?: StopOptions): Promise<void>;
 }
@@ -67,7 +67,7 @@ export interface Consumer<Tx> {
   /**
    * Names the handler of a topic.
    *
-   * @throws OutboxError `OUTBOX_INVALID_OPTION` when the topic has one already, for an option that is none or out of its
+   * @throws OutboxError `OUTBOX_OPTION_INVALID` when the topic has one already, for an option that is none or out of its
    * range, and after {@link Consumer.start}
    */
   on<Input, Output>(
@@ -90,7 +90,7 @@ export interface Consumer<Tx> {
    * Puts a middleware around every transaction in which handlers run, those of parked messages included. The first one is
    * the outermost. Not around the transactions of the consumer itself, which keep messages.
    *
-   * @throws OutboxError `OUTBOX_INVALID_OPTION` for what is no function, and after {@link Consumer.start}
+   * @throws OutboxError `OUTBOX_OPTION_INVALID` for what is no function, and after {@link Consumer.start}
    */
   use(middleware: Middleware): this;
   /**
@@ -100,13 +100,13 @@ export interface Consumer<Tx> {
    *
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` after `startWithin`, `OUTBOX_SERVER_REFUSED`, `OUTBOX_ADDRESS_MISSING`,
    * `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_EPOCH_UNKNOWN`,
-   * `OUTBOX_INVALID_OPTION` when no topic has a handler or it was started before
+   * `OUTBOX_OPTION_INVALID` when no topic has a handler or it was started before
    */
   start(): Promise<RunningConsumer>;
   /**
    * What this consumer has done since its start, and what its group has before it. It asks the database and the broker.
    *
-   * @throws OutboxError `OUTBOX_INVALID_OPTION` before it was started; and what the database throws when it is away
+   * @throws OutboxError `OUTBOX_OPTION_INVALID` before it was started; and what the database throws when it is away
    */
   status(): Promise<ConsumerStatus>;
 }

@@ -161,7 +161,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
   'report',
 ]);
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` naming the option */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option */
 export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules {
   const unknown = Object.keys(settings).find((option) => !optionNames.has(option));
   if (unknown !== undefined) throw invalid(unknown, 'an option that there is');
@@ -181,7 +181,7 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
     tries: {
       retryMs: retryDelays(settings.retry ?? defaults.retry, invalid),
       holdKey: exhausted === 'hold-key',
-      mostKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
+      maxKills: integer('maxKills', settings.maxKills ?? defaults.maxKills, 100),
     },
     maxQueued: integer('maxQueued', settings.maxQueued ?? defaults.maxQueued, 10_000_000),
     parkedConcurrency: integer(
@@ -245,7 +245,7 @@ function positive(option: string, duration: Duration): number {
 
 function invalid(option: string, wanted: string): OutboxError {
   return new OutboxError(
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     `The option "${option}" of the consumer is not ${wanted}.`,
     {
       details: { option },

@@ -10,14 +10,14 @@ import { type HandlerOptions, resolveHandlerRules } from './handler-options.ts';
 import type { ReceiptSender } from './intake/receipts.ts';
 import type { Middleware } from './middleware.ts';
 import type { DeadLetterSender } from './parked/dead-letters.ts';
-import type { KeyDrains, KeyWorkflows } from './ports.ts';
+import type { KeyDrains, ParkedKeyWorkflows } from './ports.ts';
 import { type Route, routeOf, routeOfBatch } from './route.ts';
 import { startConsumer } from './start-consumer.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
 /** The workflows of parked keys, and the worker that runs their tries. */
-export interface HostedKeys {
-  readonly workflows: KeyWorkflows;
+export interface HostedParkedKeys {
+  readonly workflows: ParkedKeyWorkflows;
   stop(): Promise<void>;
 }
 
@@ -36,10 +36,10 @@ export interface ConsumerParts<Tx extends Transaction> {
   /** Where it runs, for those who look. */
   readonly place: { readonly host: string; readonly pid: number };
   /** Needs nothing until the first key is parked. */
-  readonly hostKeys: (input: HostedKeysInput) => HostedKeys;
+  readonly hostParkedKeys: (input: ParkedKeysPlan) => HostedParkedKeys;
 }
 
-export interface HostedKeysInput {
+export interface ParkedKeysPlan {
   readonly installation: string;
   readonly group: string;
   readonly drains: KeyDrains;
@@ -137,5 +137,5 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
 }
 
 function invalid(option: string, what: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', what, { details: { option } });
+  return new OutboxError('OUTBOX_OPTION_INVALID', what, { details: { option } });
 }

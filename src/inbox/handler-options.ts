@@ -29,11 +29,11 @@ export interface HandlerRules {
 
 const names: ReadonlySet<string> = new Set<keyof HandlerOptions>(['id', 'retry', 'quickRetries']);
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` naming the option: a misspelt one would be a rule that does nothing */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option: a misspelt one would be a rule that does nothing */
 export function resolveHandlerRules(topic: string, options: HandlerOptions): HandlerRules {
   const refuse = (option: string, wanted: string): OutboxError =>
     new OutboxError(
-      'OUTBOX_INVALID_OPTION',
+      'OUTBOX_OPTION_INVALID',
       `The option "${option}" of the handler of "${topic}" is not ${wanted}.`,
       { details: { option, topic } },
     );

@@ -24,7 +24,7 @@ const longestNameBytes = 512;
  * @param group whose effect it is, 1 to 512 bytes
  * @param messageId the sender's id of the message or request, the same at every repetition, 1 to 512 bytes
  * @param work must return the promise of all that it does: what nobody waits for is not in the transaction
- * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION`, `OUTBOX_INVALID_OPTION`, `OUTBOX_PROMISE_MISSING` when `work` answers anything
+ * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION`, `OUTBOX_OPTION_INVALID`, `OUTBOX_PROMISE_MISSING` when `work` answers anything
  * else; and whatever `work` throws
  */
 export async function once<Result>(
@@ -54,11 +54,11 @@ function begun<Result>(work: () => Promise<Result>): Promise<Result> {
   return answer;
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` naming the option */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option */
 export function assertName(option: string, value: string): void {
   if (isName(value)) return;
   throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     `The option "${option}" is not a text of 1 to ${longestNameBytes} bytes without NUL.`,
     { details: { option } },
   );

@@ -5,7 +5,7 @@
 export type Replacing = 'never' | 'if-idle' | 'always';
 
 /** A parked key that should have its workflow. */
-export interface KeyStart {
+export interface ParkedKeyStart {
   /** UUID of the row in `outbox.parked_key`. */
   readonly keyId: string;
   readonly workflowId: string;
@@ -18,12 +18,12 @@ export interface KeyStart {
 }
 
 /** How workflows of parked keys are started; any number of consumers may start the same one. */
-export interface KeyWorkflows {
-  start(key: KeyStart): Promise<void>;
+export interface ParkedKeyWorkflows {
+  start(key: ParkedKeyStart): Promise<void>;
 }
 
 /** What a drain of a parked key ended with. */
-export type DrainKeyAnswer =
+export type ParkedKeyAnswer =
   /** No message is left: the key is free again. */
   | { readonly kind: 'drained' }
   /** The next try is due then. */
@@ -37,5 +37,5 @@ export interface KeyDrains {
    * @param signal the rest is left to the next drain
    * @param progress called now and then while it works
    */
-  drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<DrainKeyAnswer>;
+  drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<ParkedKeyAnswer>;
 }

@@ -6,32 +6,32 @@ import type { Route } from './route.ts';
 const longestQuickRetryMs = 10_000;
 /** 36,500 days. */
 export const longestRetryMs = 36_500 * 24 * 60 * 60 * 1_000;
-const mostRetries = 100;
+const maxRetries = 100;
 
 /** Makes the error of an option that is not what is wanted. */
 export type Refuse = (option: string, wanted: string) => Error;
 
 /** Milliseconds of the option `retry`. */
 export function retryDelays(given: readonly Duration[], refuse: Refuse): readonly number[] {
-  return delays('retry', given, { mostMs: longestRetryMs, most: '36,500 days' }, refuse);
+  return delays('retry', given, { maxMs: longestRetryMs, most: '36,500 days' }, refuse);
 }
 
 /** Milliseconds of the option `quickRetries`. */
 export function quickRetryDelays(given: readonly Duration[], refuse: Refuse): readonly number[] {
-  return delays('quickRetries', given, { mostMs: longestQuickRetryMs, most: '10 s' }, refuse);
+  return delays('quickRetries', given, { maxMs: longestQuickRetryMs, most: '10 s' }, refuse);
 }
 
 function delays(
   option: string,
   given: readonly Duration[],
-  { mostMs, most }: { readonly mostMs: number; readonly most: string },
+  { maxMs, most }: { readonly maxMs: number; readonly most: string },
   refuse: Refuse,
 ): readonly number[] {
-  if (!Array.isArray(given) || given.length > mostRetries)
-    throw refuse(option, `a list of at most ${mostRetries} durations`);
+  if (!Array.isArray(given) || given.length > maxRetries)
+    throw refuse(option, `a list of at most ${maxRetries} durations`);
   return given.map((delay: Duration, index) => {
     const valueMs = durationMs(delay);
-    if (valueMs !== undefined && valueMs >= 0 && valueMs <= mostMs) return valueMs;
+    if (valueMs !== undefined && valueMs >= 0 && valueMs <= maxMs) return valueMs;
     throw refuse(`${option}[${index}]`, `a duration from 0 to ${most}`);
   });
 }

@@ -19,12 +19,12 @@ export class Running {
     return this.#deadline.signal;
   }
 
-  /** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+  /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
   async stop({ within }: StopOptions = {}): Promise<void> {
     const withinMs = within === undefined ? undefined : durationMs(within);
     if (within !== undefined && (withinMs === undefined || withinMs <= 0 || withinMs > longestStopMs)) {
       throw new OutboxError(
-        'OUTBOX_INVALID_OPTION',
+        'OUTBOX_OPTION_INVALID',
         'The option "within" of a stop is not a duration of more than 0 and at most 1 day.',
         { details: { option: 'within' } },
       );

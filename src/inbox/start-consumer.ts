@@ -182,7 +182,7 @@ function intakeOf<Tx extends Transaction>(
     marks: new PoisonMarks({
       client,
       group,
-      mostKills: rules.tries.mostKills,
+      maxKills: rules.tries.maxKills,
       inOrder: rules.keyConcurrency === 1,
       suspects,
     }),
@@ -218,7 +218,7 @@ function subscribe<Tx extends Transaction>(
 /** Tries of parked messages, and whoever starts their workflows. */
 function startParked<Tx extends Transaction>(
   {
-    plan: { client, hostKeys, routes: all, rules },
+    plan: { client, hostParkedKeys, routes: all, rules },
     handlers,
     sourceRoutes,
     installation,
@@ -232,9 +232,7 @@ function startParked<Tx extends Transaction>(
 ): ParkedWatcher {
   const { group } = rules;
   const failed = (error: unknown): void => report({ type: 'workflows-failing', error });
-  const onFailed = (): void => {
-    for (const { deadLetters } of sourceRoutes) deadLetters?.nudge();
-  };
+  const onFailed = (): void => nudgeDeadLetters(sourceRoutes);
   // What tells this process from others in the database.
   const worker = randomBytes(8).readBigInt64BE().toString();
   const drains = new KeyDrain({
@@ -254,7 +252,8 @@ function startParked<Tx extends Transaction>(
     receiptsOf: (routes) => sourceRoutes.find(({ lookup }) => lookup === routes)?.receipts,
     onFailed,
   });
-  const hosted = hostKeys({ installation, group, drains, concurrency: rules.parkedConcurrency, failed });
+  const { parkedConcurrency: concurrency } = rules;
+  const hosted = hostParkedKeys({ installation, group, drains, concurrency, failed });
   running.add(() => hosted.stop());
   const watcher = new ParkedWatcher({
     withSql: ask,
@@ -274,4 +273,8 @@ function startParked<Tx extends Transaction>(
   watcher.start();
   running.add(() => watcher.stop());
   return watcher;
+}
+
+function nudgeDeadLetters<Tx>(sourceRoutes: readonly SourceRoutes<Tx>[]): void {
+  for (const { deadLetters } of sourceRoutes) deadLetters?.nudge();
 }

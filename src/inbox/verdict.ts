@@ -46,14 +46,14 @@ export function permanent(error: unknown): Error {
  * @param error what happened; its text is what a person reads
  * @param delay 0 to 36,500 days
  * @returns an error with the same message, whose `cause` is `error`
- * @throws OutboxError `OUTBOX_INVALID_OPTION` for another delay, with `error` as its cause: the message fails by that instead
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for another delay, with `error` as its cause: the message fails by that instead
  * @example throw retryAfter(new Error('The bank asks for patience.'), '5m');
  */
 export function retryAfter(error: unknown, delay: Duration): Error {
   const inMs = durationMs(delay);
   if (inMs === undefined || inMs < 0 || inMs > longestRetryMs) {
     throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
+      'OUTBOX_OPTION_INVALID',
       'The delay of retryAfter is not a duration from 0 to 36,500 days.',
       { details: { option: 'delay' }, cause: error },
     );

@@ -9,7 +9,7 @@ import { headerText, keyText } from './record-text.ts';
 
 const fetchBytesPerPartition = 1_048_576;
 /** A broker that has just started may refuse the first. */
-const mostJoins = 3;
+const maxJoins = 3;
 
 /**
  * Reads the log of Kafka topics, from a time to where they end when it is opened.
@@ -98,7 +98,7 @@ async function join(
       return consumer;
     } catch (cause) {
       await consumer.disconnect().catch(() => undefined);
-      if (tries === mostJoins) throw logUnavailable('The log could not be read', cause);
+      if (tries === maxJoins) throw logUnavailable('The log could not be read', cause);
     }
   }
 }

@@ -42,14 +42,14 @@ const maxBrokers = 9;
  * Topics are not created by their use. Kafka's own topics have as many replicas as there are brokers, at most 3.
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
- * does not start (with the end of its log), or when nothing listens at a given address; `OUTBOX_INVALID_OPTION` for a
+ * does not start (with the end of its log), or when nothing listens at a given address; `OUTBOX_OPTION_INVALID` for a
  * number of brokers out of range.
  */
 export async function startKafka(options: KafkaOptions): Promise<LocalKafka> {
   const { brokers = 1, env } = options;
   if (!Number.isInteger(brokers) || brokers < 1 || brokers > maxBrokers) {
     throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
+      'OUTBOX_OPTION_INVALID',
       `brokers must be 1 to ${maxBrokers}, but it is ${brokers}.`,
     );
   }

@@ -19,7 +19,7 @@ export async function openContext(options: LocalOptions): Promise<LocalContext> 
   const { env, keep, signal } = options;
   if (keep !== undefined && !/^[a-z0-9-]{1,40}$/.test(keep)) {
     throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
+      'OUTBOX_OPTION_INVALID',
       `keep must be 1 to 40 of a-z, 0-9 and "-", but it is "${keep}".`,
       {
         details: { keep },

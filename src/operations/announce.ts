@@ -1,6 +1,6 @@
 import type { Database } from '../store/database/database.ts';
 import { announcer, readAnnounced, type TopicPolicy, upsertTopics } from '../store/lane/topics.ts';
-import { type ChangeAnswer, type LanesChangeOptions, continueLanesChange } from './lanes.ts';
+import { type ChangeAnswer, continueLanesChange, type LanesChangeOptions } from './lanes.ts';
 
 /** A new topic that is not delivered yet, and why. */
 export type UnfinishedTopic = { readonly topic: string } & Extract<ChangeAnswer, { done: false }>;

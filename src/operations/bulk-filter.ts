@@ -4,8 +4,8 @@ import type { BulkAction, BulkChange } from '../store/bulk/bulk.ts';
 import { actionableStates } from '../store/bulk/changes.ts';
 import type { BulkFilter } from '../store/bulk/selection.ts';
 import type { MessageFilter } from '../store/message/list.ts';
-import { type OperationOptions, assertText, authorOf } from './operation-options.ts';
 import { checkFilter } from './list.ts';
+import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
 
 /** Who asks for a bulk operation, and how. */
 export interface BulkOptions extends OperationOptions {
@@ -28,7 +28,7 @@ export interface CheckedOptions {
 /** A hundred years. What a topic allows is checked where the message is. */
 const longestMs = 36_525 * 24 * 60 * 60 * 1_000;
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkOptions(options: BulkOptions): CheckedOptions {
   assertText('reason', options.reason, 2_000);
   const { actor } = authorOf(options);
@@ -43,7 +43,7 @@ export function checkOptions(options: BulkOptions): CheckedOptions {
 /**
  * A filter with the states that the action is for. Without states: all that it can do something to.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION` when it is empty, names an id, or states to which the action does nothing
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` when it is empty, names an id, or states to which the action does nothing
  */
 export function checkBulkFilter(filter: MessageFilter, action: BulkAction): BulkFilter {
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
@@ -58,7 +58,7 @@ export function checkBulkFilter(filter: MessageFilter, action: BulkAction): Bulk
   return { ...checked, states: states === undefined ? possible : distinct(states) };
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkChange(change: BulkChange): BulkChange {
   if (!Object.hasOwn(actionableStates, change.action))
     throw invalid('action', `is none of ${Object.keys(actionableStates).join(', ')}`);
@@ -80,5 +80,5 @@ function distinct(states: readonly State[]): readonly State[] {
 }
 
 function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

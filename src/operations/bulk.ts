@@ -17,8 +17,8 @@ import { resumeLeftPauses } from '../store/bulk/pauses.ts';
 import type { BulkFilter } from '../store/bulk/selection.ts';
 import type { Database } from '../store/database/database.ts';
 import type { MessageFilter } from '../store/message/list.ts';
-import { type OperationOptions, assertId, authorOf } from './operation-options.ts';
-import { type BulkOptions, checkOptions, checkBulkFilter, checkChange } from './bulk-filter.ts';
+import { type BulkOptions, checkBulkFilter, checkChange, checkOptions } from './bulk-filter.ts';
+import { assertId, authorOf, type OperationOptions } from './operation-options.ts';
 
 /** What a dry run found, or what was started. */
 export interface BulkAnswer {
@@ -51,7 +51,7 @@ export interface BulkOperation extends BulkRow {
  *
  * A dry run counts and shows what would be changed, and writes nothing.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION` (an empty filter among others), `OUTBOX_BULK_UNEXPECTED`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` (an empty filter among others), `OUTBOX_BULK_UNEXPECTED`
  */
 export async function startBulk(
   database: Database,
@@ -83,10 +83,10 @@ export async function startBulk(
   return { id, state, count, exact, sample };
 }
 
-/** The bulk operations, newest first. @throws OutboxError `OUTBOX_INVALID_OPTION` for a limit that is not 1 to 200 */
+/** The bulk operations, newest first. @throws OutboxError `OUTBOX_OPTION_INVALID` for a limit that is not 1 to 200 */
 export async function listBulk(database: Database, limit = 50): Promise<readonly BulkOperation[]> {
   if (!Number.isInteger(limit) || limit < 1 || limit > 200) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', 'The option "limit" is not an integer from 1 to 200.', {
+    throw new OutboxError('OUTBOX_OPTION_INVALID', 'The option "limit" is not an integer from 1 to 200.', {
       details: { option: 'limit' },
     });
   }
@@ -100,22 +100,39 @@ export async function showBulk(database: Database, id: string): Promise<BulkOper
   return withProgress(row);
 }
 
-/** Stops a bulk operation after the page that is under way. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID`, `OUTBOX_INVALID_OPTION` */
-export function pauseBulk(database: Database, id: string, options: OperationOptions): Promise<BulkStepAnswer> {
+/** Stops a bulk operation after the page that is under way. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID`, `OUTBOX_OPTION_INVALID` */
+export function pauseBulk(
+  database: Database,
+  id: string,
+  options: OperationOptions,
+): Promise<BulkStepAnswer> {
   return step(database, id, 'pause', options);
 }
 
 /** Goes on with one that is paused, or has failed. @throws as {@link pauseBulk} */
-export function resumeBulk(database: Database, id: string, options: OperationOptions): Promise<BulkStepAnswer> {
+export function resumeBulk(
+  database: Database,
+  id: string,
+  options: OperationOptions,
+): Promise<BulkStepAnswer> {
   return step(database, id, 'resume', options);
 }
 
 /** Ends one for good after the page that is under way. What was changed stays so. @throws as {@link pauseBulk} */
-export function abortBulk(database: Database, id: string, options: OperationOptions): Promise<BulkStepAnswer> {
+export function abortBulk(
+  database: Database,
+  id: string,
+  options: OperationOptions,
+): Promise<BulkStepAnswer> {
   return step(database, id, 'abort', options);
 }
 
-async function step(database: Database, id: string, to: BulkStep, options: OperationOptions): Promise<BulkStepAnswer> {
+async function step(
+  database: Database,
+  id: string,
+  to: BulkStep,
+  options: OperationOptions,
+): Promise<BulkStepAnswer> {
   const author = authorOf(options);
   const known = assertId(id);
   if (options.dryRun === true) return rehearse(await showBulk(database, known), to);

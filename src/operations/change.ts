@@ -14,7 +14,7 @@ import { discardChange } from '../store/message/discard.ts';
 import { idOfRef } from '../store/message/id-of-ref.ts';
 import { type NewDue, type Rescheduled, rescheduleChange } from '../store/message/reschedule.ts';
 import { retryChange } from '../store/message/retry.ts';
-import { type OperationOptions, assertIds, assertText, authorOf, type Target } from './operation-options.ts';
+import { assertIds, assertText, authorOf, type OperationOptions, type Target } from './operation-options.ts';
 
 export type { MessageAnswer };
 

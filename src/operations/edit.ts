@@ -2,8 +2,8 @@ import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
 import type { Database } from '../store/database/database.ts';
 import { type EditAnswer, type EditableMessage, editMessage, readEditable } from '../store/message/edit.ts';
-import { type OperationOptions, assertId, authorOf } from './operation-options.ts';
 import { wakeLanes } from './change.ts';
+import { assertId, authorOf, type OperationOptions } from './operation-options.ts';
 
 /**
  * How a failed message is to be sent instead. What is not named stays. The key cannot be changed: it is the order. Nor can
@@ -51,7 +51,7 @@ const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
  *
  * @throws OutboxError `OUTBOX_CONFLICT` when it is not failed (any more), has another version, or is in other hands;
  * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
- * `OUTBOX_INVALID_OPTION`; nothing is changed then
+ * `OUTBOX_OPTION_INVALID`; nothing is changed then
  */
 export async function editFailed(
   database: Database,
@@ -76,11 +76,14 @@ export async function editFailed(
   return { id: answer.id, supersedes: original };
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertEditOptions(options: EditOptions): void {
   const unknown = Object.keys(options).find((option) => !optionNames.has(option));
   if (unknown !== undefined)
-    throw invalid(unknown, unknown === 'key' ? 'cannot be edited: it is the order' : 'is no option of edit');
+    throw invalid(
+      unknown,
+      unknown === 'key' ? 'cannot be edited: it is the order' : 'is not an option of edit',
+    );
   if (options.payload !== undefined && options.payloadText !== undefined)
     throw invalid('payloadText', 'is given beside "payload"');
   if (options.payload === undefined && options.payloadText === undefined && options.headers === undefined)
@@ -178,5 +181,5 @@ function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): O
 }
 
 function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

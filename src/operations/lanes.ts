@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
-import { type Lane, mostLanes } from '../core/lane.ts';
+import { type Lane, maxLanes } from '../core/lane.ts';
 import type { Author } from '../store/audit/author.ts';
 import type { Database } from '../store/database/database.ts';
 import {
@@ -19,7 +19,7 @@ import {
   switchLanes,
 } from '../store/lane/lanes-switch.ts';
 import { readLanes } from '../store/lane/topics.ts';
-import { type OperationOptions, authorOf } from './operation-options.ts';
+import { authorOf, type OperationOptions } from './operation-options.ts';
 import { untilHandsAreEmpty } from './pause.ts';
 
 export interface LanesChangeOptions extends Omit<OperationOptions, 'dryRun'> {
@@ -53,7 +53,7 @@ const askEveryMs = 100;
  * lane of its key. Each step is stored; a call that was killed is completed by the next one. A call with another number
  * replaces the one before, so the old number takes a change back.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`
  */
 export async function changeLanes(
   database: Database,
@@ -61,8 +61,8 @@ export async function changeLanes(
   lanes: number,
   options: LanesChangeOptions,
 ): Promise<ChangeAnswer> {
-  if (!Number.isInteger(lanes) || lanes < 1 || lanes > mostLanes)
-    throw invalidCount('lanes', `an integer from 1 to ${mostLanes}`);
+  if (!Number.isInteger(lanes) || lanes < 1 || lanes > maxLanes)
+    throw invalidCount('lanes', `an integer from 1 to ${maxLanes}`);
   const before = await knownTopic(database, topic);
   if (before.lanes === lanes && before.change === null) return { done: true, moved: 0 };
   const author = authorOf(options);
@@ -180,7 +180,7 @@ export async function knownTopic(database: Database, topic: string): Promise<Top
 }
 
 export function invalidCount(option: string, wanted: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The number of ${option} is not ${wanted}.`, {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The number of ${option} is not ${wanted}.`, {
     details: { option },
   });
 }

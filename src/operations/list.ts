@@ -46,7 +46,7 @@ const cursor = /^(\d{1,19})_([0-9a-f]{8}-[0-9a-f-]{27})$/;
 /**
  * Lists live messages, newest first; by id, or by topic and ref, archived ones too. An empty filter lists all.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_ID_INVALID`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_ID_INVALID`
  */
 export async function list(
   database: Database,
@@ -67,7 +67,7 @@ export async function list(
   };
 }
 
-/** A filter with every value checked. @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_ID_INVALID` */
+/** A filter with every value checked. @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_ID_INVALID` */
 export function checkFilter(filter: MessageFilter): MessageFilter {
   const unknown = Object.keys(filter).find((name) => !filterNames.has(name));
   if (unknown !== undefined) throw invalid(unknown, 'is no filter');
@@ -92,5 +92,5 @@ function positionOf(after: string): PagePosition {
 }
 
 function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

@@ -19,7 +19,7 @@ const targetLimit = 10_000;
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function authorOf({ actor, reason }: OperationOptions): Author {
   assertText('actor', actor, 200);
   if (reason === undefined) return { actor };
@@ -33,18 +33,18 @@ export function assertId(id: string): string {
   throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
 }
 
-/** Each id once. @throws OutboxError `OUTBOX_ID_INVALID`, or `OUTBOX_INVALID_OPTION` when there are none or too many */
+/** Each id once. @throws OutboxError `OUTBOX_ID_INVALID`, or `OUTBOX_OPTION_INVALID` when there are none or too many */
 export function assertIds(ids: readonly string[]): readonly string[] {
   const distinct = [...new Set(ids.map(assertId))];
   if (distinct.length >= 1 && distinct.length <= targetLimit) return distinct;
   throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     `${distinct.length} messages are named; an operation takes 1 to ${targetLimit}.`,
     { details: { option: 'ids', count: distinct.length } },
   );
 }
 
-/** Texts that the database can store. @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** Texts that the database can store. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertText(option: string, value: unknown, longest: number): asserts value is string {
   const fits =
     typeof value === 'string' &&
@@ -53,7 +53,7 @@ export function assertText(option: string, value: unknown, longest: number): ass
     !/\0|\p{Surrogate}/u.test(value);
   if (fits) return;
   throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     `The option "${option}" is not a text of 1 to ${longest} characters without NUL.`,
     { details: { option } },
   );

@@ -2,16 +2,16 @@ import { OutboxError } from '../core/errors.ts';
 import type { Database } from '../store/database/database.ts';
 import { beginChange, type TopicCounts } from '../store/lane/lanes-change.ts';
 import { pinNewPartitions } from '../store/lane/repartition.ts';
-import { authorOf } from './operation-options.ts';
 import {
   type ChangeAnswer,
-  type LanesChangeOptions,
   emptyLanes,
   invalidCount,
   knownTopic,
+  type LanesChangeOptions,
   type Patience,
   patienceOf,
 } from './lanes.ts';
+import { authorOf } from './operation-options.ts';
 
 /** What the broker knows of a topic's address. */
 export interface BrokerView {
@@ -33,7 +33,7 @@ export interface PartitionOptions extends LanesChangeOptions {
  * that lies in the partitions of before. Only for those groups the order of a key is kept across the change: a key may
  * move, and a group that lags may read its new partition before its old one.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`,
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`,
  * `OUTBOX_SERVER_UNAVAILABLE` when the broker does not answer
  */
 export async function changePartitions(

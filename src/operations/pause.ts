@@ -7,8 +7,8 @@ import {
   readLanesOf,
   setPaused,
 } from '../store/lane/pause.ts';
-import { type OperationOptions, assertText, authorOf } from './operation-options.ts';
 import { wakeLanes } from './change.ts';
+import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
 
 export type { PauseScope };
 
@@ -37,9 +37,13 @@ const lookAgainMs = 25;
  * Pauses a topic, or all topics of a transport, and waits until relays have let go of its lanes. Messages can be sent,
  * canceled and come due meanwhile; none is delivered.
  *
- * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_OPTION_INVALID`
  */
-export async function pause(database: Database, scope: PauseScope, options: PauseOptions): Promise<PauseAnswer> {
+export async function pause(
+  database: Database,
+  scope: PauseScope,
+  options: PauseOptions,
+): Promise<PauseAnswer> {
   assertScope(scope);
   const dryRun = options.dryRun ?? false;
   const { changed } = await setPaused(database, scope, true, authorOf(options), { dryRun });
@@ -52,9 +56,13 @@ export async function pause(database: Database, scope: PauseScope, options: Paus
 /**
  * Takes the pause away, and wakes the relays. What pauses the topic besides (its transport, a change of its lanes) goes on.
  *
- * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_OPTION_INVALID`
  */
-export async function resume(database: Database, scope: PauseScope, options: OperationOptions): Promise<ResumeAnswer> {
+export async function resume(
+  database: Database,
+  scope: PauseScope,
+  options: OperationOptions,
+): Promise<ResumeAnswer> {
   assertScope(scope);
   const dryRun = options.dryRun ?? false;
   const { changed } = await setPaused(database, scope, false, authorOf(options), { dryRun });

@@ -15,8 +15,8 @@ import {
   type Round,
 } from '../store/message/change-messages.ts';
 import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
-import { type OperationOptions, authorOf, type Target } from './operation-options.ts';
 import { idsOf, lanesOf, wakeLanes } from './change.ts';
+import { authorOf, type OperationOptions, type Target } from './operation-options.ts';
 
 export interface WithdrawOptions extends OperationOptions {
   /** How long to wait for relays to let go of the lanes concerned. @defaultValue 15,000 */

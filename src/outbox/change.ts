@@ -41,7 +41,7 @@ export async function reschedule(
   assertOptions('reschedule', due, ['after', 'at']);
   const target = dueOf(due, topic.rules.delayLimitMs);
   if (target.afterMs === undefined && target.at === undefined) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', 'Neither "after" nor "at" is given.', {
+    throw new OutboxError('OUTBOX_OPTION_INVALID', 'Neither "after" nor "at" is given.', {
       details: { option: 'after' },
     });
   }

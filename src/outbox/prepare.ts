@@ -41,7 +41,7 @@ export async function prepare<Input>(
 ): Promise<NewMessage> {
   const unknown = Object.keys(options).find((option) => !optionNames.has(option));
   if (unknown !== undefined)
-    throw new OutboxError('OUTBOX_INVALID_OPTION', `"${unknown}" is no option of send.`, {
+    throw new OutboxError('OUTBOX_OPTION_INVALID', `"${unknown}" is not an option of send.`, {
       details: { option: unknown },
     });
   const { key, ref, id, headers } = options;
@@ -144,7 +144,7 @@ const yearTenThousandMs = Date.parse('+010000-01-01T00:00:00Z');
 /** The due time as the database takes it: relative times count from its clock, not from this process's. */
 export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: number; readonly at?: string } {
   if (due.after !== undefined && due.at !== undefined) {
-    throw new OutboxError('OUTBOX_INVALID_OPTION', 'Both "after" and "at" are given.', {
+    throw new OutboxError('OUTBOX_OPTION_INVALID', 'Both "after" and "at" are given.', {
       details: { option: 'at' },
     });
   }
@@ -157,7 +157,7 @@ export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: numb
   const afterMs = durationMs(due.after);
   if (afterMs === undefined) {
     throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
+      'OUTBOX_OPTION_INVALID',
       `The option "after" (${String(due.after)}) is no duration: give milliseconds, or words such as '15 minutes'.`,
       { details: { option: 'after', value: String(due.after) } },
     );

@@ -45,7 +45,7 @@ const searchMs = 5_000;
 /** What others have locked is tried again after so long. */
 const lockedPauseMs = 1_000;
 /** Pages in a row that may end with an error before the operation has failed. */
-const mostFailures = 10;
+const maxFailures = 10;
 
 export function createBulkRunner({ database, withdraw, report }: BulkRunnerInput): BulkRunner {
   return {
@@ -54,7 +54,7 @@ export function createBulkRunner({ database, withdraw, report }: BulkRunnerInput
         return await runPages(id, progress);
       } catch (error) {
         const text = (error instanceof Error ? error.message : String(error)).slice(0, 2_000);
-        const noted = await recordPageFailure(database, id, text, mostFailures).catch(() => undefined);
+        const noted = await recordPageFailure(database, id, text, maxFailures).catch(() => undefined);
         report({ type: 'failed', what: 'bulk', error });
         if (noted?.state === 'failed') return { kind: 'resting', state: 'failed' };
         throw error;

@@ -4,7 +4,7 @@ import {
   countTold,
   type DuePlace,
   firstDue,
-  mostCounted,
+  maxCounted,
   readSuperfluous,
   readTold,
 } from '../store/verify/reconcile.ts';
@@ -72,9 +72,9 @@ export async function reconcile(input: ReconcileInput): Promise<Reconciliation> 
   });
 }
 
-/** Beyond {@link mostCounted} messages are not counted, so nobody knows. */
+/** Beyond {@link maxCounted} messages are not counted, so nobody knows. */
 function differ(rows: number, workflows: number): boolean {
-  if (rows >= mostCounted) return workflows < rows;
+  if (rows >= maxCounted) return workflows < rows;
   return Math.abs(rows - workflows) > rows * toleratedShare;
 }
 

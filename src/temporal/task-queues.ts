@@ -16,6 +16,6 @@ export function maintenanceTaskQueue(installation: string): string {
  * Parked keys of one consumer group. Its name may be any text of 512 bytes, with slashes as well; Temporal takes 1,000
  * characters, and an installation's other queues have names of one part.
  */
-export function handleTaskQueue(installation: string, group: string): string {
-  return `${installation}/handle/${group}`;
+export function parkedKeyTaskQueue(installation: string, group: string): string {
+  return `${installation}/parked/${group}`;
 }

@@ -119,11 +119,11 @@ function part(text: string): string {
   return cut(text.replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029`]/gu, '?'), longestPartBytes);
 }
 
-function cut(text: string, mostBytes: number): string {
-  if (Buffer.byteLength(text) <= mostBytes) return text;
+function cut(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
   // A character of which only a part is left is none.
   const kept = Buffer.from(text)
-    .subarray(0, mostBytes - 3)
+    .subarray(0, maxBytes - 3)
     .toString()
     .replace(/\ufffd+$/, '');
   return `${kept}…`;

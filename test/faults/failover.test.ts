@@ -10,7 +10,7 @@ import { acquireLane } from '../../src/store/lane/lease.ts';
 import { upsertTopics } from '../../src/store/lane/topics.ts';
 import { storeMessages } from '../../src/store/message/write.ts';
 import { proxiedDatabase } from '../support/faults/proxied-database.ts';
-import { LaneBench } from '../support/fixtures/lane-bench.ts';
+import { LaneFixture } from '../support/fixtures/lane-fixture.ts';
 import { type OwnPostgres, ownPostgres } from '../support/fixtures/own-postgres.ts';
 import { startStandby } from '../support/fixtures/standby-postgres.ts';
 import { until } from '../support/fixtures/until.ts';
@@ -38,14 +38,14 @@ async function sendTo(url: string, count: number): Promise<readonly string[]> {
 async function openLane(context: TestContext, server: OwnPostgres) {
   const { proxy, url } = await proxiedDatabase(context, server.url, 1);
   const database = openDatabase({ url });
-  const bench = new LaneBench({ url, database, drop: () => database.close() }, orders.rules);
+  const fixture = new LaneFixture({ url, database, drop: () => database.close() }, orders.rules);
   await upsertTopics(database, [policyOf(orders, 'scripted')]);
   const session = await database.openSession('outbox', () => undefined);
   const stop = new AbortController();
   const timings = { ...defaultTimings, probeMs: 20, checkMs: 20 };
   const draining = (async () => {
     while (!stop.signal.aborted)
-      await bench
+      await fixture
         .drain({ timings, batch: { messages: 100 }, session: () => session.current(), signal: stop.signal })
         .catch(() => undefined);
   })();
@@ -56,18 +56,18 @@ async function openLane(context: TestContext, server: OwnPostgres) {
     await database.close();
   });
   const published = (ids: readonly string[]): number => {
-    const known = new Set(bench.broker.log.map(({ id }) => id));
+    const known = new Set(fixture.broker.log.map(({ id }) => id));
     return ids.filter((id) => known.has(id)).length;
   };
   /** Every one of them is in the log, and none says that it is published without being there. */
   const expectPublished = async (ids: readonly string[]): Promise<void> => {
     await until(
-      async () => (await bench.database.query(readyOrHeld)).length === 0 && published(ids) === ids.length,
+      async () => (await fixture.database.query(readyOrHeld)).length === 0 && published(ids) === ids.length,
       20_000,
     ).catch(() => undefined);
     expect(published(ids), 'messages of the new primary that were sent').toBe(ids.length);
   };
-  return { bench, proxy, published, expectPublished };
+  return { fixture, proxy, published, expectPublished };
 }
 
 const readyOrHeld = `select from outbox.message_view where state::text in ('ready', 'held')`;
@@ -77,7 +77,7 @@ test.for(['idle', 'before a batch is sent', 'before a batch is settled'] as cons
   { timeout: 120_000 },
   async (moment, context) => {
     const server = await ownPostgres(context);
-    const { bench, proxy, published, expectPublished } = await openLane(context, server);
+    const { fixture, proxy, published, expectPublished } = await openLane(context, server);
     const before = await sendTo(server.url, 50);
     await until(() => published(before) === before.length);
     const standby = await startStandby(context, server.url);
@@ -94,10 +94,11 @@ test.for(['idle', 'before a batch is sent', 'before a batch is settled'] as cons
       // More than the standby lacked, so that positions and transaction ids are given out again.
       fresh = await sendTo(standby.url, 700);
     };
-    const batches = bench.broker.batches.length;
-    const late = (): boolean => bench.broker.batches.length > batches + 2;
-    if (moment === 'before a batch is sent') bench.broker.before = () => (late() ? failOver() : undefined);
-    if (moment === 'before a batch is settled') bench.broker.after = () => (late() ? failOver() : undefined);
+    const batches = fixture.broker.batches.length;
+    const late = (): boolean => fixture.broker.batches.length > batches + 2;
+    if (moment === 'before a batch is sent') fixture.broker.before = () => (late() ? failOver() : undefined);
+    if (moment === 'before a batch is settled')
+      fixture.broker.after = () => (late() ? failOver() : undefined);
     const lacked = await sendTo(server.url, 320);
     if (moment === 'idle') {
       await until(() => published(lacked) === lacked.length);
@@ -119,7 +120,7 @@ test.for(['the server', 'one backend'] as const)(
     await admin.query('alter system set synchronous_commit = off');
     await admin.query(`alter system set wal_writer_delay = '10s'`);
     await admin.query('select pg_reload_conf()');
-    const { bench, published, expectPublished } = await openLane(context, server);
+    const { fixture, published, expectPublished } = await openLane(context, server);
     const before = await sendTo(server.url, 50);
     await until(() => published(before) === before.length);
     await admin.query('checkpoint');
@@ -144,7 +145,7 @@ test.for(['the server', 'one backend'] as const)(
 
     const fresh = await sendTo(server.url, 700);
 
-    const kept = await bench.database.query<{ id: string }>('select id from outbox.message');
+    const kept = await fixture.database.query<{ id: string }>('select id from outbox.message');
     const ids = new Set(kept.map(({ id }) => id));
     expect(
       forgotten.filter((id) => !ids.has(id)).length,

@@ -4,7 +4,7 @@ import { type LocalKafka, type LocalNode, startKafka } from '../../src/local/ind
 import { faultSeeds } from '../support/faults/fault-scale.ts';
 import { kept } from '../support/fixtures/ledger.ts';
 import { until } from '../support/fixtures/until.ts';
-import { kafkaFaultBench } from '../support/kafka/kafka-fault-bench.ts';
+import { kafkaFaultFixture } from '../support/kafka/kafka-fault-fixture.ts';
 import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
 const batch = 2_000;
@@ -39,26 +39,26 @@ test.for(faultSeeds(12))(
       replicaAssignment: [{ partition: 0, replicas: [2, 3, 1] }],
       configEntries: [{ name: 'min.insync.replicas', value: '2' }],
     });
-    const bench = await kafkaFaultBench(context, { kafka, seed, address });
-    const relay = await bench.stage.relay();
-    await bench.untilSettled(100);
+    const fixture = await kafkaFaultFixture(context, { kafka, seed, address });
+    const relay = await fixture.stage.relay();
+    await fixture.untilSettled(100);
     await until(async () => (await leaderOf(address)) === 2);
 
     await broker(2).stop('SIGKILL');
-    await bench.untilSettled(200, 120_000);
+    await fixture.untilSettled(200, 120_000);
     await until(async () => (await leaderOf(address)) !== 2);
 
     await broker(3).stop('SIGKILL');
     const count = (type: 'hold-began' | 'hold-ended'): number =>
       relay.events.filter((event) => event.type === type).length;
     await until(() => count('hold-began') > count('hold-ended'), 120_000);
-    const during = await bench.settled();
+    const during = await fixture.settled();
     await delay(2_000);
-    expect(await bench.settled(), 'one replica of the two that are asked for is not enough').toBe(during);
+    expect(await fixture.settled(), 'one replica of the two that are asked for is not enough').toBe(during);
 
     await Promise.all([broker(2).start(), broker(3).start()]);
-    await bench.untilSettled(200, 120_000);
-    const { verdict, repeats, attempts } = await bench.finish();
+    await fixture.untilSettled(200, 120_000);
+    const { verdict, repeats, attempts } = await fixture.finish();
     expect(verdict).toEqual(kept);
     expect(repeats).toBeLessThanOrEqual(2 * batch);
     expect(attempts).toBe(0);

@@ -10,7 +10,7 @@ import { runCli } from '../support/fixtures/cli.ts';
 import { dumpOutbox } from '../support/fixtures/dump.ts';
 import { gate } from '../support/fixtures/gate.ts';
 import { startKeyWriters } from '../support/fixtures/key-writers.ts';
-import { LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { startTestRelay } from '../support/fixtures/test-relay.ts';
 import { until } from '../support/fixtures/until.ts';
 
@@ -45,17 +45,17 @@ async function emptyElsewhere(): Promise<{ url: string; database: Database; drop
   return { url: url.href, database, drop: () => database.close() };
 }
 
-async function originalBench(): Promise<LaneBench> {
-  const bench = await laneBench({ lanes: 2 });
-  ends.push(() => bench.drop());
-  return bench;
+async function originalFixture(): Promise<LaneFixture> {
+  const fixture = await laneFixture({ lanes: 2 });
+  ends.push(() => fixture.drop());
+  return fixture;
 }
 
-/** Restores a dump of the bench on the other cluster. */
-async function moved(bench: LaneBench, dump = dumpOutbox(bench.url)): Promise<LaneBench> {
+/** Restores a dump of the fixture on the other cluster. */
+async function moved(fixture: LaneFixture, dump = dumpOutbox(fixture.url)): Promise<LaneFixture> {
   const target = await emptyElsewhere();
   await (await dump).restore(target.url);
-  const copy = new LaneBench(target, bench.rules);
+  const copy = new LaneFixture(target, fixture.rules);
   ends.push(() => copy.drop());
   return copy;
 }
@@ -83,38 +83,38 @@ async function snapshotOf(database: Database): Promise<Snapshot> {
 test.each(['behind', 'ahead of'])(
   'a database that was dumped under load delivers the rest once, in a cluster that is %s the old one',
   async (where) => {
-    const bench = await originalBench();
+    const fixture = await originalFixture();
     // While the dump is made, batches are stored by the broker and not settled.
     const dumped = gate();
     let dumping = false;
     let inHand = 0;
-    bench.broker.after = () => {
+    fixture.broker.after = () => {
       inHand += Number(dumping);
       return dumping ? dumped.opened : delay(15);
     };
     const writers = startKeyWriters({
-      url: bench.url,
-      topic: bench.topic,
+      url: fixture.url,
+      topic: fixture.topic,
       seed: 42,
       writers: 4,
       keysEach: 3,
       openMs: 200,
     });
-    const relay = await startTestRelay(bench);
+    const relay = await startTestRelay(fixture);
     // The first batches may hold all of them: some are to be settled.
-    await until(async () => (await snapshotOf(bench.database)).published.length > 60);
-    if (where === 'behind') await burn(bench.database, 5_000);
+    await until(async () => (await snapshotOf(fixture.database)).published.length > 60);
+    if (where === 'behind') await burn(fixture.database, 5_000);
     dumping = true;
     await until(() => inHand > 0);
     const dumpedAt = Date.now();
-    const dump = await dumpOutbox(bench.url);
-    const bigBatch = Math.max(...bench.broker.batches.map(({ length }) => length));
+    const dump = await dumpOutbox(fixture.url);
+    const bigBatch = Math.max(...fixture.broker.batches.map(({ length }) => length));
     dumped.open();
     dumping = false;
     await writers.stop();
     await relay.stop();
 
-    const copy = await moved(bench, Promise.resolve(dump));
+    const copy = await moved(fixture, Promise.resolve(dump));
     if (where === 'ahead of') await burn(copy.database, 20_000);
     const old = await snapshotOf(copy.database);
     expect(old.published.length).toBeGreaterThan(0);
@@ -125,7 +125,7 @@ test.each(['behind', 'ahead of'])(
 
     expect(await adopt(copy.database, by)).toMatchObject({
       adopted: true,
-      installation: await readInstallation(bench.database),
+      installation: await readInstallation(fixture.database),
       settled: old.published.length,
       ready: old.ready.length,
     });
@@ -139,9 +139,9 @@ test.each(['behind', 'ahead of'])(
     const sentAgain = copy.broker.log.map(({ id }) => id);
     expect(sentAgain.toSorted()).toEqual([...old.ready, copy.idOf('later')].toSorted());
     const before = new Set(
-      bench.broker.log.filter(({ storedAt }) => storedAt < dumpedAt).map(({ id }) => id),
+      fixture.broker.log.filter(({ storedAt }) => storedAt < dumpedAt).map(({ id }) => id),
     );
-    const everywhere = new Set(bench.broker.log.map(({ id }) => id));
+    const everywhere = new Set(fixture.broker.log.map(({ id }) => id));
     expect(old.published.filter((id) => !everywhere.has(id))).toEqual([]);
     // Two lanes, each with one batch in hand at most when the dump was made.
     expect(sentAgain.filter((id) => before.has(id)).length).toBeLessThanOrEqual(2 * bigBatch);
@@ -153,18 +153,18 @@ test.each(['behind', 'ahead of'])(
 );
 
 test('a message that waits gets its workflow again, and one that retries or is held goes on', async () => {
-  const bench = await originalBench();
-  const { broker, topic, database } = bench;
+  const fixture = await originalFixture();
+  const { broker, topic, database } = fixture;
   broker.judge = () => 'reject';
-  await bench.send('retrying', { key: 'k' });
-  for (const lane of [0, 1]) await bench.drain({ lane: { topic, lane } });
-  await bench.send('held', { key: 'k' });
-  for (const lane of [0, 1]) await bench.drain({ lane: { topic, lane } });
-  await bench.send('waiting', { key: 'k', afterMs: 3_600_000 });
+  await fixture.send('retrying', { key: 'k' });
+  for (const lane of [0, 1]) await fixture.drain({ lane: { topic, lane } });
+  await fixture.send('held', { key: 'k' });
+  for (const lane of [0, 1]) await fixture.drain({ lane: { topic, lane } });
+  await fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
   await database.query('update outbox.message set workflow_due_at = due_at');
   await burn(database, 1_000);
-  const copy = await moved(bench);
-  for (const label of ['retrying', 'held', 'waiting']) copy.know(label, bench.idOf(label));
+  const copy = await moved(fixture);
+  for (const label of ['retrying', 'held', 'waiting']) copy.know(label, fixture.idOf(label));
 
   expect(await adopt(copy.database, by)).toMatchObject({ settled: 0, ready: 0, waiting: 2 });
   expect(await copy.states('retrying', 'held', 'waiting')).toEqual(['retrying', 'held', 'waiting']);
@@ -177,28 +177,28 @@ test('a message that waits gets its workflow again, and one that retries or is h
 });
 
 test('what a relay had in hand when the dump was made counts as maybe published', async () => {
-  const bench = await originalBench();
-  await bench.send('in hand', { key: 'k' });
-  await bench.database.query(`update outbox.lane set owner = gen_random_uuid(), alive_until = now()`);
-  const copy = await moved(bench);
-  copy.know('in hand', bench.idOf('in hand'));
+  const fixture = await originalFixture();
+  await fixture.send('in hand', { key: 'k' });
+  await fixture.database.query(`update outbox.lane set owner = gen_random_uuid(), alive_until = now()`);
+  const copy = await moved(fixture);
+  copy.know('in hand', fixture.idOf('in hand'));
   await adopt(copy.database, by);
   expect(await copy.row('in hand')).toMatchObject({ state: 'ready', maybePublished: true });
 });
 
 test('after native logical replication, which copies no sequences, a message comes behind what is ready, and settles', async () => {
-  const bench = await originalBench();
-  await bench.send('K0', { key: 'k' });
-  await bench.drain({ lane: { topic: bench.topic, lane: 1 } });
-  await bench.drain();
-  bench.broker.judge = () => 'reject';
-  await bench.send('rejected', { key: 'r' });
-  for (const lane of [0, 1]) await bench.drain({ lane: { topic: bench.topic, lane } });
-  await bench.send('K1', { key: 'k' });
-  await bench.database.query(
+  const fixture = await originalFixture();
+  await fixture.send('K0', { key: 'k' });
+  await fixture.drain({ lane: { topic: fixture.topic, lane: 1 } });
+  await fixture.drain();
+  fixture.broker.judge = () => 'reject';
+  await fixture.send('rejected', { key: 'r' });
+  for (const lane of [0, 1]) await fixture.drain({ lane: { topic: fixture.topic, lane } });
+  await fixture.send('K1', { key: 'k' });
+  await fixture.database.query(
     `insert into outbox.audit (actor, action, result) values ('test', 'a', 'done'), ('test', 'b', 'done')`,
   );
-  const copy = await moved(bench);
+  const copy = await moved(fixture);
   const sequences = await copy.database.query<{ name: string; first: string }>(
     `select oid::regclass::text as name, setval(oid, 1, false) as first from pg_class
      where relkind = 'S' and relnamespace = 'outbox'::regnamespace`,
@@ -206,7 +206,7 @@ test('after native logical replication, which copies no sequences, a message com
   expect(sequences.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['outbox.message_position', 'outbox.attempt_id_seq', 'outbox.audit_id_seq']),
   );
-  copy.know('K1', bench.idOf('K1'));
+  copy.know('K1', fixture.idOf('K1'));
 
   expect(await adopt(copy.database, by)).toMatchObject({ adopted: true, ready: 1, settled: 1 });
   await copy.send('K2', { key: 'k' });
@@ -218,11 +218,11 @@ test('after native logical replication, which copies no sequences, a message com
 });
 
 test('a copy beside a living original gets an id and workflow ids of its own', async () => {
-  const bench = await originalBench();
-  await bench.send('waiting', { key: 'k', afterMs: 3_600_000 });
-  await bench.send('ready', { key: 'k' });
-  const original = await readInstallation(bench.database);
-  const copy = await moved(bench);
+  const fixture = await originalFixture();
+  await fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
+  await fixture.send('ready', { key: 'k' });
+  const original = await readInstallation(fixture.database);
+  const copy = await moved(fixture);
 
   const { code, stdout } = await runCli(['migrate', '--adopt', '--new-installation', '--json'], {
     DATABASE_URL: copy.url,
@@ -237,15 +237,15 @@ test('a copy beside a living original gets an id and workflow ids of its own', a
     `select workflow_id as workflow from outbox.message order by position`,
   );
   expect(rows.map(({ workflow }) => workflow)).toEqual([
-    `${installation}/message/${bench.idOf('waiting')}`,
+    `${installation}/message/${fixture.idOf('waiting')}`,
     expect.stringMatching(`^${installation}/lane/orders/[01]$`),
   ]);
 });
 
 test('adoption reads a few batches per passed message, however many there are', async () => {
-  const bench = await laneBench();
-  ends.push(() => bench.drop());
-  const { database } = bench;
+  const fixture = await laneFixture();
+  ends.push(() => fixture.drop());
+  const { database } = fixture;
   const count = 20_000;
   await database.query(
     `insert into outbox.message (id, topic, lane, position, key, payload, state, workflow_id)
@@ -277,21 +277,21 @@ test('adoption reads a few batches per passed message, however many there are', 
 });
 
 test('where nothing has moved nothing is written, and another id is refused while a relay delivers', async () => {
-  const bench = await originalBench();
-  const installation = await readInstallation(bench.database);
-  expect(await adopt(bench.database, by)).toEqual({
+  const fixture = await originalFixture();
+  const installation = await readInstallation(fixture.database);
+  expect(await adopt(fixture.database, by)).toEqual({
     adopted: false,
     installation,
     settled: 0,
     ready: 0,
     waiting: 0,
   });
-  expect(await bench.database.query(`select 1 from outbox.audit where action = 'adopt'`)).toEqual([]);
-  await bench.database.query(
+  expect(await fixture.database.query(`select 1 from outbox.audit where action = 'adopt'`)).toEqual([]);
+  await fixture.database.query(
     `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation() where n = 0`,
   );
-  await expect(adopt(bench.database, { ...by, newInstallation: true })).rejects.toMatchObject({
+  await expect(adopt(fixture.database, { ...by, newInstallation: true })).rejects.toMatchObject({
     code: 'OUTBOX_STILL_DELIVERING',
   });
-  expect(await readInstallation(bench.database)).toBe(installation);
+  expect(await readInstallation(fixture.database)).toBe(installation);
 });

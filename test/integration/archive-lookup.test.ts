@@ -3,19 +3,19 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database/database.ts';
 import { cancelAudited } from '../../src/store/message/cancel-audited.ts';
 import { cancelMessage, rescheduleMessage, storeMessages } from '../../src/store/message/write.ts';
-import { type ArchiveBench, archiveBench } from '../support/fixtures/archive-bench.ts';
+import { type ArchiveFixture, archiveFixture } from '../support/fixtures/archive-fixture.ts';
 import { untilLockWaits } from '../support/fixtures/lock-waits.ts';
 
-let at: ArchiveBench;
+let at: ArchiveFixture;
 beforeEach(async () => {
-  at = await archiveBench();
+  at = await archiveFixture();
 });
-afterEach(() => at.bench.drop());
+afterEach(() => at.fixture.drop());
 
 /** Sends a message under its own id, publishes and archives it. */
 async function archived(label: string, id: string = randomUUID()): Promise<string> {
-  await at.bench.send(label, { id, key: 'k', ref: `ref-${label}` });
-  await at.bench.drain();
+  await at.fixture.send(label, { id, key: 'k', ref: `ref-${label}` });
+  await at.fixture.drain();
   await at.age('25 hours');
   expect(await at.archive()).toMatchObject({ archived: 1 });
   return id;
@@ -24,20 +24,20 @@ async function archived(label: string, id: string = randomUUID()): Promise<strin
 const again = (sql: Sql, id: string, payload: unknown) =>
   storeMessages(sql, 'orders', [{ id, key: 'k', payload: JSON.stringify(payload) }]);
 
-const liveIds = () => at.bench.database.query('select id from outbox.message');
+const liveIds = () => at.fixture.database.query('select id from outbox.message');
 
 test('cancel and reschedule of an archived message answer what they would have answered the day before', async () => {
-  const { bench } = at;
-  const { database } = bench;
+  const { fixture } = at;
+  const { database } = fixture;
   const id = await archived('published');
-  await bench.send('canceled', { ref: 'ref-canceled', afterMs: 60_000 });
-  await bench.cancel('canceled');
+  await fixture.send('canceled', { ref: 'ref-canceled', afterMs: 60_000 });
+  await fixture.cancel('canceled');
   await at.age('25 hours');
   await at.archive();
 
   expect(await cancelMessage(database, 'orders', { id })).toBe('too-late');
   expect(await cancelMessage(database, 'orders', { ref: 'ref-published' })).toBe('too-late');
-  expect(await bench.cancel('canceled')).toBe('canceled');
+  expect(await fixture.cancel('canceled')).toBe('canceled');
   expect(await cancelMessage(database, 'orders', { ref: 'ref-canceled' })).toBe('canceled');
   expect(await cancelMessage(database, 'other', { id })).toBe('unknown');
   expect(await rescheduleMessage(database, 'orders', { id }, { afterMs: 1_000 })).toBe('too-late');
@@ -51,16 +51,16 @@ test('cancel and reschedule of an archived message answer what they would have a
 });
 
 test('a ref means the waiting message, else the newest live one, else the archived one', async () => {
-  const { bench } = at;
+  const { fixture } = at;
   const meant = async () => {
-    const [row] = await bench.database.query<{ id: string | null }>(
+    const [row] = await fixture.database.query<{ id: string | null }>(
       `select outbox.message_of_ref('orders', 'r') as id`,
     );
     return row?.id;
   };
   const send = async (label: string, afterMs?: number) => {
-    const id = await bench.send(label, { ref: 'r', ...(afterMs !== undefined && { afterMs }) });
-    if (afterMs === undefined) await bench.drain();
+    const id = await fixture.send(label, { ref: 'r', ...(afterMs !== undefined && { afterMs }) });
+    if (afterMs === undefined) await fixture.drain();
     return id;
   };
   const first = await send('first');
@@ -78,7 +78,7 @@ test('a ref means the waiting message, else the newest live one, else the archiv
 });
 
 test('the id of an archived message is answered as a duplicate, or refused when the content is another', async () => {
-  const { database } = at.bench;
+  const { database } = at.fixture;
   const id = await archived('A');
 
   expect(await again(database, id, 'A')).toMatchObject([
@@ -89,7 +89,7 @@ test('the id of an archived message is answered as a duplicate, or refused when 
 });
 
 test('in a batch the archived message is a duplicate and the others are stored, or none is', async () => {
-  const { database } = at.bench;
+  const { database } = at.fixture;
   const id = await archived('A');
   const other = randomUUID();
   const message = (of: string, payload: string) => ({ id: of, key: 'k', payload: JSON.stringify(payload) });
@@ -110,13 +110,13 @@ test('in a batch the archived message is a duplicate and the others are stored, 
 });
 
 test('an id that is archived while a sender waits for it is a duplicate all the same', async () => {
-  const { bench } = at;
+  const { fixture } = at;
   const id = randomUUID();
-  await bench.send('A', { id, key: 'k' });
-  await bench.drain();
+  await fixture.send('A', { id, key: 'k' });
+  await fixture.drain();
   await at.age('25 hours');
   // The archive, not committed yet: the row has gone for it and is still there for everybody else.
-  const archive = await bench.begin();
+  const archive = await fixture.begin();
   await archive.query(`create table if not exists outbox.message_history_of_test partition of outbox.message_history
     for values from ('2000-01-01') to ('2100-01-01')`);
   await archive.query(
@@ -126,8 +126,8 @@ test('an id that is archived while a sender waits for it is a duplicate all the 
        published_at, supersedes, now() from gone`,
   );
   const [answer] = await Promise.all([
-    again(bench.database, id, 'A'),
-    untilLockWaits(bench.database, 1).then(() => archive.commit()),
+    again(fixture.database, id, 'A'),
+    untilLockWaits(fixture.database, 1).then(() => archive.commit()),
   ]);
 
   expect(answer).toMatchObject([{ id, duplicate: true, state: 'published' }]);
@@ -135,12 +135,12 @@ test('an id that is archived while a sender waits for it is a duplicate all the 
 });
 
 test('a REPEATABLE READ transaction that began before the archive does not store the id again', async () => {
-  const { bench } = at;
+  const { fixture } = at;
   const id = randomUUID();
-  await bench.send('A', { id, key: 'k' });
-  await bench.drain();
+  await fixture.send('A', { id, key: 'k' });
+  await fixture.drain();
   await at.age('25 hours');
-  const sender = await bench.begin();
+  const sender = await fixture.begin();
   await sender.query('set transaction isolation level repeatable read');
   await sender.query('select 1 from outbox.message');
   expect(await at.archive()).toMatchObject({ archived: 1 });

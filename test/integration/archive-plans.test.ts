@@ -13,7 +13,7 @@ import {
 } from '../../src/store/retention/archive.ts';
 import { deleteAttempts, deleteBatches } from '../../src/store/retention/deletes.ts';
 import { countTold, firstDue, readTold } from '../../src/store/verify/reconcile.ts';
-import { type ArchiveBench, archiveBench } from '../support/fixtures/archive-bench.ts';
+import { type ArchiveFixture, archiveFixture } from '../support/fixtures/archive-fixture.ts';
 import {
   fullScansOf,
   functionPlanNodes,
@@ -35,15 +35,15 @@ const limit = 100;
  */
 const pagesOfAPage = 2_500;
 
-let at: ArchiveBench;
+let at: ArchiveFixture;
 let claimedEmpty: number;
 
 beforeAll(async () => {
-  at = await archiveBench();
-  const { database } = at.bench;
+  at = await archiveFixture();
+  const { database } = at.fixture;
   await at.archive();
-  await at.bench.send('first');
-  await at.bench.drain();
+  await at.fixture.send('first');
+  await at.fixture.drain();
   claimedEmpty = messagePages(await explainClaim());
   await database.query(makeId);
   await insertLog();
@@ -52,7 +52,7 @@ beforeAll(async () => {
   await database.query('analyze outbox.message');
   await database.query('analyze outbox.message_history');
 }, 300_000);
-afterAll(() => at.bench.drop());
+afterAll(() => at.fixture.drop());
 
 /** Ids that grow, as those of the outbox do. */
 const makeId = `create function outbox_id(n integer, kind text) returns uuid language sql immutable
@@ -60,7 +60,7 @@ const makeId = `create function outbox_id(n integer, kind text) returns uuid lan
 
 /** Passed long ago, in few transactions and many batches, beside messages that wait. */
 async function insertLog(): Promise<void> {
-  const { database } = at.bench;
+  const { database } = at.fixture;
   for (const [state, count] of [
     ['ready', logRows],
     ['waiting', waitingRows],
@@ -85,8 +85,10 @@ async function insertLog(): Promise<void> {
 
 /** In a month of its own, whose indexes are built when it is attached, because that is quicker. */
 async function insertHistory(): Promise<void> {
-  await at.bench.database.query('create table outbox.message_history_2020_01 (like outbox.message_history)');
-  await at.bench.database.query(
+  await at.fixture.database.query(
+    'create table outbox.message_history_2020_01 (like outbox.message_history)',
+  );
+  await at.fixture.database.query(
     `insert into outbox.message_history_2020_01 (id, topic, lane, position, ref, payload, content_type, state, workflow_id, attempts,
        sends, maybe_published, created_at, updated_at, archived_at)
      select outbox_id(g, 'archived'), 'orders', 0, g, 'r' || g, '{}', 'application/json', 'published', 'w', 0, 1, false,
@@ -94,18 +96,18 @@ async function insertHistory(): Promise<void> {
      from generate_series(1, $1::integer) g`,
     [historyRows],
   );
-  await at.bench.database.query(
+  await at.fixture.database.query(
     `alter table outbox.message_history attach partition outbox.message_history_2020_01
        for values from ('2020-01-01 00:00+00') to ('2020-02-01 00:00+00')`,
   );
 }
 
 async function explainClaim(): Promise<readonly PlanNode[]> {
-  const { bench } = at;
-  await acquireLane(bench.database, bench.lane, me);
-  const { cursor, snapshot } = await bench.laneRow();
+  const { fixture } = at;
+  await acquireLane(fixture.database, fixture.lane, me);
+  const { cursor, snapshot } = await fixture.laneRow();
   const { values } = await statementOf((sql) =>
-    claim(sql, bench.lane, {
+    claim(sql, fixture.lane, {
       owner: me,
       cursor,
       snapshot,
@@ -115,8 +117,8 @@ async function explainClaim(): Promise<readonly PlanNode[]> {
       suspect: null,
     }),
   );
-  const nodes = await functionPlanNodes(bench.database, 'claim', values);
-  await freeLease(bench.database, bench.lane, me, true);
+  const nodes = await functionPlanNodes(fixture.database, 'claim', values);
+  await freeLease(fixture.database, fixture.lane, me, true);
   return nodes;
 }
 
@@ -130,7 +132,7 @@ function messagePages(nodes: readonly PlanNode[]): number {
 async function explain(work: (sql: Sql) => Promise<unknown>): Promise<readonly PlanNode[]> {
   const { text, values } = await statementOf(work);
   const taken: (readonly PlanNode[])[] = [];
-  await at.bench.database
+  await at.fixture.database
     .transaction(async (sql) => {
       taken.push(await planNodes(sql, text, values));
       throw new Error('taken back');
@@ -149,7 +151,7 @@ test('a claim behind a hundred thousand messages of the log, beside as many of t
 });
 
 test('a page of passed messages touches what it moves, and nothing else', async () => {
-  const [lane] = await readArchivableLanes(at.bench.database, 60_000, 60_000);
+  const [lane] = await readArchivableLanes(at.fixture.database, 60_000, 60_000);
   if (lane === undefined) throw new Error('There is a lane.');
   for (const after of ['0', '50000']) {
     const nodes = await explain((sql) => archivePassed(sql, lane, { after, ageMs: 60_000, limit }));
@@ -161,7 +163,7 @@ test('a page of passed messages touches what it moves, and nothing else', async 
 });
 
 test('a page of finished messages is found by its index, however many others there are', async () => {
-  await at.bench.database.query(
+  await at.fixture.database.query(
     `update outbox.message set state = 'canceled', updated_at = now() - interval '1 day'
      where id in (select id from outbox.message where state = 'waiting' limit 1000)`,
   );
@@ -175,15 +177,15 @@ test('a page of finished messages is found by its index, however many others the
 });
 
 test('deletions of batches and attempts, and ids that are carried over, never read all messages', async () => {
-  const { bench } = at;
-  await bench.database.query(
+  const { fixture } = at;
+  await fixture.database.query(
     `insert into outbox.attempt (message_id, at, outcome) select gen_random_uuid(), now() - interval '1 day', 'rejected' from generate_series(1, 1000);
      select outbox.mark_processed('g', array(select outbox_id(g, 'ready')::text from generate_series(1, 1000) g), null);
      select outbox.roll_processed(0, 300, 0)`,
   );
   const page = { after: null, ageMs: 60_000, limit };
   for (const work of [
-    (sql: Sql) => deleteBatches(sql, bench.lane, page),
+    (sql: Sql) => deleteBatches(sql, fixture.lane, page),
     (sql: Sql) => deleteAttempts(sql, page),
     (sql: Sql) => sql.query('select * from outbox.carry_live($1::bigint, $2::integer)', ['1', limit]),
   ]) {
@@ -198,16 +200,16 @@ test('a page of messages with workflows, and forgetting some, is as cheap beside
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(pagesOf(nodes)).toBeLessThan(limit + 60);
 
-  const ids = (await readTold(at.bench.database, firstDue, limit)).map(({ id }) => id);
+  const ids = (await readTold(at.fixture.database, firstDue, limit)).map(({ id }) => id);
   const forgetting = await explain((sql) => forgetTold(sql, ids));
   expect(fullScansOf(forgetting)).not.toContain('message');
   expect(pagesOf(forgetting)).toBeLessThan(pagesOfAPage);
-  expect(await countTold(at.bench.database)).toBeGreaterThan(waitingRows - 1_001);
+  expect(await countTold(at.fixture.database)).toBeGreaterThan(waitingRows - 1_001);
 });
 
 test('ids that callers bring, and refs, are looked up in the history by index', async () => {
   const messages = Array.from({ length: 500 }, () => ({ id: randomUUID(), payload: '{}' }));
-  const { id, rows } = await at.bench.database.transaction(async (sql) => {
+  const { id, rows } = await at.fixture.database.transaction(async (sql) => {
     await storeMessages(sql, 'orders', messages);
     const [found] = await sql.query<{ id: string | null }>(
       `select outbox.message_of_ref('orders', 'r77777') as id`,

@@ -2,45 +2,45 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { State } from '../../src/core/transitions.ts';
 import { acquireLane, markSuspect } from '../../src/store/lane/lease.ts';
 import { readOutcome } from '../../src/store/message/release.ts';
-import { type ArchiveBench, archiveBench } from '../support/fixtures/archive-bench.ts';
+import { type ArchiveFixture, archiveFixture } from '../support/fixtures/archive-fixture.ts';
 
-let at: ArchiveBench;
+let at: ArchiveFixture;
 beforeEach(async () => {
-  at = await archiveBench();
+  at = await archiveFixture();
 });
-afterEach(() => at.bench.drop());
+afterEach(() => at.fixture.drop());
 
 const day = 24 * 60 * 60_000;
 
 /** Puts a failed message into a state that only an operator or a receipt brings about. */
 async function becomes(label: string, state: State): Promise<void> {
-  await at.bench.database.query(`update outbox.message set state = $2 where id = $1`, [
-    at.bench.idOf(label),
+  await at.fixture.database.query(`update outbox.message set state = $2 where id = $1`, [
+    at.fixture.idOf(label),
     state,
   ]);
 }
 
 /** Sends messages that the broker refuses for good. */
 async function fail(...labels: readonly string[]): Promise<void> {
-  at.bench.broker.judge = (message) =>
+  at.fixture.broker.judge = (message) =>
     labels.includes(String(JSON.parse(message.payload))) ? 'permanent' : 'store';
-  for (const label of labels) await at.bench.send(label);
-  await at.bench.drain();
+  for (const label of labels) await at.fixture.send(label);
+  await at.fixture.drain();
 }
 
 test('what was published, canceled, confirmed, superseded or discarded a day ago moves to the history as people saw it', async () => {
-  const { bench } = at;
+  const { fixture } = at;
   await fail('confirmed', 'superseded', 'discarded');
   await becomes('confirmed', 'confirmed');
   await becomes('superseded', 'superseded');
   await becomes('discarded', 'discarded');
-  await bench.send('passed', { key: 'k', headers: { a: 'b' } });
-  await bench.send('stored', { afterMs: 60_000 });
-  await bench.release('stored');
-  await bench.send('canceled', { afterMs: 60_000 });
-  await bench.cancel('canceled');
-  await bench.drain();
-  const before = await bench.database.query('select * from outbox.message_view order by position');
+  await fixture.send('passed', { key: 'k', headers: { a: 'b' } });
+  await fixture.send('stored', { afterMs: 60_000 });
+  await fixture.release('stored');
+  await fixture.send('canceled', { afterMs: 60_000 });
+  await fixture.cancel('canceled');
+  await fixture.drain();
+  const before = await fixture.database.query('select * from outbox.message_view order by position');
   await at.age('25 hours');
 
   expect(await at.archive()).toMatchObject({ archived: 6, complete: true });
@@ -55,7 +55,7 @@ test('what was published, canceled, confirmed, superseded or discarded a day ago
     'archived superseded',
     'archived discarded',
   ]);
-  const after = await bench.database.query<Record<string, unknown>>(
+  const after = await fixture.database.query<Record<string, unknown>>(
     'select * from outbox.message_history order by position',
   );
   const constant = [
@@ -74,24 +74,24 @@ test('what was published, canceled, confirmed, superseded or discarded a day ago
   const pick = (row: Record<string, unknown>) =>
     Object.fromEntries(constant.map((name) => [name, row[name]]));
   expect(after.map(pick)).toEqual((before as readonly Record<string, unknown>[]).map(pick));
-  expect(await bench.database.query('select id from outbox.message')).toEqual([]);
+  expect(await fixture.database.query('select id from outbox.message')).toEqual([]);
   expect(await at.archive()).toMatchObject({ archived: 0 });
 });
 
 test('a passed message takes from its batch what it can know: the time, and alone also partition and offset', async () => {
-  const { bench } = at;
-  await bench.send('alone');
-  await bench.drain();
-  await bench.send('one of two');
-  await bench.send('other of two');
-  await bench.drain();
+  const { fixture } = at;
+  await fixture.send('alone');
+  await fixture.drain();
+  await fixture.send('one of two');
+  await fixture.send('other of two');
+  await fixture.drain();
   await at.age('25 hours');
-  const batches = await bench.database.query<{ at: Date }>(
+  const batches = await fixture.database.query<{ at: Date }>(
     'select published_at as at from outbox.batch order by last_position',
   );
   await at.archive();
 
-  const rows = await bench.database.query(
+  const rows = await fixture.database.query(
     'select partition, "offset", published_at as at from outbox.message_history order by position',
   );
   expect(rows).toEqual([
@@ -102,20 +102,20 @@ test('a passed message takes from its batch what it can know: the time, and alon
 });
 
 test('what is younger than a day stays, and what was touched meanwhile too', async () => {
-  const { bench } = at;
-  await bench.send('old');
-  await bench.send('touched');
-  await bench.send('canceled', { afterMs: 60_000 });
-  await bench.cancel('canceled');
-  await bench.drain();
+  const { fixture } = at;
+  await fixture.send('old');
+  await fixture.send('touched');
+  await fixture.send('canceled', { afterMs: 60_000 });
+  await fixture.cancel('canceled');
+  await fixture.drain();
   await at.age('25 hours');
-  await bench.database.query('update outbox.message set updated_at = now() where id = $1', [
-    bench.idOf('touched'),
+  await fixture.database.query('update outbox.message set updated_at = now() where id = $1', [
+    fixture.idOf('touched'),
   ]);
-  await bench.send('young');
-  await bench.drain();
-  await bench.send('canceled now', { afterMs: 60_000 });
-  await bench.cancel('canceled now');
+  await fixture.send('young');
+  await fixture.drain();
+  await fixture.send('canceled now', { afterMs: 60_000 });
+  await fixture.cancel('canceled now');
 
   expect(await at.archive()).toMatchObject({ archived: 2 });
 
@@ -129,19 +129,19 @@ test('what is younger than a day stays, and what was touched meanwhile too', asy
 });
 
 test('what waits, retries, is held, or is not passed stays, however old it is', async () => {
-  const { bench } = at;
+  const { fixture } = at;
   const refused = ['retrying'];
-  bench.broker.judge = (message) =>
+  fixture.broker.judge = (message) =>
     refused.includes(String(JSON.parse(message.payload))) ? 'reject' : 'store';
-  await bench.send('waiting', { afterMs: 60_000 });
-  await bench.send('retrying', { key: 'k' });
-  await bench.send('held', { key: 'k' });
-  const open = await bench.begin();
-  await bench.send('late', {}, open);
-  await bench.send('passed');
-  await bench.drain();
+  await fixture.send('waiting', { afterMs: 60_000 });
+  await fixture.send('retrying', { key: 'k' });
+  await fixture.send('held', { key: 'k' });
+  const open = await fixture.begin();
+  await fixture.send('late', {}, open);
+  await fixture.send('passed');
+  await fixture.drain();
   await open.commit();
-  await bench.send('new');
+  await fixture.send('new');
   await at.age('25 hours');
 
   expect(await at.archive()).toMatchObject({ archived: 1 });
@@ -155,68 +155,68 @@ test('what waits, retries, is held, or is not passed stays, however old it is', 
     'live ready',
   ]);
   refused.length = 0;
-  await bench.release('retrying');
-  await bench.drain();
-  expect(bench.broker.labels).toEqual(expect.arrayContaining(['retrying', 'held', 'late', 'new']));
+  await fixture.release('retrying');
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(expect.arrayContaining(['retrying', 'held', 'late', 'new']));
 });
 
 test('nothing of a lane without a snapshot is archived', async () => {
-  const { bench } = at;
-  await bench.send('passed');
-  await bench.drain();
+  const { fixture } = at;
+  await fixture.send('passed');
+  await fixture.drain();
   await at.age('25 hours');
-  await bench.database.query('update outbox.lane set snapshot = null');
+  await fixture.database.query('update outbox.lane set snapshot = null');
 
   expect(await at.archive()).toMatchObject({ archived: 0 });
   expect(await at.whereabouts('passed')).toEqual(['live ready']);
 });
 
 test('what a dead owner could see stays for a day after it was passed, even where messages are archived sooner', async () => {
-  const { bench } = at;
+  const { fixture } = at;
   const soon = { archiveAfterMs: 60_000 };
-  await bench.send('seen');
-  await bench.drain();
+  await fixture.send('seen');
+  await fixture.drain();
   const me = '00000000-0000-4000-8000-000000000001';
-  await acquireLane(bench.database, bench.lane, me);
-  const [now] = await bench.database.query<{ snapshot: string }>(
+  await acquireLane(fixture.database, fixture.lane, me);
+  const [now] = await fixture.database.query<{ snapshot: string }>(
     'select pg_current_snapshot()::text as snapshot',
   );
-  await markSuspect(bench.database, bench.lane, me, now?.snapshot ?? '');
+  await markSuspect(fixture.database, fixture.lane, me, now?.snapshot ?? '');
   await at.age('1 hour');
   expect(await at.archive(soon)).toMatchObject({ archived: 0 });
 
   await at.age('23 hours');
   expect(await at.archive(soon)).toMatchObject({ archived: 1 });
-  expect((await bench.laneRow()).suspect).not.toBeNull();
+  expect((await fixture.laneRow()).suspect).not.toBeNull();
 });
 
 test('failed messages stay unless the retention says otherwise, and those that hold their key stay always', async () => {
-  const { bench } = at;
+  const { fixture } = at;
   await fail('failed');
   await at.age('100 days');
   expect(await at.archive()).toMatchObject({ archived: 0 });
 
-  await bench.database.query(`update outbox.topic set exhausted = 'hold-key'`);
+  await fixture.database.query(`update outbox.topic set exhausted = 'hold-key'`);
   expect(await at.archive({ archiveFailedAfterMs: day })).toMatchObject({ archived: 0 });
 
-  await bench.database.query(`update outbox.topic set exhausted = 'release-key'`);
+  await fixture.database.query(`update outbox.topic set exhausted = 'release-key'`);
   expect(await at.archive({ archiveFailedAfterMs: 101 * day })).toMatchObject({ archived: 0 });
   expect(await at.archive({ archiveFailedAfterMs: day })).toMatchObject({ archived: 1 });
   expect(await at.whereabouts('failed')).toEqual(['archived failed']);
 });
 
 test('of a topic with confirmation only what is confirmed moves', async () => {
-  const { bench } = at;
-  await bench.send('passed');
-  await bench.drain();
-  await bench.send('stored', { afterMs: 60_000 });
-  await bench.release('stored');
-  await bench.drain();
-  await bench.send('confirmed', { afterMs: 60_000 });
-  await bench.release('confirmed');
-  await bench.drain();
+  const { fixture } = at;
+  await fixture.send('passed');
+  await fixture.drain();
+  await fixture.send('stored', { afterMs: 60_000 });
+  await fixture.release('stored');
+  await fixture.drain();
+  await fixture.send('confirmed', { afterMs: 60_000 });
+  await fixture.release('confirmed');
+  await fixture.drain();
   await becomes('confirmed', 'confirmed');
-  await bench.database.query(
+  await fixture.database.query(
     `update outbox.topic set confirm_group = 'g', confirm_within_ms = '{1000}', confirm_max_sends = 3`,
   );
   await at.age('25 hours');
@@ -230,9 +230,9 @@ test('of a topic with confirmation only what is confirmed moves', async () => {
 });
 
 test('pages are small, and a round that is out of time is followed by another', async () => {
-  const { bench } = at;
-  for (let n = 0; n < 25; n += 1) await bench.send(`m${n}`);
-  await bench.drain();
+  const { fixture } = at;
+  for (let n = 0; n < 25; n += 1) await fixture.send(`m${n}`);
+  await fixture.drain();
   await at.age('25 hours');
   let pages = 0;
 
@@ -244,14 +244,14 @@ test('pages are small, and a round that is out of time is followed by another', 
 });
 
 test('a workflow that asks for a message after it was archived is told its outcome', async () => {
-  const { bench } = at;
-  const id = await bench.send('stored', { afterMs: 60_000 });
-  await bench.release('stored');
-  await bench.drain();
+  const { fixture } = at;
+  const id = await fixture.send('stored', { afterMs: 60_000 });
+  await fixture.release('stored');
+  await fixture.drain();
   await at.age('25 hours');
   await at.archive();
 
-  expect(await readOutcome(bench.database, id)).toEqual({
+  expect(await readOutcome(fixture.database, id)).toEqual({
     kind: 'done',
     state: 'published',
     partition: 0,

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BulkFilter } from '../../src/store/bulk/selection.ts';
 import { selectPage, stillMatching, walkStart } from '../../src/store/bulk/selection.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 
 const published = 150_000;
 const others = 15_000;
 const limit = 500;
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 
 /** A long log that its lane has passed, and beside it messages that wait and that failed. */
 beforeAll(async () => {
-  bench = await laneBench();
-  const { database } = bench;
-  await bench.send('first');
-  await bench.drain();
+  fixture = await laneFixture();
+  const { database } = fixture;
+  await fixture.send('first');
+  await fixture.drain();
   for (const [state, count] of [
     ['ready', published],
     ['waiting', others],
@@ -37,14 +37,14 @@ beforeAll(async () => {
     select id from outbox.message where state = 'ready' order by position limit 3000)`;
   await database.query(fail);
 }, 180_000);
-afterAll(() => bench.drop());
+afterAll(() => fixture.drop());
 
 /** The plan of one page, run. */
 async function explain(filter: BulkFilter) {
   const { text, values } = await statementOf((sql) =>
     selectPage(sql, { filter, selectedUntil: new Date().toISOString() }, walkStart, limit, null),
   );
-  return planNodes(bench.database, text, values);
+  return planNodes(fixture.database, text, values);
 }
 
 test.each<readonly [string, BulkFilter]>([
@@ -69,11 +69,11 @@ test('a page of a search reads a bounded number of rows, without the log of what
 });
 
 test('rows that are asked once more whether they match are found by their ids', async () => {
-  const ids = (await bench.database.query<{ id: string }>('select id from outbox.message limit 500')).map(
+  const ids = (await fixture.database.query<{ id: string }>('select id from outbox.message limit 500')).map(
     ({ id }) => id,
   );
   const { text, values } = await statementOf((sql) => stillMatching(sql, { states: ['failed'] }, ids));
-  const plan = await planNodes(bench.database, text, values);
+  const plan = await planNodes(fixture.database, text, values);
 
   expect(fullScansOf(plan).filter((name) => name === 'message')).toEqual([]);
   expect(pagesOf(plan)).toBeLessThan(5_000);

@@ -1,38 +1,38 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type CliEnd, runCli } from '../support/fixtures/cli.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada, failAll, type Operator, operatorAt } from '../support/fixtures/operator.ts';
 import { startTestRelay } from '../support/fixtures/test-relay.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 let operator: Operator;
 beforeEach(async () => {
-  bench = await laneBench();
-  operator = operatorAt(bench);
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
 });
 afterEach(async () => {
   await operator.close();
-  await bench.drop();
+  await fixture.drop();
 });
 
 const failed = ['--state', 'failed', '--reason', 'a test'];
 
-/** One command against the bench's database, without a terminal. */
+/** One command against the fixture's database, without a terminal. */
 function cli(...args: readonly string[]): Promise<CliEnd> {
-  return runCli(args, { DATABASE_URL: bench.url, USER: 'grace' });
+  return runCli(args, { DATABASE_URL: fixture.url, USER: 'grace' });
 }
 
 test('without --yes and a terminal a filter is shown and nothing is done', async () => {
-  await failAll(bench, ['A', 'B']);
+  await failAll(fixture, ['A', 'B']);
 
   const [asked, dry, unreasoned, both] = await Promise.all([
     cli('retry', ...failed),
     cli('retry', '--state', 'failed', '--dry-run', '--json'),
     cli('discard', '--state', 'failed', '--yes'),
-    cli('discard', bench.idOf('A'), ...failed, '--yes'),
+    cli('discard', fixture.idOf('A'), ...failed, '--yes'),
   ]);
 
   expect(asked).toMatchObject({
@@ -40,7 +40,7 @@ test('without --yes and a terminal a filter is shown and nothing is done', async
     stderr: 'Say --yes to do it, or --dry-run to see what would happen.\n',
   });
   expect(asked.stdout).toContain('2 messages match; retry is asked for.');
-  expect(asked.stdout).toContain(bench.idOf('A'));
+  expect(asked.stdout).toContain(fixture.idOf('A'));
   expect(Math.max(...asked.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
   expect(dry.code).toBe(0);
   expect(JSON.parse(dry.stdout)).toMatchObject({ ok: true, dryRun: true, count: 2, exact: true });
@@ -54,7 +54,7 @@ test('without --yes and a terminal a filter is shown and nothing is done', async
 
 test('more than a hundred messages want their number on the command line, and the right one', async () => {
   await failAll(
-    bench,
+    fixture,
     Array.from({ length: 101 }, (_, n) => `F${n}`),
   );
 
@@ -76,8 +76,8 @@ test('more than a hundred messages want their number on the command line, and th
 });
 
 test('with --wait a change by filter tells how it ended', async () => {
-  await failAll(bench, ['A', 'B', 'C']);
-  const relay = await startTestRelay(bench);
+  await failAll(fixture, ['A', 'B', 'C']);
+  const relay = await startTestRelay(fixture);
   try {
     const end = await cli('retry', ...failed, '--yes', '--wait');
 
@@ -91,7 +91,7 @@ test('with --wait a change by filter tells how it ended', async () => {
 });
 
 test('operations are listed, shown, paused and aborted', async () => {
-  await failAll(bench, ['A', 'B']);
+  await failAll(fixture, ['A', 'B']);
   const { id } = await operator.bulk.start({ states: ['failed'] }, { action: 'retry' }, ada);
   const known = id ?? '';
 
@@ -116,10 +116,10 @@ test('operations are listed, shown, paused and aborted', async () => {
 });
 
 test('due times are shifted by a filter, to earlier as well', async () => {
-  await bench.send('A', { afterMs: 7_200_000 });
+  await fixture.send('A', { afterMs: 7_200_000 });
   const due = async (): Promise<number> => (await operator.list()).messages[0]?.dueAt?.getTime() ?? 0;
   const before = await due();
-  const relay = await startTestRelay(bench);
+  const relay = await startTestRelay(fixture);
   try {
     const end = await cli(
       'reschedule',

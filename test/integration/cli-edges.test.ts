@@ -11,7 +11,7 @@ import { listCommand } from '../../src/cli/list-command.ts';
 import { loadConfig } from '../../src/cli/load-config.ts';
 import { explain } from '../../src/cli/output.ts';
 import { runCli } from '../support/fixtures/cli.ts';
-import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { auditOf, failAll } from '../support/fixtures/operator.ts';
 import { written } from '../support/fixtures/written.ts';
 
@@ -29,24 +29,24 @@ test('a reader who closes the pipe early is no failure', async () => {
 });
 
 test('where no variable names the user, the system does', async ({ onTestFinished }) => {
-  const bench = await laneBench();
-  onTestFinished(() => bench.drop());
-  await failAll(bench, ['A']);
+  const fixture = await laneFixture();
+  onTestFinished(() => fixture.drop());
+  await failAll(fixture, ['A']);
 
-  const end = await runCli(['retry', bench.idOf('A'), '--yes', '--reason', 'again'], {
-    DATABASE_URL: bench.url,
+  const end = await runCli(['retry', fixture.idOf('A'), '--yes', '--reason', 'again'], {
+    DATABASE_URL: fixture.url,
     USER: '',
     LOGNAME: '',
   });
 
   expect(end).toMatchObject({ code: 0, stderr: '' });
-  expect(await auditOf(bench)).toMatchObject([{ actor: expect.stringMatching(/^\S.*$/) }]);
+  expect(await auditOf(fixture)).toMatchObject([{ actor: expect.stringMatching(/^\S.*$/) }]);
 });
 
 test('a topic or group that nobody knows is said, and is no good news', async ({ onTestFinished }) => {
-  const bench = await laneBench();
-  onTestFinished(() => bench.drop());
-  const database = bench.url;
+  const fixture = await laneFixture();
+  onTestFinished(() => fixture.drop());
+  const database = fixture.url;
 
   expect(await written((output) => listCommand({ database, topic: 'ordres' }, output))).toEqual({
     code: 2,

@@ -3,49 +3,52 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { type CliEnd, runCli } from '../support/fixtures/cli.ts';
-import { type KeptBench, keptBench } from '../support/fixtures/kept-bench.ts';
+import { type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });
 
 interface Stage {
-  readonly bench: KeptBench;
-  /** One command about the bench's group, by a user of the system named grace. */
+  readonly fixture: KeptFixture;
+  /** One command about the fixture's group, by a user of the system named grace. */
   readonly cli: (...args: readonly string[]) => Promise<CliEnd>;
   readonly json: (...args: readonly string[]) => Promise<unknown>;
 }
 
-async function openStage(end: Parameters<typeof keptBench>[0]): Promise<Stage> {
-  const bench = await keptBench(end);
+async function openStage(end: Parameters<typeof keptFixture>[0]): Promise<Stage> {
+  const fixture = await keptFixture(end);
   const cli = (...args: readonly string[]) =>
-    runCli(['inbox', ...args, '--group', bench.group], { DATABASE_URL: bench.url, USER: 'grace' });
+    runCli(['inbox', ...args, '--group', fixture.group], { DATABASE_URL: fixture.url, USER: 'grace' });
   const json = async (...args: readonly string[]): Promise<unknown> =>
     JSON.parse((await cli(...args, '--json')).stdout);
-  return { bench, cli, json };
+  return { fixture, cli, json };
 }
 
 test('list, show and status tell what is kept and why, within 80 columns and without a body', async (end) => {
-  const { bench, cli, json } = await openStage(end);
-  const failed = await bench.keep('secret', { state: 'failed', key: null });
-  const parked = await bench.keep('parked', { key: `key\u001b[31m${'k'.repeat(60)}`, retryInMs: 3_600_000 });
+  const { fixture, cli, json } = await openStage(end);
+  const failed = await fixture.keep('secret', { state: 'failed', key: null });
+  const parked = await fixture.keep('parked', {
+    key: `key\u001b[31m${'k'.repeat(60)}`,
+    retryInMs: 3_600_000,
+  });
 
   const [list, show, shown, everything, status] = await Promise.all([
     cli('list'),
     cli('show', parked),
     json('show', failed),
-    runCli(['inbox', 'list'], { DATABASE_URL: bench.url }),
-    runCli(['status'], { DATABASE_URL: bench.url }),
+    runCli(['inbox', 'list'], { DATABASE_URL: fixture.url }),
+    runCli(['status'], { DATABASE_URL: fixture.url }),
   ]);
 
   expect(list).toMatchObject({ code: 0, stderr: '' });
   expect(list.stdout).toMatch(/secret-.*… +failed +- +error +1\n +Error: the bank is closed/);
   for (const { stdout } of [list, everything])
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-  expect(everything.stdout).toContain(`group ${bench.group.slice(0, 20)}`);
+  expect(everything.stdout).toContain(`group ${fixture.group.slice(0, 20)}`);
   expect(show.stdout).toMatch(
     /state {7}parked: Its last try failed: Error: the bank is closed\. It is tried in 59 min/,
   );
-  expect(show.stdout).toMatch(new RegExp(`workflow {4}[0-9a-f-]+/handle/${bench.group}/`));
+  expect(show.stdout).toMatch(new RegExp(`workflow {4}[0-9a-f-]+/parked/${fixture.group}/`));
   expect(shown).toMatchObject({ ok: true, message: { id: failed, bodyBytes: 14 }, why: { code: 'failed' } });
   const all = `${list.stdout}${show.stdout}${everything.stdout}`;
   expect(all, 'control characters are shown, not done').not.toContain('\u001b');
@@ -57,13 +60,13 @@ test('list, show and status tell what is kept and why, within 80 columns and wit
 });
 
 test('a change needs --yes without a terminal, is done in the name of the system user, and tells all, some and none apart', async (end) => {
-  const { bench, cli, json } = await openStage(end);
+  const { fixture, cli, json } = await openStage(end);
   const ids: string[] = [];
-  for (const label of ['A', 'B', 'C']) ids.push(await bench.keep(label, { state: 'failed', key: label }));
+  for (const label of ['A', 'B', 'C']) ids.push(await fixture.keep(label, { state: 'failed', key: label }));
   const [a = '', b = '', c = ''] = ids;
 
   expect(await cli('retry', a)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
-  expect(await bench.states(...ids)).toEqual(['failed', 'failed', 'failed']);
+  expect(await fixture.states(...ids)).toEqual(['failed', 'failed', 'failed']);
   expect(await json('retry', a, '--dry-run')).toMatchObject({
     ok: true,
     dryRun: true,
@@ -73,23 +76,23 @@ test('a change needs --yes without a terminal, is done in the name of the system
     code: 0,
     stdout: expect.stringMatching(/A-.* +A +retried +parked/),
   });
-  expect(await bench.audit()).toMatchObject([{ id: a, action: 'retry', reason: 'it was the network' }]);
+  expect(await fixture.audit()).toMatchObject([{ id: a, action: 'retry', reason: 'it was the network' }]);
   expect(await cli('discard', b, 'nobody', '--yes')).toMatchObject({ code: 4 });
   const ends = await Promise.all([
     cli('discard', 'nobody', '--yes'),
     cli('discard', c, '--yes'),
     cli('discard', '--yes'),
     cli('discard', c, '--state', 'failed', '--yes'),
-    runCli(['inbox', 'discard', c, '--yes'], { DATABASE_URL: bench.url }),
+    runCli(['inbox', 'discard', c, '--yes'], { DATABASE_URL: fixture.url }),
     cli('show', 'nobody'),
   ]);
   expect(ends.map(({ code }) => code)).toEqual([1, 0, 2, 2, 2, 1]);
 });
 
 test('a filter names many: counted in a dry run, then done with a reason and --yes, or as many as are expected', async (end) => {
-  const { bench, cli, json } = await openStage(end);
+  const { fixture, cli, json } = await openStage(end);
   const ids: string[] = [];
-  for (const label of ['A', 'B']) ids.push(await bench.keep(label, { state: 'failed', key: label }));
+  for (const label of ['A', 'B']) ids.push(await fixture.keep(label, { state: 'failed', key: label }));
 
   expect(await json('retry', '--state', 'failed', '--dry-run')).toMatchObject({ dryRun: true, count: 2 });
   const refused = await Promise.all([
@@ -99,18 +102,18 @@ test('a filter names many: counted in a dry run, then done with a reason and --y
     cli('retry', '--older-than', 'soon', '--reason', 'why', '--yes'),
   ]);
   expect(refused.map(({ code }) => code)).toEqual([2, 2, 1, 2]);
-  expect(await bench.states(...ids)).toEqual(['failed', 'failed']);
+  expect(await fixture.states(...ids)).toEqual(['failed', 'failed']);
   expect(
     await cli('retry', '--failed-with', 'error', '--reason', 'why', '--yes', '--rate', '100'),
   ).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^2 messages match; retry is asked for\.\nID [^]*\n2 retried\.\n$/),
   });
-  expect(await bench.states(...ids)).toEqual(['parked', 'parked']);
+  expect(await fixture.states(...ids)).toEqual(['parked', 'parked']);
 });
 
 test('edit reads the body from a file and the schema from the configuration', async (end) => {
-  const { bench, cli, json } = await openStage(end);
+  const { fixture, cli, json } = await openStage(end);
   const folder = await mkdtemp(path.join(tmpdir(), 'outbox-cli-'));
   end.onTestFinished(() => rm(folder, { recursive: true }));
   const sources = path.resolve(import.meta.dirname, '../../dist/src');
@@ -125,7 +128,7 @@ test('edit reads the body from a file and the schema from the configuration', as
   );
   await writeFile(file('bad.json'), '{ "n": "one" }');
   await writeFile(file('good.json'), '{ "n": 1 }\n');
-  const id = await bench.keep('A', { state: 'failed' });
+  const id = await fixture.keep('A', { state: 'failed' });
   const edit = ['edit', id, '--config', file('outbox.config.ts'), '--yes', '--payload-file'];
 
   expect(await cli(...edit, file('bad.json'))).toMatchObject({
@@ -137,8 +140,8 @@ test('edit reads the body from a file and the schema from the configuration', as
     supersedes: id,
   });
 
-  const { messages } = await bench.operator.inbox.list({ states: ['parked'] });
-  const copy = await bench.operator.inbox.show({ group: bench.group, id: messages[0]?.id ?? '' });
+  const { messages } = await fixture.operator.inbox.list({ states: ['parked'] });
+  const copy = await fixture.operator.inbox.show({ group: fixture.group, id: messages[0]?.id ?? '' });
   expect(copy.message).toMatchObject({ body: { text: '{ "n": 1 }' }, headers: { why: 'bug' } });
   expect(await cli(...edit, file('good.json'))).toMatchObject({
     code: 1,

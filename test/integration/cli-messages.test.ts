@@ -3,26 +3,26 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type CliEnd, runCli } from '../support/fixtures/cli.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { auditOf, failAll } from '../support/fixtures/operator.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'outbox-cli-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
 beforeEach(async () => {
-  bench = await laneBench();
+  fixture = await laneFixture();
 });
-afterEach(() => bench.drop());
+afterEach(() => fixture.drop());
 
-/** One command against the bench's database, by a user of the system named grace. */
+/** One command against the fixture's database, by a user of the system named grace. */
 function cli(...args: readonly string[]): Promise<CliEnd> {
-  return runCli(args, { DATABASE_URL: bench.url, USER: 'grace' });
+  return runCli(args, { DATABASE_URL: fixture.url, USER: 'grace' });
 }
 
 async function json(...args: readonly string[]): Promise<unknown> {
@@ -30,74 +30,78 @@ async function json(...args: readonly string[]): Promise<unknown> {
 }
 
 test('list and show tell what there is and why it waits, within 80 columns and without a payload', async () => {
-  await failAll(bench, ['secret']);
-  await bench.send('waiting', { key: `key\u001b[31m${'k'.repeat(60)}`, ref: 'order-42', afterMs: 3_600_000 });
+  await failAll(fixture, ['secret']);
+  await fixture.send('waiting', {
+    key: `key\u001b[31m${'k'.repeat(60)}`,
+    ref: 'order-42',
+    afterMs: 3_600_000,
+  });
 
   const [list, show, failed] = await Promise.all([
     cli('list'),
-    cli('show', bench.idOf('waiting')),
-    cli('show', bench.idOf('secret')),
+    cli('show', fixture.idOf('waiting')),
+    cli('show', fixture.idOf('secret')),
   ]);
 
   expect(list).toMatchObject({ code: 0, stderr: '' });
   expect(list.stdout).toMatch(
-    new RegExp(`${bench.idOf('secret')} +orders +failed.*\n +1 try, refused by the script`),
+    new RegExp(`${fixture.idOf('secret')} +orders +failed.*\n +1 try, refused by the script`),
   );
   expect(Math.max(...list.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(show.stdout).toMatch(/state {7}waiting: It is due in 59 min \d+ s/);
   const all = `${list.stdout}${show.stdout}${failed.stdout}`;
   expect(all, 'control characters are shown, not done').not.toContain('\u001b');
   expect(all).not.toContain('secret');
-  expect((await cli('show', bench.idOf('secret'), '--payload')).stdout).toContain('"secret"');
+  expect((await cli('show', fixture.idOf('secret'), '--payload')).stdout).toContain('"secret"');
 });
 
 test('with JSON, standard output is one object that programs can read', async () => {
-  await failAll(bench, ['A', 'B']);
+  await failAll(fixture, ['A', 'B']);
 
   expect(await json('list', '--state', 'failed', '--topic', 'orders', '--limit', '1')).toMatchObject({
     ok: true,
-    messages: [{ id: bench.idOf('B'), state: 'failed', lastError: 'refused by the script' }],
+    messages: [{ id: fixture.idOf('B'), state: 'failed', lastError: 'refused by the script' }],
     next: expect.any(String),
   });
-  expect(await json('show', bench.idOf('A'))).toMatchObject({
+  expect(await json('show', fixture.idOf('A'))).toMatchObject({
     ok: true,
-    message: { id: bench.idOf('A'), payloadBytes: 3 },
+    message: { id: fixture.idOf('A'), payloadBytes: 3 },
     why: { code: 'failed' },
     attempts: [{ outcome: 'permanent' }],
   });
 });
 
 test('without a terminal a change needs --yes, and is done in the name of the system user', async () => {
-  await failAll(bench, ['A']);
-  const id = bench.idOf('A');
+  await failAll(fixture, ['A']);
+  const id = fixture.idOf('A');
 
   expect(await cli('retry', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
-  expect(await bench.states('A')).toEqual(['failed']);
+  expect(await fixture.states('A')).toEqual(['failed']);
   expect(await cli('retry', id, '--yes', '--reason', 'it was the network')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(new RegExp(`${id} +orders +retried +ready`)),
   });
-  expect(await auditOf(bench)).toMatchObject([
+  expect(await auditOf(fixture)).toMatchObject([
     { actor: 'grace', action: 'retry', result: 'retried', reason: 'it was the network' },
   ]);
 });
 
 test('exit codes tell all, some and none apart', async () => {
-  await failAll(bench, ['A', 'B']);
-  await bench.send('C');
-  await bench.drain();
+  await failAll(fixture, ['A', 'B']);
+  await fixture.send('C');
+  await fixture.drain();
 
   const discard = async (...args: readonly string[]) => (await cli('discard', '--yes', ...args)).code;
-  expect(await discard(bench.idOf('A'), bench.idOf('C'))).toBe(4);
+  expect(await discard(fixture.idOf('A'), fixture.idOf('C'))).toBe(4);
   expect(
-    await Promise.all([discard(bench.idOf('C')), discard(bench.idOf('B')), discard('no-id'), discard()]),
+    await Promise.all([discard(fixture.idOf('C')), discard(fixture.idOf('B')), discard('no-id'), discard()]),
     'there is no operation on everything',
   ).toEqual([1, 0, 2, 2]);
 });
 
 test('cancel and reschedule take a ref, and a dry run changes nothing', async () => {
   const ref = ['--topic', 'orders', '--ref', 'order-42'];
-  await bench.send('A', { ref: 'order-42', afterMs: 3_600_000 });
+  await fixture.send('A', { ref: 'order-42', afterMs: 3_600_000 });
 
   expect(await json('cancel', ...ref, '--dry-run')).toMatchObject({
     ok: true,
@@ -107,7 +111,7 @@ test('cancel and reschedule take a ref, and a dry run changes nothing', async ()
   expect(await json('reschedule', ...ref, '--after', '2h', '--yes')).toMatchObject({
     messages: [{ result: 'rescheduled' }],
   });
-  const shown = await json('show', bench.idOf('A'));
+  const shown = await json('show', fixture.idOf('A'));
   expect(shown).toMatchObject({
     why: { text: expect.stringMatching(/^It is due in (?:2 h 0 min|1 h 59 min)/) },
   });
@@ -120,8 +124,8 @@ test('cancel and reschedule take a ref, and a dry run changes nothing', async ()
 });
 
 test('edit reads the payload from a file and the schema from the configuration', async () => {
-  await failAll(bench, ['A']);
-  const id = bench.idOf('A');
+  await failAll(fixture, ['A']);
+  const id = fixture.idOf('A');
   const sources = path.resolve(import.meta.dirname, '../../dist/src');
   await writeFile(
     path.join(folder, 'outbox.config.ts'),
@@ -147,26 +151,26 @@ test('edit reads the payload from a file and the schema from the configuration',
     ...config,
   );
   expect(edited).toMatchObject({ ok: true, supersedes: id });
-  await bench.drain();
-  expect(bench.broker.log).toMatchObject([{ payload: '{ "n": 1 }', headers: { why: 'bug' } }]);
+  await fixture.drain();
+  expect(fixture.broker.log).toMatchObject([{ payload: '{ "n": 1 }', headers: { why: 'bug' } }]);
 });
 
 test('pause, withdraw and resume work together', async () => {
-  await bench.send('A');
-  await bench.send('B');
+  await fixture.send('A');
+  await fixture.send('B');
 
   expect(await cli('pause', 'orders', '--yes')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('no relay'),
   });
-  await bench.drain();
-  expect(await json('show', bench.idOf('A'))).toMatchObject({ why: { code: 'topic-paused' } });
-  expect(await json('withdraw', bench.idOf('A'), '--yes')).toMatchObject({
+  await fixture.drain();
+  expect(await json('show', fixture.idOf('A'))).toMatchObject({ why: { code: 'topic-paused' } });
+  expect(await json('withdraw', fixture.idOf('A'), '--yes')).toMatchObject({
     messages: [{ result: 'canceled' }],
   });
   expect(await cli('resume', 'orders', '--yes')).toMatchObject({ code: 0 });
-  await bench.drain();
-  expect(bench.broker.labels).toEqual(['B']);
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(['B']);
   const bad = [cli('pause', '--yes'), cli('pause', 'ordres', '--yes')];
   expect(await Promise.all(bad)).toMatchObject([
     { code: 2 },

@@ -9,7 +9,7 @@ import {
   postpone,
   resend,
 } from '../../src/store/message/confirm-overdue.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { fullScansOf, indexesOf, type PlanNode, pagesOf, planNodes } from '../support/fixtures/query-plan.ts';
 
 // Statistics from before anything waited for a receipt, and a key that a quarter of the messages share.
@@ -20,28 +20,28 @@ const fewPages = 60;
 /** Of one for 500 rows that are found by their ids, each with an update and its indexes. */
 const pagesOfABatch = 500 * 60;
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 let ids: readonly string[];
 beforeAll(async () => {
-  bench = await laneBench({ confirm: { group: 'shop', within: '1h' } });
+  fixture = await laneFixture({ confirm: { group: 'shop', within: '1h' } });
   await insert(passedRows);
-  await bench.database.query('analyze outbox.message');
+  await fixture.database.query('analyze outbox.message');
   await insert(unconfirmedRows);
-  await bench.database.query(
+  await fixture.database.query(
     `update outbox.message set state = 'published', partition = 0, "offset" = position, sends = 1,
        confirm_by = outbox.clock() + interval '1 hour' where position > $1`,
     [passedRows],
   );
   ids = (
-    await bench.database.query<{ id: string }>(
+    await fixture.database.query<{ id: string }>(
       `select id from outbox.message where state = 'published' order by position desc limit 500`,
     )
   ).map(({ id }) => id);
 }, 120_000);
-afterAll(() => bench.drop());
+afterAll(() => fixture.drop());
 
 async function insert(count: number): Promise<void> {
-  await bench.database.query(
+  await fixture.database.query(
     `insert into outbox.message (id, topic, lane, key, payload, state, workflow_id)
      select gen_random_uuid(), 'orders', 0, case when g % 4 = 0 then 'hot' else 'k' || g % 1000 end, '{}', 'ready', 'w'
      from generate_series(1, $1::integer) g`,
@@ -53,7 +53,7 @@ async function insert(count: number): Promise<void> {
 async function plan(work: (sql: Sql) => Promise<unknown>): Promise<readonly PlanNode[]> {
   let nodes: readonly PlanNode[] = [];
   const undo = new Error('undone');
-  await bench.database
+  await fixture.database
     .transaction(async (sql) => {
       await work({
         query: async (text, values = []) => {

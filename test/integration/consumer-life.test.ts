@@ -8,7 +8,7 @@ import type { ReceiptSender } from '../../src/inbox/intake/receipts.ts';
 import type { SeenFilter } from '../../src/inbox/window/seen-filter.ts';
 import { type MemorySource, memorySource } from '../../src/sources/memory/memory-source.ts';
 import { countKept } from '../../src/store/inbox/kept-counts.ts';
-import { startHandlers } from '../../src/temporal/parked-key/engine.ts';
+import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { heldGate } from '../support/fixtures/gate.ts';
 import type { ShopTransaction } from '../support/fixtures/inbox-stage.ts';
@@ -39,8 +39,8 @@ async function make(sender?: Partial<ReceiptSender>, report?: ConsumerReport): P
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined, ...sender }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
     place: { host: 'here', pid: process.pid },
-    hostKeys: ({ failed, ...input }) =>
-      startHandlers({
+    hostParkedKeys: ({ failed, ...input }) =>
+      startParkedKeys({
         ...input,
         temporal: { address: inject('temporalAddress'), namespace: 'default' },
         visible: () => true,
@@ -62,11 +62,11 @@ test('a handler that is named after the start is refused', async () => {
   const running = await consumer.on(orders, async () => undefined).start();
   onTestFinished(() => running.stop());
 
-  const refusal = expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option: 'on' } });
+  const refusal = expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'on' } });
   expect(() => consumer.on(others, async () => undefined)).toThrow(refusal);
   expect(() => consumer.onBatch(others, async () => undefined)).toThrow(refusal);
   expect(() => consumer.use((_context, next) => next())).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option: 'use' } }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'use' } }),
   );
 });
 

@@ -48,7 +48,7 @@ function answer(letters: readonly DeadLetter[]): readonly LetterOutcome[] {
   });
 }
 
-function start(paces: { firstAgainMs?: number; mostAgainMs?: number; turnMs?: number } = {}): DeadLetters {
+function start(paces: { firstAgainMs?: number; maxAgainMs?: number; turnMs?: number } = {}): DeadLetters {
   running = new DeadLetters({
     client: prisma,
     group: 'g',
@@ -113,7 +113,7 @@ test('a whole page of refused letters keeps none behind it, and every round begi
   await fail(150);
   let open = false;
   judge = (letter) => (!open && Number(idOf(letter).slice(1)) <= 100 ? refused : { kind: 'taken' });
-  start({ firstAgainMs: 50, mostAgainMs: 80 });
+  start({ firstAgainMs: 50, maxAgainMs: 80 });
 
   await until(() => failures().length >= 3);
   expect(await uncopied()).toHaveLength(100);

@@ -5,7 +5,7 @@ import { InboxConsumer } from '../../src/inbox/consumer.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { Handler } from '../../src/inbox/handler.ts';
 import { memorySource } from '../../src/sources/memory/memory-source.ts';
-import { startHandlers } from '../../src/temporal/parked-key/engine.ts';
+import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 import { range, type ShopTransaction } from '../support/fixtures/inbox-stage.ts';
 import { openTransaction } from '../support/fixtures/open-transaction.ts';
@@ -45,8 +45,8 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
     receiptSenderOf: () => ({ send: async () => undefined, close: async () => undefined }),
     deadLetterSenderOf: () => ({ send: async () => [], close: async () => undefined }),
     place: { host: 'here', pid: process.pid },
-    hostKeys: ({ failed, ...input }) =>
-      startHandlers({
+    hostParkedKeys: ({ failed, ...input }) =>
+      startParkedKeys({
         ...input,
         temporal: { address: inject('temporalAddress'), namespace: 'default' },
         visible: () => true,
@@ -61,7 +61,7 @@ async function consume(handler: Handler<ShopTransaction, { n: number }>): Promis
 }
 
 /** Feeds the other topic one by one, each after the one before, and answers how many sessions were stuck at most. */
-async function mostStuck({ database, running, source }: Stage, messages: number): Promise<number> {
+async function maxStuck({ database, running, source }: Stage, messages: number): Promise<number> {
   const append = (name: string, n: number, key: string): void =>
     void source.append(name, {
       key,
@@ -95,7 +95,7 @@ test('a row that others lock costs a consumer few connections, and other topics 
   const holding = await openTransaction(stage.url);
   await holding.query('select from account for update');
 
-  const stuck = await mostStuck(stage, 4);
+  const stuck = await maxStuck(stage, 4);
 
   // Of each message in hand the try that has just been given up, and the next one.
   expect(stuck).toBeLessThanOrEqual(2 * inHand);
@@ -108,7 +108,7 @@ test('a statement that takes longer than its transaction may is ended by the ser
 }, async () => {
   const stage = await consume((tx) => tx.$queryRaw`select pg_sleep(600)::text`);
 
-  const stuck = await mostStuck(stage, 4);
+  const stuck = await maxStuck(stage, 4);
 
   expect(stuck).toBeLessThanOrEqual(2 * inHand);
   expect(stuck).toBeGreaterThan(0);

@@ -95,7 +95,7 @@ test('the client itself is refused, because an id outside of a transaction would
 
 test.for(['', 'a\0b', 'x'.repeat(513)])('an id that cannot be kept is refused: %j', async (id) => {
   await expect(apply(id)).rejects.toMatchObject({
-    code: 'OUTBOX_INVALID_OPTION',
+    code: 'OUTBOX_OPTION_INVALID',
     details: { option: 'messageId' },
   });
 });

@@ -4,20 +4,20 @@ import { z } from 'zod';
 import { topic } from '../../src/index.ts';
 import { operations } from '../../src/operations.ts';
 import { receive } from '../../src/store/inbox/receive.ts';
-import { keptBench } from '../support/fixtures/kept-bench.ts';
+import { keptFixture } from '../support/fixtures/kept-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 test('an edited message is superseded by a copy with a new id in its place, which the handler sees', async (end) => {
-  const bench = await keptBench(end);
-  const { group } = bench;
-  const original = await bench.keep('first', {
+  const fixture = await keptFixture(end);
+  const { group } = fixture;
+  const original = await fixture.keep('first', {
     state: 'failed',
     headers: { ce_id: 'old', note: 'old', gone: '1' },
   });
-  const later = await bench.keep('later', { retryInMs: 60_000 });
-  const { inbox } = bench.operator;
+  const later = await fixture.keep('later', { retryInMs: 60_000 });
+  const { inbox } = fixture.operator;
 
   const edited = await inbox.edit(
     { group, id: original },
@@ -43,25 +43,25 @@ test('an edited message is superseded by a copy with a new id in its place, whic
     },
   });
   expect(copy.message?.headers).not.toHaveProperty('gone');
-  const begun = await bench.beginOnceKnown(later);
+  const begun = await fixture.beginOnceKnown(later);
   expect(begun).toMatchObject({ kind: 'try', message: { id: edited.id, attempts: 1 } });
   expect(
-    await bench.database.query('select position from outbox.parked group by 1 having count(*) > 1'),
+    await fixture.database.query('select position from outbox.parked group by 1 having count(*) > 1'),
   ).toHaveLength(1);
 });
 
 test('neither the copy nor the original is handled through the stream', async (end) => {
-  const bench = await keptBench(end);
-  const original = await bench.keep('first', { key: null, state: 'failed' });
-  const { id } = await bench.operator.inbox.edit(
-    { group: bench.group, id: original },
+  const fixture = await keptFixture(end);
+  const original = await fixture.keep('first', { key: null, state: 'failed' });
+  const { id } = await fixture.operator.inbox.edit(
+    { group: fixture.group, id: original },
     { ...ada, payload: 1 },
   );
 
-  const arrivals = await bench.database.transaction((sql) =>
+  const arrivals = await fixture.database.transaction((sql) =>
     receive(
       sql,
-      bench.group,
+      fixture.group,
       [original, id].map((each) => ({ id: each, topic: 'orders', key: null })),
     ),
   );
@@ -70,22 +70,22 @@ test('neither the copy nor the original is handled through the stream', async (e
 });
 
 test('an edit of a body that stays keeps every byte of it, and a message without a body has none', async (end) => {
-  const bench = await keptBench(end);
-  const { group } = bench;
+  const fixture = await keptFixture(end);
+  const { group } = fixture;
   for (const body of [Buffer.from([0xff, 0x00, 0xfe]), null]) {
-    const id = await bench.keep('odd', { key: null, state: 'failed', body });
-    const edited = await bench.operator.inbox.edit({ group, id }, { ...ada, headers: { note: 'x' } });
-    const { message } = await bench.operator.inbox.show({ group, id: edited.id });
+    const id = await fixture.keep('odd', { key: null, state: 'failed', body });
+    const edited = await fixture.operator.inbox.edit({ group, id }, { ...ada, headers: { note: 'x' } });
+    const { message } = await fixture.operator.inbox.show({ group, id: edited.id });
     expect(message?.body).toEqual(body === null ? null : { base64: body.toString('base64') });
   }
 });
 
 test('the first of a parked key can be edited, and one behind it cannot', async (end) => {
-  const bench = await keptBench(end);
-  const { group } = bench;
-  const head = await bench.keep('head', { retryInMs: 60_000 });
-  const behind = await bench.keep('behind');
-  const { inbox } = bench.operator;
+  const fixture = await keptFixture(end);
+  const { group } = fixture;
+  const head = await fixture.keep('head', { retryInMs: 60_000 });
+  const behind = await fixture.keep('behind');
+  const { inbox } = fixture.operator;
 
   await expect(inbox.edit({ group, id: behind }, { ...ada, payload: 1 })).rejects.toMatchObject({
     code: 'OUTBOX_CONFLICT',
@@ -93,15 +93,15 @@ test('the first of a parked key can be edited, and one behind it cannot', async 
   });
   const { id } = await inbox.edit({ group, id: head }, { ...ada, payload: 1 });
 
-  expect(await bench.drain(behind)).toEqual([id, behind]);
+  expect(await fixture.drain(behind)).toEqual([id, behind]);
 });
 
 test('the audit of an edit has hashes, never a body', async (end) => {
-  const bench = await keptBench(end);
-  const id = await bench.keep('first', { state: 'failed', body: Buffer.from('"secret"') });
-  const copy = await bench.operator.inbox.edit({ group: bench.group, id }, { ...ada, payload: 'hidden' });
+  const fixture = await keptFixture(end);
+  const id = await fixture.keep('first', { state: 'failed', body: Buffer.from('"secret"') });
+  const copy = await fixture.operator.inbox.edit({ group: fixture.group, id }, { ...ada, payload: 'hidden' });
 
-  const audit = await bench.audit();
+  const audit = await fixture.audit();
   expect(audit).toMatchObject([
     {
       action: 'edit',
@@ -114,10 +114,10 @@ test('the audit of an edit has hashes, never a body', async (end) => {
 });
 
 test('an edit of another version than the editor saw is a conflict, and two editors cannot both win', async (end) => {
-  const bench = await keptBench(end);
-  const { group } = bench;
-  const id = await bench.keep('first', { state: 'failed' });
-  const { inbox } = bench.operator;
+  const fixture = await keptFixture(end);
+  const { group } = fixture;
+  const id = await fixture.keep('first', { state: 'failed' });
+  const { inbox } = fixture.operator;
   const expectedVersion = (await inbox.show({ group, id })).message?.version ?? '';
 
   const ends = await Promise.allSettled(
@@ -126,7 +126,7 @@ test('an edit of another version than the editor saw is a conflict, and two edit
 
   expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   expect(ends.find((one) => one.status === 'rejected')?.reason).toMatchObject({ code: 'OUTBOX_CONFLICT' });
-  const other = await bench.keep('other', { key: null, state: 'failed' });
+  const other = await fixture.keep('other', { key: null, state: 'failed' });
   await expect(
     inbox.edit({ group, id: other }, { ...ada, payload: 1, expectedVersion }),
   ).rejects.toMatchObject({
@@ -135,49 +135,51 @@ test('an edit of another version than the editor saw is a conflict, and two edit
 });
 
 test.each([
-  ['a key', { key: 'other' }, 'OUTBOX_INVALID_OPTION'],
+  ['a key', { key: 'other' }, 'OUTBOX_OPTION_INVALID'],
   ['the trace', { headers: { traceparent: 'x' } }, 'OUTBOX_HEADER_INVALID'],
   ['its id', { headers: { ce_id: 'x' } }, 'OUTBOX_HEADER_INVALID'],
   ['a reserved header to leave out', { headers: { 'outbox-attempt': null } }, 'OUTBOX_HEADER_INVALID'],
   ['what is no JSON', { payloadText: '{' }, 'OUTBOX_PAYLOAD_INVALID'],
   ['what does not fit the schema', { payload: { n: 'one' } }, 'OUTBOX_PAYLOAD_INVALID'],
-  ['nothing', {}, 'OUTBOX_INVALID_OPTION'],
+  ['nothing', {}, 'OUTBOX_OPTION_INVALID'],
 ])('an edit of %s is refused, and the message stays failed', async (_, change, code) => {
   const ends: (() => Promise<void>)[] = [];
-  const bench = await keptBench({ onTestFinished: (work) => ends.push(work) });
+  const fixture = await keptFixture({ onTestFinished: (work) => ends.push(work) });
   const operator = operations({
-    database: { url: bench.url },
+    database: { url: fixture.url },
     topics: [topic('orders', z.object({ n: z.number() }))],
   });
-  const id = await bench.keep('first', { state: 'failed' });
+  const id = await fixture.keep('first', { state: 'failed' });
 
-  await expect(operator.inbox.edit({ group: bench.group, id }, { ...ada, ...change })).rejects.toMatchObject({
+  await expect(
+    operator.inbox.edit({ group: fixture.group, id }, { ...ada, ...change }),
+  ).rejects.toMatchObject({
     code,
   });
 
-  expect(await bench.states(id)).toEqual(['failed']);
+  expect(await fixture.states(id)).toEqual(['failed']);
   await operator.close();
   for (const work of ends) await work();
 });
 
 test('what is not kept cannot be edited, and that is in the audit', async (end) => {
-  const bench = await keptBench(end);
-  const { group } = bench;
-  const handled = await bench.keep('handled');
-  await bench.drain(handled);
+  const fixture = await keptFixture(end);
+  const { group } = fixture;
+  const handled = await fixture.keep('handled');
+  await fixture.drain(handled);
 
   await expect(
-    bench.operator.inbox.edit({ group, id: 'nobody' }, { ...ada, payload: 1 }),
+    fixture.operator.inbox.edit({ group, id: 'nobody' }, { ...ada, payload: 1 }),
   ).rejects.toMatchObject({
     code: 'OUTBOX_MESSAGE_UNKNOWN',
   });
   await expect(
-    bench.operator.inbox.edit({ group, id: handled }, { ...ada, payload: 1 }),
+    fixture.operator.inbox.edit({ group, id: handled }, { ...ada, payload: 1 }),
   ).rejects.toMatchObject({
     code: 'OUTBOX_CONFLICT',
     details: { why: 'handled' },
   });
-  expect((await bench.audit()).map(({ id, result }) => [id, result])).toEqual([
+  expect((await fixture.audit()).map(({ id, result }) => [id, result])).toEqual([
     ['nobody', 'unknown'],
     [handled, 'too-late'],
   ]);

@@ -1,46 +1,46 @@
 import { expect, test } from 'vitest';
 import { type KeptState, keptStates, keptTransitions } from '../../src/core/parked-states.ts';
 import { heldGate } from '../support/fixtures/gate.ts';
-import { giveUp, type KeptBench, keptBench } from '../support/fixtures/kept-bench.ts';
+import { giveUp, type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
 
-async function labels(bench: KeptBench, filter: object): Promise<string> {
-  const { messages } = await bench.operator.inbox.list({ group: bench.group, ...filter });
+async function labels(fixture: KeptFixture, filter: object): Promise<string> {
+  const { messages } = await fixture.operator.inbox.list({ group: fixture.group, ...filter });
   return messages.map(({ id }) => id.split('-')[0]).join(' ');
 }
 
 test('kept messages are listed by group, topic, state, key, reason and age, the latest first', async (end) => {
-  const bench = await keptBench(end);
-  await bench.keep('A', { state: 'failed', reason: 'invalid' });
-  const old = await bench.keep('B', { key: 'other' });
-  await bench.keep('C');
-  await bench.database.query(
+  const fixture = await keptFixture(end);
+  await fixture.keep('A', { state: 'failed', reason: 'invalid' });
+  const old = await fixture.keep('B', { key: 'other' });
+  await fixture.keep('C');
+  await fixture.database.query(
     `update outbox.parked set arrived_at = arrived_at - interval '2 h' where message_id = $1`,
     [old],
   );
 
-  expect(await labels(bench, {})).toBe('C B A');
-  expect(await labels(bench, { states: ['failed'] })).toBe('A');
-  expect(await labels(bench, { key: 'other' })).toBe('B');
-  expect(await labels(bench, { reason: 'invalid' })).toBe('A');
-  expect(await labels(bench, { olderThan: '1h' })).toBe('B');
-  expect(await labels(bench, { topic: 'payments' })).toBe('');
-  expect(await labels(bench, { group: 'nobody' })).toBe('');
-  expect((await bench.operator.inbox.list()).messages).toHaveLength(3);
+  expect(await labels(fixture, {})).toBe('C B A');
+  expect(await labels(fixture, { states: ['failed'] })).toBe('A');
+  expect(await labels(fixture, { key: 'other' })).toBe('B');
+  expect(await labels(fixture, { reason: 'invalid' })).toBe('A');
+  expect(await labels(fixture, { olderThan: '1h' })).toBe('B');
+  expect(await labels(fixture, { topic: 'payments' })).toBe('');
+  expect(await labels(fixture, { group: 'nobody' })).toBe('');
+  expect((await fixture.operator.inbox.list()).messages).toHaveLength(3);
   const bad = [{ states: [] }, { olderThan: 'soon' }, { colour: 'red' }, { group: '' }];
   for (const filter of bad)
-    await expect(bench.operator.inbox.list(filter as object)).rejects.toMatchObject({
-      code: 'OUTBOX_INVALID_OPTION',
+    await expect(fixture.operator.inbox.list(filter as object)).rejects.toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
     });
 });
 
 test('pages have every message of every group once, also copies that share a place', async (end) => {
-  const bench = await keptBench(end);
+  const fixture = await keptFixture(end);
   for (let n = 0; n < 7; n += 1) {
-    const id = await bench.keep(`m${n}`, { key: `ü/${n}`, state: 'failed' });
-    if (n % 3 === 0) await bench.operator.inbox.edit({ group: bench.group, id }, { ...ada, payload: n });
+    const id = await fixture.keep(`m${n}`, { key: `ü/${n}`, state: 'failed' });
+    if (n % 3 === 0) await fixture.operator.inbox.edit({ group: fixture.group, id }, { ...ada, payload: n });
   }
-  await bench.database.query(
+  await fixture.database.query(
     `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
      values ('another group', '_ _', 'failed', 'orders', 'a', 0, '0', '{}', now())`,
   );
@@ -48,7 +48,7 @@ test('pages have every message of every group once, also copies that share a pla
   const seen: string[] = [];
   let after: string | null = null;
   do {
-    const page: Awaited<ReturnType<typeof bench.operator.inbox.list>> = await bench.operator.inbox.list(
+    const page: Awaited<ReturnType<typeof fixture.operator.inbox.list>> = await fixture.operator.inbox.list(
       {},
       { limit: 2, ...(after !== null && { after }) },
     );
@@ -61,17 +61,17 @@ test('pages have every message of every group once, also copies that share a pla
 });
 
 test('a change by filter takes what matches, tells what was busy, and not what is not asked for', async (end) => {
-  const bench = await keptBench(end);
-  const { group, operator } = bench;
+  const fixture = await keptFixture(end);
+  const { group, operator } = fixture;
   const failed = [
-    await bench.keep('A', { state: 'failed' }),
-    await bench.keep('B', { state: 'failed', key: null }),
+    await fixture.keep('A', { state: 'failed' }),
+    await fixture.keep('B', { state: 'failed', key: null }),
   ];
-  const spared = await bench.keep('C', { state: 'failed', reason: 'invalid', key: 'spared' });
-  const inHand = await bench.keep('D', { key: 'in hand' });
+  const spared = await fixture.keep('C', { state: 'failed', reason: 'invalid', key: 'spared' });
+  const inHand = await fixture.keep('D', { key: 'in hand' });
   const hand = heldGate(end);
   const taken = heldGate(end);
-  const holding = bench.database.transaction(async (sql) => {
+  const holding = fixture.database.transaction(async (sql) => {
     await sql.query(`select from outbox.parked_key where key = 'in hand' for no key update`);
     taken.open();
     await hand.opened;
@@ -90,7 +90,7 @@ test('a change by filter takes what matches, tells what was busy, and not what i
     counts: { done: 2, busy: 1, 'too-late': 0 },
     refused: [{ id: inHand, result: 'busy' }],
   });
-  expect(await bench.states(...failed, spared, inHand)).toEqual([
+  expect(await fixture.states(...failed, spared, inHand)).toEqual([
     'discarded',
     'discarded',
     'failed',
@@ -105,13 +105,13 @@ test('a change by filter takes what matches, tells what was busy, and not what i
     { group, states: ['discarded' as const] },
   ])
     await expect(operator.inbox.many(bad, 'discard', ada)).rejects.toMatchObject({
-      code: 'OUTBOX_INVALID_OPTION',
+      code: 'OUTBOX_OPTION_INVALID',
     });
 });
 
 test('a change by filter goes through 2,500 messages in pages, and at its rate', async (end) => {
-  const bench = await keptBench(end);
-  const { database, group, operator } = bench;
+  const fixture = await keptFixture(end);
+  const { database, group, operator } = fixture;
   await database.query(
     `insert into outbox.parked (consumer_group, message_id, state, topic, key, address, partition, "offset", wire, sent_at)
      select $1, 'm-' || g, 'failed', 'orders', 'k' || g % 50, 'a', 0, g, '{"key":null,"headers":{}}', now()
@@ -137,13 +137,13 @@ test('a change by filter goes through 2,500 messages in pages, and at its rate',
 });
 
 test('show tells everything about a message, why it waits, and what was done to it', async (end) => {
-  const bench = await keptBench(end);
-  const { group } = bench;
-  const show = (id: string) => bench.operator.inbox.show({ group, id });
-  const head = await bench.keep('head', { retryInMs: 3_600_000 });
-  const behind = await bench.keep('behind');
-  const alone = await bench.keep('alone', { key: null, state: 'failed' });
-  await bench.operator.inbox.retry({ group, ids: [behind] }, ada);
+  const fixture = await keptFixture(end);
+  const { group } = fixture;
+  const show = (id: string) => fixture.operator.inbox.show({ group, id });
+  const head = await fixture.keep('head', { retryInMs: 3_600_000 });
+  const behind = await fixture.keep('behind');
+  const alone = await fixture.keep('alone', { key: null, state: 'failed' });
+  await fixture.operator.inbox.retry({ group, ids: [behind] }, ada);
 
   const shown = await show(head);
   expect(shown).toMatchObject({
@@ -156,7 +156,7 @@ test('show tells everything about a message, why it waits, and what was done to 
       offset: '7',
       headers: { note: 'old' },
       body: { text: '{"n":"head"}' },
-      parkedKey: { workflowId: expect.stringContaining(`/handle/${group}/`), before: 0 },
+      parkedKey: { workflowId: expect.stringContaining(`/parked/${group}/`), before: 0 },
     },
     why: {
       code: 'next-try',
@@ -178,14 +178,14 @@ test('show tells everything about a message, why it waits, and what was done to 
 });
 
 test('the status tells what groups keep, since when, and their windows', async (end) => {
-  const bench = await keptBench(end, { holdKey: true });
-  const { database, group, operator } = bench;
-  await bench.keep('A', { state: 'failed', key: null });
-  const held = await bench.keep('B');
-  await bench.keep('C');
-  const begun = await bench.beginOnceKnown(held);
+  const fixture = await keptFixture(end, { holdKey: true });
+  const { database, group, operator } = fixture;
+  await fixture.keep('A', { state: 'failed', key: null });
+  const held = await fixture.keep('B');
+  await fixture.keep('C');
+  const begun = await fixture.beginOnceKnown(held);
   if (begun.kind !== 'try') throw new Error(begun.kind);
-  await giveUp(bench, begun.message, true);
+  await giveUp(fixture, begun.message, true);
   await database.query(
     `insert into outbox.consumer_group (consumer_group, window_ms, seen_at) values ($1, 3600000, now()), ('z idle', null, now())`,
     [group],
@@ -208,10 +208,10 @@ test('the status tells what groups keep, since when, and their windows', async (
 });
 
 test('the database accepts exactly the changes of state of the table, of all pairs', async (end) => {
-  const bench = await keptBench(end);
+  const fixture = await keptFixture(end);
   const undo = new Error('undo');
   const accepts = async (from: KeptState, to: KeptState): Promise<boolean> => {
-    const attempt = bench.database.transaction(async (sql) => {
+    const attempt = fixture.database.transaction(async (sql) => {
       await sql.query(
         `insert into outbox.parked (consumer_group, message_id, state, key_id, topic, address, partition, "offset", wire, sent_at)
          values ('g', 'm', $1, gen_random_uuid(), 't', 'a', 0, '0', '{}', now())`,

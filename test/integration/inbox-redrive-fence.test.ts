@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
 import { receive } from '../../src/store/inbox/receive.ts';
 import { heldGate } from '../support/fixtures/gate.ts';
-import { type KeptBench, keptBench } from '../support/fixtures/kept-bench.ts';
+import { type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
 import { until } from '../support/fixtures/until.ts';
 
-const of = ({ group }: KeptBench, ...ids: readonly string[]) => ({ group, ids });
+const of = ({ group }: KeptFixture, ...ids: readonly string[]) => ({ group, ids });
 
 test('the first try of a key that came back waits for handlers that began before, also while the retry ran', async (end) => {
-  const bench = await keptBench(end);
-  const failed = await bench.keep('1', { state: 'failed' });
+  const fixture = await keptFixture(end);
+  const failed = await fixture.keep('1', { state: 'failed' });
   const arriving = (id: string) => [{ id, topic: 'orders', key: 'K' }];
   const commit = heldGate(end);
   const retried = heldGate(end);
-  const retrying = bench.database.transaction(async (sql) => {
-    await sql.query('select outbox.retry_kept($1, $2)', [bench.group, failed]);
+  const retrying = fixture.database.transaction(async (sql) => {
+    await sql.query('select outbox.retry_kept($1, $2)', [fixture.group, failed]);
     retried.open();
     await commit.opened;
   });
@@ -23,8 +23,8 @@ test('the first try of a key that came back waits for handlers that began before
   const handler = heldGate(end);
   const begun = heldGate(end);
   let arrivals: readonly string[] = [];
-  const handling = bench.database.transaction(async (sql) => {
-    arrivals = await receive(sql, bench.group, arriving('2'));
+  const handling = fixture.database.transaction(async (sql) => {
+    arrivals = await receive(sql, fixture.group, arriving('2'));
     begun.open();
     await handler.opened;
   });
@@ -33,18 +33,18 @@ test('the first try of a key that came back waits for handlers that began before
   commit.open();
   await retrying;
 
-  for (let look = 0; look < 3; look += 1) expect(await bench.begin(failed)).toEqual({ kind: 'busy' });
-  const queued = await bench.database.transaction((sql) => receive(sql, bench.group, arriving('3')));
+  for (let look = 0; look < 3; look += 1) expect(await fixture.begin(failed)).toEqual({ kind: 'busy' });
+  const queued = await fixture.database.transaction((sql) => receive(sql, fixture.group, arriving('3')));
   expect(queued, 'who begins now sees the key').toEqual(['queued']);
   handler.open();
   await handling;
-  expect(await bench.beginOnceKnown(failed)).toMatchObject({ kind: 'try', message: { id: failed } });
+  expect(await fixture.beginOnceKnown(failed)).toMatchObject({ kind: 'try', message: { id: failed } });
 });
 
 test('the first try of a key that came back waits also for a handler that could not note its id yet', async (end) => {
-  const bench = await keptBench(end);
-  const { database, group } = bench;
-  const failed = await bench.keep('1', { state: 'failed' });
+  const fixture = await keptFixture(end);
+  const { database, group } = fixture;
+  const failed = await fixture.keep('1', { state: 'failed' });
   const [rolled, rolling] = [heldGate(end), heldGate(end)];
   const keeper = database.transaction(async (sql) => {
     await sql.query('lock table outbox.processed in share row exclusive mode');
@@ -65,12 +65,12 @@ test('the first try of a key that came back waits also for a handler that could 
     return waiting.length === 1;
   });
 
-  await bench.operator.inbox.retry(of(bench, failed), ada);
+  await fixture.operator.inbox.retry(of(fixture, failed), ada);
 
-  for (let look = 0; look < 3; look += 1) expect(await bench.begin(failed)).toEqual({ kind: 'busy' });
+  for (let look = 0; look < 3; look += 1) expect(await fixture.begin(failed)).toEqual({ kind: 'busy' });
   rolled.open();
   await keeper;
   handler.open();
   expect(await handling, 'it did not see the key').toEqual(['new']);
-  expect(await bench.beginOnceKnown(failed)).toMatchObject({ kind: 'try' });
+  expect(await fixture.beginOnceKnown(failed)).toMatchObject({ kind: 'try' });
 });

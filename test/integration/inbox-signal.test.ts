@@ -148,7 +148,7 @@ test('a stop within no time, or a long one, is refused before anything is stoppe
 
   for (const within of [0, -1, '2 days', Number.NaN] as const)
     await expect(running.stop({ within })).rejects.toMatchObject({
-      code: 'OUTBOX_INVALID_OPTION',
+      code: 'OUTBOX_OPTION_INVALID',
       details: { option: 'within' },
     });
 

@@ -9,7 +9,7 @@ import { endLanesChange } from '../../src/store/lane/lanes-switch.ts';
 import { readAnnounced, upsertTopics } from '../../src/store/lane/topics.ts';
 import { storeMessages } from '../../src/store/message/write.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
-import { LaneBench } from '../support/fixtures/lane-bench.ts';
+import { LaneFixture } from '../support/fixtures/lane-fixture.ts';
 import { openTransaction } from '../support/fixtures/open-transaction.ts';
 import { numbered, openStage } from '../support/fixtures/stage.ts';
 import { until } from '../support/fixtures/until.ts';
@@ -20,28 +20,28 @@ vi.setConfig({ testTimeout: 120_000 });
 const orders = topic('orders', z.unknown(), { lanes: 4 });
 const policies = [policyOf(orders, 'scripted')];
 
-let bench: LaneBench | undefined;
+let fixture: LaneFixture | undefined;
 
 afterEach(async () => {
-  await bench?.drop();
-  bench = undefined;
+  await fixture?.drop();
+  fixture = undefined;
 });
 
 /** An outbox that knows the topic not yet, and a key of its lane 2. */
-async function unannounced(): Promise<{ readonly at: LaneBench; readonly key: string }> {
-  const at = new LaneBench(await createTestDatabase(), orders.rules);
-  bench = at;
+async function unannounced(): Promise<{ readonly at: LaneFixture; readonly key: string }> {
+  const at = new LaneFixture(await createTestDatabase(), orders.rules);
+  fixture = at;
   return { at, key: await keyOfLaneTwo(at) };
 }
 
-async function keyOfLaneTwo({ database }: Pick<LaneBench, 'database'>): Promise<string> {
+async function keyOfLaneTwo({ database }: Pick<LaneFixture, 'database'>): Promise<string> {
   const [row] = await database.query<{ key: string }>(
     `select 'k' || n as key from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 4) = 2 limit 1`,
   );
   return row?.key ?? '';
 }
 
-async function drainAll(at: LaneBench, lanes: readonly number[] = [3, 2, 1, 0]): Promise<void> {
+async function drainAll(at: LaneFixture, lanes: readonly number[] = [3, 2, 1, 0]): Promise<void> {
   for (const lane of lanes) await at.drain({ lane: { topic: 'orders', lane } });
 }
 

@@ -5,7 +5,7 @@ import { topic } from '../../src/core/topic.ts';
 import { changeLanes } from '../../src/operations/lanes.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { upsertTopics } from '../../src/store/lane/topics.ts';
-import { LaneBench } from '../support/fixtures/lane-bench.ts';
+import { LaneFixture } from '../support/fixtures/lane-fixture.ts';
 import { openTransaction } from '../support/fixtures/open-transaction.ts';
 import { ownPostgres } from '../support/fixtures/own-postgres.ts';
 import { until } from '../support/fixtures/until.ts';
@@ -18,13 +18,13 @@ test('a transaction that is prepared while a change of lanes waits for it is wai
   context.onTestFinished(() => database.close());
   const orders = topic('orders', z.unknown());
   await upsertTopics(database, [policyOf(orders, 'scripted')]);
-  const bench = new LaneBench({ url, database, drop: () => database.close() }, orders.rules);
+  const fixture = new LaneFixture({ url, database, drop: () => database.close() }, orders.rules);
   const [row] = await database.query<{ key: string }>(
     `select 'k' || n as key from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 2) = 1 limit 1`,
   );
   const key = row?.key ?? '';
   const coordinator = await openTransaction(url);
-  await bench.send('K1', { key }, coordinator);
+  await fixture.send('K1', { key }, coordinator);
 
   const waiting = new AbortController();
   const answer = changeLanes(database, 'orders', 2, { actor: 'test', signal: waiting.signal });
@@ -33,7 +33,7 @@ test('a transaction that is prepared while a change of lanes waits for it is wai
     const steps = await database.query<{ step: string }>('select step from outbox.topic_change');
     return steps[0]?.step === 'switched';
   });
-  await bench.send('K2', { key });
+  await fixture.send('K2', { key });
   await coordinator.query(`prepare transaction 'of the coordinator'`);
   let ended = false;
   void answer.then(() => (ended = true));
@@ -50,6 +50,6 @@ test('a transaction that is prepared while a change of lanes waits for it is wai
   await coordinator.query(`commit prepared 'of the coordinator'`);
   expect(await again).toEqual({ done: true, moved: 1 });
   await coordinator.rollback();
-  for (const lane of [1, 0]) await bench.drain({ lane: { topic: 'orders', lane } });
-  expect(bench.broker.labels).toEqual(['K1', 'K2']);
+  for (const lane of [1, 0]) await fixture.drain({ lane: { topic: 'orders', lane } });
+  expect(fixture.broker.labels).toEqual(['K1', 'K2']);
 });

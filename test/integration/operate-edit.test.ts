@@ -1,63 +1,63 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, failAll, failHead, type Operator, operatorAt } from '../support/fixtures/operator.ts';
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 let operator: Operator;
 beforeEach(async () => {
-  bench = await laneBench();
-  operator = operatorAt(bench);
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
 });
 afterEach(async () => {
   await operator.close();
-  await bench.drop();
+  await fixture.drop();
 });
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** A bench whose failed messages keep their keys. */
-async function holdingBench(): Promise<void> {
+/** A fixture whose failed messages keep their keys. */
+async function holdingFixture(): Promise<void> {
   await operator.close();
-  await bench.drop();
-  bench = await laneBench({ exhausted: 'hold-key' });
-  operator = operatorAt(bench);
+  await fixture.drop();
+  fixture = await laneFixture({ exhausted: 'hold-key' });
+  operator = operatorAt(fixture);
 }
 
 test('an edit sends a corrected copy in the place of the failed message', async () => {
-  await holdingBench();
-  await failHead(bench);
-  const before = await operator.show(bench.idOf('K1'));
+  await holdingFixture();
+  await failHead(fixture);
+  const before = await operator.show(fixture.idOf('K1'));
 
-  const edited = await operator.edit(bench.idOf('K1'), {
+  const edited = await operator.edit(fixture.idOf('K1'), {
     ...ada,
     payload: 'K1 corrected',
     headers: { why: 'bug' },
   });
-  expect(edited.supersedes).toBe(bench.idOf('K1'));
-  await bench.drain();
+  expect(edited.supersedes).toBe(fixture.idOf('K1'));
+  await fixture.drain();
 
-  expect(bench.broker.labels).toEqual(['K1 corrected', 'K2', 'K3']);
-  expect(bench.broker.log[0]).toMatchObject({ id: edited.id, key: 'K' });
+  expect(fixture.broker.labels).toEqual(['K1 corrected', 'K2', 'K3']);
+  expect(fixture.broker.log[0]).toMatchObject({ id: edited.id, key: 'K' });
   const copy = await operator.show(edited.id);
   expect(copy?.message).toMatchObject({
     state: 'published',
     position: before?.message.position,
-    supersedes: bench.idOf('K1'),
+    supersedes: fixture.idOf('K1'),
     headers: { why: 'bug' },
   });
-  expect(await operator.show(bench.idOf('K1'))).toMatchObject({
+  expect(await operator.show(fixture.idOf('K1'))).toMatchObject({
     message: { state: 'superseded', supersededBy: edited.id },
     why: { code: 'superseded' },
   });
 });
 
 test('the audit of an edit holds hashes and never a payload', async () => {
-  await failAll(bench, ['secret']);
-  const { id: copy } = await operator.edit(bench.idOf('secret'), { ...ada, payload: 'hidden' });
+  await failAll(fixture, ['secret']);
+  const { id: copy } = await operator.edit(fixture.idOf('secret'), { ...ada, payload: 'hidden' });
 
-  const [entry] = await auditOf(bench);
-  expect(entry).toMatchObject({ action: 'edit', result: 'edited', id: bench.idOf('secret') });
+  const [entry] = await auditOf(fixture);
+  expect(entry).toMatchObject({ action: 'edit', result: 'edited', id: fixture.idOf('secret') });
   expect(entry?.details).toMatchObject({
     copy,
     payload: { before: sha256('"secret"'), after: sha256('"hidden"') },
@@ -66,17 +66,17 @@ test('the audit of an edit holds hashes and never a payload', async () => {
 });
 
 test('the text of an edited payload is stored byte by byte', async () => {
-  await failAll(bench, ['A']);
+  await failAll(fixture, ['A']);
   const text = '{ "big": 12345678901234567890,  "odd": "\\u0000" }';
 
-  const { id } = await operator.edit(bench.idOf('A'), { ...ada, payloadText: text });
+  const { id } = await operator.edit(fixture.idOf('A'), { ...ada, payloadText: text });
 
   expect((await operator.show(id))?.message.payload).toBe(text);
 });
 
 test('of two operators who edit the same version one wins, and the other gets a conflict that is in the audit', async () => {
-  await failAll(bench, ['A']);
-  const id = bench.idOf('A');
+  await failAll(fixture, ['A']);
+  const id = fixture.idOf('A');
   const { version } = (await operator.show(id))?.message ?? {};
   if (version === undefined) throw new Error('no version');
 
@@ -86,47 +86,47 @@ test('of two operators who edit the same version one wins, and the other gets a 
 
   expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   expect(ends.find((end) => end.status === 'rejected')?.reason).toMatchObject({ code: 'OUTBOX_CONFLICT' });
-  expect((await auditOf(bench)).map(({ result }) => result).toSorted()).toEqual(['conflict', 'edited']);
-  await bench.drain();
-  expect(bench.broker.log).toHaveLength(1);
+  expect((await auditOf(fixture)).map(({ result }) => result).toSorted()).toEqual(['conflict', 'edited']);
+  await fixture.drain();
+  expect(fixture.broker.log).toHaveLength(1);
 });
 
 test('an edit of another version than the editor saw is a conflict', async () => {
-  await failAll(bench, ['A']);
-  const { version } = (await operator.show(bench.idOf('A')))?.message ?? {};
-  bench.broker.judge = () => 'permanent';
+  await failAll(fixture, ['A']);
+  const { version } = (await operator.show(fixture.idOf('A')))?.message ?? {};
+  fixture.broker.judge = () => 'permanent';
   await operator.retry(operator.of('A'), ada);
-  await bench.drain();
+  await fixture.drain();
 
-  const edit = operator.edit(bench.idOf('A'), { ...ada, payload: 1, expectedVersion: version ?? '' });
+  const edit = operator.edit(fixture.idOf('A'), { ...ada, payload: 1, expectedVersion: version ?? '' });
 
   await expect(edit).rejects.toMatchObject({ code: 'OUTBOX_CONFLICT', details: { state: 'failed' } });
-  expect(await bench.states('A')).toEqual(['failed']);
+  expect(await fixture.states('A')).toEqual(['failed']);
 });
 
 test.each([
-  ['a key', { key: 'other' }, 'OUTBOX_INVALID_OPTION'],
+  ['a key', { key: 'other' }, 'OUTBOX_OPTION_INVALID'],
   ['the trace', { headers: { traceparent: 'x' } }, 'OUTBOX_HEADER_INVALID'],
   ['a reserved header', { headers: { ce_id: 'x' } }, 'OUTBOX_HEADER_INVALID'],
   ['a reserved header to leave out', { headers: { 'outbox-attempt': null } }, 'OUTBOX_HEADER_INVALID'],
   ['what is no JSON', { payloadText: '{' }, 'OUTBOX_PAYLOAD_INVALID'],
   ['a payload beyond the limit', { payload: 'x'.repeat(921_600) }, 'OUTBOX_PAYLOAD_TOO_LARGE'],
-  ['nothing', {}, 'OUTBOX_INVALID_OPTION'],
+  ['nothing', {}, 'OUTBOX_OPTION_INVALID'],
 ])('an edit of %s is refused, and the message stays failed', async (_, change, code) => {
-  await failAll(bench, ['A']);
+  await failAll(fixture, ['A']);
 
-  await expect(operator.edit(bench.idOf('A'), { ...ada, ...change })).rejects.toMatchObject({ code });
-  expect(await bench.states('A')).toEqual(['failed']);
+  await expect(operator.edit(fixture.idOf('A'), { ...ada, ...change })).rejects.toMatchObject({ code });
+  expect(await fixture.states('A')).toEqual(['failed']);
 });
 
 test('a message that does not exist or is not failed cannot be edited', async () => {
-  await bench.send('A');
+  await fixture.send('A');
   const nobody = '00000000-0000-4000-8000-000000000000';
 
   await expect(operator.edit(nobody, { ...ada, payload: 1 })).rejects.toMatchObject({
     code: 'OUTBOX_MESSAGE_UNKNOWN',
   });
-  await expect(operator.edit(bench.idOf('A'), { ...ada, payload: 1 })).rejects.toMatchObject({
+  await expect(operator.edit(fixture.idOf('A'), { ...ada, payload: 1 })).rejects.toMatchObject({
     code: 'OUTBOX_CONFLICT',
     details: { state: 'ready' },
   });

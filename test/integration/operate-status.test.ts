@@ -3,24 +3,24 @@ import { pause } from '../../src/operations/pause.ts';
 import { statusOf } from '../../src/operations/status.ts';
 import { reconcile } from '../../src/relay/reconcile.ts';
 import { writeSettings } from '../../src/store/installation/settings.ts';
-import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 
 test('the status tells lanes, limits, settings of the last relay, pauses, and how rows and workflows compare', async ({
   onTestFinished,
 }) => {
-  const bench = await laneBench({
+  const fixture = await laneFixture({
     confirm: { group: 'billing', within: '1m' },
     limits: { payloadBytes: 2_048 },
   });
-  onTestFinished(() => bench.drop());
-  const { database } = bench;
+  onTestFinished(() => fixture.drop());
+  const { database } = fixture;
   expect(await statusOf(database)).toMatchObject({ settings: [], reconciliation: null });
 
-  await bench.send('due');
-  await bench.send('later', { afterMs: 60_000 });
+  await fixture.send('due');
+  await fixture.send('later', { afterMs: 60_000 });
   await writeSettings(database, [{ name: 'relay.run', value: '1m' }]);
   await writeSettings(database, [{ name: 'relay.run', value: '30s' }]);
-  await pause(database, { topic: bench.topic }, { actor: 'ada', withinMs: 0 });
+  await pause(database, { topic: fixture.topic }, { actor: 'ada', withinMs: 0 });
   await reconcile({
     database,
     census: {

@@ -60,11 +60,11 @@ test('what was in hand beside a message that kills loses no try, and is suspecte
   await first.begin(innocent);
   await first.die();
   const last = keys.process('9');
-  expect((await last.bury({ mostKills: 1 })).gaveUp, 'nobody knows which of them it was').toEqual([]);
+  expect((await last.bury({ maxKills: 1 })).gaveUp, 'nobody knows which of them it was').toEqual([]);
   const second = keys.process('2');
   await second.begin(killer, { alone: true });
   await second.die();
-  expect((await last.bury({ mostKills: 1 })).gaveUp).toEqual(['1']);
+  expect((await last.bury({ maxKills: 1 })).gaveUp).toEqual(['1']);
 
   expect(await rows()).toMatchObject([
     { id: '1', state: 'failed', reason: 'killed' },

@@ -6,7 +6,7 @@ import {
   type ParkedWatcherInput,
   type ParkedWatchFailure,
 } from '../../src/inbox/parked/parked-watcher.ts';
-import type { KeyStart } from '../../src/inbox/ports.ts';
+import type { ParkedKeyStart } from '../../src/inbox/ports.ts';
 import { countParkedKeys } from '../../src/store/inbox/parked-keys.ts';
 import { type KeyRows, openKeyRows } from '../support/fixtures/key-rows.ts';
 import { noDeadTries } from '../support/fixtures/parked-stage.ts';
@@ -20,9 +20,9 @@ interface TestEnd {
 function watch(
   { onTestFinished }: TestEnd,
   { database }: KeyRows,
-  given: Partial<ParkedWatcherInput> & { start?: (key: KeyStart) => Promise<void> } = {},
+  given: Partial<ParkedWatcherInput> & { start?: (key: ParkedKeyStart) => Promise<void> } = {},
 ) {
-  const starts: KeyStart[] = [];
+  const starts: ParkedKeyStart[] = [];
   const failures: ParkedWatchFailure[] = [];
   const watcher = new ParkedWatcher({
     group: 'shop',

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { until } from '../support/fixtures/until.ts';
-import { KafkaBench } from '../support/kafka/kafka-bench.ts';
+import { KafkaFixture } from '../support/kafka/kafka-fixture.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-let world: KafkaBench;
+let world: KafkaFixture;
 
 beforeEach(async () => {
-  world = await KafkaBench.create(2);
+  world = await KafkaFixture.create(2);
 });
 
 afterEach(() => world.end());
@@ -19,7 +19,7 @@ const keys = Array.from({ length: 16 }, (_, index) => `k${index}`);
 
 /** Sends the next message of every key, and delivers it. */
 async function sendRound(n: number): Promise<void> {
-  for (const key of keys) await world.bench.send(`${key}:${n}`, { key });
+  for (const key of keys) await world.fixture.send(`${key}:${n}`, { key });
   await world.deliver();
 }
 
@@ -51,10 +51,10 @@ async function untilCoordinated(group: string): Promise<void> {
 }
 
 test('keys move to new partitions only by the operation, and a group that has come past everything sees them in order', async () => {
-  const { operations, bench } = world;
+  const { operations, fixture } = world;
   await sendRound(1);
-  await expect(operations.changePartitions(bench.topic, 4, by)).rejects.toMatchObject({
-    code: 'OUTBOX_INVALID_OPTION',
+  await expect(operations.changePartitions(fixture.topic, 4, by)).rejects.toMatchObject({
+    code: 'OUTBOX_OPTION_INVALID',
   });
   await raisePartitions(4);
   await sendRound(2);
@@ -64,18 +64,18 @@ test('keys move to new partitions only by the operation, and a group that has co
   const group = `group-${randomUUID()}`;
   await untilCoordinated(group);
   const groups = [group];
-  const lagging = await operations.changePartitions(bench.topic, 4, { ...by, groups, withinMs: 200 });
+  const lagging = await operations.changePartitions(fixture.topic, 4, { ...by, groups, withinMs: 200 });
   expect(lagging).toEqual({ done: false, waitingFor: 'consumers', who: [`${group} (32)`] });
-  await bench.send('k0:3', { key: 'k0' });
+  await fixture.send('k0:3', { key: 'k0' });
   await world.deliver();
   expect((await sizes()).reduce((sum, size) => sum + size)).toBe(32);
 
   const received = await world.consume(group);
-  expect(await operations.changePartitions(bench.topic, 4, { ...by, groups })).toEqual({
+  expect(await operations.changePartitions(fixture.topic, 4, { ...by, groups })).toEqual({
     done: true,
     moved: 0,
   });
-  for (const key of keys.slice(1)) await bench.send(`${key}:3`, { key });
+  for (const key of keys.slice(1)) await fixture.send(`${key}:3`, { key });
   await world.deliver();
   await until(() => received.length === 48);
   const after = await sizes();
@@ -88,14 +88,14 @@ test('keys move to new partitions only by the operation, and a group that has co
 });
 
 test('one kind of change must be complete before the other begins', async () => {
-  const { operations, bench } = world;
+  const { operations, fixture } = world;
   await sendRound(1);
   await raisePartitions(3);
   await untilCoordinated('nobody');
-  await operations.changePartitions(bench.topic, 3, { ...by, groups: ['nobody'], withinMs: 0 });
-  await expect(operations.changeLanes(bench.topic, 2, by)).rejects.toMatchObject({
+  await operations.changePartitions(fixture.topic, 3, { ...by, groups: ['nobody'], withinMs: 0 });
+  await expect(operations.changeLanes(fixture.topic, 2, by)).rejects.toMatchObject({
     code: 'OUTBOX_CHANGE_UNDER_WAY',
   });
-  expect(await operations.changePartitions(bench.topic, 3, by)).toMatchObject({ done: true });
-  expect(await operations.changeLanes(bench.topic, 2, by)).toMatchObject({ done: true });
+  expect(await operations.changePartitions(fixture.topic, 3, by)).toMatchObject({ done: true });
+  expect(await operations.changeLanes(fixture.topic, 2, by)).toMatchObject({ done: true });
 });

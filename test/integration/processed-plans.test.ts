@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database/database.ts';
-import { EpochBench } from '../support/fixtures/epoch-bench.ts';
+import { EpochFixture } from '../support/fixtures/epoch-fixture.ts';
 import {
   fullScansOf,
   functionPlanNodes,
@@ -15,21 +15,21 @@ const rowsPerEpoch = 40_000;
 /** Down an index and into the table, per id and epoch; reading one epoch from end to end is more than all of them. */
 const pagesPerProbe = 5;
 
-let bench: EpochBench;
+let fixture: EpochFixture;
 
 // Nothing is analyzed: statistics that are missing or old must not matter.
 beforeAll(async () => {
-  bench = await EpochBench.create();
+  fixture = await EpochFixture.create();
   for (let epoch = 1; epoch <= 5; epoch += 1) {
-    await bench.database.query(
+    await fixture.database.query(
       `insert into outbox.processed (epoch, consumer_group, message_id, topic)
        select $1::bigint, 'g', md5($1::text || '/' || n), 'orders' from generate_series(1, $2::integer) n`,
       [String(epoch), rowsPerEpoch],
     );
-    if (epoch < 5) await bench.roll();
+    if (epoch < 5) await fixture.roll();
   }
 });
-afterAll(() => bench.drop());
+afterAll(() => fixture.drop());
 
 function arrayOf(values: readonly string[]): string {
   return `{${values.join(',')}}`;
@@ -42,7 +42,7 @@ async function pagesOfCall(call: string, values: (run: number) => readonly unkno
     for (const run of [1, 2]) taken.push(await planNodes(sql, call, values(run)));
     throw new Error('taken back');
   };
-  await bench.database.transaction(work).catch((error: unknown) => {
+  await fixture.database.transaction(work).catch((error: unknown) => {
     if (taken.length < 2) throw error;
   });
   return pagesOf(taken[1] ?? []);
@@ -50,7 +50,7 @@ async function pagesOfCall(call: string, values: (run: number) => readonly unkno
 
 test('reading ids probes one index per epoch, and reads no table', async () => {
   const ids = Array.from({ length: 10 }, () => randomUUID());
-  const nodes = await functionPlanNodes(bench.database, 'read_processed', ['g', arrayOf(ids)]);
+  const nodes = await functionPlanNodes(fixture.database, 'read_processed', ['g', arrayOf(ids)]);
 
   expect(fullScansOf(nodes)).toEqual([]);
   expect(indexesOf(nodes)).toEqual([1, 2, 3, 4, 5].map((epoch) => `processed_${epoch}_pkey`));
@@ -92,7 +92,7 @@ test('a plan that a connection made while an epoch was empty is as good when tha
     taken.push(await read());
     throw new Error('taken back');
   };
-  await bench.database.transaction(work).catch((error: unknown) => {
+  await fixture.database.transaction(work).catch((error: unknown) => {
     if (taken.length === 0) throw error;
   });
 
@@ -101,7 +101,7 @@ test('a plan that a connection made while an epoch was empty is as good when tha
 
 test('a thousand ids are looked up by index too', async () => {
   const ids = Array.from({ length: 1_000 }, () => randomUUID());
-  const nodes = await functionPlanNodes(bench.database, 'read_processed', ['g', arrayOf(ids)]);
+  const nodes = await functionPlanNodes(fixture.database, 'read_processed', ['g', arrayOf(ids)]);
 
   expect(pagesOf(nodes)).toBeLessThan(ids.length * 5 * pagesPerProbe);
   expect(fullScansOf(nodes)).toEqual([]);

@@ -3,7 +3,7 @@ import type { WorkflowCensus } from '../../src/relay/ports.ts';
 import { type ReconcileInput, reconcile } from '../../src/relay/reconcile.ts';
 import { markTold, untoldMessages } from '../../src/store/lane/starts.ts';
 import { readReconciliation } from '../../src/store/verify/reconciliation.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 
 /** Workflows in memory, with an index that may lag behind them, in pages of three. */
 class Workflows implements WorkflowCensus {
@@ -44,33 +44,33 @@ class Workflows implements WorkflowCensus {
   }
 }
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 beforeEach(async () => {
-  bench = await laneBench();
+  fixture = await laneFixture();
 });
-afterEach(() => bench.drop());
+afterEach(() => fixture.drop());
 
 /** Sends waiting messages whose workflows have been started. */
 async function told(count: number): Promise<readonly string[]> {
   const ids: string[] = [];
-  for (let n = 0; n < count; n += 1) ids.push(await bench.send(`m${n}`, { afterMs: 60_000 + n }));
-  await markTold(bench.database, await untoldMessages(bench.database, count));
+  for (let n = 0; n < count; n += 1) ids.push(await fixture.send(`m${n}`, { afterMs: 60_000 + n }));
+  await markTold(fixture.database, await untoldMessages(fixture.database, count));
   return ids;
 }
 
 function run(census: WorkflowCensus, input: Partial<ReconcileInput> = {}) {
   const signal = new AbortController().signal;
-  return reconcile({ database: bench.database, census, signal, progress: () => undefined, ...input });
+  return reconcile({ database: fixture.database, census, signal, progress: () => undefined, ...input });
 }
 
-const untold = async () => (await untoldMessages(bench.database, 100)).map(({ id }) => id);
+const untold = async () => (await untoldMessages(fixture.database, 100)).map(({ id }) => id);
 
 async function finish(id: string, ago: string, state = 'canceled'): Promise<void> {
-  await bench.database.query(`update outbox.message set state = 'ready' where id = $1 and $2 <> 'canceled'`, [
-    id,
-    state,
-  ]);
-  await bench.database.query(
+  await fixture.database.query(
+    `update outbox.message set state = 'ready' where id = $1 and $2 <> 'canceled'`,
+    [id, state],
+  );
+  await fixture.database.query(
     `update outbox.message set state = $2::outbox.state, updated_at = now() - $3::interval where id = $1`,
     [id, state, ago],
   );
@@ -138,7 +138,7 @@ test('a difference of the counts has everything compared', async () => {
 test('everything is compared once an hour', async () => {
   const workflows = new Workflows(await told(4));
   await run(workflows);
-  await bench.database.query(`update outbox.reconciliation set at = at - interval '61 minutes'`);
+  await fixture.database.query(`update outbox.reconciliation set at = at - interval '61 minutes'`);
 
   expect(await run(workflows)).toMatchObject({ thorough: true });
 });
@@ -164,7 +164,7 @@ test('a comparison that is too long for one run goes on in the next', async () =
 test('a page that the engine no longer knows begins anew', async () => {
   const workflows = new Workflows(await told(4));
   await run(workflows);
-  await bench.database.query(
+  await fixture.database.query(
     `update outbox.reconciliation set resume = '{"workflows": "of a lost namespace"}'`,
   );
 
@@ -176,10 +176,10 @@ test('the last hundred results are kept, and the youngest can be read', async ()
   for (let n = 0; n < 103; n += 1) await run(workflows);
   const last = await run(workflows);
 
-  const [row] = await bench.database.query<{ count: number }>(
+  const [row] = await fixture.database.query<{ count: number }>(
     'select count(*)::integer as count from outbox.reconciliation',
   );
   expect(row?.count).toBe(100);
-  expect(await readReconciliation(bench.database)).toEqual(last);
+  expect(await readReconciliation(fixture.database)).toEqual(last);
   expect(Date.now() - Date.parse(last.at)).toBeLessThan(60_000);
 });

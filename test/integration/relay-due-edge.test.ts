@@ -3,24 +3,24 @@ import type { Sql } from '../../src/store/database/database.ts';
 import { DueEdge } from '../../src/store/lane/due-edge.ts';
 import { look } from '../../src/store/lane/watch.ts';
 import { sweep } from '../../src/store/message/release.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 import { until } from '../support/fixtures/until.ts';
 
 /** Pages of a statement that finds nothing: a few per index. */
 const fewPages = 60;
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 beforeEach(async () => {
-  bench = await laneBench();
+  fixture = await laneFixture();
 });
-afterEach(() => bench.drop());
+afterEach(() => fixture.drop());
 
-const released = (edge: DueEdge) => sweep(bench.database, ['orders'], 2_000, edge);
+const released = (edge: DueEdge) => sweep(fixture.database, ['orders'], 2_000, edge);
 
 /** Stores messages that became due one after the other. */
 async function due(count: number): Promise<void> {
-  await bench.database.query(
+  await fixture.database.query(
     `insert into outbox.message (id, topic, lane, payload, state, workflow_id, due_at, workflow_due_at)
      select gen_random_uuid(), 'orders', 0, '{}', 'waiting', 'w', at, at
      from (select now() - (1000 + $1 - g) * interval '1 ms' as at from generate_series(1, $1::integer) g) x`,
@@ -31,7 +31,7 @@ async function due(count: number): Promise<void> {
 /** Pages that a statement touches on a connection that knows its function. */
 async function pages(work: (sql: Sql) => Promise<unknown>): Promise<number> {
   const { text, values } = await statementOf(work);
-  return bench.database.transaction(async (sql) => {
+  return fixture.database.transaction(async (sql) => {
     await planNodes(sql, text, values);
     return pagesOf(await planNodes(sql, text, values));
   });
@@ -39,15 +39,15 @@ async function pages(work: (sql: Sql) => Promise<unknown>): Promise<number> {
 
 test('behind an old snapshot looks and sweeps read what is due, not what was released', async () => {
   await due(10_000);
-  const old = await bench.begin();
+  const old = await fixture.begin();
   await old.query('set transaction isolation level repeatable read');
   await old.query('select count(*) from outbox.lane');
-  const { snapshot } = await look(bench.database, null);
+  const { snapshot } = await look(fixture.database, null);
   const edge = new DueEdge();
   for (let n = 0; n < 5; n += 1) expect(await released(edge)).toBe(2_000);
 
   const atStart = await pages((sql) => look(sql, snapshot, new DueEdge()));
-  const recent = await look(bench.database, snapshot);
+  const recent = await look(fixture.database, snapshot);
   expect(await pages((sql) => look(sql, recent.snapshot, edge))).toBeLessThan(fewPages);
   expect(await pages((sql) => sweep(sql, ['orders'], 2_000, edge))).toBeLessThan(fewPages);
   await old.rollback();
@@ -59,7 +59,7 @@ test('behind an old snapshot looks and sweeps read what is due, not what was rel
 /** One that has walked from the start a moment ago and will not again within this test. */
 async function walkedEdge(): Promise<{ edge: DueEdge; snapshot: string }> {
   const edge = new DueEdge();
-  const { snapshot } = await look(bench.database, null, edge);
+  const { snapshot } = await look(fixture.database, null, edge);
   const from = edge.from(0);
   if (from === null) throw new Error('A walk says where the next may begin.');
   edge.walked(null, from, 0, Number.MAX_SAFE_INTEGER);
@@ -67,54 +67,54 @@ async function walkedEdge(): Promise<{ edge: DueEdge; snapshot: string }> {
 }
 
 /** Moves a message's time far into the past. */
-async function moveBack(label: string, sql: Sql = bench.database): Promise<void> {
+async function moveBack(label: string, sql: Sql = fixture.database): Promise<void> {
   await sql.query(`update outbox.message set due_at = now() - interval '1 hour' where id = $1`, [
-    bench.idOf(label),
+    fixture.idOf(label),
   ]);
 }
 
 test('what is committed late is released at once, though everything that was due before it is released', async () => {
-  const late = await bench.begin();
-  await bench.send('late', { afterMs: 60_000 }, late);
+  const late = await fixture.begin();
+  await fixture.send('late', { afterMs: 60_000 }, late);
   await moveBack('late', late);
   const { edge, snapshot } = await walkedEdge();
   await due(1);
-  const second = await look(bench.database, snapshot, edge);
+  const second = await look(fixture.database, snapshot, edge);
   expect(await released(edge)).toBe(1);
 
   await late.commit();
-  const third = await look(bench.database, second.snapshot, edge);
+  const third = await look(fixture.database, second.snapshot, edge);
 
   expect(second.nextDueInMs).toBeLessThanOrEqual(0);
   expect(third.nextDueInMs).toBeLessThanOrEqual(0);
   expect(await released(edge)).toBe(1);
-  expect(await bench.states('late')).toEqual(['ready']);
+  expect(await fixture.states('late')).toEqual(['ready']);
 });
 
 test('what was locked when its time came stops nobody, and is released by the next walk from the start', async () => {
-  await bench.send('locked', { afterMs: 60_000 });
+  await fixture.send('locked', { afterMs: 60_000 });
   await moveBack('locked');
-  const canceling = await bench.begin();
-  await bench.cancel('locked', canceling);
+  const canceling = await fixture.begin();
+  await fixture.cancel('locked', canceling);
   const { edge, snapshot } = await walkedEdge();
   await due(1);
 
   expect(await released(edge)).toBe(1);
-  expect((await look(bench.database, snapshot, edge)).nextDueInMs).toBeNull();
+  expect((await look(fixture.database, snapshot, edge)).nextDueInMs).toBeNull();
   await canceling.rollback();
 
   expect(await released(new DueEdge())).toBe(1);
-  expect(await bench.states('locked')).toEqual(['ready']);
+  expect(await fixture.states('locked')).toEqual(['ready']);
 });
 
 test('what a slow transaction has moved to an earlier time is released within a second or two', async () => {
-  await bench.send('moved', { afterMs: 60_000 });
+  await fixture.send('moved', { afterMs: 60_000 });
   const edge = new DueEdge();
-  const { snapshot } = await look(bench.database, null, edge);
+  const { snapshot } = await look(fixture.database, null, edge);
   expect(await released(edge)).toBe(0);
   await moveBack('moved');
 
-  const isDue = async () => ((await look(bench.database, snapshot, edge)).nextDueInMs ?? 1) <= 0;
+  const isDue = async () => ((await look(fixture.database, snapshot, edge)).nextDueInMs ?? 1) <= 0;
   const found = await until(isDue, 10_000).then(
     () => true,
     () => false,

@@ -7,7 +7,7 @@ import type { Database, Sql } from '../../src/store/database/database.ts';
 import { claim } from '../../src/store/lane/claim.ts';
 import { acquireLane, renewLease } from '../../src/store/lane/lease.ts';
 import { settle } from '../../src/store/lane/settle.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import type { OpenTransaction } from '../support/fixtures/open-transaction.ts';
 import { pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 
@@ -16,25 +16,25 @@ const versions = 8_000;
 /** A few per index that a statement reads or writes. */
 const fewPages = 30;
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 let old: OpenTransaction;
 const owner = randomUUID();
 beforeEach(async () => {
-  bench = await laneBench();
-  await acquireLane(bench.database, bench.lane, owner);
-  old = await bench.begin();
+  fixture = await laneFixture();
+  await acquireLane(fixture.database, fixture.lane, owner);
+  old = await fixture.begin();
   await old.query('set transaction isolation level repeatable read');
   await old.query('select from outbox.lane');
-  await bench.database.query(
+  await fixture.database.query(
     `do $$ begin for n in 1..${versions} loop update outbox.lane set cursor = cursor; commit; end loop; end $$`,
   );
 });
 afterEach(async () => {
   await old.rollback();
-  await bench.drop();
+  await fixture.drop();
 });
 
-const claimed = (sql: Sql, lane = bench.lane) =>
+const claimed = (sql: Sql, lane = fixture.lane) =>
   claim(sql, lane, {
     owner,
     cursor: '0',
@@ -44,19 +44,19 @@ const claimed = (sql: Sql, lane = bench.lane) =>
     failedBlocks: false,
     suspect: null,
   });
-const settled = (sql: Sql, lane = bench.lane) =>
-  settle({ ...bench.database, query: (text, values) => sql.query(text, values) }, lane, {
+const settled = (sql: Sql, lane = fixture.lane) =>
+  settle({ ...fixture.database, query: (text, values) => sql.query(text, values) }, lane, {
     owner,
     cursor: '0',
     snapshot: null,
     changes: [],
   });
-const renewed = (sql: Sql, lane = bench.lane) => renewLease(sql, lane, owner);
+const renewed = (sql: Sql, lane = fixture.lane) => renewLease(sql, lane, owner);
 
 /** Pages that a statement touches on a connection that knows it; all is taken back. */
 async function pages(work: (sql: Sql) => Promise<unknown>): Promise<number> {
   const { text, values } = await statementOf(work);
-  const tx = await bench.begin();
+  const tx = await fixture.begin();
   await tx.query('savepoint known');
   await planNodes(tx, text, values);
   await tx.query('rollback to known');
@@ -70,32 +70,32 @@ test.each([
   ['a settle', settled],
   ['a renewal', renewed],
 ])('behind an old snapshot %s finds its lane without reading what was written to it', async (_, work) => {
-  expect(await renewed(bench.database)).toBe(true);
+  expect(await renewed(fixture.database)).toBe(true);
 
   expect(await pages(work)).toBeLessThan(fewPages);
   // Whoever does not know where the row is reads all of it.
-  expect(await pages((sql) => work(sql, { ...bench.lane }))).toBeGreaterThan(2 * fewPages);
+  expect(await pages((sql) => work(sql, { ...fixture.lane }))).toBeGreaterThan(2 * fewPages);
 });
 
 test('an owner finds its lane again after somebody else has written it', async () => {
-  expect(await renewed(bench.database)).toBe(true);
-  await bench.database.query('update outbox.lane set started_at = null');
+  expect(await renewed(fixture.database)).toBe(true);
+  await fixture.database.query('update outbox.lane set started_at = null');
 
-  expect(await claimed(bench.database)).toMatchObject({ owned: true });
-  expect(await settled(bench.database)).toBe(true);
-  expect(await renewed(bench.database)).toBe(true);
+  expect(await claimed(fixture.database)).toMatchObject({ owned: true });
+  expect(await settled(fixture.database)).toBe(true);
+  expect(await renewed(fixture.database)).toBe(true);
 });
 
 test('knowing where its row was does not make a former owner an owner', async () => {
-  expect(await renewed(bench.database)).toBe(true);
-  await bench.lapse();
+  expect(await renewed(fixture.database)).toBe(true);
+  await fixture.lapse();
   const next = randomUUID();
-  await acquireLane(bench.database, { ...bench.lane }, next);
+  await acquireLane(fixture.database, { ...fixture.lane }, next);
 
-  expect(await claimed(bench.database)).toMatchObject({ owned: false });
-  expect(await settled(bench.database)).toBe(false);
-  expect(await renewed(bench.database)).toBe(false);
-  expect(await bench.laneRow()).toMatchObject({ owner: next });
+  expect(await claimed(fixture.database)).toMatchObject({ owned: false });
+  expect(await settled(fixture.database)).toBe(false);
+  expect(await renewed(fixture.database)).toBe(false);
+  expect(await fixture.laneRow()).toMatchObject({ owner: next });
 });
 
 const refused = () => Promise.reject(new Error('There is nothing to start.'));
@@ -109,11 +109,11 @@ const nothingToStart: WorkflowStarter = {
 test('dead owners are looked for less often when the answer takes its time', async () => {
   let asked = 0;
   const slow: Database = {
-    ...bench.database,
+    ...fixture.database,
     async query<Row>(text: string, values?: readonly unknown[]) {
       asked += 1;
       await delay(100);
-      return bench.database.query<Row>(text, values);
+      return fixture.database.query<Row>(text, values);
     },
   };
   const starter = new Starter(slow, nothingToStart, ['orders'], () => undefined);

@@ -3,21 +3,21 @@ import { LaneBlockers } from '../../src/relay/lane-blockers.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import { openDatabase, relayLimits } from '../../src/store/database/pool.ts';
 import { pauseIfRunning } from '../../src/store/lane/pause.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 beforeEach(async () => {
-  bench = await laneBench();
+  fixture = await laneFixture();
 });
-afterEach(() => bench.drop());
+afterEach(() => fixture.drop());
 
 test('who keeps the row of a lane locked is told once, by process and application', async () => {
   const events: RelayEvent[] = [];
-  const blockers = new LaneBlockers(bench.database, (event) => events.push(event), {
+  const blockers = new LaneBlockers(fixture.database, (event) => events.push(event), {
     tellAfterMs: 0,
     lookEveryMs: 0,
   });
-  const stranger = await bench.begin();
+  const stranger = await fixture.begin();
   const [own] = await stranger.query<{ pid: number }>('select pg_backend_pid() as pid');
   await stranger.query(`update outbox.lane set cursor = cursor`);
 
@@ -36,24 +36,24 @@ test('who keeps the row of a lane locked is told once, by process and applicatio
 });
 
 test('a lane whose row somebody has locked is neither waited for nor taken', async () => {
-  await bench.send('A');
-  const stranger = await bench.begin();
+  await fixture.send('A');
+  const stranger = await fixture.begin();
   await stranger.query(`update outbox.lane set cursor = cursor`);
 
-  expect(await bench.drain({ signal: AbortSignal.abort() })).toBe('more');
+  expect(await fixture.drain({ signal: AbortSignal.abort() })).toBe('more');
   await stranger.commit();
 
-  expect(await bench.drain()).toBe('quiet');
-  expect(bench.broker.labels).toEqual(['A']);
+  expect(await fixture.drain()).toBe('quiet');
+  expect(fixture.broker.labels).toEqual(['A']);
 });
 
 test('a transaction of a relay gives up a lock that it does not get, and its connection is as good as before', async () => {
   const database = openDatabase({
-    url: bench.url,
+    url: fixture.url,
     connections: 1,
     limits: { ...relayLimits, lockMs: 50 },
   });
-  const stranger = await bench.begin();
+  const stranger = await fixture.begin();
   await stranger.query(`select from outbox.topic for update`);
   const author = { actor: 'ada' };
 
@@ -65,7 +65,7 @@ test('a transaction of a relay gives up a lock that it does not get, and its con
 });
 
 test('a transaction that is silent is ended with its locks, whatever became of its process', async () => {
-  const limits = await bench.database.transaction((sql) =>
+  const limits = await fixture.database.transaction((sql) =>
     sql.query<{ name: string; setting: string }>(
       `select name, setting from pg_settings where name = 'idle_in_transaction_session_timeout'`,
     ),

@@ -6,7 +6,7 @@ import { untoldMessages, wantedLanes } from '../../src/store/lane/starts.ts';
 import { look } from '../../src/store/lane/watch.ts';
 import { sweep } from '../../src/store/message/release.ts';
 import { releaseHeld } from '../../src/store/message/release-held.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import {
   fullScansOf,
   functionPlanNodes,
@@ -29,26 +29,26 @@ const fewPages = 60;
 const pagesOfACrowd = 300 * 4 + fewPages;
 const me = '00000000-0000-4000-8000-000000000001';
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 beforeAll(async () => {
-  bench = await laneBench();
+  fixture = await laneFixture();
   for (let n = 0; n < transactions; n += 1) await insertRows('ready', rowsEach);
   await insertRows('waiting', waitingRows);
-  await bench.database.query(
+  await fixture.database.query(
     `update outbox.lane set cursor = (select max(position) from outbox.message), snapshot = pg_current_snapshot()`,
   );
   await burnTransactions(400);
-  await bench.database.query('analyze outbox.message');
+  await fixture.database.query('analyze outbox.message');
 }, 180_000);
 beforeEach(async () => {
-  await acquireLane(bench.database, bench.lane, me);
+  await acquireLane(fixture.database, fixture.lane, me);
   // However long a test takes, its claims are those of an owner.
-  await bench.database.query(`update outbox.lane set alive_until = clock_timestamp() + interval '1 hour'`);
+  await fixture.database.query(`update outbox.lane set alive_until = clock_timestamp() + interval '1 hour'`);
 });
-afterAll(() => bench.drop());
+afterAll(() => fixture.drop());
 
 async function insertRows(state: 'ready' | 'waiting', count: number): Promise<void> {
-  await bench.database.query(
+  await fixture.database.query(
     `insert into outbox.message (id, topic, lane, key, payload, state, workflow_id, due_at, workflow_due_at)
      select md5($1 || g)::uuid, 'orders', 0, 'k' || g % 1000, '{}', $2::outbox.state, 'w', due, due
      from (select g, case when $2 = 'waiting' then now() + interval '1 hour' + g * interval '1 ms' end as due
@@ -59,14 +59,14 @@ async function insertRows(state: 'ready' | 'waiting', count: number): Promise<vo
 
 /** Uses up transaction ids, so that a snapshot can name many without naming those of the rows. */
 async function burnTransactions(count: number): Promise<void> {
-  await bench.database.query(
+  await fixture.database.query(
     `do $$ begin for n in 1..${count} loop perform pg_current_xact_id(); commit; end loop; end $$`,
   );
 }
 
 async function request(overrides: Partial<ClaimRequest> = {}): Promise<ClaimRequest> {
-  const { cursor } = await bench.laneRow();
-  const [now] = await bench.database.query<{ snapshot: string }>(
+  const { cursor } = await fixture.laneRow();
+  const [now] = await fixture.database.query<{ snapshot: string }>(
     `select pg_current_snapshot()::text as snapshot`,
   );
   const given = {
@@ -80,7 +80,7 @@ async function request(overrides: Partial<ClaimRequest> = {}): Promise<ClaimRequ
     ...overrides,
   };
   // A claim is answered only where the lane says the same.
-  await bench.database.query('update outbox.lane set cursor = $1, snapshot = $2::pg_snapshot', [
+  await fixture.database.query('update outbox.lane set cursor = $1, snapshot = $2::pg_snapshot', [
     given.cursor,
     given.snapshot,
   ]);
@@ -89,7 +89,7 @@ async function request(overrides: Partial<ClaimRequest> = {}): Promise<ClaimRequ
 
 /** A snapshot in which the 300 youngest transactions are in progress. */
 async function crowdedSnapshot(): Promise<string> {
-  const [row] = await bench.database.query<{ xmax: string }>(
+  const [row] = await fixture.database.query<{ xmax: string }>(
     `select pg_snapshot_xmax(pg_current_snapshot())::text as xmax`,
   );
   const xmax = BigInt(row?.xmax ?? 0);
@@ -114,7 +114,7 @@ async function fastest(work: () => Promise<unknown>): Promise<number> {
 /** Of the second run on a connection: the first one reads the catalog and makes the plans of functions. */
 const explain = async (work: (sql: Sql) => Promise<unknown>) => {
   const { text, values } = await statementOf(work);
-  return bench.database.transaction(async (sql) => {
+  return fixture.database.transaction(async (sql) => {
     await planNodes(sql, text, values);
     return planNodes(sql, text, values);
   });
@@ -122,8 +122,8 @@ const explain = async (work: (sql: Sql) => Promise<unknown>) => {
 
 /** The plan inside of the function, which is the same for all values. */
 async function explainClaim(given: ClaimRequest): Promise<readonly PlanNode[]> {
-  const { values } = await statementOf((sql) => claim(sql, bench.lane, given));
-  return functionPlanNodes(bench.database, 'claim', values);
+  const { values } = await statementOf((sql) => claim(sql, fixture.lane, given));
+  return functionPlanNodes(fixture.database, 'claim', values);
 }
 
 test('each branch of a claim reads its own index, and no claim reads the table from end to end', async () => {
@@ -144,8 +144,8 @@ test('each branch of a claim reads its own index, and no claim reads the table f
 test('an empty claim behind a million passed rows is quick', async () => {
   const given = await request();
 
-  expect((await claim(bench.database, bench.lane, given)).messages).toEqual([]);
-  expect(await fastest(() => claim(bench.database, bench.lane, given))).toBeLessThan(quickMs);
+  expect((await claim(fixture.database, fixture.lane, given)).messages).toEqual([]);
+  expect(await fastest(() => claim(fixture.database, fixture.lane, given))).toBeLessThan(quickMs);
 });
 
 test('an empty claim with 300 transactions in progress is quick', async () => {
@@ -154,7 +154,7 @@ test('an empty claim with 300 transactions in progress is quick', async () => {
 
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(pagesOf(nodes)).toBeLessThan(pagesOfACrowd);
-  expect(await fastest(() => claim(bench.database, bench.lane, given))).toBeLessThan(quickMs);
+  expect(await fastest(() => claim(fixture.database, fixture.lane, given))).toBeLessThan(quickMs);
 });
 
 test('a claim after months finds its rows by the position index, however old its snapshot is', async () => {
@@ -166,50 +166,50 @@ test('a claim after months finds its rows by the position index, however old its
 
 test('a look of the watcher is quick, also with 300 transactions in progress', async () => {
   const crowded = await crowdedSnapshot();
-  const nodes = await functionPlanNodes(bench.database, 'look', [crowded, null]);
+  const nodes = await functionPlanNodes(fixture.database, 'look', [crowded, null]);
 
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(pagesOf(nodes)).toBeLessThan(pagesOfACrowd);
-  expect((await look(bench.database, crowded)).news).toEqual([]);
-  expect(await fastest(() => look(bench.database, crowded))).toBeLessThan(quickMs);
+  expect((await look(fixture.database, crowded)).news).toEqual([]);
+  expect(await fastest(() => look(fixture.database, crowded))).toBeLessThan(quickMs);
 });
 
 test('the search for lanes with work is quick when there is none', async () => {
-  await freeLease(bench.database, bench.lane, me, true);
+  await freeLease(fixture.database, fixture.lane, me, true);
   const nodes = await explain((sql) => wantedLanes(sql, ['orders']));
 
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(pagesOf(nodes)).toBeLessThan(fewPages);
   expect(indexesOf(nodes)).not.toContain('message_xid');
-  expect(await wantedLanes(bench.database, ['orders'])).toEqual([]);
-  expect(await fastest(() => wantedLanes(bench.database, ['orders']))).toBeLessThan(quickMs);
+  expect(await wantedLanes(fixture.database, ['orders'])).toEqual([]);
+  expect(await fastest(() => wantedLanes(fixture.database, ['orders']))).toBeLessThan(quickMs);
 });
 
 test('a sweep and the search for untold messages are quick beside 200,000 waiting messages', async () => {
   for (const work of [
     (sql: Sql) => sweep(sql, ['orders'], 2_000),
     (sql: Sql) => untoldMessages(sql, 200),
-    (sql: Sql) => releaseHeld(sql, bench.lane, false),
+    (sql: Sql) => releaseHeld(sql, fixture.lane, false),
   ]) {
     const nodes = await explain(work);
     expect(fullScansOf(nodes)).not.toContain('message');
     expect(pagesOf(nodes)).toBeLessThan(fewPages);
-    expect(await fastest(() => work(bench.database))).toBeLessThan(quickMs);
+    expect(await fastest(() => work(fixture.database))).toBeLessThan(quickMs);
   }
 });
 
 test('a full sweep reads no more than it releases', async () => {
-  await bench.database.query(
+  await fixture.database.query(
     `update outbox.message set due_at = now() - interval '1 minute' where id in
        (select id from outbox.message where state = 'waiting' order by due_at limit 3000)`,
   );
   // Run twice, for the plan of a connection that knows the function.
-  const nodes = await functionPlanNodes(bench.database, 'sweep', ['{}', '1000', '200 ms', null]);
+  const nodes = await functionPlanNodes(fixture.database, 'sweep', ['{}', '1000', '200 ms', null]);
 
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(indexesOf(nodes)).toEqual(['message_due', 'message_pkey']);
   // The one puts what is released into order.
   expect(nodes.filter(({ 'Node Type': type }) => type.endsWith('Sort'))).toHaveLength(1);
-  expect(await sweep(bench.database, [], 2_000)).toBe(1_000);
-  expect((await claim(bench.database, bench.lane, await request())).messages.length).toBeGreaterThan(0);
+  expect(await sweep(fixture.database, [], 2_000)).toBe(1_000);
+  expect((await claim(fixture.database, fixture.lane, await request())).messages.length).toBeGreaterThan(0);
 });

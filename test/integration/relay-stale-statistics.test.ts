@@ -2,24 +2,24 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database/database.ts';
 import { markTold } from '../../src/store/lane/starts.ts';
 import { releaseMessage } from '../../src/store/message/release.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { functionPlanNodes, type PlanNode, planNodes } from '../support/fixtures/query-plan.ts';
 
 // Statistics that were taken before the messages came that wait: the planner believes that there are none.
 const passed = 20_000;
 const waiting = 3_000;
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 beforeAll(async () => {
-  bench = await laneBench();
+  fixture = await laneFixture();
   await insert('ready', passed);
-  await bench.database.query('analyze outbox.message');
+  await fixture.database.query('analyze outbox.message');
   await insert('waiting', waiting);
 });
-afterAll(() => bench.drop());
+afterAll(() => fixture.drop());
 
 async function insert(state: 'ready' | 'waiting', count: number): Promise<void> {
-  await bench.database.query(
+  await fixture.database.query(
     `insert into outbox.message (id, topic, lane, payload, state, workflow_id, due_at)
      select gen_random_uuid(), 'orders', 0, '{}', $1::outbox.state, 'w', case when $1 = 'waiting' then now() - interval '1 s' end
      from generate_series(1, $2::integer)`,
@@ -38,7 +38,7 @@ async function wasted(work: (sql: Sql) => Promise<unknown>): Promise<number> {
   let rows = 0;
   const sql: Sql = {
     query: async (text, values = []) => {
-      rows += wastedBy(await planNodes(bench.database, text, values));
+      rows += wastedBy(await planNodes(fixture.database, text, values));
       return [];
     },
   };
@@ -47,7 +47,7 @@ async function wasted(work: (sql: Sql) => Promise<unknown>): Promise<number> {
 }
 
 async function someWaiting(): Promise<{ id: string; dueAt: string }> {
-  const [row] = await bench.database.query<{ id: string; dueAt: string }>(
+  const [row] = await fixture.database.query<{ id: string; dueAt: string }>(
     `select id, due_at::text as "dueAt" from outbox.message where state = 'waiting' limit 1`,
   );
   if (row === undefined) throw new Error('Nothing waits.');
@@ -65,6 +65,6 @@ test('what workflows were told is written by id, not by walking all that wait', 
 });
 
 test('a sweep reads what it releases once', async () => {
-  const nodes = await functionPlanNodes(bench.database, 'sweep', ['{orders}', '1000', '200 ms', null]);
+  const nodes = await functionPlanNodes(fixture.database, 'sweep', ['{orders}', '1000', '200 ms', null]);
   expect(wastedBy(nodes)).toBe(0);
 });

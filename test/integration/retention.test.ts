@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepWindow } from '../../src/store/inbox/window.ts';
-import { type ArchiveBench, archiveBench } from '../support/fixtures/archive-bench.ts';
+import { type ArchiveFixture, archiveFixture } from '../support/fixtures/archive-fixture.ts';
 import { until } from '../support/fixtures/until.ts';
 
-let at: ArchiveBench;
+let at: ArchiveFixture;
 beforeEach(async () => {
-  at = await archiveBench();
+  at = await archiveFixture();
 });
-afterEach(() => at.bench.drop());
+afterEach(() => at.fixture.drop());
 
 const day = 24 * 60 * 60_000;
 
 async function partitions(): Promise<readonly string[]> {
-  const rows = await at.bench.database.query<{ name: string }>(
+  const rows = await at.fixture.database.query<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'outbox.message_history'::regclass order by 1`,
   );
   return rows.map(({ name }) => name.replace('outbox.message_history_', ''));
@@ -21,13 +21,13 @@ async function partitions(): Promise<readonly string[]> {
 
 /** Has the outbox believe in another time. */
 async function itIs(time: string): Promise<void> {
-  await at.bench.database.query(
+  await at.fixture.database.query(
     `create or replace function outbox.clock() returns timestamptz language sql stable as $$ select '${time}'::timestamptz $$`,
   );
 }
 
 async function count(table: string): Promise<number> {
-  const [row] = await at.bench.database.query<{ count: number }>(
+  const [row] = await at.fixture.database.query<{ count: number }>(
     `select count(*)::integer as count from outbox.${table}`,
   );
   return row?.count ?? Number.NaN;
@@ -35,10 +35,10 @@ async function count(table: string): Promise<number> {
 
 /** Sends, publishes and archives one message. */
 async function archiveOne(label: string): Promise<void> {
-  await at.bench.send(label);
-  await at.bench.drain();
-  await at.bench.database.query(`update outbox.message set updated_at = '2020-01-01'`);
-  await at.bench.database.query(`update outbox.batch set published_at = '2020-01-01'`);
+  await at.fixture.send(label);
+  await at.fixture.drain();
+  await at.fixture.database.query(`update outbox.message set updated_at = '2020-01-01'`);
+  await at.fixture.database.query(`update outbox.batch set published_at = '2020-01-01'`);
   expect(await at.archive()).toMatchObject({ archived: 1 });
 }
 
@@ -71,7 +71,7 @@ test('a drop does not wait for a transaction that reads the history, nor does it
   await itIs('2026-01-15 12:00:00+00');
   await archiveOne('of January');
   await itIs('2026-09-15 12:00:00+00');
-  const reader = await at.bench.begin();
+  const reader = await at.fixture.begin();
   await reader.query(`select outbox.cancel('orders', id => gen_random_uuid())`);
 
   const over = new AbortController();
@@ -80,7 +80,7 @@ test('a drop does not wait for a transaction that reads the history, nor does it
   // Whoever brings ids of his own looks into the history.
   while (!over.signal.aborted) {
     const startedAt = performance.now();
-    await at.bench.send('meanwhile', { id: randomUUID() });
+    await at.fixture.send('meanwhile', { id: randomUUID() });
     longestMs = Math.max(longestMs, performance.now() - startedAt);
   }
   expect(await dropping).toMatchObject({ dropped: 0, inUse: 2 });
@@ -92,18 +92,18 @@ test('a drop does not wait for a transaction that reads the history, nor does it
 });
 
 test('notes on batches stay while messages of them are live, and go a week later', async () => {
-  const { bench } = at;
-  await bench.send('first');
-  await bench.drain();
-  await bench.send('second');
-  await bench.drain();
+  const { fixture } = at;
+  await fixture.send('first');
+  await fixture.drain();
+  await fixture.send('second');
+  await fixture.drain();
   await at.age('23 hours');
-  await bench.database.query(`update outbox.message set updated_at = now() where id = $1`, [
-    bench.idOf('second'),
+  await fixture.database.query(`update outbox.message set updated_at = now() where id = $1`, [
+    fixture.idOf('second'),
   ]);
   await at.age('8 days');
-  await bench.database.query(`update outbox.message set updated_at = now() where id = $1`, [
-    bench.idOf('second'),
+  await fixture.database.query(`update outbox.message set updated_at = now() where id = $1`, [
+    fixture.idOf('second'),
   ]);
 
   expect(await at.archive()).toMatchObject({ archived: 1, deleted: { batches: 1 } });
@@ -114,8 +114,8 @@ test('notes on batches stay while messages of them are live, and go a week later
 });
 
 test('batches younger than a week stay, and so does where the lane was at what time', async () => {
-  await at.bench.send('A');
-  await at.bench.drain();
+  await at.fixture.send('A');
+  await at.fixture.drain();
   await at.age('6 days');
 
   expect(await at.archive()).toMatchObject({ archived: 1, deleted: { batches: 0 } });
@@ -123,31 +123,31 @@ test('batches younger than a week stay, and so does where the lane was at what t
 });
 
 test('attempts of archived messages go after their time, those of live messages stay', async () => {
-  const { bench } = at;
-  bench.broker.judge = (message) => (JSON.parse(message.payload) === 'failed' ? 'permanent' : 'store');
-  await bench.send('failed');
-  await bench.send('stored', { afterMs: 60_000 });
-  await bench.release('stored');
-  await bench.drain();
+  const { fixture } = at;
+  fixture.broker.judge = (message) => (JSON.parse(message.payload) === 'failed' ? 'permanent' : 'store');
+  await fixture.send('failed');
+  await fixture.send('stored', { afterMs: 60_000 });
+  await fixture.release('stored');
+  await fixture.drain();
   expect(await count('attempt')).toBe(2);
   await at.age('91 days');
-  await bench.database.query(
+  await fixture.database.query(
     `insert into outbox.attempt (message_id, at, outcome) values (gen_random_uuid(), now(), 'rejected')`,
   );
 
   expect(await at.archive({}, { pageRows: 1 })).toMatchObject({ archived: 1, deleted: { attempts: 1 } });
-  const rows = await bench.database.query<{ id: string }>(
+  const rows = await fixture.database.query<{ id: string }>(
     `select message_id as id from outbox.attempt order by attempt.id`,
   );
   expect(rows).toHaveLength(2);
-  expect(rows[0]?.id).toBe(bench.idOf('failed'));
+  expect(rows[0]?.id).toBe(fixture.idOf('failed'));
 });
 
 test('processed ids go after their time unless their message is live; or never', async () => {
-  const { bench } = at;
-  const live = await bench.send('live');
+  const { fixture } = at;
+  const live = await fixture.send('live');
   const mark = (): Promise<readonly unknown[]> =>
-    bench.database.query(
+    fixture.database.query(
       `select from outbox.mark_processed('g', array[$1, 'of another producer'], '{orders,orders}')`,
       [live],
     );
@@ -161,27 +161,27 @@ test('processed ids go after their time unless their message is live; or never',
   expect(await mark()).toHaveLength(0);
   // A consumer's keeper knows of it.
   const signal = new AbortController().signal;
-  expect(await keepWindow(bench.database, { windowMs: day, signal })).toMatchObject({ dropped: 0 });
+  expect(await keepWindow(fixture.database, { windowMs: day, signal })).toMatchObject({ dropped: 0 });
 
   expect(await at.archive()).toMatchObject({ processed: { dropped: 1, carried: 1, complete: true } });
   expect(await mark()).toHaveLength(1);
 });
 
 test('a lane drains and senders send while a business transaction is open and a round runs', async () => {
-  const { bench } = at;
-  for (let n = 0; n < 200; n += 1) await bench.send(`old${n}`);
-  const locked = await bench.send('locked', { afterMs: 60_000 });
-  await bench.cancel('locked');
-  await bench.drain();
+  const { fixture } = at;
+  for (let n = 0; n < 200; n += 1) await fixture.send(`old${n}`);
+  const locked = await fixture.send('locked', { afterMs: 60_000 });
+  await fixture.cancel('locked');
+  await fixture.drain();
   await at.age('25 hours');
   // An open business transaction that has sent, has canceled, and holds the lock of a row that is to be archived.
-  const business = await bench.begin();
-  const other = await bench.send('cancelable', { afterMs: 60_000 });
-  await bench.send('uncommitted', {}, business);
+  const business = await fixture.begin();
+  const other = await fixture.send('cancelable', { afterMs: 60_000 });
+  await fixture.send('uncommitted', {}, business);
   await business.query(`select outbox.cancel('orders', id => $1)`, [other]);
   await business.query('select from outbox.message where id = $1 for update', [locked]);
 
-  const before = bench.broker.log.length;
+  const before = fixture.broker.log.length;
   let sent = 0;
   let rounds = 0;
   const over = new AbortController();
@@ -193,20 +193,20 @@ test('a lane drains and senders send while a business transaction is open and a 
   };
   const load = async (): Promise<void> => {
     for (; sent < 100; sent += 1) {
-      await bench.send(`new${sent}`, { id: randomUUID() });
-      await bench.drain();
+      await fixture.send(`new${sent}`, { id: randomUUID() });
+      await fixture.drain();
     }
     await until(() => rounds >= 2);
     over.abort();
   };
   await Promise.all([rest(), load()]);
 
-  expect(bench.broker.log.length - before).toBe(100);
+  expect(fixture.broker.log.length - before).toBe(100);
   expect(await count('message_history')).toBe(200);
   expect(await at.whereabouts('locked')).toEqual(['live canceled']);
   await business.commit();
   expect(await at.archive()).toMatchObject({ archived: 1 });
   expect(await at.whereabouts('locked', 'cancelable')).toEqual(['archived canceled', 'live canceled']);
-  await bench.drain();
-  expect(bench.broker.labels.at(-1)).toBe('uncommitted');
+  await fixture.drain();
+  expect(fixture.broker.labels.at(-1)).toBe('uncommitted');
 });

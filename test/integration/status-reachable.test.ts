@@ -7,7 +7,7 @@ import { statusOf } from '../../src/operations/status.ts';
 import { writeRelay } from '../../src/store/installation/relays.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { numbered, quietTemporal } from '../support/fixtures/stage.ts';
 import { until } from '../support/fixtures/until.ts';
 import { written } from '../support/fixtures/written.ts';
@@ -17,8 +17,8 @@ import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 vi.setConfig({ testTimeout: 240_000 });
 
 /** A relay's row, as it would write it. */
-async function say(bench: LaneBench, id: string, error: string | null): Promise<void> {
-  await writeRelay(bench.database, {
+async function say(fixture: LaneFixture, id: string, error: string | null): Promise<void> {
+  await writeRelay(fixture.database, {
     id,
     host: 'a-host-whose-name-is-longer-than-anybody-wants-to-read-it',
     pid: 4711,
@@ -33,12 +33,12 @@ async function say(bench: LaneBench, id: string, error: string | null): Promise<
 test('status and show tell a relay that is missing from a Temporal that is away, and never call a lane with work quiet', async ({
   onTestFinished,
 }) => {
-  const bench = await laneBench();
-  onTestFinished(() => bench.drop());
+  const fixture = await laneFixture();
+  onTestFinished(() => fixture.drop());
   const looked = async () => {
     const [status, show] = await Promise.all([
-      written((output) => statusCommand({ url: bench.url }, output)),
-      written((output) => showCommand(id, { database: bench.url }, output)),
+      written((output) => statusCommand({ url: fixture.url }, output)),
+      written((output) => showCommand(id, { database: fixture.url }, output)),
     ]);
     expect([status.code, show.code]).toEqual([0, 0]);
     const lines = status.stdout.split('\n').slice(3);
@@ -46,8 +46,8 @@ test('status and show tell a relay that is missing from a Temporal that is away,
     return { status: status.stdout, show: show.stdout };
   };
   const relay = randomUUID();
-  const id = await bench.send('due');
-  const address = new URL(bench.url).host;
+  const id = await fixture.send('due');
+  const address = new URL(fixture.url).host;
 
   const none = await looked();
   expect(none.status).toMatch(
@@ -59,7 +59,7 @@ test('status and show tell a relay that is missing from a Temporal that is away,
   expect(none.status).not.toContain('quiet');
   expect(none.show).toContain('No relay is running: start one.');
 
-  await say(bench, relay, 'no answer within 4 s');
+  await say(fixture, relay, 'no answer within 4 s');
   const away = await looked();
   expect(away.status).toMatch(/\nRelays +1 runs: a-host-whose-name-is-lo… \(pid 4711\)\n/);
   expect(away.status).toMatch(
@@ -68,17 +68,17 @@ test('status and show tell a relay that is missing from a Temporal that is away,
   expect(away.status).toContain('waits for Temporal\n');
   expect(away.show).toContain('Temporal does not answer them: temporal.example:7233: no answer within 4 s');
 
-  await say(bench, randomUUID(), null);
+  await say(fixture, randomUUID(), null);
   const one = await looked();
   expect(one.status).toMatch(/\nTemporal +cannot be used by 1 of 2 relays at /);
   expect(one.status).toContain('waits for a relay\n');
   expect(one.show).toContain('No relay drains its lane at this moment');
 
-  await bench.database.query(`update outbox.relay set seen_at = clock_timestamp() - interval '16 s'`);
+  await fixture.database.query(`update outbox.relay set seen_at = clock_timestamp() - interval '16 s'`);
   const dead = await looked();
   expect(dead.status).toMatch(/\nRelays +none runs: nothing is delivered\n +not seen for \d\d\.\d s: a-host/);
   expect(dead.show).toContain('No relay is running: start one.');
-  await bench.drain();
+  await fixture.drain();
   expect((await looked()).status).toMatch(/orders +0 .* quiet\n/);
 });
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
 import { connectTemporal } from '../../src/temporal/connection.ts';
-import { startHandlers } from '../../src/temporal/parked-key/engine.ts';
+import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
 import { lingeringDrains, openParkedStage } from '../support/fixtures/parked-stage.ts';
 import { until } from '../support/fixtures/until.ts';
 import { startHandlerProcess } from '../support/processes/handler-process.ts';
@@ -102,7 +102,7 @@ async function openDeadEnd({ onTestFinished }: { onTestFinished: (work: () => Pr
 test.concurrent('nothing is connected before the first start, and without Temporal a start rejects and can be made again', async (context) => {
   const { asked, temporal } = await openDeadEnd(context);
   const elsewhere = await openDeadEnd(context);
-  const handlers = startHandlers({
+  const handlers = startParkedKeys({
     temporal,
     installation: randomUUID(),
     group: 'shop',

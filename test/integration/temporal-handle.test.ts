@@ -34,7 +34,7 @@ test('a parked key waits in its workflow, is drained when due, and its history h
   expect(await stage.handleOf(workflowId).result()).toEqual({ state: 'drained' });
 
   expect(await stage.keys()).toEqual([]);
-  expect(workflowId).toBe(`${stage.installation}/handle/shop/${keyId}`);
+  expect(workflowId).toBe(`${stage.installation}/parked/shop/${keyId}`);
   expect(await attributesOf(stage, workflowId)).toEqual({ OutboxTopic: 'orders', OutboxKey: 'customer-7' });
   const history = JSON.stringify(await stage.handleOf(workflowId).fetchHistory());
   expect(history).not.toContain(Buffer.from('a secret').toString('base64'));
@@ -67,7 +67,7 @@ test('a group may have any name of 512 bytes', async (context) => {
 
   await stage.untilDrained();
   expect((await stage.handleOf(workflowId).describe()).taskQueue).toBe(
-    `${stage.installation}/handle/${group}`,
+    `${stage.installation}/parked/${group}`,
   );
   expect(failures).toEqual([]);
 });
@@ -154,7 +154,7 @@ test('a key that was told but has no workflow gets one, and one whose workflow h
   const lost = await stage.park('lost', 0);
   const hanging = await stage.park('hanging', 0);
   // Nobody works on this queue.
-  const stuck = await stage.temporal.workflow.start('handleMessage', {
+  const stuck = await stage.temporal.workflow.start('drainParkedKey', {
     workflowId: hanging.workflowId,
     taskQueue: `${stage.installation}/nobody`,
   });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { topic } from '../../src/core/topic.ts';
 import { send, sendBatch } from '../../src/index.ts';
 import { operations } from '../../src/operations.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
 import { byPg, type RunTransaction } from '../support/fixtures/transaction-ways.ts';
 
@@ -16,15 +16,15 @@ const third = topic('orders', z.object({ name: z.string(), total: z.number() }),
   },
 });
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 beforeEach(async () => {
-  bench = await laneBench();
+  fixture = await laneFixture();
 });
-afterEach(() => bench.drop());
+afterEach(() => fixture.drop());
 
-const inTransaction: RunTransaction = (work) => byPg(bench.database)(work);
+const inTransaction: RunTransaction = (work) => byPg(fixture.database)(work);
 /** What each record in the broker's log says of its version. */
-const published = () => bench.broker.log.map(({ headers }) => headers['outbox-version'] ?? 'none');
+const published = () => fixture.broker.log.map(({ headers }) => headers['outbox-version'] ?? 'none');
 
 test('what is published says the version in which it was sent, whatever the relay knows', async () => {
   await inTransaction(async (tx) => {
@@ -32,21 +32,21 @@ test('what is published says the version in which it was sent, whatever the rela
     await send(tx, third, { name: 'b', total: 1 }, { headers: { tenant: 'blue' } });
     await sendBatch(tx, third, [{ payload: { name: 'c', total: 1 } }]);
   });
-  await bench.drain();
+  await fixture.drain();
 
   expect(published()).toEqual(['none', '3', '3']);
-  expect(bench.broker.log[1]?.headers).toMatchObject({ tenant: 'blue' });
+  expect(fixture.broker.log[1]?.headers).toMatchObject({ tenant: 'blue' });
 });
 
 test('callers in other languages name the version as a header of outbox.send', async () => {
-  const { database } = bench;
+  const { database } = fixture;
   await database.query(
     `select outbox.send('orders', '{}', headers => '{"outbox-version":"2","tenant":"blue"}')`,
   );
   await database.query(
     `select * from outbox.send_batch('orders', '[{"payload":"{}","headers":{"outbox-version":"1000000"}}]')`,
   );
-  await bench.drain();
+  await fixture.drain();
 
   expect(published()).toEqual(['2', '1000000']);
 });
@@ -66,7 +66,7 @@ test('SQL refuses what is no version, and every other reserved name', async () =
     '{"content-type":"2"}',
   ];
   for (const headers of refused) {
-    const sending = bench.database.query(`select outbox.send('orders', '{}', headers => $1::text::jsonb)`, [
+    const sending = fixture.database.query(`select outbox.send('orders', '{}', headers => $1::text::jsonb)`, [
       headers,
     ]);
     await expect(sending, headers).rejects.toMatchObject({ code: 'OB002', detail: 'OUTBOX_HEADER_INVALID' });
@@ -84,18 +84,18 @@ test('the headers with the version are refused beyond 32 KiB, and the transactio
     });
     await send(tx, third, payload, headersOf(32 * 1024));
   });
-  await bench.drain();
+  await fixture.drain();
 
   expect(published()).toEqual(['3']);
 });
 
 test('an edit keeps the version, and judges the payload as consumers will', async () => {
-  bench.broker.judge = () => 'permanent';
+  fixture.broker.judge = () => 'permanent';
   const { id } = await inTransaction((tx) => send(tx, first, { title: 'a' }));
   const { id: newer } = await inTransaction((tx) => send(tx, third, { name: 'b', total: 1 }));
-  await bench.drain();
-  bench.broker.judge = () => 'store';
-  const operator = operations({ database: { url: bench.url }, topics: [third] });
+  await fixture.drain();
+  fixture.broker.judge = () => 'store';
+  const operator = operations({ database: { url: fixture.url }, topics: [third] });
 
   const refused = { code: 'OUTBOX_PAYLOAD_INVALID' };
   await expect(operator.edit(id, { ...ada, payload: { name: 'a', total: 1 } })).rejects.toMatchObject(
@@ -105,17 +105,20 @@ test('an edit keeps the version, and judges the payload as consumers will', asyn
   await operator.edit(id, { ...ada, payload: { title: 'A' }, headers: { why: 'bug' } });
   await operator.edit(newer, { ...ada, payload: { name: 'B', total: 1 }, headers: { why: 'bug' } });
   await operator.close();
-  await bench.drain();
+  await fixture.drain();
 
-  expect(bench.broker.log.map(({ payload }) => payload)).toEqual(['{"title":"A"}', '{"name":"B","total":1}']);
+  expect(fixture.broker.log.map(({ payload }) => payload)).toEqual([
+    '{"title":"A"}',
+    '{"name":"B","total":1}',
+  ]);
   expect(published()).toEqual(['none', '3']);
 });
 
 test('an edit of a message whose version the topic cannot read is refused', async () => {
-  bench.broker.judge = () => 'permanent';
+  fixture.broker.judge = () => 'permanent';
   const { id } = await inTransaction((tx) => send(tx, third, { name: 'b', total: 1 }));
-  await bench.drain();
-  const operator = operations({ database: { url: bench.url }, topics: [first] });
+  await fixture.drain();
+  const operator = operations({ database: { url: fixture.url }, topics: [first] });
 
   await expect(operator.edit(id, { ...ada, payload: { title: 'b' } })).rejects.toMatchObject({
     code: 'OUTBOX_PAYLOAD_INVALID',

@@ -6,15 +6,15 @@ import type { LogRecord } from '../../src/core/delivery-log.ts';
 import { kafkaLog } from '../../src/kafka/log.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { runCli } from '../support/fixtures/cli.ts';
-import { KafkaBench } from '../support/kafka/kafka-bench.ts';
+import { KafkaFixture } from '../support/kafka/kafka-fixture.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
-let world: KafkaBench;
+let world: KafkaFixture;
 
 beforeEach(async () => {
-  world = await KafkaBench.create(3);
+  world = await KafkaFixture.create(3);
 });
 
 afterEach(() => world.end());
@@ -37,7 +37,7 @@ async function readLog(since: Date | null): Promise<readonly LogRecord[]> {
 
 test('the log is read to where it ended when it was opened, per partition in order, and from a time on', async () => {
   expect(await readLog(null)).toEqual([]);
-  for (let n = 0; n < 60; n += 1) await world.bench.send(`${n}`, { key: `k${n % 7}` });
+  for (let n = 0; n < 60; n += 1) await world.fixture.send(`${n}`, { key: `k${n % 7}` });
   await world.deliver();
   const all = await readLog(null);
   expect(all).toHaveLength(60);
@@ -47,20 +47,20 @@ test('the log is read to where it ended when it was opened, per partition in ord
       .map(({ offset }) => Number(offset));
     expect(offsets).toEqual(offsets.map((_, index) => index));
   }
-  expect(all.find(({ id }) => id === world.bench.idOf('5'))).toMatchObject({
+  expect(all.find(({ id }) => id === world.fixture.idOf('5'))).toMatchObject({
     key: 'k5',
     source: world.source,
     type: 'orders',
   });
   const since = new Date(Math.max(...all.map(({ at }) => at.getTime())) + 1);
   expect(await readLog(since)).toEqual([]);
-  await world.bench.send('late');
+  await world.fixture.send('late');
   await world.deliver();
-  expect((await readLog(since)).map(({ id }) => id)).toEqual([world.bench.idOf('late')]);
+  expect((await readLog(since)).map(({ id }) => id)).toEqual([world.fixture.idOf('late')]);
 });
 
 test('a verification leaves no group behind and moves no offset', async () => {
-  await world.bench.send('a');
+  await world.fixture.send('a');
   await world.deliver();
   const admin = world.broker.admin();
   await admin.connect();
@@ -84,13 +84,13 @@ test('the command says which promise is broken, and ends with 5', async () => {
      import { defineConfig, topic } from '../../../src/index.ts';
      import { kafka } from '../../../src/transports.ts';
      export default defineConfig({
-       database: { url: ${JSON.stringify(world.bench.url)} }, temporal: {},
+       database: { url: ${JSON.stringify(world.fixture.url)} }, temporal: {},
        topics: [topic('orders', z.unknown(), { address: ${JSON.stringify(world.address)} })],
        transports: { scripted: kafka({ brokers: ${JSON.stringify(inject('kafkaBrokers'))} }) },
      });`,
   );
   try {
-    await world.bench.send('a', { key: 'k' });
+    await world.fixture.send('a', { key: 'k' });
     await world.deliver();
     const clean = await runCli(['verify', '--config', config, '--since', '1h', '--json']);
     expect(clean.code).toBe(0);
@@ -98,8 +98,8 @@ test('the command says which promise is broken, and ends with 5', async () => {
 
     await forge({ ce_id: randomUUID(), ce_source: world.source, ce_type: 'orders' });
     await forge({ ce_id: randomUUID(), ce_source: '/somebody/else', ce_type: 'orders' });
-    await world.bench.send('passed without being sent');
-    await world.bench.database.query(
+    await world.fixture.send('passed without being sent');
+    await world.fixture.database.query(
       `update outbox.lane set cursor = (select max(position) from outbox.message), snapshot = pg_current_snapshot()`,
     );
     const broken = await runCli(['verify', '--config', config]);

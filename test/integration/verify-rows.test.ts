@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { VerifyBench } from '../support/fixtures/verify-bench.ts';
+import { VerifyFixture } from '../support/fixtures/verify-fixture.ts';
 
-let world: VerifyBench;
+let world: VerifyFixture;
 
 beforeEach(async () => {
-  world = await VerifyBench.create();
+  world = await VerifyFixture.create();
 });
 
 afterEach(() => world.drop());
@@ -12,16 +12,16 @@ afterEach(() => world.drop());
 test('I4: two effects, an effect without a processed id and a processed id without an effect are named', async () => {
   const query = 'select id, count(*) as effects from effect group by id';
   const effects = { query, group: 'shop' };
-  await world.bench.database.query('create table effect (id text)');
+  await world.fixture.database.query('create table effect (id text)');
   for (const id of ['once', 'twice', 'none'])
-    await world.bench.database.query(`select outbox.mark_processed('shop', array[$1], null)`, [id]);
-  await world.bench.database.query(`insert into effect values ('once'), ('twice')`);
-  await world.bench.database.query(`delete from outbox.processed where message_id = 'none'`);
+    await world.fixture.database.query(`select outbox.mark_processed('shop', array[$1], null)`, [id]);
+  await world.fixture.database.query(`insert into effect values ('once'), ('twice')`);
+  await world.fixture.database.query(`delete from outbox.processed where message_id = 'none'`);
   expect((await world.check({ effects })).ok).toBe(true);
 
-  await world.bench.database.query(`insert into effect values ('twice'), ('unprocessed')`);
-  await world.bench.database.query(`select outbox.mark_processed('shop', '{none,kept}', null)`);
-  await world.bench.database.query(
+  await world.fixture.database.query(`insert into effect values ('twice'), ('unprocessed')`);
+  await world.fixture.database.query(`select outbox.mark_processed('shop', '{none,kept}', null)`);
+  await world.fixture.database.query(
     `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
      values ('shop', 'kept', 'failed', 'orders', 'orders', 0, '0', '{}', now())`,
   );
@@ -33,7 +33,7 @@ test('I4: two effects, an effect without a processed id and a processed id witho
   ]);
   await expect(
     world.check({ effects: { query: 'delete from effect returning id, 1 as effects', group: 'shop' } }),
-  ).rejects.toMatchObject({ code: 'OUTBOX_INVALID_OPTION' });
+  ).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
 });
 
 test.each([
@@ -47,15 +47,15 @@ test.each([
   [`workflow_id = 'elsewhere'`, 'Its workflow belongs to another installation.'],
   ['lane = 3', 'It does not lie in the lane of its key.'],
 ])('I9: a waiting message with %s contradicts its state', async (change, what) => {
-  await world.bench.send('waiting', { key: 'k', afterMs: 3_600_000 });
-  await world.bench.database.query(`update outbox.message set ${change}`);
+  await world.fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
+  await world.fixture.database.query(`update outbox.message set ${change}`);
   expect(await world.broken('I9 legal states')).toMatchObject({ violations: 1, first: [{ what }] });
 });
 
 test('I9: two messages that supersede the same one are named', async () => {
-  for (const label of ['original', 'one', 'two']) await world.bench.send(label);
-  await world.bench.database.query(`update outbox.message set supersedes = $1 where id <> $1`, [
-    world.bench.idOf('original'),
+  for (const label of ['original', 'one', 'two']) await world.fixture.send(label);
+  await world.fixture.database.query(`update outbox.message set supersedes = $1 where id <> $1`, [
+    world.fixture.idOf('original'),
   ]);
   expect(await world.broken('I9 legal states')).toMatchObject({ violations: 2 });
 });
@@ -78,7 +78,7 @@ test.each([
   ],
   ['update outbox.topic set lanes = 2', 'The lane does not exist.'],
 ])('I9: after "%s" it is said what is wrong', async (change, what) => {
-  await world.bench.database.query(change);
+  await world.fixture.database.query(change);
   expect(await world.broken('I9 guards, indexes and lanes')).toMatchObject({
     violations: 1,
     first: [{ what }],

@@ -85,10 +85,10 @@ function wrong(options: object): SendOptions {
 const text = { text: 'x' };
 
 const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<unknown>][] = [
-  ['an unknown option', 'OUTBOX_INVALID_OPTION', (tx) => send(tx, orders, text, wrong({ kye: 'k' }))],
+  ['an unknown option', 'OUTBOX_OPTION_INVALID', (tx) => send(tx, orders, text, wrong({ kye: 'k' }))],
   [
     'after and at',
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     (tx) => send(tx, orders, text, wrong({ after: 1, at: new Date() })),
   ],
   ['an empty key', 'OUTBOX_KEY_INVALID', (tx) => send(tx, orders, text, { key: '' })],
@@ -134,7 +134,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
   ['a negative delay', 'OUTBOX_DELAY_OUT_OF_RANGE', (tx) => send(tx, orders, text, { after: -1 })],
   [
     'a delay that is no duration',
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     (tx) => send(tx, orders, text, wrong({ after: 'soon' })),
   ],
   [
@@ -211,7 +211,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
     (tx) => cancel(tx, orders, { id: '-'.repeat(36) }),
   ],
   ['reschedule by an empty ref', 'OUTBOX_REF_INVALID', (tx) => reschedule(tx, orders, '', { after: 1 })],
-  ['reschedule without a time', 'OUTBOX_INVALID_OPTION', (tx) => reschedule(tx, orders, 'taken', {})],
+  ['reschedule without a time', 'OUTBOX_OPTION_INVALID', (tx) => reschedule(tx, orders, 'taken', {})],
   [
     'reschedule beyond the limit',
     'OUTBOX_DELAY_OUT_OF_RANGE',

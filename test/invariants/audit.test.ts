@@ -1,29 +1,29 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, failAll, type Operator, operatorAt } from '../support/fixtures/operator.ts';
 import { labelOf } from '../support/kafka/scripted-broker.ts';
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 let operator: Operator;
 beforeEach(async () => {
-  bench = await laneBench();
-  operator = operatorAt(bench);
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
 });
 afterEach(async () => {
   await operator.close();
-  await bench.drop();
+  await fixture.drop();
 });
 
 /** One message for each operation, by the label that names it, in a state that allows it. */
 async function prepareAll(): Promise<void> {
-  bench.broker.judge = (message) => (labelOf(message) === 'withdraw retrying' ? 'reject' : 'store');
-  await failAll(bench, ['retry', 'edit', 'discard']);
-  await bench.send('withdraw retrying');
-  await bench.drain();
-  await bench.send('published');
-  await bench.drain();
-  for (const label of ['cancel', 'reschedule']) await bench.send(label, { afterMs: 60_000 });
-  await bench.send('withdraw ready');
+  fixture.broker.judge = (message) => (labelOf(message) === 'withdraw retrying' ? 'reject' : 'store');
+  await failAll(fixture, ['retry', 'edit', 'discard']);
+  await fixture.send('withdraw retrying');
+  await fixture.drain();
+  await fixture.send('published');
+  await fixture.drain();
+  for (const label of ['cancel', 'reschedule']) await fixture.send(label, { afterMs: 60_000 });
+  await fixture.send('withdraw ready');
 }
 
 const operationsByName: Readonly<Record<string, (dryRun?: boolean) => Promise<unknown>>> = {
@@ -31,7 +31,7 @@ const operationsByName: Readonly<Record<string, (dryRun?: boolean) => Promise<un
   reschedule: (dryRun = false) =>
     operator.reschedule(operator.of('reschedule'), { ...ada, dryRun, after: '2m' }),
   retry: (dryRun = false) => operator.retry(operator.of('retry'), { ...ada, dryRun }),
-  edit: (dryRun = false) => operator.edit(bench.idOf('edit'), { ...ada, dryRun, payload: 1 }),
+  edit: (dryRun = false) => operator.edit(fixture.idOf('edit'), { ...ada, dryRun, payload: 1 }),
   discard: (dryRun = false) => operator.discard(operator.of('discard'), { ...ada, dryRun }),
   'withdraw retrying': (dryRun = false) =>
     operator.withdraw(operator.of('withdraw retrying'), { ...ada, dryRun }),
@@ -42,7 +42,7 @@ const operationsByName: Readonly<Record<string, (dryRun?: boolean) => Promise<un
 
 /** Everything an operator can change, as text. */
 async function world(): Promise<string> {
-  const rows = await bench.database.query(
+  const rows = await fixture.database.query(
     `select (select jsonb_agg(to_jsonb(m) - 'xid' order by m.id) from outbox.message m) as messages,
        (select jsonb_agg(t order by t.name) from outbox.topic t) as topics,
        (select jsonb_agg(x order by x.name) from outbox.transport x) as transports`,
@@ -53,9 +53,9 @@ async function world(): Promise<string> {
 test('I14 every operation leaves exactly one entry per message, with actor, reason and result', async () => {
   await prepareAll();
   for (const [name, operate] of Object.entries(operationsByName)) {
-    const before = (await auditOf(bench)).length;
+    const before = (await auditOf(fixture)).length;
     await operate();
-    const entries = (await auditOf(bench)).slice(before);
+    const entries = (await auditOf(fixture)).slice(before);
     expect(entries, name).toHaveLength(1);
     expect(entries[0]).toMatchObject({ ...ada, topic: 'orders', action: name.split(' ')[0] });
   }
@@ -64,7 +64,7 @@ test('I14 every operation leaves exactly one entry per message, with actor, reas
 test('I14 refusals of single messages are entered as well', async () => {
   await prepareAll();
   const nobody = '00000000-0000-4000-8000-000000000000';
-  const target = { ids: [bench.idOf('published'), nobody] };
+  const target = { ids: [fixture.idOf('published'), nobody] };
   await operator.cancel(target, ada);
   await operator.reschedule(target, { ...ada, after: 0 });
   await operator.retry(target, ada);
@@ -72,7 +72,7 @@ test('I14 refusals of single messages are entered as well', async () => {
   await operator.withdraw(target, ada);
   for (const id of target.ids) await operator.edit(id, { ...ada, payload: 1 }).catch(() => undefined);
 
-  const entries = (await auditOf(bench)).map(({ action, result }) => `${action} ${result}`);
+  const entries = (await auditOf(fixture)).map(({ action, result }) => `${action} ${result}`);
   expect(entries.toSorted()).toEqual([
     'cancel too-late',
     'cancel unknown',
@@ -94,7 +94,7 @@ test.each(Object.keys(operationsByName))(
   async (name) => {
     await prepareAll();
     if (name === 'resume') await operator.pause({ topic: 'orders' }, ada);
-    await bench.database.query(
+    await fixture.database.query(
       `alter table outbox.audit add constraint refuse check (action is null) not valid`,
     );
     const before = await world();
@@ -111,7 +111,7 @@ test('a dry run of every operation changes nothing and enters nothing', async ()
   for (const operate of Object.values(operationsByName)) await operate(true);
 
   expect(await world()).toBe(before);
-  expect(await auditOf(bench)).toEqual([]);
+  expect(await auditOf(fixture)).toEqual([]);
 });
 
 test.each([
@@ -123,7 +123,7 @@ test.each([
   const before = await world();
 
   await expect(operator.retry(operator.of('retry'), ask)).rejects.toMatchObject({
-    code: 'OUTBOX_INVALID_OPTION',
+    code: 'OUTBOX_OPTION_INVALID',
   });
   expect(await world()).toBe(before);
 });

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { dayMs, EpochBench } from '../support/fixtures/epoch-bench.ts';
+import { dayMs, EpochFixture } from '../support/fixtures/epoch-fixture.ts';
 import { openTransaction } from '../support/fixtures/open-transaction.ts';
 import { type Random, seededRandom } from '../support/fixtures/random.ts';
 import { until } from '../support/fixtures/until.ts';
 
-let bench: EpochBench;
+let fixture: EpochFixture;
 beforeEach(async () => {
-  bench = await EpochBench.create();
-  await bench.database.query('create table effect (id text not null)');
+  fixture = await EpochFixture.create();
+  await fixture.database.query('create table effect (id text not null)');
 });
-afterEach(() => bench.drop());
+afterEach(() => fixture.drop());
 
 /** What became of the transactions of a crowd. */
 interface Tally {
@@ -27,12 +27,12 @@ async function handle(random: Random, newest: () => number, tally: Tally): Promi
   const isolation = random.pick(isolations) ?? 'read committed';
   const ids = Array.from({ length: 1 + random.below(4) }, () => String(newest() - random.below(30)));
   try {
-    await bench.database.transaction(async (sql) => {
+    await fixture.database.transaction(async (sql) => {
       await sql.query(`set transaction isolation level ${isolation}`);
       // From here on, an old snapshot is old.
       await sql.query('select from outbox.processed_epoch');
       if (random.chance(0.5)) await sql.query('select pg_sleep($1)', [random.next() / 50]);
-      const fresh = await bench.mark(ids, 'g', sql);
+      const fresh = await fixture.mark(ids, 'g', sql);
       for (const id of fresh) await sql.query('insert into effect values ($1)', [id]);
       if (random.chance(0.5)) await sql.query('select pg_sleep($1)', [random.next() / 50]);
     });
@@ -46,7 +46,7 @@ async function handle(random: Random, newest: () => number, tally: Tally): Promi
 }
 
 async function twice(): Promise<readonly unknown[]> {
-  return bench.database.query(
+  return fixture.database.query(
     'select id, count(*)::integer as effects from effect group by id having count(*) > 1',
   );
 }
@@ -69,7 +69,7 @@ test.each([1, 2, 3])(
       }
     });
     const rolling = async (): Promise<void> => {
-      while (running()) if ((await bench.roll()) === 'rolled') rolls += 1;
+      while (running()) if ((await fixture.roll()) === 'rolled') rolls += 1;
     };
     await Promise.all([...crowd, rolling()]);
 
@@ -80,15 +80,15 @@ test.each([1, 2, 3])(
 );
 
 test('I12: a transaction that took its snapshot before the end of an epoch cannot write into it', async () => {
-  await bench.mark(['before']);
+  await fixture.mark(['before']);
   for (const isolation of ['repeatable read', 'serializable']) {
-    const old = await openTransaction(bench.url);
+    const old = await openTransaction(fixture.url);
     await old.query(`set transaction isolation level ${isolation}`);
     await old.query('select from effect');
-    expect(await bench.roll()).toBe('rolled');
-    expect(await bench.mark([`of ${isolation}`])).toEqual([`of ${isolation}`]);
+    expect(await fixture.roll()).toBe('rolled');
+    expect(await fixture.mark([`of ${isolation}`])).toEqual([`of ${isolation}`]);
 
-    await expect(bench.mark([`of ${isolation}`], 'g', old)).rejects.toMatchObject({ code: '40001' });
+    await expect(fixture.mark([`of ${isolation}`], 'g', old)).rejects.toMatchObject({ code: '40001' });
     await old.rollback();
   }
 });
@@ -111,13 +111,13 @@ async function noteOn(
     // The day is looked at before: it may end before the commit.
     const day = today();
     const id = `${name}/${notedOn.length}`;
-    expect(await bench.mark([id])).toEqual([id]);
+    expect(await fixture.mark([id])).toEqual([id]);
     notedOn.push(day);
     noted();
     const oldest = notedOn.findIndex((then) => today() - then < days);
     if (oldest < 0) continue;
     const again = `${name}/${oldest + random.below(Math.min(20, notedOn.length - oldest))}`;
-    const answer = await bench.mark([again]);
+    const answer = await fixture.mark([again]);
     // Days that have passed meanwhile do not count against it.
     if (today() - (notedOn[oldest] ?? 0) < days) expect(answer).toEqual([]);
   }
@@ -145,10 +145,10 @@ test('I12: within its window an id is refused, however often epochs end and are 
   while (day < 12 && !over.signal.aborted) {
     // However slow the machine is, everybody has noted something on each day.
     await until(() => over.signal.aborted || names.every((name) => countOf(name) >= 3 * (day + 1)));
-    await bench.pass(dayMs);
+    await fixture.pass(dayMs);
     day += 1;
     for (let complete = false; !complete; ) {
-      const kept = await bench.keep(days * dayMs);
+      const kept = await fixture.keep(days * dayMs);
       dropped += kept.dropped;
       complete = kept.complete;
     }
@@ -157,5 +157,5 @@ test('I12: within its window an id is refused, however often epochs end and are 
   await noting;
 
   expect(dropped).toBeGreaterThan(3);
-  expect(await bench.mark(['a/0'])).toEqual(['a/0']);
+  expect(await fixture.mark(['a/0'])).toEqual(['a/0']);
 });

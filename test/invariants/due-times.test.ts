@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { storeMessages } from '../../src/store/message/write.ts';
-import { type LaneBench, laneBench } from '../support/fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { startTestRelay, type TestRelay } from '../support/fixtures/test-relay.ts';
 import { until } from '../support/fixtures/until.ts';
 
@@ -9,32 +9,32 @@ const messages = 300;
 const firstMs = 1_000;
 const stepMs = 5;
 
-let bench: LaneBench;
+let fixture: LaneFixture;
 let relay: TestRelay;
 beforeEach(async () => {
-  bench = await laneBench({ waits: 'lane' });
-  relay = await startTestRelay(bench);
+  fixture = await laneFixture({ waits: 'lane' });
+  relay = await startTestRelay(fixture);
 });
 afterEach(async () => {
   await relay.stop();
-  await bench.drop();
+  await fixture.drop();
 });
 
 /** Sends messages that become due one by one, waits until the broker has all of them, and answers how late each was. */
 async function deliverDelayed(): Promise<readonly number[]> {
-  const before = bench.broker.log.length;
+  const before = fixture.broker.log.length;
   const stored = await storeMessages(
-    bench.database,
-    bench.topic,
+    fixture.database,
+    fixture.topic,
     Array.from({ length: messages }, (_, n) => ({
       payload: JSON.stringify(n),
       afterMs: firstMs + n * stepMs,
     })),
   );
-  await until(() => bench.broker.log.length >= before + messages);
+  await until(() => fixture.broker.log.length >= before + messages);
   // The servers run on this machine, so that both clocks are one.
   const dueAt = new Map(stored.map(({ id, dueAt: due }) => [id, due?.getTime() ?? Number.NaN]));
-  return bench.broker.log.slice(before).map(({ id, storedAt }) => storedAt - (dueAt.get(id) ?? Number.NaN));
+  return fixture.broker.log.slice(before).map(({ id, storedAt }) => storedAt - (dueAt.get(id) ?? Number.NaN));
 }
 
 test('I6 no message is published before its due time by the clock of the database', async () => {
@@ -61,18 +61,18 @@ test('I7 where lanes wait, half of the messages are less than 100 ms late, and n
 
 test('I8 the last committed due time wins, earlier or later', async () => {
   // Its first due time passes while the test runs, and surely not before it is moved.
-  await bench.send('later', { afterMs: 4_000, ref: 'later' });
-  await bench.send('earlier', { afterMs: 3_600_000, ref: 'earlier' });
-  await bench.database.query(`select outbox.reschedule('orders', ref => 'later', after => interval '5 s')`);
-  await bench.database.query(
+  await fixture.send('later', { afterMs: 4_000, ref: 'later' });
+  await fixture.send('earlier', { afterMs: 3_600_000, ref: 'earlier' });
+  await fixture.database.query(`select outbox.reschedule('orders', ref => 'later', after => interval '5 s')`);
+  await fixture.database.query(
     `select outbox.reschedule('orders', ref => 'earlier', after => interval '100 ms')`,
   );
 
-  await until(() => bench.broker.log.length === 2);
+  await until(() => fixture.broker.log.length === 2);
 
-  expect(bench.broker.labels).toEqual(['earlier', 'later']);
-  const [due] = await bench.database.query<{ at: Date }>(
+  expect(fixture.broker.labels).toEqual(['earlier', 'later']);
+  const [due] = await fixture.database.query<{ at: Date }>(
     `select due_at as at from outbox.message where ref = 'later'`,
   );
-  expect(bench.broker.log[1]?.storedAt).toBeGreaterThanOrEqual(due?.at.getTime() ?? Number.NaN);
+  expect(fixture.broker.log[1]?.storedAt).toBeGreaterThanOrEqual(due?.at.getTime() ?? Number.NaN);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OutboxError } from '../../src/core/errors.ts';
 import type { MessageAnswer } from '../../src/operations/change.ts';
-import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, failAll, operatorAt } from '../support/fixtures/operator.ts';
 
 const messages = 60;
@@ -17,14 +17,14 @@ function outcomeOf(
 }
 
 test('I10 of several operators who edit, retry and discard the same failed messages at once, exactly one wins each', async () => {
-  const bench = await laneBench();
-  const operators = [operatorAt(bench), operatorAt(bench), operatorAt(bench)];
+  const fixture = await laneFixture();
+  const operators = [operatorAt(fixture), operatorAt(fixture), operatorAt(fixture)];
   const [first, second, third] = operators;
   if (first === undefined || second === undefined || third === undefined) throw new Error('three operators');
   try {
     const labels = Array.from({ length: messages }, (_, n) => `m${n}`);
-    await failAll(bench, labels);
-    const ids = labels.map((label) => bench.idOf(label));
+    await failAll(fixture, labels);
+    const ids = labels.map((label) => fixture.idOf(label));
     const edit = async (id: string, by: typeof first): Promise<string> =>
       by.edit(id, { ...ada, payload: `edited ${id}` }).then(
         (edited) => edited.id,
@@ -57,8 +57,8 @@ test('I10 of several operators who edit, retry and discard the same failed messa
     // Who came first has won; both kinds of winners have occurred.
     expect(outcomes.slice(0, inOrder).filter(({ copies }) => copies.length > 0)).toEqual([]);
     expect(outcomes.slice(inOrder, 2 * inOrder).filter(({ copies }) => copies.length === 0)).toEqual([]);
-    await bench.drain();
-    const sent = bench.broker.log.map(({ id }) => id);
+    await fixture.drain();
+    const sent = fixture.broker.log.map(({ id }) => id);
     const retried = others.filter(({ rival }) => rival === 'retried').map(({ id }) => id);
     expect(sent.toSorted(), 'copies and retried ones, once; originals never').toEqual(
       [...edited.flatMap(({ copies }) => copies), ...retried].toSorted(),
@@ -67,10 +67,10 @@ test('I10 of several operators who edit, retry and discard the same failed messa
       const details = await first.show(id);
       expect(details?.message).toMatchObject({ state: 'superseded', supersededBy: copies[0] });
     }
-    const audit = await auditOf(bench);
+    const audit = await auditOf(fixture);
     expect(audit.length, 'three askers, three entries').toBe(3 * messages);
   } finally {
     for (const operator of operators) await operator.close();
-    await bench.drop();
+    await fixture.drop();
   }
 });

@@ -16,7 +16,7 @@ const held = numbered('held', { retry });
 /** Of each kind; quiet and disturbed ones take turns, so that what else the machine does falls on both. */
 const rounds = 3;
 /** What else the machine does may fall on one set of rounds all the same; a lane that others disturb is slow in every set. */
-const mostSets = 4;
+const maxSets = 4;
 /** Far below what a lane can do: a machine that is busy otherwise changes the highest rate, but not whether this is kept. */
 const perSecond = 400;
 const windowMs = 1_200;
@@ -120,7 +120,7 @@ test('I15 beside a poison key, a topic that refuses everything and one on hold, 
   const scene = await setScene(context);
   await pace(scene);
   const sets: Compared[] = [await compare(scene)];
-  while (sets.length < mostSets && !sets.some(isKept)) sets.push(await compare(scene));
+  while (sets.length < maxSets && !sets.some(isKept)) sets.push(await compare(scene));
 
   expect(sets.some(isKept), JSON.stringify(sets)).toBe(true);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { violations } from '../support/fixtures/stress-verdict.ts';
 import { StressWorld } from '../support/fixtures/stress-world.ts';
 
@@ -11,12 +11,12 @@ test(`a lane loses, invents, reorders, doubles and resurrects nothing (seed ${se
   timeout: (2 * seconds + 240) * 1_000,
 }, async () => {
   // Patient enough that chance alone uses up no message's tries.
-  const bench = await laneBench({ waits: 'lane', retry: Array<'10ms'>(40).fill('10ms') });
-  const world = new StressWorld(bench, seed);
+  const fixture = await laneFixture({ waits: 'lane', retry: Array<'10ms'>(40).fill('10ms') });
+  const world = new StressWorld(fixture, seed);
   try {
     await world.run(seconds * 1_000, { crashes: 1, committed: 20 * seconds });
 
-    const found = await violations(world, bench.database);
+    const found = await violations(world, fixture.database);
     const committed = world.committed.size;
     const twice = world.log.length - new Set(world.log.map(({ id }) => id)).size;
     console.info({ seed, committed, canceled: world.canceled.size, repeats: twice, ...world.counts });
@@ -26,6 +26,6 @@ test(`a lane loses, invents, reorders, doubles and resurrects nothing (seed ${se
     expect(committed).toBeGreaterThanOrEqual(20 * seconds);
   } finally {
     await world.close();
-    await bench.drop();
+    await fixture.drop();
   }
 });

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => made.drop());
 
 const group = 'shop';
-const rules = { retryMs: [0, 0, 0], holdKey: false, mostKills: 3 };
+const rules = { retryMs: [0, 0, 0], holdKey: false, maxKills: 3 };
 const hand = { worker: '1', most: 10, alone: false };
 
 const message = (id: string) => ({ id, topic: 'orders', key: 'k' });

@@ -1,7 +1,7 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { storeMessages } from '../../src/store/message/write.ts';
-import { laneBench } from '../support/fixtures/lane-bench.ts';
+import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, operatorAt } from '../support/fixtures/operator.ts';
 import { until } from '../support/fixtures/until.ts';
 
@@ -10,11 +10,11 @@ const messages = 500;
 const batch = { messages: 8 };
 
 test('I5 of 500 messages withdrawn just before or while they are sent, each is canceled and never sent, or too late and sent', async () => {
-  const bench = await laneBench();
-  const operator = operatorAt(bench);
+  const fixture = await laneFixture();
+  const operator = operatorAt(fixture);
   const stored = await storeMessages(
-    bench.database,
-    bench.topic,
+    fixture.database,
+    fixture.topic,
     Array.from({ length: messages }, (_, n) => ({ payload: JSON.stringify(n), key: `k${n % 20}` })),
   );
   const ids = stored.map(({ id }) => id);
@@ -23,7 +23,7 @@ test('I5 of 500 messages withdrawn just before or while they are sent, each is c
 
   /** The messages that the relay has in hand, or takes next; what it has left behind comes last. */
   const nextOnes = (): readonly string[] => {
-    const front = ids.indexOf(bench.broker.batches.at(-1)?.[0] ?? '');
+    const front = ids.indexOf(fixture.broker.batches.at(-1)?.[0] ?? '');
     const ahead = ids.slice(Math.max(0, front)).filter((id) => !asked.has(id));
     const chosen = (ahead.length > 0 ? ahead : ids.filter((id) => !asked.has(id))).slice(2, 6);
     return chosen.length > 0 ? chosen : ids.filter((id) => !asked.has(id)).slice(0, 4);
@@ -37,11 +37,11 @@ test('I5 of 500 messages withdrawn just before or while they are sent, each is c
   };
   const nothingIsLeft = async (): Promise<boolean> => {
     const open = `select from outbox.message_view where state not in ('published', 'canceled') limit 1`;
-    return (await bench.database.query(open)).length === 0;
+    return (await fixture.database.query(open)).length === 0;
   };
   const isPaused = async (): Promise<boolean> =>
-    (await bench.database.query('select from outbox.topic where paused')).length > 0;
-  bench.broker.before = async () => {
+    (await fixture.database.query('select from outbox.topic where paused')).length > 0;
+  fixture.broker.before = async () => {
     await letAsk();
     await until(async () => asking === 0 || (await isPaused()));
   };
@@ -60,27 +60,27 @@ test('I5 of 500 messages withdrawn just before or while they are sent, each is c
   const relay = async (): Promise<void> => {
     // A relay that is paused asks again; what is left is delivered at the end.
     while (!operated.signal.aborted) {
-      await bench.drain({ batch });
+      await fixture.drain({ batch });
       if (await nothingIsLeft()) await letAsk();
       await delay(5);
     }
-    await bench.drain();
+    await fixture.drain();
   };
   try {
     const relays = Promise.all([relay(), relay()]);
     await Promise.all([operate(), operate(), operate()]).finally(() => operated.abort());
     await relays;
 
-    const published = new Set(bench.broker.log.map(({ id }) => id));
+    const published = new Set(fixture.broker.log.map(({ id }) => id));
     const idsOf = (result: string): readonly string[] => ids.filter((id) => answers.get(id) === result);
     expect(idsOf('canceled').length + idsOf('too-late').length).toBe(messages);
     expect(idsOf('canceled').filter((id) => published.has(id))).toEqual([]);
     expect(idsOf('too-late').filter((id) => !published.has(id))).toEqual([]);
-    expect(bench.broker.log.length, 'no repeats').toBe(published.size);
+    expect(fixture.broker.log.length, 'no repeats').toBe(published.size);
     // Both sides of the race must have happened, and operators must have had to stop the relay, or this proves nothing.
     expect(idsOf('canceled').length).toBeGreaterThan(20);
     expect(idsOf('too-late').length).toBeGreaterThan(20);
-    const audit = await auditOf(bench);
+    const audit = await auditOf(fixture);
     expect(audit.filter(({ action }) => action === 'withdraw')).toHaveLength(messages);
     expect(audit.filter(({ action }) => action === 'pause').length).toBeGreaterThan(10);
     const [topic] = (await operator.status()).topics;
@@ -88,6 +88,6 @@ test('I5 of 500 messages withdrawn just before or while they are sent, each is c
   } finally {
     operated.abort();
     await operator.close();
-    await bench.drop();
+    await fixture.drop();
   }
 });

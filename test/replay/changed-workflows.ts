@@ -1,19 +1,19 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
 import type { BulkActivities } from '../../activities/bulk-activities.ts';
-import type { InboxActivities } from '../../activities/inbox-activities.ts';
 import type { LaneActivities } from '../../activities/lane-activities.ts';
 import type { ArchiveActivities, ReconcileActivities } from '../../activities/maintenance-activities.ts';
 import type { MessageActivities } from '../../activities/message-activities.ts';
+import type { ParkedKeyActivities } from '../../activities/parked-key-activities.ts';
 import type { Lane } from '../../src/core/lane.ts';
 import type { DeliverMessageInput } from '../../workflows/deliver-message.ts';
-import type { HandleMessageInput } from '../../workflows/handle-message.ts';
+import type { DrainParkedKeyInput } from '../../workflows/drain-parked-key.ts';
 
 // What must never happen to a workflow that may be asleep: the same names with other steps.
 
 const { reconcileWorkflows } = proxyActivities<ReconcileActivities>({ startToCloseTimeout: '5 minutes' });
 const { archiveFinished } = proxyActivities<ArchiveActivities>({ startToCloseTimeout: '10 minutes' });
 const { runBulkPage } = proxyActivities<BulkActivities>({ startToCloseTimeout: '2 minutes' });
-const { handleParked } = proxyActivities<InboxActivities>({ startToCloseTimeout: '10 minutes' });
+const { drainKey } = proxyActivities<ParkedKeyActivities>({ startToCloseTimeout: '10 minutes' });
 const { drainLane } = proxyActivities<LaneActivities>({ startToCloseTimeout: '90 seconds' });
 const { releaseMessage } = proxyActivities<MessageActivities>({ startToCloseTimeout: '10 seconds' });
 
@@ -48,7 +48,7 @@ export async function bulkOperation(id: string): Promise<void> {
 }
 
 /** Tries before it sleeps. */
-export async function handleMessage({ keyId, dueInMs }: HandleMessageInput): Promise<void> {
-  await handleParked(keyId);
+export async function drainParkedKey({ keyId, dueInMs }: DrainParkedKeyInput): Promise<void> {
+  await drainKey(keyId);
   await sleep(dueInMs);
 }

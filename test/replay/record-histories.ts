@@ -9,14 +9,14 @@ import { z } from 'zod';
 import { operations } from '../../src/config/operations.ts';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { topic } from '../../src/core/topic.ts';
-import type { DrainKeyAnswer } from '../../src/inbox/ports.ts';
+import type { ParkedKeyAnswer } from '../../src/inbox/ports.ts';
 import { startPostgres, startTemporal } from '../../src/local/index.ts';
 import { cancel, reschedule } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
 import { migrate, readMigrations } from '../../src/store/installation/migrate.ts';
-import { startHandlers } from '../../src/temporal/parked-key/engine.ts';
+import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
 import type { Outcome } from '../../src/transports/transport.ts';
 import { until } from '../support/fixtures/until.ts';
 
@@ -116,8 +116,8 @@ await until(async () => (await completed('bulkOperation')) === bulkRun);
 await record('bulk-done', bulkRun);
 
 // As a consumer's drain answers for a parked key; rows are not needed for that.
-const drainAnswers: DrainKeyAnswer[] = [];
-const handlers = startHandlers({
+const drainAnswers: ParkedKeyAnswer[] = [];
+const handlers = startParkedKeys({
   temporal: { address: temporal.address, namespace: 'default' },
   installation: retried.workflowId.split('/')[0] ?? '',
   group: 'recorder',
@@ -152,9 +152,9 @@ function waiting(after: '1s' | '2s' | '4s' | '1h') {
 }
 
 /** The workflow of a parked key whose drains answer these, and then that it is drained, once it has ended. */
-async function handled(dueInMs: number, answers: readonly DrainKeyAnswer[]): Promise<string> {
+async function handled(dueInMs: number, answers: readonly ParkedKeyAnswer[]): Promise<string> {
   const keyId = randomUUID();
-  const workflowId = `recorder/handle/${keyId}`;
+  const workflowId = `recorder/parked/${keyId}`;
   drainAnswers.push(...answers);
   const key = { keyId, workflowId, topic: 'reminders', key: null, dueInMs, replace: 'never' as const };
   await handlers.workflows.start(key);

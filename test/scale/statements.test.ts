@@ -22,7 +22,7 @@ const large = {
   turnover: 100_000 * scale,
 };
 const small = { log: 1_000, failed: 20_000, waiting: 5_000, parked: 100, turnover: 0 };
-const mostTimes = 1.5;
+const maxTimes = 1.5;
 /** Beside it: each index may be two pages deeper, which a statement that writes many rows meets once for each of them. */
 const deeper = (rows: number): number => 30 + rows;
 
@@ -48,7 +48,7 @@ async function measured(size: typeof large): Promise<Measured> {
   const edge = new DueEdge();
   const world = await ScaleWorld.create(size, edge);
   stderr.write(`${size.log} messages are loaded after ${Math.round(performance.now() - startedAt)} ms\n`);
-  const { database } = world.bench;
+  const { database } = world.fixture;
   const { snapshot } = await look(database, null, edge);
   // From here on it walks from where it was, however long this takes.
   edge.walked(null, edge.from(0) ?? '-infinity', 0, Number.MAX_SAFE_INTEGER);
@@ -63,7 +63,7 @@ const claimOf =
   (limit: number, failedBlocks = false) =>
   ({ world, snapshot, cursor }: Measured) => {
     const request = { owner, cursor, snapshot, limit, bytes: 16_777_216, failedBlocks, suspect: null };
-    return (sql: Sql) => claim(sql, world.bench.lane, request);
+    return (sql: Sql) => claim(sql, world.fixture.lane, request);
   };
 /** Behind all that is ready. */
 const claimOfNothing = (failedBlocks: boolean) => (on: Measured) =>
@@ -107,7 +107,7 @@ const cases: readonly Case[] = [
     work:
       ({ world }) =>
       (sql) =>
-        releaseHeld(sql, world.bench.lane, false),
+        releaseHeld(sql, world.fixture.lane, false),
     rows: 1_000,
   },
   {
@@ -141,5 +141,5 @@ test.each(cases)('$title costs what it costs in a small table', async ({ title, 
 
   const told = (cost: typeof least): string => `${cost.pages} pages, ${cost.ms.toFixed(1)} ms`;
   stderr.write(`${title}: ${told(least)}; in the large table ${told(most)}\n`);
-  expect(most.pages).toBeLessThan(least.pages * mostTimes + deeper(rows));
+  expect(most.pages).toBeLessThan(least.pages * maxTimes + deeper(rows));
 });

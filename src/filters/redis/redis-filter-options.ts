@@ -54,7 +54,7 @@ export interface RedisFilterRules {
   readonly report: RedisFilterReport;
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION`; the address is not repeated in it, because it may hold a password */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID`; the address is not repeated in it, because it may hold a password */
 export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFilterRules {
   assertOptions('redisFilter()', options, optionNames);
   const { client = {}, prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
@@ -78,14 +78,14 @@ export function keyPart(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString());
 }
 
-function between(option: string, duration: Duration, leastMs: number, mostMs: number): number {
+function between(option: string, duration: Duration, leastMs: number, maxMs: number): number {
   const value = durationMs(duration);
-  if (value !== undefined && value >= leastMs && value <= mostMs) return Math.ceil(value);
-  throw invalid(option, `must be a duration from ${leastMs} to ${mostMs} ms, but it is "${duration}"`);
+  if (value !== undefined && value >= leastMs && value <= maxMs) return Math.ceil(value);
+  throw invalid(option, `must be a duration from ${leastMs} to ${maxMs} ms, but it is "${duration}"`);
 }
 
 function invalid(option: string, what: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `${option} ${what}.`, { details: { option } });
+  return new OutboxError('OUTBOX_OPTION_INVALID', `${option} ${what}.`, { details: { option } });
 }
 
 function undisturbed(report: RedisFilterReport | undefined): RedisFilterReport {

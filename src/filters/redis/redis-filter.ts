@@ -24,7 +24,7 @@ const idsPerCommand = 1_000;
  * messages would be dropped: change {@link RedisFilterOptions.epoch} before the consumers start. Nothing else is needed;
  * what was noted in the old epoch expires.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
 export function redisFilter(options: RedisFilterOptions): SeenFilter {
   const rules = resolveRedisFilterOptions(options);

@@ -62,7 +62,7 @@ export function identify<Tx>(incoming: IncomingMessage, routes: Routes<Tx>): Arr
   }
 }
 
-const mostBytes = 512;
+const maxBytes = 512;
 
 /** Nearly every key; each of its characters is a byte. */
 const plain = /^[\x20-\x7e]{0,512}$/;
@@ -71,7 +71,7 @@ const plain = /^[\x20-\x7e]{0,512}$/;
 function bounded(text: string): string {
   if (plain.test(text)) return text;
   const storable = storableText(text);
-  if (Buffer.byteLength(storable) <= mostBytes) return storable;
+  if (Buffer.byteLength(storable) <= maxBytes) return storable;
   // The cut may part a pair of surrogates.
   return `${storableText(storable.slice(0, 100))}…${createHash('sha256').update(text).digest('hex')}`;
 }

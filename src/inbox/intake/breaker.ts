@@ -145,7 +145,7 @@ export class Breaker {
       health.pauseMs = 0;
     }
     health.lastFailureMs = nowMs;
-    if (!parked || health.failedByKey.size < this.#mostKeys) this.#note(health.failedByKey, key, true);
+    if (!parked || health.failedByKey.size < this.#maxKeys) this.#note(health.failedByKey, key, true);
     const failed = [...health.failedByKey.values()].filter(Boolean).length;
     if (failed < this.#rules.keys || 2 * failed <= health.failedByKey.size) return false;
     health.pause = {
@@ -191,10 +191,10 @@ export class Breaker {
     failedByKey.delete(key);
     failedByKey.set(key, failed);
     const [oldest] = failedByKey.keys();
-    if (oldest !== undefined && failedByKey.size > this.#mostKeys) failedByKey.delete(oldest);
+    if (oldest !== undefined && failedByKey.size > this.#maxKeys) failedByKey.delete(oldest);
   }
 
-  get #mostKeys(): number {
+  get #maxKeys(): number {
     return 4 * (this.#rules?.keys ?? 0);
   }
 }

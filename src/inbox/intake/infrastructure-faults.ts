@@ -46,7 +46,7 @@ interface Layer {
   readonly meta?: { readonly driverAdapterError?: unknown } | null;
 }
 
-const mostLayers = 10;
+const maxLayers = 10;
 
 /**
  * The fault of the database that this error tells of; `undefined`: it is the message's, or its handler's.
@@ -57,7 +57,7 @@ const mostLayers = 10;
 export function faultOf(error: unknown): Fault | undefined {
   if (verdictOf(error) !== undefined) return undefined;
   const layers: unknown[] = [error];
-  for (let n = 0; n < Math.min(layers.length, mostLayers); n += 1) {
+  for (let n = 0; n < Math.min(layers.length, maxLayers); n += 1) {
     const layer = layers[n];
     if (typeof layer !== 'object' || layer === null) continue;
     const { cause, code, message, meta, originalCode }: Layer = layer;

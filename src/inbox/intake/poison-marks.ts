@@ -11,7 +11,7 @@ export interface PoisonMarksOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
   /** A message is given up when it was in hand this often while its consumer died. */
-  readonly mostKills: number;
+  readonly maxKills: number;
   /** False where messages of different keys overtake each other. */
   readonly inOrder: boolean;
   /** Of the whole consumer: one suspect is in hand at a time. */
@@ -93,7 +93,7 @@ export class PoisonMarks<Tx extends Transaction> {
     const single = this.#suspicions.get(name)?.single;
     // Whoever has died with many in hand may have died of this one.
     const kills = single === undefined || single.id === id ? (single?.kills ?? 1) : 0;
-    if (single?.id === id && kills >= this.#options.mostKills) return false;
+    if (single?.id === id && kills >= this.#options.maxKills) return false;
     await this.#options.suspects.wait();
     this.#inHand.add(name);
     const marked = { group: this.#options.group, address: partition.address, partition: partition.partition };

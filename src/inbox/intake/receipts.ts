@@ -24,7 +24,7 @@ export interface ReceiptsInput {
 }
 
 /** What waits beyond this is dropped, the oldest first: its messages are sent again, and their repeats answered. */
-const mostWaiting = 10_000;
+const maxWaiting = 10_000;
 const againMs = { first: 1_000, most: 30_000 } as const;
 
 /**
@@ -94,7 +94,7 @@ export class Receipts {
   }
 
   #bound(): void {
-    const excess = this.#waiting.length - mostWaiting;
+    const excess = this.#waiting.length - maxWaiting;
     if (excess <= 0) return;
     this.#waiting.splice(0, excess);
     this.#dropped += excess;

@@ -35,7 +35,7 @@ export type Settled =
   | { readonly kind: 'rejected'; readonly afterMs: number };
 
 /** Of tries that met another transaction in a row; after that one more is like every other failure. */
-const mostConflicts = 10;
+const maxConflicts = 10;
 const longestConflictPauseMs = 50;
 
 /** Applies single messages: quick tries in place, and then it is parked, unless its address pauses. */
@@ -62,7 +62,7 @@ export class OneByOne<Tx extends Transaction> {
         report({ type: 'failed', ...positionOf(message), attempt, error });
         if (verdictOf(error) !== undefined) return this.park(message, 'error', error);
         let pauseMs = quickRetriesMs[attempt - 1];
-        if (faultOf(error) === 'conflict' && conflicts < mostConflicts) {
+        if (faultOf(error) === 'conflict' && conflicts < maxConflicts) {
           conflicts += 1;
           attempt -= 1;
           pauseMs = Math.random() * longestConflictPauseMs;

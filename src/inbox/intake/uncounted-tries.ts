@@ -3,7 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { type BegunTry, returnTry } from '../../store/inbox/tries.ts';
 import type { Begun } from '../parked/key-drain.ts';
-import type { DrainKeyAnswer } from '../ports.ts';
+import type { ParkedKeyAnswer } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import type { TransactionClient } from '../transaction-client.ts';
 import { verdictOf } from '../verdict.ts';
@@ -12,12 +12,12 @@ import { faultOf } from './infrastructure-faults.ts';
 import { nextPauseMs } from './retry-pace.ts';
 
 /** After so many in a row the fault may be the message's after all: one that ends each session of the database. */
-const mostInARow = 20;
+const maxInARow = 20;
 const againMs = 1_000;
 /** The quick tries before it are the first. */
 const firstParkedTry = 2;
 /** Beyond this many keys the counts begin anew. */
-const mostKeys = 10_000;
+const maxKeys = 10_000;
 
 export interface UncountedTriesOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
@@ -68,11 +68,11 @@ export class UncountedTries<Tx extends Transaction> {
   #pauseMsAfterFault(keyId: string, error: unknown): number | undefined {
     const before = this.#inARow.get(keyId) ?? 0;
     const elsewhere = error instanceof OutboxError && error.code === 'OUTBOX_HANDLER_MISSING';
-    if (!elsewhere && (faultOf(error) === undefined || before >= mostInARow)) {
+    if (!elsewhere && (faultOf(error) === undefined || before >= maxInARow)) {
       this.#inARow.delete(keyId);
       return undefined;
     }
-    if (this.#inARow.size >= mostKeys) this.#inARow.clear();
+    if (this.#inARow.size >= maxKeys) this.#inARow.clear();
     this.#inARow.set(keyId, before + 1);
     return nextPauseMs(before);
   }
@@ -87,7 +87,7 @@ export class UncountedTries<Tx extends Transaction> {
   }
 
   /** Of an address that pauses; not all of its keys at once. */
-  giveBackPaused(keyId: string, message: BegunTry, signal: AbortSignal): Promise<DrainKeyAnswer> {
+  giveBackPaused(keyId: string, message: BegunTry, signal: AbortSignal): Promise<ParkedKeyAnswer> {
     return this.giveBack(keyId, message, this.#pausedMs(message.address), signal);
   }
 
@@ -97,7 +97,7 @@ export class UncountedTries<Tx extends Transaction> {
     message: BegunTry,
     inMs: number,
     signal: AbortSignal,
-  ): Promise<DrainKeyAnswer> {
+  ): Promise<ParkedKeyAnswer> {
     for (;;) {
       try {
         const returned = await this.#options.client.$transaction((tx) =>

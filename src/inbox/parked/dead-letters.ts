@@ -33,7 +33,7 @@ export interface DeadLettersInput {
 interface DeadLetterPaces {
   readonly lookMs: number;
   readonly firstAgainMs: number;
-  readonly mostAgainMs: number;
+  readonly maxAgainMs: number;
   /** While another consumer of the group copies. */
   readonly turnMs: number;
 }
@@ -45,8 +45,8 @@ interface Untaken {
   first?: string;
 }
 
-const paces: DeadLetterPaces = { lookMs: 10_000, firstAgainMs: 10_000, mostAgainMs: 30_000, turnMs: 1_000 };
-const mostAtOnce = 100;
+const paces: DeadLetterPaces = { lookMs: 10_000, firstAgainMs: 10_000, maxAgainMs: 30_000, turnMs: 1_000 };
+const maxAtOnce = 100;
 /** Who dies, or sends one page for so long, has its turn no more. */
 const turnEndsMs = 60_000;
 
@@ -83,7 +83,7 @@ export class DeadLetters {
   }
 
   async #run(): Promise<void> {
-    const { firstAgainMs, lookMs, mostAgainMs, turnMs } = this.#paces;
+    const { firstAgainMs, lookMs, maxAgainMs, turnMs } = this.#paces;
     let retryInMs = firstAgainMs;
     while (!this.#stopping.signal.aborted) {
       // What fails from here on is a reason for another round.
@@ -100,7 +100,7 @@ export class DeadLetters {
       } else {
         this.#input.report({ type: 'dead-letters-failing', error, retryInMs });
         await this.#rest(retryInMs);
-        retryInMs = Math.min(2 * retryInMs, mostAgainMs);
+        retryInMs = Math.min(2 * retryInMs, maxAgainMs);
       }
     }
   }
@@ -130,14 +130,14 @@ export class DeadLetters {
       const from = after;
       const page = await this.#ask(async (sql) =>
         (await takeLetterTurn(sql, group, this.#owner, turnEndsMs))
-          ? readUncopied(sql, group, open, from, mostAtOnce)
+          ? readUncopied(sql, group, open, from, maxAtOnce)
           : [],
       );
       for (const address of new Set(page.map((message) => deadAddressOf(message.address)))) {
         const messages = page.filter((message) => deadAddressOf(message.address) === address);
         if (!(await this.#copy(address, messages, untaken))) away.add(address);
       }
-      complete = page.length < mostAtOnce;
+      complete = page.length < maxAtOnce;
       after = page.at(-1)?.position ?? after;
     }
     return untaken;

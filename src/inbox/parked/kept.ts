@@ -55,11 +55,11 @@ function storableTime(time: Date): Date {
   return year >= 1970 && year <= 9999 ? time : new Date();
 }
 
-const mostErrorCharacters = 2_000;
+const maxErrorCharacters = 2_000;
 
 /** What a person reads about an error; a stack would fill the row. */
 export function errorText(judged: unknown): string {
   const error = withoutVerdict(judged);
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return text.slice(0, mostErrorCharacters);
+  return text.slice(0, maxErrorCharacters);
 }

@@ -23,14 +23,14 @@ import { GivenUp, type HandlerTransactions } from '../intake/handler-transaction
 import type { OneSuspect } from '../intake/one-suspect.ts';
 import type { Receipts } from '../intake/receipts.ts';
 import { UncountedTries } from '../intake/uncounted-tries.ts';
-import type { DrainKeyAnswer, KeyDrains } from '../ports.ts';
+import type { KeyDrains, ParkedKeyAnswer } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import { delaysOf } from '../retry-delays.ts';
 import type { Routes } from '../routes.ts';
 import type { TransactionClient } from '../transaction-client.ts';
 import { verdictOf } from '../verdict.ts';
 import { DrainPace } from './drain-pace.ts';
-import { type FoundMessage, findParked, handleParked, type ReadyTry, readParked } from './parked-message.ts';
+import { callHandlers, type FoundMessage, findParked, type ReadyTry, readParked } from './parked-message.ts';
 
 export interface KeyDrainOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
@@ -84,7 +84,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     this.#uncounted = new UncountedTries(options);
   }
 
-  async drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<DrainKeyAnswer> {
+  async drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<ParkedKeyAnswer> {
     const pace = new DrainPace();
     let busySince: number | undefined;
     while (!signal.aborted) {
@@ -107,7 +107,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     keyId: string,
     pace: DrainPace,
     signal: AbortSignal,
-  ): Promise<DrainKeyAnswer | 'more' | 'busy'> {
+  ): Promise<ParkedKeyAnswer | 'more' | 'busy'> {
     const { suspects } = this.#options;
     const begun = await this.#begin(keyId, pace.size, false);
     if (begun.kind !== 'suspect') return this.#carryOut(keyId, begun, pace, signal);
@@ -130,7 +130,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     begun: BeginAnswer,
     pace: DrainPace,
     signal: AbortSignal,
-  ): Promise<DrainKeyAnswer | 'more' | 'busy'> {
+  ): Promise<ParkedKeyAnswer | 'more' | 'busy'> {
     if (begun.kind === 'busy' || begun.kind === 'suspect') return 'busy';
     if (begun.kind === 'wait') return { kind: 'waiting', inMs: begun.inMs };
     if (begun.kind === 'try') {
@@ -145,7 +145,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   }
 
   /** Hands the try back, or has it probe, where its address pauses. */
-  async #enter(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<DrainKeyAnswer | 'more'> {
+  async #enter(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<ParkedKeyAnswer | 'more'> {
     const { breaker } = this.#options;
     const { keyId, messages } = begun;
     const [first] = messages;
@@ -163,7 +163,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     entry: 'go' | 'probe',
     pace: DrainPace,
     signal: AbortSignal,
-  ): Promise<DrainKeyAnswer | 'more'> {
+  ): Promise<ParkedKeyAnswer | 'more'> {
     passCrashPoint('inbox:try-begun');
     const { messages } = begun;
     const [first] = messages;
@@ -207,7 +207,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     return handlers.run(ready, undefined, async (tx, context) => {
       const sql = sqlOf(tx);
       if (!(await joinTry(sql, group, keyId, messages, worker, limits))) return 'left';
-      await handleParked(tx, tries, context);
+      await callHandlers(tx, tries, context);
       passCrashPoint('inbox:try-handled');
       return endTry(
         sql,
@@ -234,7 +234,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     return delaysOf('quickRetriesMs', found[0]?.arrived.way, this.#options.quickRetriesMs)[quick];
   }
 
-  async #failed({ found, keyId, messages }: Begun<Tx>, error: unknown): Promise<DrainKeyAnswer | 'more'> {
+  async #failed({ found, keyId, messages }: Begun<Tx>, error: unknown): Promise<ParkedKeyAnswer | 'more'> {
     passCrashPoint('inbox:try-failed');
     const { client, group, rules } = this.#options;
     const { failed, retryMs } = judgeTry(messages[0], found[0]?.arrived.way, error, rules.retryMs);

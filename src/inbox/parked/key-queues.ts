@@ -23,7 +23,7 @@ interface Queue {
 }
 
 /** Keys that are remembered; beyond them it is forgotten which are long, and found out anew. */
-const mostKeys = 10_000;
+const maxKeys = 10_000;
 const pauseMs = 1_000;
 
 /**
@@ -50,7 +50,7 @@ export class KeyQueues {
       queue.room -= 1;
       return;
     }
-    if (this.#queues.size >= mostKeys) this.#queues.clear();
+    if (this.#queues.size >= maxKeys) this.#queues.clear();
     this.#queues.set(name, { topic, key, room: Math.ceil(this.#options.most / 10) - 1 });
   }
 

@@ -49,7 +49,7 @@ export async function readParked<Tx>(
 }
 
 /** Calls their handlers, in their order. */
-export async function handleParked<Tx>(
+export async function callHandlers<Tx>(
   tx: Tx,
   tries: readonly ReadyTry<Tx>[],
   context: HandlerContext,

@@ -9,7 +9,7 @@ import {
   untoldKeys,
   type WantedKey,
 } from '../../store/inbox/parked-keys.ts';
-import type { KeyWorkflows } from '../ports.ts';
+import type { ParkedKeyWorkflows } from '../ports.ts';
 
 /** A look at the parked keys that came to nothing, or not to all that it should. The next one follows by itself. */
 export interface ParkedWatchFailure {
@@ -23,7 +23,7 @@ export interface ParkedWatcherInput {
   readonly group: string;
   /** Runs `work` on a connection of the database; a transaction is not needed. */
   readonly withSql: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
-  readonly workflows: KeyWorkflows;
+  readonly workflows: ParkedKeyWorkflows;
   /** Ends the tries of processes that are dead. */
   readonly endDeadTries: () => Promise<Omit<DeadTries, 'gaveUp'>>;
   /** Must not throw. */

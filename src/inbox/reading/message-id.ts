@@ -20,7 +20,7 @@ export type IdReader = (message: IncomingMessage) => string;
  * With one it is `<topic>:<what the rule reads>`: a key or a request's id may occur in several topics of one group, and
  * there it means different messages.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function idReader(topic: string, rule: MessageIdRule | undefined): IdReader {
   if (rule === undefined) {
@@ -46,7 +46,7 @@ function readerOf(topic: string, rule: MessageIdRule): NamedReader {
     return { read: (message) => message.header(header), name: `header ${header}` };
   }
   throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     `The option "id" of the handler of "${topic}" is neither "key" nor { header: '…' } nor a function.`,
     { details: { option: 'id', topic } },
   );

@@ -15,7 +15,7 @@ import { plainMessage, ReceivedMessage } from './received-message.ts';
 import { unreadable } from './unreadable.ts';
 import { withoutValues } from './without-values.ts';
 
-const mostIssues = 10;
+const maxIssues = 10;
 
 /** What is known before the body is read, and how the message is made. */
 export interface Reading {
@@ -111,7 +111,7 @@ function valueOf<Input, Output>(
   result: StandardSchemaV1.Result<Output>,
 ): Output {
   if (result.issues === undefined) return result.value;
-  const issues = result.issues.slice(0, mostIssues);
+  const issues = result.issues.slice(0, maxIssues);
   const problems = withoutValues(
     issues.map((issue) => issue.message),
     payload,

@@ -25,7 +25,7 @@ const defaultMs = 30 * dayMs;
 /**
  * The milliseconds of a window, `Infinity` for `'forever'`.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION` unless it lasts from 1 hour to 36,500 days
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` unless it lasts from 1 hour to 36,500 days
  */
 export function resolveWindow(window: Window | undefined, option = 'window'): number {
   if (window === undefined) return defaultMs;
@@ -33,7 +33,7 @@ export function resolveWindow(window: Window | undefined, option = 'window'): nu
   const windowMs = durationMs(window);
   if (windowMs !== undefined && windowMs >= hourMs && windowMs <= longestMs) return Math.round(windowMs);
   throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
+    'OUTBOX_OPTION_INVALID',
     `The option "${option}" of the consumer is neither a duration from 1 hour to 36,500 days nor 'forever'.`,
     { details: { option } },
   );

@@ -41,7 +41,7 @@ const refusedLimit = 100;
  *
  * It runs in the caller: when that one ends, what was done stays done, and the same call goes on with the rest.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION` without a group or with nothing beside it, `OUTBOX_BULK_UNEXPECTED`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` without a group or with nothing beside it, `OUTBOX_BULK_UNEXPECTED`
  */
 export async function changeKeptMany(
   database: Database,

@@ -3,7 +3,7 @@ import type { Author } from '../../store/audit/author.ts';
 import type { Database } from '../../store/database/database.ts';
 import { changeKept, type KeptAnswer, type KeptChange } from '../../store/inbox/change.ts';
 import { messagesPerTransaction } from '../../store/message/change-messages.ts';
-import { type OperationOptions, authorOf } from '../operation-options.ts';
+import { authorOf, type OperationOptions } from '../operation-options.ts';
 import { checkKeptTarget, type KeptTarget } from './kept-target.ts';
 
 export type { KeptAnswer };

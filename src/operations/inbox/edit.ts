@@ -9,16 +9,16 @@ import {
   readEditableKept,
 } from '../../store/inbox/edit.ts';
 import { readWire } from '../../store/inbox/wire.ts';
-import { authorOf } from '../operation-options.ts';
 import {
   assertEditOptions,
   type CheckPayload,
-  type EditOptions,
   type Edited,
+  type EditOptions,
   mergeHeaders,
   parsePayload,
   toJson,
 } from '../edit.ts';
+import { authorOf } from '../operation-options.ts';
 import { checkKeptName } from './kept-target.ts';
 
 /**
@@ -28,7 +28,7 @@ import { checkKeptName } from './kept-target.ts';
  *
  * @throws OutboxError `OUTBOX_CONFLICT` when it is neither (any more), has another version, or is in other hands;
  * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
- * `OUTBOX_INVALID_OPTION`; nothing is changed then
+ * `OUTBOX_OPTION_INVALID`; nothing is changed then
  */
 export async function editKeptMessage(
   database: Database,

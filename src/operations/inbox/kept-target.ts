@@ -33,7 +33,7 @@ const longestId = 1_000;
 /** Most messages that one call may name. */
 const targetLimit = 10_000;
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptFilter(filter: KeptFilter): KeptSelection {
   const unknown = Object.keys(filter).find((name) => !filterNames.has(name));
   if (unknown !== undefined) throw invalid(unknown, 'is no filter');
@@ -53,14 +53,14 @@ export function checkKeptFilter(filter: KeptFilter): KeptSelection {
   };
 }
 
-/** @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptName({ group, id }: KeptName): KeptName {
   assertText('group', group, longestId);
   assertText('id', id, longestId);
   return { group, id };
 }
 
-/** Each id once. @throws OutboxError `OUTBOX_INVALID_OPTION` */
+/** Each id once. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptTarget({ group, ids }: KeptTarget): KeptTarget {
   assertText('group', group, longestId);
   for (const id of ids) assertText('ids', id, longestId);
@@ -70,5 +70,5 @@ export function checkKeptTarget({ group, ids }: KeptTarget): KeptTarget {
 }
 
 export function invalid(option: string, why: string): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option "${option}" ${why}.`, { details: { option } });
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
 }

@@ -15,7 +15,7 @@ const cursor = /^(\d{1,19})_([\w-]+)$/;
 /**
  * Lists messages that consumers keep. An empty filter lists all; handled ones are not kept.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export async function listKeptMessages(
   database: Database,

@@ -42,7 +42,7 @@ export type { KeptKey };
 /**
  * Tells everything about one message of a group.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export async function showKept(database: Database, named: KeptName): Promise<KeptDetails | NotKept> {
   const name = checkKeptName(named);

@@ -32,7 +32,7 @@ export interface VerificationOptions {
    */
   readonly longestTransactionMs?: number | undefined;
   /** Share of duplicates, 0 to 1, beyond which they are a violation. @defaultValue none is */
-  readonly mostDuplicates?: number | undefined;
+  readonly maxDuplicates?: number | undefined;
   /** How to count effects. @defaultValue effects are not judged */
   readonly effects?: EffectsQuery | undefined;
 }
@@ -50,7 +50,7 @@ const marginMs = 5 * 60_000;
  * while messages are sent and delivered.
  *
  * @param inbox the database with the processed ids; often the same
- * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_OPTION_INVALID`
  */
 export async function verify(
   database: Database,
@@ -74,7 +74,7 @@ async function verifyRows(
   const topics = logs.flatMap((log) => log.topics);
   const known = (await readTopicPolicies(sql)).map(({ name }) => name);
   const records = await layRecords(sql, logs, options.since ?? null);
-  const { graceMs = 60_000, toleranceMs = 5_000, longestTransactionMs = 60_000, mostDuplicates } = options;
+  const { graceMs = 60_000, toleranceMs = 5_000, longestTransactionMs = 60_000, maxDuplicates } = options;
   const invariants: InvariantResult[] = [
     resultOf('I1 no loss', await verifyLoss(sql, graceMs)),
     resultOf('I2 no ghost', await verifyGhosts(sql)),
@@ -83,7 +83,7 @@ async function verifyRows(
     resultOf('I6 never early', await verifyEarly(sql, toleranceMs)),
     resultOf('I9 legal states', await verifyStates(sql)),
     resultOf('I9 guards, indexes and lanes', await verifyStructure(sql)),
-    resultOf('I11 duplicates', await verifyDuplicates(sql, mostDuplicates ?? null)),
+    resultOf('I11 duplicates', await verifyDuplicates(sql, maxDuplicates ?? null)),
   ];
   const read = new Set(topics.map(({ topic }) => topic));
   return { invariants, records, unreadTopics: known.filter((name) => !read.has(name)) };

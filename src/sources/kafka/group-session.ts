@@ -8,7 +8,7 @@ import { Membership } from './membership.ts';
 import { StartOffsets } from './start-offsets.ts';
 
 /** Somebody may wait for the first join, and has perhaps just made the topic. */
-const reconnectMs = { first: 200, mostAtStart: 2_000, most: 10_000 } as const;
+const reconnectMs = { first: 200, maxAtStart: 2_000, most: 10_000 } as const;
 
 /** The source's own times, in milliseconds. Tests shorten them; everybody else leaves them. */
 export interface SourcePaces {
@@ -88,7 +88,7 @@ export class GroupSession {
     this.#lastError = reason;
     this.#subscription.disconnected(reason, ms);
     await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
-    return Math.min(ms * 2, this.#everJoined ? reconnectMs.most : reconnectMs.mostAtStart);
+    return Math.min(ms * 2, this.#everJoined ? reconnectMs.most : reconnectMs.maxAtStart);
   }
 
   /** Resolves when this membership must end, with the reason. */

@@ -34,14 +34,14 @@ export interface MemorySource extends Source {
  * It keeps every rule of {@link Source}, needs no server, and is never disconnected. Every address exists. Members of a
  * group are the subscriptions to one and the same source.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function memorySource(options: MemorySourceOptions = {}): MemorySource {
   assertOptions('memorySource()', options, ['partitions', 'retentionMs']);
   const { partitions = 4, retentionMs = 7 * 24 * 3_600_000 } = options;
   if (!Number.isInteger(partitions) || partitions < 1) {
     throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
+      'OUTBOX_OPTION_INVALID',
       'The option `partitions` of memorySource() must be at least 1.',
       { details: { option: 'partitions', value: partitions } },
     );

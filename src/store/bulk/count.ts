@@ -11,7 +11,7 @@ export interface SelectionCount {
 }
 
 /** Counting stops here, */
-const mostCounted = 100_000;
+const maxCounted = 100_000;
 /** and after so long: a filter may have to read millions of rows to find few. */
 const longestCountMs = 10_000;
 const countedAtOnce = 20_000;
@@ -24,8 +24,8 @@ export async function countSelection(sql: Sql, selection: Selection): Promise<Se
   let count = 0;
   let place = walkStart;
   let exact = false;
-  while (!exact && count < mostCounted && performance.now() < until) {
-    const page = await selectPage(sql, selection, place, Math.min(countedAtOnce, mostCounted - count), null);
+  while (!exact && count < maxCounted && performance.now() < until) {
+    const page = await selectPage(sql, selection, place, Math.min(countedAtOnce, maxCounted - count), null);
     count += page.ids.length;
     first.push(...page.ids.slice(0, sampleSize - first.length));
     exact = page.next === null;

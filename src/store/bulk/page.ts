@@ -9,7 +9,7 @@ import { type BulkFilter, selectPage, type WalkPlace } from './selection.ts';
 /** Messages that others have locked are tried again until nothing else is left, and for so long then. */
 const patienceMs = 30_000;
 /** With so many of them the walk waits. */
-const mostPending = 1_000;
+const maxPending = 1_000;
 
 /** What one page did, or why it did nothing. */
 export type PageResult =
@@ -150,7 +150,7 @@ async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
 async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
   const { id, pendingIds, place, walked, filter, selectedUntil, ratePerSecond } = bulk;
   const size = Math.min(messagesPerTransaction, ratePerSecond);
-  if (walked || pendingIds.length >= mostPending) {
+  if (walked || pendingIds.length >= maxPending) {
     const [ids, later] = [pendingIds.slice(0, size), pendingIds.slice(size)];
     return { ids, later, place, walked, last: bulk.patienceOver };
   }
@@ -194,7 +194,7 @@ async function moveOn(
 ): Promise<Extract<PageResult, { kind: 'done' | 'more' }>> {
   const counts = add(bulk.counts, answers);
   const done = bulk.state === 'running' && walked && pending.length === 0;
-  const locked = pending.length > 0 && (walked || pending.length >= mostPending);
+  const locked = pending.length > 0 && (walked || pending.length >= maxPending);
   const [row] = await sql.query<{ readonly waitMs: number }>(
     `update outbox.bulk_operation b set walked_position = $2, walked_id = $3, walked = $4, pending = $5, counts = $6::text::jsonb,
        pending_since = case when $7 then coalesce(b.pending_since, clock_timestamp()) end,

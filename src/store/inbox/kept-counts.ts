@@ -11,7 +11,7 @@ export interface KeptCounts {
 }
 
 /** To count millions would take seconds, each time somebody looks. */
-const mostCounted = 10_000;
+const maxCounted = 10_000;
 
 export async function countKept(sql: Sql, group: string): Promise<KeptCounts> {
   const [row] = await sql.query<KeptCounts>(
@@ -21,7 +21,7 @@ export async function countKept(sql: Sql, group: string): Promise<KeptCounts> {
        (select count(*)::integer from (select from outbox.parked_key k where k.consumer_group = $1 limit $2) s) as "parkedKeys",
        (select count(*)::integer from (select from outbox.parked p
         where p.consumer_group = $1 and p.state = 'failed' limit $2) s) as failed`,
-    [group, mostCounted],
+    [group, maxCounted],
   );
   return row ?? { parked: 0, parkedKeys: 0, failed: 0 };
 }

@@ -114,7 +114,7 @@ export async function endDeadTries(
   sql: Sql,
   group: string,
   worker: string,
-  { holdKey, mostKills }: TryRules,
+  { holdKey, maxKills }: TryRules,
 ): Promise<DeadTries> {
   const [row] = await sql.query<{ others: boolean }>(
     `select exists (select from outbox.parked_key k
@@ -126,7 +126,7 @@ export async function endDeadTries(
   if (row?.others !== true) return { keys: [], gaveUp: [], others: false };
   const dead = await sql.query<{ keyId: string; gaveUp: string | null }>(
     `select key_id::text as "keyId", gave_up as "gaveUp" from outbox.end_dead_tries($1, $2::bigint, $3::integer, $4)`,
-    [group, worker, mostKills, holdKey],
+    [group, worker, maxKills, holdKey],
   );
   // A statement of its own, to see what the one above has changed.
   const keys = await sql.query<WantedKey>(

@@ -9,7 +9,7 @@ export interface TryRules {
   /** A message that was given up holds its key until a person decides. */
   readonly holdKey: boolean;
   /** With so many deaths of a process that had a message in hand alone, it is given up; 2 are the fewest. */
-  readonly mostKills: number;
+  readonly maxKills: number;
 }
 
 /** The delays of topics that have a handler in this process, for tries that begin before anybody has read a message. */
@@ -91,7 +91,7 @@ interface TryRow {
 export async function beginTry(
   sql: Sql,
   keyId: string,
-  { retryMs, holdKey, mostKills }: TryRules,
+  { retryMs, holdKey, maxKills }: TryRules,
   { alone, most, worker }: TryHand,
   topics?: TopicDelays,
 ): Promise<BeginAnswer> {
@@ -105,7 +105,7 @@ export async function beginTry(
     `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body, sent_at as "sentAt",
        attempts, number
      from outbox.begin_try($1::uuid, ${delays}, $3, $4::integer, $5::bigint, $6::integer, $7)`,
-    [keyId, topics?.elsewhereMs ?? retryMs, holdKey, mostKills, worker, most, alone].concat(
+    [keyId, topics?.elsewhereMs ?? retryMs, holdKey, maxKills, worker, most, alone].concat(
       topics?.byTopic ?? [],
     ),
   );

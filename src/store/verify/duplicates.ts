@@ -5,14 +5,14 @@ import { countRows, type Finding, findViolations } from './finding.ts';
  * I11, duplicates: records of this installation beyond the first of their message. Each fault may make some, which the
  * inbox drops; they are a violation only beyond a share of all records, 0 to 1, that is given.
  */
-export async function verifyDuplicates(sql: Sql, mostShare: number | null): Promise<Finding> {
+export async function verifyDuplicates(sql: Sql, maxShare: number | null): Promise<Finding> {
   const found = await findViolations(
     sql,
     `select format('%s of %s records are duplicates.', duplicates, records) as what, null as topic, address as id, null as key
      from (select address, count(*) as records, count(*) - count(distinct id) as duplicates
        from verify_record where ours and id is not null group by address) d
      where duplicates > records * $1::float8`,
-    [mostShare],
+    [maxShare],
   );
   const checked = await countRows(
     sql,

@@ -26,7 +26,7 @@ const joined = ({ query }: EffectsQuery): string => `
  * Let the query leave out what is older than the processed ids that are kept. `processed` messages younger than
  * `since` are looked at.
  *
- * @throws OutboxError `OUTBOX_INVALID_OPTION` when the query fails, or writes
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` when the query fails, or writes
  */
 export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date | null): Promise<Finding> {
   const values = [effects.group, since];
@@ -52,7 +52,7 @@ export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date
     return { checked, ...found, notes: {} };
   } catch (cause) {
     throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
+      'OUTBOX_OPTION_INVALID',
       `The query of the effects failed: ${cause instanceof Error ? cause.message : String(cause)}.`,
       { cause, details: { option: 'effects' } },
     );

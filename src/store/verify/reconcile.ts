@@ -4,14 +4,14 @@ import type { Sql } from '../database/database.ts';
 const told = `m.state in ('waiting', 'retrying') and m.workflow_due_at is not null and m.workflow_id like '%/message/%'`;
 
 /** Counting stops here, so that it never takes long. */
-export const mostCounted = 100_000;
+export const maxCounted = 100_000;
 
-/** How many waiting and retrying messages have been given a workflow of their own; {@link mostCounted} also means more. */
+/** How many waiting and retrying messages have been given a workflow of their own; {@link maxCounted} also means more. */
 export async function countTold(sql: Sql): Promise<number> {
   const [row] = await sql.query<{ count: number }>(
     `select count(*)::integer as count from (
        select from outbox.message m where ${told} limit $1) x`,
-    [mostCounted],
+    [maxCounted],
   );
   return row?.count ?? 0;
 }

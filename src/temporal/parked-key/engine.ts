@@ -1,13 +1,13 @@
-import type { KeyWorkflows } from '../../inbox/ports.ts';
-import type { HandlersInput, Hosting } from './hosting.ts';
+import type { ParkedKeyWorkflows } from '../../inbox/ports.ts';
+import type { Hosting, ParkedKeysInput } from './hosting.ts';
 
 /** Temporal, as a consumer with parked keys uses it. */
-export interface Handlers {
+export interface ParkedKeys {
   /**
    * Its first `start` connects, and begins to host the group's workflows. While Temporal is away it rejects within some
    * seconds; the same start may be made again.
    */
-  readonly workflows: KeyWorkflows;
+  readonly workflows: ParkedKeyWorkflows;
   /**
    * Ends the hosting; resolves when the drains under way have ended, each after the message in hand. Starts reject from
    * now on. Whoever watches for parked keys is stopped first.
@@ -19,7 +19,7 @@ export interface Handlers {
  * Makes the Temporal side of a consumer. Nothing is connected, bundled or loaded until a first workflow is started: a
  * consumer whose handlers do not fail needs no Temporal.
  */
-export function startHandlers(input: HandlersInput): Handlers {
+export function startParkedKeys(input: ParkedKeysInput): ParkedKeys {
   const stopping = new AbortController();
   let opening: Promise<Hosting> | undefined;
   let hosting: Hosting | undefined;

@@ -1,16 +1,16 @@
 import { Client } from '@temporalio/client';
-import type { KeyDrains, KeyWorkflows } from '../../inbox/ports.ts';
+import type { KeyDrains, ParkedKeyWorkflows } from '../../inbox/ports.ts';
 import { connectTemporal } from '../connection.ts';
 import { namespaceLook } from '../namespace-look.ts';
 import { quietRuntime } from '../runtime.ts';
 import { hasSearchAttributes } from '../search-attributes.ts';
 import type { TemporalAddress } from '../temporal-address.ts';
-import { createHandlerStarter } from './starter.ts';
-import { hostHandlers } from './workers.ts';
+import { createParkedKeyStarter } from './starter.ts';
+import { hostParkedKeyWorkers } from './workers.ts';
 
 const defaultConcurrency = 10;
 
-export interface HandlersInput {
+export interface ParkedKeysInput {
   readonly temporal: TemporalAddress;
   /** UUID of the installation in whose database the group keeps its messages. */
   readonly installation: string;
@@ -25,12 +25,12 @@ export interface HandlersInput {
 }
 
 /** The workflows and the worker of a group, connected. */
-export interface Hosting extends KeyWorkflows {
+export interface Hosting extends ParkedKeyWorkflows {
   close(): Promise<void>;
 }
 
 /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer */
-export async function openHosting(input: HandlersInput, stop: AbortSignal): Promise<Hosting> {
+export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Promise<Hosting> {
   const { temporal, installation, group, drains, visible, report } = input;
   const { namespace } = temporal;
   // The signals of a process that belongs to the application are its own.
@@ -42,8 +42,8 @@ export async function openHosting(input: HandlersInput, stop: AbortSignal): Prom
     const searchAttributes = await hasSearchAttributes(client, namespace).catch(() => false);
     const concurrency = input.concurrency ?? defaultConcurrency;
     const worker = { connection, namespace, installation, group, drains, concurrency, failed: report };
-    const hosted = await hostHandlers(worker);
-    const starter = createHandlerStarter({ client, installation, group, visible, searchAttributes });
+    const hosted = await hostParkedKeyWorkers(worker);
+    const starter = createParkedKeyStarter({ client, installation, group, visible, searchAttributes });
     const look = namespaceLook(client, () => hosted.renew(), stop);
     return {
       async start(key) {

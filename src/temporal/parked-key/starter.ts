@@ -1,11 +1,11 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { handleMessage } from '../../../workflows/index.ts';
-import type { KeyStart, KeyWorkflows } from '../../inbox/ports.ts';
+import type { drainParkedKey } from '../../../workflows/index.ts';
+import type { ParkedKeyStart, ParkedKeyWorkflows } from '../../inbox/ports.ts';
 import { type Searchable, searchAttributePairs } from '../search-attributes.ts';
-import { handleTaskQueue } from '../task-queues.ts';
+import { parkedKeyTaskQueue } from '../task-queues.ts';
 import { keyWords } from '../workflow-words.ts';
 
-export interface HandlerStarterInput {
+export interface ParkedKeyStarterInput {
   readonly client: Client;
   readonly installation: string;
   readonly group: string;
@@ -21,12 +21,12 @@ const startWithinMs = 5_000;
 const longestShownKey = 1_024;
 
 /** Starts workflows of parked keys by id, so that any number of consumers may start the same one. */
-export function createHandlerStarter(input: HandlerStarterInput): KeyWorkflows {
+export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyWorkflows {
   const { client, installation, group, visible, searchAttributes } = input;
-  const taskQueue = handleTaskQueue(installation, group);
+  const taskQueue = parkedKeyTaskQueue(installation, group);
 
   // Without registered search attributes the same facts go into the memo: visible, but not searchable.
-  function described({ topic, key, dueInMs }: KeyStart) {
+  function described({ topic, key, dueInMs }: ParkedKeyStart) {
     const shown = key !== null && visible(topic) && Buffer.byteLength(key) <= longestShownKey;
     const facts: Searchable = shown ? { topic, key } : { topic };
     return {
@@ -53,7 +53,7 @@ export function createHandlerStarter(input: HandlerStarterInput): KeyWorkflows {
       const replace =
         start.replace === 'always' || (start.replace === 'if-idle' && (await isIdle(workflowId)));
       await client.withDeadline(Date.now() + startWithinMs, () =>
-        client.workflow.start<typeof handleMessage>('handleMessage', {
+        client.workflow.start<typeof drainParkedKey>('drainParkedKey', {
           workflowId,
           taskQueue,
           args: [{ keyId, dueInMs: Math.max(0, dueInMs) }],

@@ -1,11 +1,11 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
-import { createInboxActivities } from '../../../activities/inbox-activities.ts';
+import { createParkedKeyActivities } from '../../../activities/parked-key-activities.ts';
 import type { KeyDrains } from '../../inbox/ports.ts';
 import { type Hosted, keepRunning } from '../running-workers.ts';
-import { handleTaskQueue } from '../task-queues.ts';
+import { parkedKeyTaskQueue } from '../task-queues.ts';
 import { bundleWorkflows } from '../workflow-bundle.ts';
 
-export interface HandlerWorkersInput {
+export interface ParkedKeyWorkersInput {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly installation: string;
@@ -18,7 +18,7 @@ export interface HandlerWorkersInput {
 }
 
 /** Runs the worker of a group's parked keys until it is stopped, anew when it fails. */
-export async function hostHandlers(input: HandlerWorkersInput): Promise<Hosted> {
+export async function hostParkedKeyWorkers(input: ParkedKeyWorkersInput): Promise<Hosted> {
   const { connection, namespace, installation, group, drains, concurrency, failed } = input;
   const workflowBundle = await bundleWorkflows();
   const create = async (): Promise<readonly Worker[]> => [
@@ -26,8 +26,8 @@ export async function hostHandlers(input: HandlerWorkersInput): Promise<Hosted> 
       connection,
       namespace,
       workflowBundle,
-      taskQueue: handleTaskQueue(installation, group),
-      activities: { ...createInboxActivities(drains) },
+      taskQueue: parkedKeyTaskQueue(installation, group),
+      activities: { ...createParkedKeyActivities(drains) },
       maxConcurrentActivityTaskExecutions: concurrency,
       // Drains are told of a shutdown at once; they end after the message in hand.
       shutdownGraceTime: 0,

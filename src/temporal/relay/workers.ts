@@ -7,7 +7,7 @@ import {
 import { createLaneActivities } from '../../../activities/lane-activities.ts';
 import { createMaintenanceActivities } from '../../../activities/maintenance-activities.ts';
 import { createMessageActivities } from '../../../activities/message-activities.ts';
-import { mostLanes } from '../../core/lane.ts';
+import { maxLanes } from '../../core/lane.ts';
 import type { Maintenance } from '../../relay/maintenance.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { Report } from '../../relay/report.ts';
@@ -51,7 +51,7 @@ async function createWorkers(
       taskQueue: laneTaskQueue(installation),
       activities: { ...createLaneActivities(relay) },
       // A lane holds its slot for as long as it has work, and a topic may get more lanes at any time. Slots cost nothing.
-      maxConcurrentActivityTaskExecutions: topics * mostLanes,
+      maxConcurrentActivityTaskExecutions: topics * maxLanes,
       // A cached workflow is bound to its worker's own queue: after a shutdown its next task would wait there for
       // ten seconds. A lane's history is short, so replaying it costs less than one such pause.
       maxCachedWorkflows: 0,

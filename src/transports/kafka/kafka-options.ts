@@ -53,11 +53,11 @@ const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
 /**
  * Checks the options and fills in the defaults. What was given as a function is asked whenever it is read.
  *
- * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`.
  */
 export function kafkaConnection(options: KafkaOptions): KafkaConnection {
   const unknown = unknownOption(options, optionNames);
-  if (unknown !== undefined) throw invalid(unknown, 'is none', undefined);
+  if (unknown !== undefined) throw invalid(unknown, 'is unknown', undefined);
   const { brokers, clientId = 'temporal-outbox', logger, requestTimeout, sasl, ssl = false } = options;
   if (typeof clientId !== 'string' || clientId === '')
     throw invalid('clientId', 'must be a text that is not empty', undefined);
@@ -94,7 +94,7 @@ function checkedTls(ssl: boolean | ConnectionOptions): boolean | ConnectionOptio
   if (typeof ssl === 'boolean') return ssl;
   if (!isObject(ssl)) throw invalid('ssl', 'must be true, false or options of tls.connect', undefined);
   const unknown = unknownOption(ssl, tlsOptionNames);
-  if (unknown !== undefined) throw invalid(`ssl.${unknown}`, 'is no option of tls.connect', undefined);
+  if (unknown !== undefined) throw invalid(`ssl.${unknown}`, 'is not an option of tls.connect', undefined);
   return ssl;
 }
 
@@ -104,7 +104,7 @@ function checkedSasl(sasl: Sasl): Sasl {
   const names = saslNames[sasl.mechanism.toLowerCase()] ?? ['authenticationProvider'];
   const unknown = unknownOption(sasl, ['mechanism', ...names]);
   if (unknown !== undefined)
-    throw invalid(`sasl.${unknown}`, `is no option of the mechanism ${sasl.mechanism}`, undefined);
+    throw invalid(`sasl.${unknown}`, `is not an option of the mechanism ${sasl.mechanism}`, undefined);
   return sasl;
 }
 
@@ -128,7 +128,7 @@ function requestTimeoutOf(value: number): number {
 }
 
 function invalid(option: string, what: string, value: unknown): OutboxError {
-  return new OutboxError('OUTBOX_INVALID_OPTION', `The option \`${option}\` of kafka() ${what}.`, {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of kafka() ${what}.`, {
     details: { option, ...(value !== undefined && { value }) },
   });
 }

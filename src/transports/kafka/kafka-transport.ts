@@ -31,7 +31,7 @@ export function isKafkaTransport(transport: Transport): transport is KafkaTransp
  * A partition without a leader, and a topic that was deleted or forbidden, hold only their own messages. Connections
  * open at the first batch and close after 30 s without one.
  *
- * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`; `OUTBOX_PACKAGE_MISSING` without kafkajs.
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without kafkajs.
  */
 export function kafka(options: KafkaOptions): KafkaTransport {
   const settings = kafkaConnection(options);

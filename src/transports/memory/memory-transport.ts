@@ -38,14 +38,14 @@ export interface MemoryTransport extends Transport {
  *
  * It keeps every rule of {@link Transport}, has no clock and waits for nothing. Closing it keeps the records.
  *
- * @throws {@link OutboxError} `OUTBOX_INVALID_OPTION`.
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`.
  */
 export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
   assertOptions('memoryTransport()', options, ['partitions']);
   const partitions = options.partitions ?? 4;
   if (!Number.isInteger(partitions) || partitions < 1) {
     throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
+      'OUTBOX_OPTION_INVALID',
       'The option `partitions` of memoryTransport() must be at least 1.',
       {
         details: { option: 'partitions', value: partitions },

@@ -52,8 +52,8 @@ export const laneNumberMutations: readonly Mutation[] = [
     name: 'as-few-slots-as-topics',
     promise: 'More lanes are drained at once',
     file: 'src/temporal/relay/workers.ts',
-    find: 'maxConcurrentActivityTaskExecutions: topics * mostLanes,',
-    replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(mostLanes, 8),',
+    find: 'maxConcurrentActivityTaskExecutions: topics * maxLanes,',
+    replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(maxLanes, 8),',
     test: 'test/integration/temporal-lanes-grow.test.ts',
   },
   {

@@ -11,7 +11,7 @@ import type { Middleware } from '../../../src/inbox/middleware.ts';
 import type { DeadLetter } from '../../../src/inbox/parked/dead-letter.ts';
 import type { InboxMessage } from '../../../src/inbox/reading/inbox-message.ts';
 import type { MemorySource } from '../../../src/sources/memory/memory-source.ts';
-import { startHandlers } from '../../../src/temporal/parked-key/engine.ts';
+import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 
 const numbers = topic('numbers', z.object({ n: z.number() }));
 const others = topic('others', z.object({ n: z.number() }));
@@ -97,8 +97,8 @@ export async function startFed(
       close: async () => undefined,
     }),
     place: { host: 'here', pid: process.pid },
-    hostKeys: ({ failed, ...input }) =>
-      startHandlers({
+    hostParkedKeys: ({ failed, ...input }) =>
+      startParkedKeys({
         ...input,
         temporal: { address: temporalAddress, namespace: 'default' },
         visible: () => true,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { ParkedWatcher } from '../../../src/inbox/parked/parked-watcher.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
-import { startHandlers } from '../../../src/temporal/parked-key/engine.ts';
+import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { noDeadTries } from '../fixtures/parked-stage.ts';
 import type { HandlerProcessSettings } from './handler-process.ts';
@@ -18,7 +18,7 @@ Runtime.install({
 });
 const database = openDatabase({ url });
 if (crash !== undefined) crashAt(crash.point, { pass: crash.pass });
-const { workflows } = startHandlers({
+const { workflows } = startParkedKeys({
   temporal: { address: temporalAddress, namespace: 'default' },
   installation,
   group,

@@ -132,7 +132,7 @@ test.each(calls)('an unknown key of %s is refused by its name', async (_what, ca
 
   expect(refused).toMatchObject({
     name: 'OutboxError',
-    code: expect.stringMatching(/^OUTBOX_(?:CONFIG_INVALID|INVALID_OPTION)$/),
+    code: expect.stringMatching(/^OUTBOX_(?:CONFIG_INVALID|OPTION_INVALID)$/),
   });
   // The rule for ids says what it may be; all others name the key.
   expect(String(refused)).toMatch(/compresion|neither "key" nor \{ header/);
@@ -143,7 +143,7 @@ test.each(calls.filter(([what]) => what !== 'startRelay()'))(
   async (_what, call) => {
     const answer = await outcome(() => call({}));
 
-    expect(String(answer)).not.toMatch(/CONFIG_INVALID|INVALID_OPTION|no option|is no filter/);
+    expect(String(answer)).not.toMatch(/CONFIG_INVALID|OPTION_INVALID|not an option|is no filter/);
   },
 );
 
@@ -151,7 +151,7 @@ test('a target cannot be named in two ways', async () => {
   const both = { ...ids, topic: 'orders', ref: 'r' };
 
   await expect(at.cancel(both, ask)).rejects.toMatchObject({
-    code: 'OUTBOX_INVALID_OPTION',
+    code: 'OUTBOX_OPTION_INVALID',
     message: 'Name a target by "ids", or by "topic" and "ref", and not by both.',
   });
 });
@@ -163,6 +163,6 @@ test('every wrong setting of a configuration is named at once', () => {
     temporal: { tls: { serverRootCACertificate: './ca.pem' }, ui: 'x' },
   };
   expect(() => defineConfig(wrong as unknown as Config)).toThrow(
-    /database\.url is not a postgresql.*database\.ssl\.caa is no option.*database\.connections.*temporal\.ui.*temporal\.tls\.serverRootCACertificate is not a PEM/,
+    /database\.url is not a postgresql.*database\.ssl\.caa is not an option.*database\.connections.*temporal\.ui.*temporal\.tls\.serverRootCACertificate is not a PEM/,
   );
 });

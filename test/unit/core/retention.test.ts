@@ -47,7 +47,7 @@ test.for<[keyof Retention, Retention]>([
 ])('%s out of its range is refused by name', ([option, retention]) => {
   expect(() => resolveRetention(retention)).toThrow(
     expect.objectContaining({
-      code: 'OUTBOX_INVALID_OPTION',
+      code: 'OUTBOX_OPTION_INVALID',
       details: { option: `retention.${option}` },
     }),
   );

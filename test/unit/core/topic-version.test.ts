@@ -28,7 +28,7 @@ test.each<[string, object]>([
   ['upcast[1]', { version: 2, upcast: { 1: 'String' } }],
 ])('the option "%s" of %j is refused by its name', (option, options) => {
   expect(() => topic('t', z.unknown(), options)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { topic: 't', option } }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { topic: 't', option } }),
   );
 });
 

@@ -80,6 +80,6 @@ test.each<[string, object]>([
   ['lane', { lane: 2 }],
 ])('the option "%s" of %j is refused by its name', (option, options) => {
   expect(() => topic('t', schema, options)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { topic: 't', option } }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { topic: 't', option } }),
   );
 });

@@ -24,7 +24,7 @@ test.for([
   ['answerWithin', { answerWithin: '11s' }],
 ] as const)('an impossible %s is refused: %j', ([option, wrong]) => {
   expect(() => resolveRedisFilterOptions({ url, ...wrong })).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option } }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option } }),
   );
 });
 

@@ -8,7 +8,7 @@ test('what is left out has its default', () => {
     concurrency: 4,
     keyConcurrency: 2,
     quickRetriesMs: [100, 500],
-    tries: { retryMs: [10_000, 30_000, 60_000, 120_000, 300_000], holdKey: false, mostKills: 3 },
+    tries: { retryMs: [10_000, 30_000, 60_000, 120_000, 300_000], holdKey: false, maxKills: 3 },
     maxQueued: 100_000,
     parkedConcurrency: 4,
     breaker: { keys: 5, longestPauseMs: 30_000 },
@@ -57,7 +57,7 @@ test.for([
   ['startWithin', { startWithin: -1 }],
 ] as const)('a wrong %s is refused by name', ([option, settings]) => {
   expect(() => resolveConsumerRules({ group: 'orders', ...settings })).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option } }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option } }),
   );
 });
 
@@ -72,6 +72,6 @@ test('copies of failed messages go to the address with .dead, or to what a funct
 test('an option that there is not is refused by name', () => {
   const misspelt = { group: 'orders', quickRetry: [1] };
   expect(() => resolveConsumerRules(misspelt)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option: 'quickRetry' } }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'quickRetry' } }),
   );
 });

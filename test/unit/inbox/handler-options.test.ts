@@ -3,7 +3,7 @@ import { resolveHandlerRules } from '../../../src/inbox/handler-options.ts';
 
 const refused = (option: string, text: string): unknown =>
   expect.objectContaining({
-    code: 'OUTBOX_INVALID_OPTION',
+    code: 'OUTBOX_OPTION_INVALID',
     details: { option, topic: 'orders' },
     message: expect.stringContaining(text),
   });

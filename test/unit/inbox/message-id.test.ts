@@ -75,7 +75,7 @@ test.for([
 ] as const)('a rule that is %s is refused at once', ([, rule]) => {
   expect(() => idReader('orders', rule as never)).toThrow(
     expect.objectContaining({
-      code: 'OUTBOX_INVALID_OPTION',
+      code: 'OUTBOX_OPTION_INVALID',
       details: { option: 'id', topic: 'orders' },
     }),
   );

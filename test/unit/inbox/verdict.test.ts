@@ -42,7 +42,7 @@ test.for<[unknown]>([[-1], ['-5m'], ['soon'], [Number.NaN], ['36501 days'], [Inf
   'a delay of %s is refused, with what happened as the cause',
   ([delay]) => {
     expect(() => retryAfter(closed, delay as Duration)).toThrow(
-      expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option: 'delay' }, cause: closed }),
+      expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'delay' }, cause: closed }),
     );
   },
 );

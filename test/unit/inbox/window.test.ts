@@ -28,7 +28,7 @@ test.each<[string, Window]>([
   ['other words', 'for ever' as Window],
 ])('a window of %s is refused', (_, window) => {
   expect(() => resolveWindow(window)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', details: { option: 'window' } }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'window' } }),
   );
 });
 

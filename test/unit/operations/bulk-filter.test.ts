@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { transitions } from '../../../src/core/transitions.ts';
-import { checkOptions, checkBulkFilter, checkChange } from '../../../src/operations/bulk-filter.ts';
+import { checkBulkFilter, checkChange, checkOptions } from '../../../src/operations/bulk-filter.ts';
 import type { BulkAction, BulkChange } from '../../../src/store/bulk/bulk.ts';
 import { actionableStates } from '../../../src/store/bulk/changes.ts';
 import type { MessageFilter } from '../../../src/store/message/list.ts';
 
 const ada = { actor: 'ada', reason: 'a test' };
 /** What is expected of the error about an option. */
-const refused = (option: string) => ({ code: 'OUTBOX_INVALID_OPTION', details: { option } });
+const refused = (option: string) => ({ code: 'OUTBOX_OPTION_INVALID', details: { option } });
 
 /** What a call throws. */
 function thrown(work: () => unknown): unknown {

@@ -81,7 +81,7 @@ test('what JSON cannot hold is named by its place', async () => {
 
 test('a delay that is none, and one beyond the limit, are told apart, and the limit is named', () => {
   expect(() => dueOf({ after: 'soon' as never }, dayMs)).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION', message: expect.stringContaining('(soon)') }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', message: expect.stringContaining('(soon)') }),
   );
   expect(() => dueOf({ after: '2 days' }, dayMs)).toThrow(/longest delay of the topic, 1d\.$/);
 });

@@ -52,7 +52,7 @@ test('messages of one key share a partition, those without take turns', () => {
 
 test('a memory source without partitions, and a partition that does not exist, are refused', () => {
   expect(() => memorySource({ partitions: 0 })).toThrow(
-    expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION' }),
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
   );
   expect(() => memorySource({ partitions: 2 }).append('orders', { body: 'a', partition: 2 })).toThrow(
     RangeError,

@@ -17,7 +17,7 @@ test('without options a broker has five seconds to answer and nothing is logged'
 for (const brokers of ['', ',', 'localhost', 'a:1,b', []]) {
   test(`the brokers ${JSON.stringify(brokers)} are refused`, () => {
     expect(() => kafkaConnection({ brokers })).toThrow(
-      expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION' }),
+      expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
     );
   });
 }
@@ -25,7 +25,7 @@ for (const brokers of ['', ',', 'localhost', 'a:1,b', []]) {
 for (const requestTimeout of [0, 99, 120_001, Number.NaN]) {
   test(`a request timeout of ${requestTimeout} ms is refused`, () => {
     expect(() => kafkaConnection({ brokers: 'a:1', requestTimeout })).toThrow(
-      expect.objectContaining({ code: 'OUTBOX_INVALID_OPTION' }),
+      expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
     );
   });
 }
@@ -42,7 +42,7 @@ test.each([
 ])('a wrong %s is refused by its name: %o', (option, options) => {
   expect(() => kafkaConnection(options as never)).toThrow(
     expect.objectContaining({
-      code: 'OUTBOX_INVALID_OPTION',
+      code: 'OUTBOX_OPTION_INVALID',
       message: expect.stringContaining(`\`${option}\``),
       details: expect.objectContaining({ option }),
     }),

@@ -6,12 +6,12 @@ import { type Operations, operations } from '../../../src/config/operations.ts';
 import { type Topic, topic } from '../../../src/core/topic.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
 import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
-import { type LaneBench, laneBench } from '../fixtures/lane-bench.ts';
+import { type LaneFixture, laneFixture } from '../fixtures/lane-fixture.ts';
 import { createTopic, observer } from './kafka-topic.ts';
 
 /** A lane that delivers to the real Kafka, and the operations of its installation. */
-export class KafkaBench {
-  readonly bench: LaneBench;
+export class KafkaFixture {
+  readonly fixture: LaneFixture;
   readonly address: string;
   readonly topic: Topic;
   readonly broker: Kafka;
@@ -20,31 +20,31 @@ export class KafkaBench {
   readonly #transport: ReturnType<typeof kafka>;
   readonly #consumers: Consumer[] = [];
 
-  constructor(bench: LaneBench, address: string, source: string) {
-    this.bench = bench;
+  constructor(fixture: LaneFixture, address: string, source: string) {
+    this.fixture = fixture;
     this.address = address;
     this.source = source;
-    this.topic = topic(bench.topic, z.unknown(), { address });
+    this.topic = topic(fixture.topic, z.unknown(), { address });
     this.broker = observer(inject('kafkaBrokers'));
     this.#transport = kafka({ brokers: inject('kafkaBrokers') });
     this.operations = operations({
-      database: { url: bench.url },
+      database: { url: fixture.url },
       topics: [this.topic],
-      // Under the name that the bench wrote into the policy of its topic.
+      // Under the name that the fixture wrote into the policy of its topic.
       transports: { scripted: this.#transport },
     });
   }
 
-  static async create(partitions: number): Promise<KafkaBench> {
+  static async create(partitions: number): Promise<KafkaFixture> {
     const address = await createTopic(observer(inject('kafkaBrokers')), { numPartitions: partitions });
-    const bench = await laneBench({ address });
-    return new KafkaBench(bench, address, `/outbox/${await readInstallation(bench.database)}`);
+    const fixture = await laneFixture({ address });
+    return new KafkaFixture(fixture, address, `/outbox/${await readInstallation(fixture.database)}`);
   }
 
   /** Delivers what is there to Kafka. */
   async deliver(): Promise<void> {
     const { name, rules } = this.topic;
-    await this.bench.drain({ source: this.source, route: { name, rules, transport: this.#transport } });
+    await this.fixture.drain({ source: this.source, route: { name, rules, transport: this.#transport } });
   }
 
   /** Joins a group and collects what it is given, as text. */
@@ -67,6 +67,6 @@ export class KafkaBench {
     await Promise.all(this.#consumers.map((consumer) => consumer.disconnect()));
     await this.operations.close();
     await this.#transport.close();
-    await this.bench.drop();
+    await this.fixture.drop();
   }
 }

@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
-import type { InboxActivities } from '../activities/inbox-activities.ts';
+import type { ParkedKeyActivities } from '../activities/parked-key-activities.ts';
 
-const { handleParked } = proxyActivities<InboxActivities>({
+const { drainKey } = proxyActivities<ParkedKeyActivities>({
   // A drain takes no further message after a minute; the rest is for the one in hand, which may be slow.
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '5 seconds',
@@ -12,14 +12,14 @@ const { handleParked } = proxyActivities<InboxActivities>({
 });
 
 /** Ids and times only: the messages stay in the database, so a history's size does not depend on them. */
-export interface HandleMessageInput {
+export interface DrainParkedKeyInput {
   /** UUID of the row in `outbox.parked_key`. */
   readonly keyId: string;
   /** By the database's clock at the time of the start. An absolute time would trust two clocks. */
   readonly dueInMs: number;
 }
 
-export interface HandleMessageResult {
+export interface DrainParkedKeyResult {
   /** `drained`: the key is free again. `held`: a failed message holds it until a person decides. */
   readonly state: 'drained' | 'held';
 }
@@ -34,15 +34,15 @@ const shortestPauseMs = 100;
  * The rows decide: an early wake-up sleeps again. It needs no signals, and cancel and terminate do no harm: consumers
  * start it again when a try is overdue, or when a person has decided about the failed message.
  */
-export async function handleMessage({ keyId, dueInMs }: HandleMessageInput): Promise<HandleMessageResult> {
+export async function drainParkedKey({ keyId, dueInMs }: DrainParkedKeyInput): Promise<DrainParkedKeyResult> {
   let pauseMs = dueInMs;
   for (;;) {
     // For the Temporal UI; no command of the workflow.
     setCurrentDetails(`The next try is ${Math.ceil(pauseMs / 1_000)} s from the start of the last timer.`);
     if (pauseMs > 0) await sleep(pauseMs);
     if (workflowInfo().continueAsNewSuggested)
-      return continueAsNew<typeof handleMessage>({ keyId, dueInMs: 0 });
-    const answer = await handleParked(keyId);
+      return continueAsNew<typeof drainParkedKey>({ keyId, dueInMs: 0 });
+    const answer = await drainKey(keyId);
     if (answer.kind !== 'waiting') return { state: answer.kind };
     pauseMs = Math.max(answer.inMs, shortestPauseMs);
   }

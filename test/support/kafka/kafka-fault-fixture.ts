@@ -27,7 +27,7 @@ export interface KafkaFaultOptions {
 }
 
 /** A Kafka to break, with an inbox behind it, an outbox before it, and a load that begins at once. */
-export interface KafkaFaultBench {
+export interface KafkaFaultFixture {
   readonly stage: FaultStage;
   readonly inbox: InboxStage;
   readonly load: LedgerLoad;
@@ -56,10 +56,10 @@ export interface Finished {
 const partitions = 3;
 
 /** Sets it up; everything but the broker ends with the test. */
-export async function kafkaFaultBench(
+export async function kafkaFaultFixture(
   context: TestContext,
   { kafka, seed, proxy, address, requestTimeoutMs = 1_000, perSecond = 200 }: KafkaFaultOptions,
-): Promise<KafkaFaultBench> {
+): Promise<KafkaFaultFixture> {
   const brokers = kafka.brokers.join(',');
   const inbox =
     address === undefined

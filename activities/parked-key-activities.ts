@@ -1,19 +1,19 @@
-import type { DrainKeyAnswer, KeyDrains } from '../src/inbox/ports.ts';
+import type { KeyDrains, ParkedKeyAnswer } from '../src/inbox/ports.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** Activity of the workflow `handleMessage`. */
-export interface InboxActivities {
+/** Activity of the workflow `drainParkedKey`. */
+export interface ParkedKeyActivities {
   /** Tries the messages of a parked key, for about a minute at most. */
-  handleParked(keyId: string): Promise<DrainKeyAnswer>;
+  drainKey(keyId: string): Promise<ParkedKeyAnswer>;
 }
 
 /** A long queue is drained in runs, so that the slots of a consumer go round. */
 const runMs = 60_000;
 
 /** Gives the consumer's drain a heartbeat, an end, and the signal of cancels and shutdowns. */
-export function createInboxActivities(drains: KeyDrains): InboxActivities {
+export function createParkedKeyActivities(drains: KeyDrains): ParkedKeyActivities {
   return {
-    handleParked: (keyId) =>
+    drainKey: (keyId) =>
       withHeartbeat((signal, progress) =>
         drains.drain(keyId, AbortSignal.any([signal, AbortSignal.timeout(runMs)]), progress),
       ),
