@@ -14,15 +14,16 @@ const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
 /**
  * The client of a consumer that may start before its database: the first transaction is tried until the server answers.
  *
- * @throws OutboxError (from that transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`
+ * @throws OutboxError (from that transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`; the
+ * reason of `stopping`
  */
 export function patientClient<Tx extends Transaction>(
   client: TransactionClient<Tx>,
   withinMs: number,
   report: ConsumerReport,
+  stopping: AbortSignal,
 ): TransactionClient<Tx> {
   let reached = false;
-  const never = new AbortController().signal;
   return {
     async $transaction(work, options) {
       if (reached) return client.$transaction(work, options);
@@ -32,7 +33,7 @@ export function patientClient<Tx extends Transaction>(
             throw clientFailure(error) ?? error;
           }),
         {
-          signal: never,
+          signal: stopping,
           withinMs,
           passing: (error) => error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE',
           waiting: (error) => report({ type: 'waiting', server: 'PostgreSQL', error }),

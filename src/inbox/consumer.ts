@@ -1,8 +1,10 @@
 import { OutboxError } from '../core/errors.ts';
+import { type Health, HealthRecord } from '../core/health.ts';
+import { Running, type StopOptions } from '../core/running.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
-import { undisturbed } from './consumer-event.ts';
+import { type ConsumerReport, undisturbed } from './consumer-event.ts';
 import type { Consumer, ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
 import { type ConsumerRules, type ConsumerSettings, resolveConsumerRules } from './consumer-options.ts';
 import { type BatchHandler, type Handler, promiseMissing, watched } from './handler.ts';
@@ -24,6 +26,12 @@ export interface HostedParkedKeys {
 /** What a consumer is given from outside. */
 export interface ConsumerParts<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
+  /** The client for a start that may come before the database does. @defaultValue the client itself */
+  readonly whenReached?: (
+    client: TransactionClient<Tx>,
+    report: ConsumerReport,
+    stopping: AbortSignal,
+  ) => TransactionClient<Tx>;
   readonly settings: ConsumerSettings;
   /** All topics of the configuration, so that those of others are known for what they are. */
   readonly topics: readonly Topic[];
@@ -56,6 +64,8 @@ export interface ConsumerPlan<Tx extends Transaction> extends ConsumerParts<Tx> 
   readonly middlewares: readonly Middleware[];
 }
 
+const notStarted: Health = { state: 'stopped', joined: false, lastProgressAt: null, failing: [] };
+
 /** What {@link Consumer} promises. */
 export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
   readonly #parts: ConsumerParts<Tx>;
@@ -64,6 +74,8 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
   readonly #middlewares: Middleware[] = [];
   #started = false;
   #running: RunningConsumer | undefined;
+  /** Of the last start. */
+  #life: Running | undefined;
 
   constructor(parts: ConsumerParts<Tx>) {
     this.#parts = parts;
@@ -100,18 +112,29 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     if (this.#routes.size === 0) throw invalid('on', 'The consumer has no handler: name one with `on`.');
     if (this.#started) throw invalid('start', 'The consumer was started already: make another one.');
     this.#started = true;
+    const life = new Running(new HealthRecord());
+    this.#life = life;
+    const plan = {
+      ...this.#parts,
+      rules: this.#rules,
+      routes: [...this.#routes.values()],
+      middlewares: [...this.#middlewares],
+    };
     try {
-      this.#running = await startConsumer({
-        ...this.#parts,
-        rules: this.#rules,
-        routes: [...this.#routes.values()],
-        middlewares: [...this.#middlewares],
-      });
+      this.#running = await startConsumer(plan, life);
       return this.#running;
     } catch (error) {
       this.#started = false;
       throw error;
     }
+  }
+
+  health(): Health {
+    return this.#life?.health.read() ?? notStarted;
+  }
+
+  async stop(options?: StopOptions): Promise<void> {
+    await this.#life?.stop(options);
   }
 
   async status(): Promise<ConsumerStatus> {

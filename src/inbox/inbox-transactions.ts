@@ -99,7 +99,8 @@ interface Told {
   };
 }
 
-function limitOf(client: object): number | undefined {
+/** How long a transaction of the client may take; `undefined`: it was told nothing. */
+export function limitOf(client: object): number | undefined {
   const told: Told = client;
   // oxlint-disable-next-line no-underscore-dangle -- there is no other name for it
   const timeout = told._engineConfig?.transactionOptions?.timeout;

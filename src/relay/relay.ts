@@ -28,6 +28,8 @@ export interface RelayInput {
   readonly confirming?: readonly ConfirmingTopic[];
   /** Called with how many lanes this process drains, whenever that has changed. @defaultValue nobody is */
   readonly draining?: (lanes: number) => void;
+  /** Is put around every round of looks at the outbox. @defaultValue nothing is */
+  readonly looking?: (round: Promise<number>) => Promise<number>;
 }
 
 /** How long a release waits for the outcome, and how often it asks. */
@@ -65,7 +67,13 @@ export class Relay {
       punctualTopics: routes.filter((route) => route.rules.waits === 'lane').map((route) => route.name),
       timings,
       report,
+      looking: input.looking ?? ((round) => round),
     });
+  }
+
+  /** Batches that were claimed and are not settled: what a stop waits for. */
+  get inHand(): number {
+    return this.#drains.inHand;
   }
 
   /** Opens the session of this process, to which the lanes that it drains are tied. */

@@ -2,7 +2,7 @@ import { installationOf } from '../../core/receipt.ts';
 import type { IncomingBatch, Partition } from '../../sources/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Tally } from '../consumer-counts.ts';
-import { type ConsumerReport, unheard } from '../consumer-event.ts';
+import type { ConsumerReport } from '../consumer-event.ts';
 import { counterOf, eventOf } from '../outcome.ts';
 import type { KeyQueues } from '../parked/key-queues.ts';
 import type { Routes } from '../routes.ts';
@@ -35,6 +35,8 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
   /** Keys of one partition that are handled side by side. */
   readonly keyConcurrency: number;
   readonly report: ConsumerReport;
+  /** False: nobody listens, and what is told for every message need not be made. */
+  readonly heard: boolean;
   /** Told of the messages whose topic asks this group for receipts; `undefined` where none does. */
   readonly receipts: Receipts | undefined;
   /** Called when a message was parked. */
@@ -107,7 +109,7 @@ export class MessageIntake<Tx extends Transaction> {
         arrived.push(one);
         continue;
       }
-      tally.ignored += 1;
+      tally.count('ignored');
       const { address, partition, offset } = incoming;
       report({
         type: 'ignored',
@@ -277,9 +279,9 @@ export class MessageIntake<Tx extends Transaction> {
 
   /** Counts, tells, and answers the sender. */
   #tell(message: Arrived<Tx>, outcome: Outcome, attempt: number, error: unknown): void {
-    const { group, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
+    const { group, heard, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
     const { id, way } = message;
-    tally[counterOf(outcome)] += 1;
+    tally.count(counterOf(outcome));
     if (this.#failing.settled(message.incoming))
       report({ type: 'partition-resumed', ...positionOf(message) });
     if (outcome === 'duplicate' || outcome === 'kept') known.expectMore();
@@ -292,6 +294,6 @@ export class MessageIntake<Tx extends Transaction> {
       const state = outcome === 'handled' || outcome === 'duplicate' ? 'processed' : 'parked';
       receipts.add({ id, installation: installationOf(message.incoming.header('ce_source')), state });
     }
-    if (report !== unheard) report(eventOf(message, outcome, attempt, error));
+    if (heard) report(eventOf(message, outcome, attempt, error));
   }
 }

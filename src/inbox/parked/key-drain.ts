@@ -258,7 +258,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
 
   #gaveUp(id: string, reason: string, error: unknown): void {
     const { onFailed, report, tally } = this.#options;
-    tally.failed += 1;
+    tally.count('failed');
     report({ type: 'given-up', id, reason, error });
     onFailed();
   }
@@ -268,7 +268,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const { group, receiptsOf, report, tally } = this.#options;
     const answering = new Set<Receipts>();
     for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
-      tally.processed += 1;
+      tally.count('processed');
       report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
       const one = found[n];
       if (one === undefined || one.arrived.way.kind !== 'route') continue;

@@ -1,0 +1,58 @@
+import type { HealthRecord } from '../core/health.ts';
+import { type Lane, laneName } from '../core/lane.ts';
+import type { RelayEvent, Report } from '../relay/report.ts';
+import type { MaintenanceIntervals } from '../relay/timings.ts';
+import type { ServerView } from '../store/installation/relays.ts';
+import type { Engine } from '../temporal/relay/engine.ts';
+
+/** Notes what the events of a relay say about its health. */
+export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): Report {
+  return (event) => {
+    switch (event.type) {
+      case 'batch-settled':
+      case 'messages-confirmed':
+        return health.progressed();
+      case 'waiting':
+        return health.failed(event.server, event.error, { away: true });
+      case 'hold-began':
+        return health.failed(nameOf(event), event.hold.reason);
+      case 'hold-ended':
+      case 'lane-freed':
+      case 'lane-lost':
+        return health.mended(nameOf(event));
+      case 'failed':
+        return health.failed(event.what, event.error, {
+          away: event.what === 'look',
+          retryInMs: retryInMs(event.what, intervals),
+        });
+      default:
+        return undefined;
+    }
+  };
+}
+
+/** Notes whether a server has answered when it was asked. */
+export function noteView(health: HealthRecord, { server, error }: ServerView): void {
+  if (error === null) health.mended(server);
+  else health.failed(server, error, { away: true });
+}
+
+/** Asks whether Temporal answers, and notes it. Never rejects. */
+export async function askTemporal(engine: Pick<Engine, 'ping'>, health: HealthRecord): Promise<void> {
+  await health
+    .during('Temporal', engine.ping())
+    .catch((error: unknown) => health.failed('Temporal', error, { away: true }));
+}
+
+function nameOf(lane: Lane): string {
+  return `lane ${laneName(lane)}`;
+}
+
+/** When whatever has failed is tried again, at the latest. */
+function retryInMs(
+  what: (RelayEvent & { readonly type: 'failed' })['what'],
+  { reconcileEveryMs }: MaintenanceIntervals,
+): number {
+  // Everything else is tried again within seconds.
+  return what === 'installation' ? reconcileEveryMs : 5_000;
+}
