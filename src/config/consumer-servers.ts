@@ -1,5 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import type { ConsumerReport } from '../inbox/consumer-event.ts';
+import { faultOf } from '../inbox/intake/infrastructure-faults.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
@@ -7,8 +8,8 @@ import { patiently } from './patience.ts';
 
 /** Between words about the same wait for a broker. */
 const sayEveryMs = 5_000;
-/** Codes of clients for a database that is away, or starts: Prisma's own, PostgreSQL's, and of sockets. */
-const away = /^(?:P1001|P1002|P1017|57P0[123]|08\d{3}|53300|E[A-Z_]{4,})$/;
+/** Codes of sockets, where a client passes them on. */
+const socket = /^E[A-Z_]{4,}$/;
 const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
 
 /**
@@ -36,7 +37,7 @@ export function patientClient<Tx extends Transaction>(
           signal: stopping,
           withinMs,
           passing: (error) => error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE',
-          waiting: (error) => report({ type: 'waiting', server: 'PostgreSQL', error }),
+          waiting: (error) => report({ type: 'waiting-for-server', server: 'PostgreSQL', error }),
         },
       );
       reached = true;
@@ -57,7 +58,7 @@ export function tellingSource(source: Source, report: ConsumerReport): Source {
       } catch (error) {
         if (performance.now() - saidAt >= sayEveryMs) {
           saidAt = performance.now();
-          report({ type: 'waiting', server: source.name, error });
+          report({ type: 'waiting-for-server', server: source.name, error });
         }
         throw error;
       }
@@ -71,7 +72,7 @@ function clientFailure(error: unknown): OutboxError | undefined {
   const codes = codesIn(error);
   const code = codes.some((one) => refused.test(one))
     ? 'OUTBOX_SERVER_REFUSED'
-    : codes.some((one) => away.test(one)) && 'OUTBOX_SERVER_UNAVAILABLE';
+    : (faultOf(error) === 'away' || codes.some((one) => socket.test(one))) && 'OUTBOX_SERVER_UNAVAILABLE';
   if (code === false) return undefined;
   const said = error.message.trim().split('\n').at(-1) ?? '';
   return new OutboxError(

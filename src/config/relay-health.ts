@@ -12,7 +12,7 @@ export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): 
       case 'batch-settled':
       case 'messages-confirmed':
         return health.progressed();
-      case 'waiting':
+      case 'waiting-for-server':
         return health.failed(event.server, event.error, { away: true });
       case 'hold-began':
         return health.failed(nameOf(event), event.hold.reason);
@@ -20,10 +20,10 @@ export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): 
       case 'lane-freed':
       case 'lane-lost':
         return health.mended(nameOf(event));
-      case 'failed':
-        return health.failed(event.what, event.error, {
-          away: event.what === 'look',
-          retryInMs: retryInMs(event.what, intervals),
+      case 'error':
+        return health.failed(event.during, event.error, {
+          away: event.during === 'look',
+          retryInMs: retryInMs(event.during, intervals),
         });
       default:
         return undefined;
@@ -50,9 +50,9 @@ function nameOf(lane: Lane): string {
 
 /** When whatever has failed is tried again, at the latest. */
 function retryInMs(
-  what: (RelayEvent & { readonly type: 'failed' })['what'],
+  during: (RelayEvent & { readonly type: 'error' })['during'],
   { reconcileEveryMs }: MaintenanceIntervals,
 ): number {
   // Everything else is tried again within seconds.
-  return what === 'installation' ? reconcileEveryMs : 5_000;
+  return during === 'installation' ? reconcileEveryMs : 5_000;
 }

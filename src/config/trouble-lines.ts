@@ -10,13 +10,13 @@ const againMs = 5_000;
 const maxKinds = 1_000;
 
 const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
-  'failed',
+  'error',
   'hold-began',
   'lane-lost',
   'messages-unconfirmed',
   'receipt-unreadable',
   'topic-waiting',
-  'waiting',
+  'waiting-for-server',
 ]);
 
 /** What goes well, and what others tell as well. */
@@ -31,13 +31,12 @@ const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
 
 /** What does not pass without a person, whatever its error says. */
 const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
-  'given-up',
+  'failed',
   'messages-lost',
   'messages-unconfirmed',
   'partitions-unread',
   'promise-missing',
   'receipt-unreadable',
-  'refused',
 ]);
 
 /** Facts that differ from message to message of the same trouble. */
@@ -99,12 +98,10 @@ function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
 
 function inWords(event: RelayEvent | ConsumerEvent): string {
   switch (event.type) {
-    case 'waiting':
+    case 'waiting-for-server':
       return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}`;
-    case 'failed':
-      return 'what' in event
-        ? `${event.what} failed`
-        : `failed: try ${event.attempt} of a message at ${event.address}/${event.partition}`;
+    case 'error':
+      return `${event.during} failed`;
     case 'hold-began':
       return `lane ${event.topic}/${event.lane} waits: ${event.hold.reason}`;
     default:

@@ -15,9 +15,9 @@ export interface StopOptions {
 
 const longestStopMs = 24 * 60 * 60 * 1_000;
 /** Nothing in hand, and a server away: so long its goodbye is waited for. */
-const goodbyeMs = 450;
+const goodbyeMs = 300;
 /** While stopping, whoever has not answered for so long counts as away. */
-const silentMs = 300;
+const silentMs = 250;
 /** After the time of a stop is over, what was given up may end by itself for so long. */
 const graceMs = 800;
 /** What is begun last, when nothing else is waited for, has so long. */
@@ -105,14 +105,15 @@ export class Running {
 
   /** Resolves when nothing more is to be expected, and the rest was begun at least. */
   async #untilPointless(ended: AbortSignal): Promise<void> {
-    let vainMs = 0;
-    let overdueMs = 0;
-    while (vainMs < goodbyeMs && overdueMs < graceMs) {
+    const waiting = { vainSince: Infinity, overdueSince: Infinity };
+    for (;;) {
       await delay(lookEveryMs, undefined, { signal: ended, ref: false }).catch(() => undefined);
       if (ended.aborted) return;
+      const now = performance.now();
       const vain = this.health.isAway(silentMs) && !this.#inHand.some((look) => look());
-      vainMs = vain ? vainMs + lookEveryMs : 0;
-      overdueMs = this.#deadline.signal.aborted ? overdueMs + lookEveryMs : 0;
+      waiting.vainSince = vain ? Math.min(waiting.vainSince, now) : Infinity;
+      if (this.#deadline.signal.aborted) waiting.overdueSince = Math.min(waiting.overdueSince, now);
+      if (now - waiting.vainSince >= goodbyeMs || now - waiting.overdueSince >= graceMs) break;
     }
     const rest = this.#ends.splice(0).toReversed();
     const all = Promise.allSettled(rest.map((end) => end()));

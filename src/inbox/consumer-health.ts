@@ -8,7 +8,7 @@ const keysAgainMs = 10_000;
 /** Notes what the events of a consumer say about its health, and hands them on. */
 export function noting(health: HealthRecord, report: ConsumerReport): ConsumerReport {
   return (event) => {
-    if (event.type === 'waiting') health.failed(event.server, event.error, { away: true });
+    if (event.type === 'waiting-for-server') health.failed(event.server, event.error, { away: true });
     if (event.type === 'workflows-failing')
       health.failed('parked keys', event.error, { retryInMs: keysAgainMs });
     if (event.type === 'window-failing') health.failed('window', event.error, event);

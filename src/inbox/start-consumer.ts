@@ -25,8 +25,8 @@ import { KeyQueues } from './parked/key-queues.ts';
 import type { SharedParts, StartPlan } from './shared-parts.ts';
 import { addressesOf, type SourceRoutes, sourceRoutesOf } from './source-routes.ts';
 import { startParked } from './start-parked.ts';
-import { filterOf } from './window/filter-epoch.ts';
-import { keepWindow } from './window/start-window.ts';
+import { filterOfEpoch } from './window/filter-epoch.ts';
+import { startWindow } from './window/start-window.ts';
 
 /** Messages that are looked at together, each with a transaction of its own. */
 const lookAhead = 200;
@@ -99,8 +99,8 @@ async function start<Tx extends Transaction>(
     await requireMigrated(sql);
     return readInstallation(sql);
   });
-  const filter = settings.filter && (await filterOf(settings.filter, ask));
-  const keeper = await keepWindow(plan, sourceRoutes, report, running);
+  const filter = settings.filter && (await filterOfEpoch(settings.filter, ask));
+  const keeper = await startWindow(plan, sourceRoutes, report, running);
   running.add(() => keeper.stop());
   await keeper.start();
   stopping.throwIfAborted();

@@ -56,7 +56,7 @@ export function startParked<Tx extends Transaction>(
       const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, group, worker, rules.tries));
       for (const id of gaveUp) {
         tally.count('failed');
-        report({ type: 'given-up', id, reason: 'killed', error: undefined });
+        report({ type: 'failed', id, reason: 'killed', error: undefined });
         onFailed();
       }
       return dead;

@@ -28,7 +28,7 @@ test('a logger is told each trouble of a consumer with its facts, what goes well
     retryInMs: 200,
   });
   report?.({ type: 'parked', id: 'm-2', offset: '2', error: 'the bank is closed', ...place });
-  report?.({ type: 'given-up', id: 'm-3', reason: 'tries', error: undefined });
+  report?.({ type: 'failed', id: 'm-3', reason: 'tries', error: undefined });
 
   const from = { component: 'temporal-outbox consumer', group: 'billing' };
   const message = 'disconnected: Error: no broker';
@@ -39,7 +39,7 @@ test('a logger is told each trouble of a consumer with its facts, what goes well
       { ...from, event: 'parked', id: 'm-2', offset: '2', ...place, error: 'the bank is closed' },
       'parked: the bank is closed',
     ],
-    ['error', { ...from, event: 'given-up', id: 'm-3', reason: 'tries' }, 'given-up'],
+    ['error', { ...from, event: 'failed', id: 'm-3', reason: 'tries' }, 'failed'],
   ]);
 });
 
@@ -48,8 +48,8 @@ test('an error of this library is told with its code and the next step, and as a
   const report = relayTroubleLines(logger);
   const away = new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'It is away.');
   const twice = new OutboxError('OUTBOX_INSTALLATION_TWICE', 'There are two.');
-  report({ type: 'waiting', server: 'Temporal', address: 'here:1', error: away });
-  report({ type: 'failed', what: 'installation', error: twice });
+  report({ type: 'waiting-for-server', server: 'Temporal', address: 'here:1', error: away });
+  report({ type: 'error', during: 'installation', error: twice });
 
   expect(told.map(([level, , message]) => [level, message])).toEqual([
     ['warn', 'waits for Temporal at here:1: OutboxError: It is away.'],
@@ -57,7 +57,7 @@ test('an error of this library is told with its code and the next step, and as a
   ]);
   expect(told.map(([, facts]) => facts)).toMatchObject([
     { server: 'Temporal', address: 'here:1', code: away.code, next: away.next },
-    { what: 'installation', code: twice.code, next: twice.next },
+    { during: 'installation', code: twice.code, next: twice.next },
   ]);
 });
 
@@ -68,13 +68,13 @@ test('the same trouble is told once in five seconds, wherever and to whichever m
     const relay = relayTroubleLines(logger);
     const consumer = consumerTroubleLines('billing', logger);
     for (let n = 0; n < 100; n += 1) {
-      relay({ type: 'failed', what: 'look', error: new Error(`port ${n}`) });
+      relay({ type: 'error', during: 'look', error: new Error(`port ${n}`) });
       consumer?.({ type: 'parked', id: crypto.randomUUID(), offset: String(n), error: 'closed', ...place });
     }
-    relay({ type: 'failed', what: 'sweep', error: new Error('port 1') });
+    relay({ type: 'error', during: 'sweep', error: new Error('port 1') });
     relay({ type: 'batch-settled', topic: 'orders', lane: 0, acknowledged: 1, exceptions: 0 });
     vi.advanceTimersByTime(5_001);
-    relay({ type: 'failed', what: 'look', error: new Error('port 1') });
+    relay({ type: 'error', during: 'look', error: new Error('port 1') });
 
     expect(told.map(([, , message]) => message)).toEqual([
       'look failed: Error: port 0',
@@ -112,7 +112,7 @@ test('without a logger each trouble is one line of JSON on standard error', () =
     return true;
   });
   try {
-    relayTroubleLines()({ type: 'failed', what: 'look', error: new Error('two\nlines') });
+    relayTroubleLines()({ type: 'error', during: 'look', error: new Error('two\nlines') });
   } finally {
     write.mockRestore();
   }
@@ -123,8 +123,8 @@ test('without a logger each trouble is one line of JSON on standard error', () =
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     level: 'warn',
     component: 'temporal-outbox relay',
-    event: 'failed',
-    what: 'look',
+    event: 'error',
+    during: 'look',
     error: 'Error: two lines',
     msg: 'look failed: Error: two lines',
   });
@@ -139,12 +139,12 @@ test('console shows a trouble in one line, however long it is', () => {
     },
   });
   const error = new Error('a text that is longer than what console would show of an object in one line');
-  relayTroubleLines(new Console(stderr, stderr))({ type: 'failed', what: 'look', error });
+  relayTroubleLines(new Console(stderr, stderr))({ type: 'error', during: 'look', error });
 
   expect(lines).toHaveLength(1);
   const [, facts = '', message] =
     /^(\{.*\}) (look failed: Error: a text[^\n]*)\n$/.exec(lines[0] ?? '') ?? [];
-  expect(JSON.parse(facts)).toMatchObject({ event: 'failed', what: 'look' });
+  expect(JSON.parse(facts)).toMatchObject({ event: 'error', during: 'look' });
   expect(message).toContain(error.message);
 });
 
@@ -155,7 +155,7 @@ test('a logger that throws harms nobody, false tells nobody, and what is no logg
     },
     error: () => undefined,
   };
-  const event = { type: 'failed', what: 'look', error: new Error('no') } as const;
+  const event = { type: 'error', during: 'look', error: new Error('no') } as const;
   expect(() => relayTroubleLines(broken)(event)).not.toThrow();
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
