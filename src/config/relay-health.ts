@@ -2,6 +2,8 @@ import type { HealthRecord } from '../core/health.ts';
 import { type Lane, laneName } from '../core/lane.ts';
 import type { RelayEvent, Report } from '../relay/report.ts';
 import type { MaintenanceIntervals } from '../relay/timings.ts';
+import type { Database } from '../store/database/database.ts';
+import { readInstallation } from '../store/installation/installation.ts';
 import type { ServerView } from '../store/installation/relays.ts';
 import type { Engine } from '../temporal/relay/engine.ts';
 
@@ -31,17 +33,21 @@ export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): 
   };
 }
 
-/** Notes whether a server has answered when it was asked. */
+/** Notes whether a server has answered when it was asked. During a start whoever waits for it says so. */
 export function noteView(health: HealthRecord, { server, error }: ServerView): void {
+  if (health.state === 'starting') return;
   if (error === null) health.mended(server);
   else health.failed(server, error, { away: true });
 }
 
-/** Asks whether Temporal answers, and notes it. Never rejects. */
-export async function askTemporal(engine: Pick<Engine, 'ping'>, health: HealthRecord): Promise<void> {
-  await health
-    .during('Temporal', engine.ping())
-    .catch((error: unknown) => health.failed('Temporal', error, { away: true }));
+/** Asks whether the servers answer, to which whoever stops says goodbye, and notes it. Never rejects. */
+export async function askServers(database: Database, engine: Engine, health: HealthRecord): Promise<void> {
+  await Promise.allSettled([
+    health.during('PostgreSQL', readInstallation(database)),
+    health
+      .during('Temporal', engine.ping())
+      .catch((error: unknown) => health.failed('Temporal', error, { away: true })),
+  ]);
 }
 
 function nameOf(lane: Lane): string {

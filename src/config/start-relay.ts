@@ -23,7 +23,7 @@ import { type Config, defineConfig, type RelayConfig, requireDatabase, transport
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { databaseOf } from './database-config.ts';
 import type { Logger } from './logger.ts';
-import { askTemporal, notedBy, noteView } from './relay-health.ts';
+import { askServers, notedBy, noteView } from './relay-health.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import { type ResolvedRelaySettings, resolveRelaySettings } from './relay-settings.ts';
@@ -151,7 +151,8 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   const servers = relayServers({
     at,
     target,
-    report: (event) => told?.(event),
+    // What a stop has given up is no trouble of a relay any more.
+    report: (event) => (health.state === 'stopped' ? undefined : told?.(event)),
     reached: (server) => health.mended(server),
     signal: stopping,
     withinMs: options.startWithinMs ?? Number.POSITIVE_INFINITY,
@@ -233,8 +234,7 @@ async function host(input: HostInput, running: Running): Promise<void> {
   running.add(() => hosted.stop());
   stopping.throwIfAborted();
   health.joined = () => hosted.running();
-  // Workers say goodbye to Temporal: is there anybody to hear it?
-  stopping.addEventListener('abort', () => void askTemporal(engine, health), { once: true });
+  stopping.addEventListener('abort', () => void askServers(database, engine, health), { once: true });
   const kept = engine.keep(hosted, installation, intervals, report);
   running.add(() => kept.stop());
   // Watching ends first, so that nothing is started for workers that are about to end.

@@ -8,6 +8,8 @@ const keysAgainMs = 10_000;
 /** Notes what the events of a consumer say about its health, and hands them on. */
 export function noting(health: HealthRecord, report: ConsumerReport): ConsumerReport {
   return (event) => {
+    // What a stop has given up is no trouble of a consumer any more.
+    if (health.state === 'stopped') return;
     if (event.type === 'waiting-for-server') health.failed(event.server, event.error, { away: true });
     if (event.type === 'workflows-failing')
       health.failed('parked keys', event.error, { retryInMs: keysAgainMs });

@@ -99,6 +99,8 @@ async function start<Tx extends Transaction>(
     await requireMigrated(sql);
     return readInstallation(sql);
   });
+  // Does it answer, so that a goodbye has a meaning?
+  stopping.addEventListener('abort', () => void ask(readInstallation).catch(() => undefined), { once: true });
   const filter = settings.filter && (await filterOfEpoch(settings.filter, ask));
   const keeper = await startWindow(plan, sourceRoutes, report, running);
   running.add(() => keeper.stop());
