@@ -50,7 +50,7 @@ const acquireEveryMs = 250;
  */
 export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
   const lease = new LaneLease(input.database, input.lane, randomUUID(), input.session ?? (() => undefined));
-  const deadline = performance.now() + input.timings.runMs;
+  const deadline = performance.now() + input.timings.drainTimeoutMs;
   for (;;) {
     const acquired = await lease.acquire();
     if (acquired !== undefined) {
@@ -113,7 +113,7 @@ class Drain {
   /** Claim, publish, settle in a loop. */
   async #untilQuiet(): Promise<'quiet' | 'paused' | 'more'> {
     const { timings, wake, progress } = this.#input;
-    let quietAt = performance.now() + timings.lingerMs;
+    let quietAt = performance.now() + timings.laneIdleTimeoutMs;
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
       progress();
       const { claimed, claimedAt } = await this.#claimPatiently();
@@ -122,9 +122,9 @@ class Drain {
       else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
       else if (claimed.messages.length > 0) {
         await this.#deliver(claimed, claimedAt);
-        quietAt = performance.now() + timings.lingerMs;
+        quietAt = performance.now() + timings.laneIdleTimeoutMs;
       } else if (performance.now() >= quietAt) return 'quiet';
-      else await wake.wait(Math.min(quietAt - performance.now(), timings.checkMs), this.#stop);
+      else await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
     }
     return 'more';
   }
@@ -233,9 +233,9 @@ class Drain {
 
   async #hold(hold: Hold): Promise<void> {
     const { timings } = this.#input;
-    const again = performance.now() - this.#lastHoldEndedAt < 2 * timings.probeMs;
+    const again = performance.now() - this.#lastHoldEndedAt < 2 * timings.probeIntervalMs;
     await sitOutHold(this.#input, this.#lease, hold, {
-      firstProbeMs: again ? timings.probeMs : 0,
+      firstProbeMs: again ? timings.probeIntervalMs : 0,
       deadline: this.#deadline,
       stop: this.#stop,
     });

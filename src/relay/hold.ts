@@ -37,7 +37,7 @@ export async function sitOutHold(
       report({ type: 'hold-ended', heldMs: performance.now() - beganAt, ...lane });
       return;
     }
-    waitMs = timings.probeMs;
+    waitMs = timings.probeIntervalMs;
   }
 
   async function reachable(): Promise<boolean> {

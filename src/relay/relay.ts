@@ -62,7 +62,7 @@ export class Relay {
       starter: this.#starter,
       overdue: this.#overdue,
       blockers: new LaneBlockers(database, report),
-      punctualTopics: routes.filter((route) => route.rules.waits === 'lane').map((route) => route.name),
+      punctualTopics: routes.filter((route) => route.rules.timer === 'lane').map((route) => route.name),
       timings,
       report,
     });

@@ -40,7 +40,7 @@ export async function settlePatiently(
       since ??= new Date().toISOString();
       const reason = error instanceof Error ? error.message : String(error);
       await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since });
-      await delay(timings.probeMs, undefined, { signal: stop }).catch(() => undefined);
+      await delay(timings.probeIntervalMs, undefined, { signal: stop }).catch(() => undefined);
       progress();
       await lease.renewIfOld();
     }

@@ -68,7 +68,7 @@ export class Watcher {
     while (!signal.aborted) {
       const waitMs = await this.#round().catch((error: unknown) => {
         this.#input.report({ type: 'error', during: 'look', error });
-        return this.#input.timings.checkMs;
+        return this.#input.timings.checkIntervalMs;
       });
       await this.#wake.wait(waitMs, signal);
     }
@@ -83,7 +83,7 @@ export class Watcher {
     if (news.length > 0) this.#newsAt = now;
     this.#spread(news);
     void starter.startOrphans();
-    if (now - this.#checkedAt >= timings.checkMs) {
+    if (now - this.#checkedAt >= timings.checkIntervalMs) {
       this.#checkedAt = now;
       void starter.startLanes();
       void starter.startMessages();
@@ -93,7 +93,7 @@ export class Watcher {
       void blockers.check();
     }
     const hot = now - this.#newsAt < hotForMs;
-    const pause = hot ? timings.hotLookMs : timings.idleLookMs;
+    const pause = hot ? timings.lookIntervalMs : timings.idleLookIntervalMs;
     if (nextDueInMs === null) return pause;
     if (nextDueInMs > 0) return Math.min(pause, nextDueInMs);
     const released = await this.#sweep();
