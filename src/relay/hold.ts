@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { writeHold } from '../store/lane/lease.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import type { Hold } from '../transports/transport.ts';
-import type { DrainInput } from './drain.ts';
+import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
 
 interface HoldLimits {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { writeHold } from '../store/lane/lease.ts';
 import { type Settlement, settle } from '../store/lane/settle.ts';
-import type { DrainInput } from './drain.ts';
+import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
 
 /** Between tries while the database cannot be reached. */
