@@ -57,8 +57,8 @@ function nameOf(lane: Lane): string {
 /** When whatever has failed is tried again, at the latest. */
 function retryInMs(
   during: (RelayEvent & { readonly type: 'error' })['during'],
-  { reconcileEveryMs }: MaintenanceIntervals,
+  { reconcileIntervalMs }: MaintenanceIntervals,
 ): number {
   // Everything else is tried again within seconds.
-  return during === 'installation' ? reconcileEveryMs : 5_000;
+  return during === 'installation' ? reconcileIntervalMs : 5_000;
 }

@@ -1,3 +1,5 @@
+import { type Duration, durationMs } from '../core/duration.ts';
+import { OutboxError } from '../core/errors.ts';
 import { type Health, HealthRecord } from '../core/health.ts';
 import { assertOptions } from '../core/option-names.ts';
 import { requirePackages } from '../core/packages.ts';
@@ -12,14 +14,12 @@ import type { TopicRoute } from '../relay/topic-route.ts';
 import { refuseTwin } from '../relay/twin.ts';
 import type { Database } from '../store/database/database.ts';
 import { openDatabase, relayLimits } from '../store/database/pool.ts';
-import { readInstallation } from '../store/installation/installation.ts';
-import { requireMigrated } from '../store/installation/migrate.ts';
 import { writeSettings } from '../store/installation/settings.ts';
-import { upsertTopics } from '../store/lane/topics.ts';
 import type { Engine, WorkerExtras } from '../temporal/relay/engine.ts';
 import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
+import { announce } from './announce.ts';
 import { completeInBackground } from './announced-topics.ts';
-import { type Config, defineConfig, type RelayConfig, requireDatabase, transportOf } from './config.ts';
+import { type Config, defineConfig, type RelayConfig, requireDatabase } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { databaseOf } from './database-config.ts';
 import type { Logger } from './logger.ts';
@@ -31,7 +31,6 @@ import { retentionInWords } from './retention-in-words.ts';
 import { temporalOf } from './temporal-config.ts';
 import { temporalInWords } from './temporal-in-words.ts';
 import { together } from './together.ts';
-import { policyOf } from './topic-policy.ts';
 import { relayTroubleLines } from './trouble-lines.ts';
 
 /** What most relays leave alone. */
@@ -43,8 +42,8 @@ export interface RelayOptions {
    * met meanwhile as `more`. `false`: nobody is. @defaultValue one line of JSON each on standard error
    */
   readonly logger?: Logger | false;
-  /** How long to wait at the start for PostgreSQL and for Temporal, each, in milliseconds. @defaultValue no limit */
-  readonly startWithinMs?: number;
+  /** How long to wait at the start for PostgreSQL and for Temporal, each, more than 0. @defaultValue as long as it takes */
+  readonly startWithin?: Duration;
   /** Interceptors of the workers, for tests and tracing, and the id of this build, for the Temporal UI. */
   readonly workers?: WorkerExtras;
 }
@@ -85,15 +84,19 @@ interface Started {
  *
  * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
  * `OUTBOX_SERVER_REFUSED`, `OUTBOX_TLS_FAILED`, `OUTBOX_CONFIG_MISSING`, `OUTBOX_PACKAGE_MISSING` without Temporal's packages,
- * `OUTBOX_SERVER_UNAVAILABLE` after `startWithinMs`, `OUTBOX_STOPPED`;
+ * `OUTBOX_SERVER_UNAVAILABLE` after `startWithin`, `OUTBOX_STOPPED`;
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
 export function startRelay(config: RelayConfig, options: RelayOptions = {}): RunningRelay {
-  assertOptions('startRelay()', options, ['logger', 'report', 'startWithinMs', 'workers']);
-  const log = relayTroubleLines(options.logger);
+  assertOptions('startRelay()', options, ['logger', 'report', 'startWithin', 'workers']);
+  const resolved = {
+    ...options,
+    log: relayTroubleLines(options.logger),
+    startWithinMs: startWithinMs(options.startWithin),
+  };
   const health = new HealthRecord();
   const running = new Running(health);
-  const starting = start(requireDatabase(defineConfig(config), 'A relay'), { ...options, log }, running);
+  const starting = start(requireDatabase(defineConfig(config), 'A relay'), resolved, running);
   const done = starting.then(
     () => running.over,
     (error: unknown) => {
@@ -110,15 +113,27 @@ export function startRelay(config: RelayConfig, options: RelayOptions = {}): Run
   };
 }
 
+function startWithinMs(given: Duration | undefined): number {
+  if (given === undefined) return Infinity;
+  const withinMs = durationMs(given);
+  if (withinMs !== undefined && withinMs > 0) return withinMs;
+  throw new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    'The option "startWithin" of a relay is not a positive duration.',
+    { details: { option: 'startWithin' } },
+  );
+}
+
 /** Whoever awaits only one of the promises must not be ended by the rejection of another. */
 function observed<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => undefined);
   return promise;
 }
 
-/** With the logger as a report. */
+/** With the logger as a report, and the limit in milliseconds. */
 interface StartOptions extends RelayOptions {
   readonly log: Report;
+  readonly startWithinMs: number;
 }
 
 async function start(config: RelayConfig, options: StartOptions, running: Running): Promise<Started> {
@@ -155,7 +170,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     report: (event) => (health.state === 'stopped' ? undefined : told?.(event)),
     reached: (server) => health.mended(server),
     signal: stopping,
-    withinMs: options.startWithinMs ?? Number.POSITIVE_INFINITY,
+    withinMs: options.startWithinMs,
   });
   await requireReceiptTopics(config);
   const { installation, routes } = await servers.database(() => announce(database, config));
@@ -263,22 +278,4 @@ function requireBrokers({ transports }: Pick<Config, 'transports'>): void {
 
 async function closeTransports(routes: readonly TopicRoute[]): Promise<void> {
   await Promise.all([...new Set(routes.map((route) => route.transport))].map((each) => each.close()));
-}
-
-/** Checks that this is the installation's database, and writes the policies of the topics. */
-async function announce(
-  database: Database,
-  config: Config,
-): Promise<{ installation: string; routes: readonly TopicRoute[] }> {
-  await requireMigrated(database);
-  const installation = await readInstallation(database);
-  const routed = config.topics.map((topic) => ({ topic, ...transportOf(config, topic) }));
-  await upsertTopics(
-    database,
-    routed.map(({ topic, name }) => policyOf(topic, name)),
-  );
-  return {
-    installation,
-    routes: routed.map(({ topic, transport }) => ({ name: topic.name, rules: topic.rules, transport })),
-  };
 }

@@ -1,8 +1,8 @@
 import type { Sql } from '../store/database/database.ts';
 import type { Transaction } from '../store/database/transaction.ts';
-import type { ConsumerPlan } from './consumer.ts';
 import type { Tally } from './consumer-counts.ts';
 import type { ConsumerReport } from './consumer-event.ts';
+import type { ConsumerPlan } from './consumer-plan.ts';
 import type { InboxTransactions } from './inbox-transactions.ts';
 import type { Breaker } from './intake/breaker.ts';
 import type { HandlerTransactions } from './intake/handler-transactions.ts';

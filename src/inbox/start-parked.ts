@@ -4,7 +4,7 @@ import type { Transaction } from '../store/database/transaction.ts';
 import { endDeadTries } from '../store/inbox/parked-keys.ts';
 import { KeyDrain } from './parked/key-drain.ts';
 import { ParkedWatcher } from './parked/parked-watcher.ts';
-import { topicDelaysOf } from './retry-delays.ts';
+import { topicDelaysOf } from './route-delays.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SourceRoutes } from './source-routes.ts';
 

@@ -11,7 +11,7 @@ test('pino takes the facts of a trouble as fields of its line, with its own leve
       done();
     },
   });
-  const report = relayTroubleLines(pino({ base: undefined }, stream));
+  const report = relayTroubleLines(pino({ base: null }, stream));
   report({ type: 'error', during: 'look', error: new Error('no answer') });
   report({ type: 'messages-unconfirmed', topic: 'orders', count: 2 });
 

@@ -1,5 +1,6 @@
 import { type Lane, laneName } from '../core/lane.ts';
-import { type DrainAnswer, type DrainInput, drainLane } from './drain.ts';
+import { drainLane } from './drain.ts';
+import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { Wake } from './wake.ts';
 
 interface Running {
@@ -9,7 +10,7 @@ interface Running {
 }
 
 /** The drains of this process: one per lane. */
-export class Drains {
+export class LaneDrains {
   readonly #running = new Map<string, Running>();
   readonly #counted: (lanes: number) => void;
   #inHand = 0;
