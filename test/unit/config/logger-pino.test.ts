@@ -16,7 +16,7 @@ test('pino takes the facts of a trouble as fields of its line, with its own leve
   report({ type: 'messages-unconfirmed', topic: 'orders', count: 2 });
 
   const common = { component: 'temporal-outbox relay', time: expect.any(Number) };
-  expect(lines.map((line) => JSON.parse(line))).toEqual([
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     {
       ...common,
       level: 40,
