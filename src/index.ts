@@ -23,4 +23,5 @@ export { type CancelAnswer, cancel, type RescheduleAnswer, reschedule } from './
 export type { Due, SendOptions } from './outbox/prepare.ts';
 export { type BatchMessage, type Stored, send, sendBatch } from './outbox/send.ts';
 export { type TransactionRunner, transaction } from './outbox/transact.ts';
+export { type QueryRunner, type RootClient, type Waker, wake } from './outbox/wake.ts';
 export { fromQuery, type Transaction } from './store/database/transaction.ts';

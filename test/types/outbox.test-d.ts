@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
@@ -17,9 +18,11 @@ import {
   type Transaction,
   topic,
   transaction,
+  wake,
 } from '../../src/index.ts';
 
 declare const prisma: PrismaClient;
+declare const pool: pg.Pool;
 declare const tx: Transaction;
 
 const orders = topic(
@@ -112,4 +115,17 @@ test('a transaction of Prisma is taken, the client itself is not', () => {
 test('any function that runs SQL makes a transaction', () => {
   expectTypeOf(fromQuery(async () => [])).toEqualTypeOf<Transaction>();
   expectTypeOf(fromQuery).parameter(0).parameters.toEqualTypeOf<[text: string, values: unknown[]]>();
+});
+
+test('wake takes clients, pools and functions, and nothing that belongs to a transaction', () => {
+  expectTypeOf(wake(prisma)).toEqualTypeOf<void>();
+  wake(prisma.$extends({ client: { $hello: () => 1 } }));
+  wake(pool);
+  wake((text, values) => pool.query(text, values));
+  // @ts-expect-error within a transaction it would make commits wait for each other
+  void prisma.$transaction(async (inside) => wake(inside));
+  // @ts-expect-error what the library takes for a transaction
+  wake(tx);
+  // @ts-expect-error a connection may be in a transaction
+  void pool.connect().then((connection) => wake(connection));
 });
