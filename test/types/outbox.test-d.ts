@@ -5,6 +5,7 @@ import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import {
   type CancelAnswer,
   cancel,
+  clientOf,
   type Duration,
   fromQuery,
   type RescheduleAnswer,
@@ -128,4 +129,20 @@ test('wake takes clients, pools and functions, and nothing that belongs to a tra
   wake(tx);
   // @ts-expect-error a connection may be in a transaction
   void pool.connect().then((connection) => wake(connection));
+});
+
+test('the client of a pool has the types of its connections', () => {
+  const client = clientOf(pool);
+  void client.$transaction(async ({ query, connection }) => {
+    expectTypeOf(query).toEqualTypeOf<pg.PoolClient['query']>();
+    expectTypeOf(connection).toEqualTypeOf<pg.PoolClient>();
+  });
+  void transaction(client, (inside) => send(inside, orders, { orderId: '1', at: '' }), { timeout: 9 });
+  wake(client);
+  // @ts-expect-error an option that it does not have
+  void transaction(client, async () => 1, { isolation: 'Serializable' });
+  // @ts-expect-error outside of a transaction a message would survive a rollback
+  void send(client, orders, { orderId: '1', at: '' });
+  // @ts-expect-error a connection is no pool
+  void pool.connect().then((connection) => clientOf(connection));
 });
