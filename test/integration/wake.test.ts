@@ -45,7 +45,7 @@ test('wake refuses what belongs to a transaction, and takes extended clients and
 
   const refused = expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' });
   await prisma.$transaction(async (tx) => {
-    expect(() => wake(tx as unknown as Waker)).toThrowError(refused);
+    expect(() => wake(tx as unknown as Waker)).toThrow(refused);
   });
   for (const through of [prisma, prisma.$extends({ client: { $hello: () => 1 } }), stage.database]) {
     const before = heard.length;

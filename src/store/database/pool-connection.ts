@@ -5,10 +5,10 @@
  */
 export interface PoolConnection {
   /** Runs one statement with `$1`-style values, after those that were asked for before. */
-  query(statement: {
+  readonly query: (statement: {
     readonly text: string;
     readonly values: unknown[];
-  }): Promise<{ readonly command: string; readonly rows: readonly unknown[] }>;
+  }) => Promise<{ readonly command: string; readonly rows: readonly unknown[] }>;
   /** Gives it back; with an error it is closed. */
   release(error?: Error): void;
   on(event: 'error', listener: (error: Error) => void): unknown;

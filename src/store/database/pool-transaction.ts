@@ -101,11 +101,7 @@ export class PoolTransaction<Connection extends PoolConnection> {
 
   #guarded(): Connection {
     const { connection } = this.#lent;
-    const query = (...given: unknown[]): unknown => {
-      if (this.#ended !== undefined) return Promise.reject(this.#ended);
-      const answer: unknown = Reflect.apply(connection.query, connection, given);
-      return isPromise(answer) ? this.#lent.noted(answer) : answer;
-    };
+    const query = (...given: unknown[]): unknown => this.#query(given);
     return new Proxy(connection, {
       get(_, name): unknown {
         if (name === 'query') return query;
@@ -114,6 +110,24 @@ export class PoolTransaction<Connection extends PoolConnection> {
         return typeof value === 'function' ? value.bind(connection) : value;
       },
     });
+  }
+
+  /** In any of the forms that the connection takes: some answer a promise, some call back at last. */
+  #query(given: readonly unknown[]): unknown {
+    const { connection } = this.#lent;
+    const callback = given.at(-1);
+    if (typeof callback === 'function') {
+      const answered = this.#query(given.slice(0, -1));
+      if (isPromise(answered))
+        answered.then(
+          (result) => void Reflect.apply(callback, undefined, [null, result]),
+          (error: unknown) => void Reflect.apply(callback, undefined, [error]),
+        );
+      return undefined;
+    }
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    const answer: unknown = Reflect.apply(connection.query, connection, given);
+    return isPromise(answer) ? this.#lent.noted(answer) : answer;
   }
 }
 

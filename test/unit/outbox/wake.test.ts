@@ -74,5 +74,5 @@ test.for<[string, unknown]>([
   ['a connection of a pool', { query: async () => [], release: () => undefined }],
 ])('wake refuses %s', ([, through]) => {
   const refused = { code: 'OUTBOX_OPTION_INVALID', details: { option: 'through' } };
-  expect(() => wake(through as Waker)).toThrowError(expect.objectContaining(refused));
+  expect(() => wake(through as Waker)).toThrow(expect.objectContaining(refused));
 });
