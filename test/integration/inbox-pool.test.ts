@@ -14,7 +14,7 @@ const running: StagedConsumer[] = [];
 
 beforeEach(async () => {
   stage = await InboxStage.create(2);
-  pool = new pg.Pool({ connectionString: stage.url, max: 15 });
+  pool = new pg.Pool({ connectionString: stage.url, max: 15, types: asText });
 });
 
 afterEach(async () => {
@@ -32,6 +32,14 @@ async function consume(
   running.push(one);
   return one;
 }
+
+/** As applications have pg read what JavaScript cannot hold: times to the microsecond, and 64 bits. */
+const asText: pg.CustomTypesConfig = {
+  getTypeParser: (id: number, format?: 'text' | 'binary') =>
+    [pg.types.builtins.TIMESTAMPTZ, pg.types.builtins.INT8].includes(id)
+      ? (value: unknown) => value
+      : (pg.types.getTypeParser(id, format) as (value: unknown) => unknown),
+};
 
 const closed = new Error('the bank is closed');
 
@@ -75,11 +83,14 @@ test('by a pool, a handler that throws leaves neither effect nor id nor message,
 
 test('by a pool, a message that fails is parked, and comes back in the order of its key', async () => {
   let healthy = false;
+  const sentAt: (Date | null)[] = [];
   const one = await consume('one', {
     quickRetries: [],
     retry: range(1, 90).map(() => '200ms' as const),
-    afterEffect: ({ payload: { n } }) => {
-      if (n === 1 && !healthy) throw closed;
+    afterEffect: (message) => {
+      if (message.payload.n !== 1) return;
+      sentAt.push(message.sentAt);
+      if (!healthy) throw closed;
     },
   });
   await stage.publish(range(1, 3).map((n) => ({ n, key: 'a' })));
@@ -91,6 +102,7 @@ test('by a pool, a message that fails is parked, and comes back in the order of 
   await until(() => one.counts().processed === 6, 60_000);
 
   expect(await stage.effects()).toEqual(range(4, 6).concat(range(1, 3)));
+  expect(sentAt.at(-1)).toEqual(new Date('2026-01-02T03:04:05Z'));
   expect(await stage.kept()).toEqual([]);
 });
 

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { once } from '../../src/consumer.ts';
+import { once as onceByInbox } from '../../src/consumer.ts';
 import { faultOf } from '../../src/inbox/intake/infrastructure-faults.ts';
 import { clientOf, send, type Transaction, topic, transaction } from '../../src/index.ts';
 import { lanesOfNudge, nudgeChannel } from '../../src/store/lane/nudge.ts';
@@ -56,7 +57,7 @@ test('what a pool writes, sends and notes as processed commits together, or not 
   const before = await messages();
   const work = (end: () => void) =>
     client.$transaction((tx) =>
-      once(tx, 'group', 'a', async () => {
+      onceByInbox(tx, 'group', 'a', async () => {
         await tx.query(insert, [1]);
         await send(tx, orders, { n: 1 });
         end();
@@ -170,6 +171,31 @@ test('after its end a transaction takes no statement, and what was not waited fo
 
   for (const late of kept.late)
     await expect(late()).rejects.toMatchObject({ code: 'OUTBOX_NOT_IN_TRANSACTION' });
+  expect(await effects()).toEqual([1]);
+});
+
+test('the connection of a transaction takes every form of statement that pg has, and is of that transaction', async () => {
+  const answers: unknown[] = [];
+  let late: (() => Promise<unknown>) | undefined;
+  await clientOf(pool).$transaction(async ({ connection }) => {
+    const byCallback = (text: string, values: unknown[]) =>
+      new Promise((resolve) => {
+        connection.query(text, values, (error: unknown, result: unknown) => resolve(error ?? result));
+      });
+    answers.push(await byCallback('select 1 as n where $1', [true]));
+    answers.push(await connection.query({ text: 'select 2 as n', rowMode: 'array' }));
+    const submitted = new pg.Query('select 3 as n');
+    const rows: unknown[] = [];
+    submitted.on('row', (row) => void rows.push(row));
+    connection.query(submitted);
+    await once(submitted, 'end');
+    answers.push({ rows }, connection.escapeIdentifier('a'));
+    // Not waited for.
+    connection.query(insert, [1], () => undefined);
+    late = () => byCallback(insert, [2]);
+  });
+  expect(answers).toMatchObject([{ rows: [{ n: 1 }] }, { rows: [[2]] }, { rows: [{ n: 3 }] }, '"a"']);
+  expect(await late?.()).toMatchObject({ code: 'OUTBOX_NOT_IN_TRANSACTION' });
   expect(await effects()).toEqual([1]);
 });
 

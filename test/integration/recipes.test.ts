@@ -24,7 +24,8 @@ interface Kitchen {
 }
 
 async function openKitchen(open: (url: string) => Promise<Recipe>): Promise<Kitchen> {
-  const { database, drop, url } = await createTestDatabase();
+  const made = await createTestDatabase();
+  const { database } = made;
   // So that a commit can fail after everything went well.
   await database.query(
     'create table orders (id text not null unique deferrable initially deferred, status text not null)',
@@ -33,7 +34,7 @@ async function openKitchen(open: (url: string) => Promise<Recipe>): Promise<Kitc
   const listener = await database.openSession(nudgeChannel, () => {
     wakes += 1;
   });
-  const recipe = await open(url);
+  const recipe = await open(made.url);
   return {
     database,
     recipe,
@@ -41,7 +42,7 @@ async function openKitchen(open: (url: string) => Promise<Recipe>): Promise<Kitc
     async close() {
       await recipe.end();
       await listener.stop();
-      await drop();
+      await made.drop();
     },
   };
 }

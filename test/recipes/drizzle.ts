@@ -10,8 +10,8 @@ const orders = pgTable('orders', { id: text('id').notNull(), status: text('statu
 
 /** The transaction of Drizzle as the outbox takes it: each `$1` is a parameter of Drizzle. */
 export function outboxOf(tx: Pick<NodePgDatabase, 'execute'>): Transaction {
-  return fromQuery(async (text, values) => {
-    const parts = text
+  return fromQuery(async (statement, values) => {
+    const parts = statement
       .split(/\$(\d+)/)
       .map((part, n) => (n % 2 === 0 ? sql.raw(part) : sql.param(values[Number(part) - 1])));
     const { rows } = await tx.execute(sql.join(parts));

@@ -1,3 +1,4 @@
+import { callbackify } from 'node:util';
 import { OutboxError } from '../../core/errors.ts';
 import { LentConnection } from './lent-connection.ts';
 import type { ConnectionPool, PoolConnection } from './pool-connection.ts';
@@ -115,20 +116,20 @@ export class PoolTransaction<Connection extends PoolConnection> {
   /** In any of the forms that the connection takes: some answer a promise, some call back at last. */
   #query(given: readonly unknown[]): unknown {
     const { connection } = this.#lent;
-    const callback = given.at(-1);
-    if (typeof callback === 'function') {
+    const last = given.at(-1);
+    if (isCallback(last)) {
       const answered = this.#query(given.slice(0, -1));
-      if (isPromise(answered))
-        answered.then(
-          (result) => void Reflect.apply(callback, undefined, [null, result]),
-          (error: unknown) => void Reflect.apply(callback, undefined, [error]),
-        );
+      if (isPromise(answered)) callbackify(() => answered)(last);
       return undefined;
     }
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const answer: unknown = Reflect.apply(connection.query, connection, given);
     return isPromise(answer) ? this.#lent.noted(answer) : answer;
   }
+}
+
+function isCallback(last: unknown): last is (error: unknown, result: unknown) => void {
+  return typeof last === 'function';
 }
 
 function isPromise(answer: unknown): answer is Promise<unknown> {
