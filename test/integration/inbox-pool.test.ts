@@ -35,8 +35,8 @@ async function consume(
 
 /** As applications have pg read what JavaScript cannot hold: times to the microsecond, and 64 bits. */
 const asText: pg.CustomTypesConfig = {
-  getTypeParser: (id: number, format?: 'text' | 'binary') =>
-    [pg.types.builtins.TIMESTAMPTZ, pg.types.builtins.INT8].includes(id)
+  getTypeParser: (id: Parameters<typeof pg.types.getTypeParser>[0], format?: 'text' | 'binary') =>
+    id === pg.types.builtins.TIMESTAMPTZ || id === pg.types.builtins.INT8
       ? (value: unknown) => value
       : (pg.types.getTypeParser(id, format) as (value: unknown) => unknown),
 };
