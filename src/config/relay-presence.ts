@@ -31,6 +31,8 @@ export interface PresenceInput {
   readonly database: Database;
   readonly config: Pick<Config, 'topics' | 'transports'>;
   readonly temporal: AskedServer;
+  /** Called with each answer, or its lack. */
+  readonly asked: (view: ServerView) => void;
 }
 
 /**
@@ -77,7 +79,12 @@ class Presence {
           asking = false;
         });
       }
-      const beat = Promise.all(this.#servers.map(viewOf)).then((servers) =>
+      const views = this.#servers.map(async (server) => {
+        const view = await viewOf(server);
+        if (!signal.aborted) this.#input.asked(view);
+        return view;
+      });
+      const beat = Promise.all(views).then((servers) =>
         signal.aborted
           ? undefined
           : writeRelay(database, {

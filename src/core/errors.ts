@@ -156,6 +156,10 @@ export const errorRules = {
     retryable: false,
     next: 'Stop every relay of this database, wait ten seconds, and try again.',
   },
+  OUTBOX_STOPPED: {
+    retryable: false,
+    next: 'Nothing is wrong when you have stopped it; start another one to go on.',
+  },
   OUTBOX_TLS_FAILED: {
     retryable: false,
     next: 'Give the certificate of the CA that signed the server (`ssl.ca`, `tls.serverRootCACertificate`), the name that stands in its certificate (`ssl.servername`, `tls.serverNameOverride`), and a client certificate where the server wants one.',

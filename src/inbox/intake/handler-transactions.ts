@@ -36,6 +36,11 @@ export class HandlerTransactions<Tx extends Transaction> {
     options.deadline.addEventListener('abort', () => this.#passDeadline(), { once: true });
   }
 
+  /** Transactions that are under way. */
+  get open(): number {
+    return this.#open.size;
+  }
+
   /**
    * @param messages for which handlers may be called; where there is none, no middleware is either
    * @param lost fires when the partition of the messages is another consumer's; `undefined`: they are of none

@@ -67,7 +67,7 @@ export const laneMutations: readonly Mutation[] = [
     name: 'stale-claim-sent-unasked',
     promise: 'A frozen process does no harm when it thaws',
     file: 'src/relay/drain.ts',
-    find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return;\n',
+    find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;\n',
     replace: '',
     test: 'test/integration/relay-lost-lane.test.ts',
     title: 'a claim that is old is not sent when the lane was taken since',
