@@ -42,9 +42,9 @@ test('every relative link of a document leads to a file, and to a heading that i
 });
 
 test('docs/README.md lists every document of the folder', () => {
-  const listed = links.filter(({ path }) => path === 'docs/README.md').map(({ target }) => target);
+  const listed = new Set(links.filter(({ path }) => path === 'docs/README.md').map(({ target }) => target));
   const there = documents.map(({ path }) => path).filter((path) => /^docs\/(?!README)/.test(path));
-  expect(there.filter((path) => !listed.includes(path))).toEqual([]);
+  expect(there.filter((path) => !listed.has(path))).toEqual([]);
 });
 
 test('every document that a published one links to is published', () => {
