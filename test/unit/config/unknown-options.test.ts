@@ -58,7 +58,10 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['retention', (typo) => defineConfig({ ...base, retention: { ...typo } })],
   ['topic()', (typo) => topic('x', z.unknown(), { ...typo })],
   ['limits of a topic', (typo) => topic('x', z.unknown(), { limits: { ...typo } })],
-  ['confirm of a topic', (typo) => topic('x', z.unknown(), { confirm: { group: 'g', within: 1, ...typo } })],
+  [
+    'confirm of a topic',
+    (typo) => topic('x', z.unknown(), { confirm: { group: 'g', receiptTimeout: 1, ...typo } }),
+  ],
   ['kafka()', (typo) => kafka({ brokers: 'a:1', ...typo })],
   ['ssl of kafka()', (typo) => kafka({ brokers: 'a:1', ssl: { ...typo } })],
   ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],
@@ -143,7 +146,9 @@ test.each(calls.filter(([what]) => what !== 'startRelay()'))(
   async (_what, call) => {
     const answer = await outcome(() => call({}));
 
-    expect(String(answer)).not.toMatch(/CONFIG_INVALID|OPTION_INVALID|nknown option|not an option|is no filter/);
+    expect(String(answer)).not.toMatch(
+      /CONFIG_INVALID|OPTION_INVALID|nknown option|not an option|is no filter/,
+    );
   },
 );
 
