@@ -23,7 +23,7 @@ export async function sitOutHold(
   { firstProbeMs, deadline, stop }: HoldLimits,
 ): Promise<void> {
   const beganAt = performance.now();
-  await writeHold(database, lane, lease.owner, { ...hold, since: new Date().toISOString() });
+  await writeHold(database, lane, lease.owner, { ...hold, since: new Date() });
   report({ type: 'hold-began', hold, ...lane });
   let waitMs = firstProbeMs;
   while (!stop.aborted && performance.now() < deadline) {
