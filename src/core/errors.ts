@@ -114,7 +114,7 @@ export const errorRules = {
   },
   OUTBOX_NOT_IN_TRANSACTION: {
     retryable: false,
-    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, open one first.',
+    next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, open one first; with clientOf, wait for every statement.',
   },
   OUTBOX_OPTION_INVALID: { retryable: false, next: 'Correct the named option.' },
   OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages.' },
@@ -167,6 +167,10 @@ export const errorRules = {
   OUTBOX_TOPIC_UNKNOWN: {
     retryable: false,
     next: 'Check the name, or add the topic to `topics` of the configuration and start a relay.',
+  },
+  OUTBOX_TRANSACTION_ROLLED_BACK: {
+    retryable: true,
+    next: 'Let every error of a statement reject the work of the transaction; give what it waits for a time limit, or raise its own.',
   },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
   OUTBOX_WINDOW_LATE: {

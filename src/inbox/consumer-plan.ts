@@ -18,6 +18,8 @@ export interface HostedParkedKeys {
 /** What a consumer is given from outside. */
 export interface ConsumerParts<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
+  /** What knows the pool and the limits of the client. @defaultValue the client itself */
+  readonly given?: object;
   readonly settings: ConsumerSettings;
   /** All topics of the configuration, so that those of others are known for what they are. */
   readonly topics: readonly Topic[];

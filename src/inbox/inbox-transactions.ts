@@ -1,4 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
+import { connectionsOf } from '../store/database/pool-client.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
 import type { TransactionClient } from './transaction-client.ts';
@@ -22,7 +23,7 @@ interface Limits {
 
 /**
  * The client as the inbox uses it: READ COMMITTED, because what another transaction has just committed must be seen, and
- * with an end also for work that never settles. Prisma itself rolls such a transaction back, but goes on to wait for it.
+ * with an end also for work that never settles. The client itself rolls such a transaction back, but goes on to wait for it.
  * What it cannot end, the statement that runs meanwhile, the server does: by {@link limits}.
  */
 export class InboxTransactions<Tx extends Transaction> implements TransactionClient<Tx> {
@@ -33,10 +34,13 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   /** Naming the level costs a round trip, so it is done only where the default is another. */
   #nameLevel = false;
 
-  /** @param timeoutMs @defaultValue that of the client */
-  constructor(client: TransactionClient<Tx>, timeoutMs: number | undefined) {
+  /**
+   * @param timeoutMs @defaultValue that of the client
+   * @param given what knows that of the client
+   */
+  constructor(client: TransactionClient<Tx>, timeoutMs: number | undefined, given: object = client) {
     this.#client = client;
-    this.#timeoutMs = timeoutMs ?? limitOf(client) ?? usualLimitMs;
+    this.#timeoutMs = timeoutMs ?? limitOf(given) ?? usualLimitMs;
     // A transaction that is allowed to take longer may be silent for longer.
     this.limits = { idleMs: Math.max(shortestIdleMs, this.#timeoutMs), statementMs: this.#timeoutMs };
   }
@@ -111,7 +115,7 @@ export function poolSizeOf(client: object): number | undefined {
   const told: Told = client;
   // oxlint-disable-next-line no-underscore-dangle -- as above
   const adapter = told._engineConfig?.adapter;
-  if (adapter?.adapterName !== '@prisma/adapter-pg') return undefined;
+  if (adapter?.adapterName !== '@prisma/adapter-pg') return connectionsOf(client);
   const max = adapter.externalPool?.options?.max ?? adapter.config?.max ?? poolOfPg;
   return typeof max === 'number' ? max : undefined;
 }

@@ -59,7 +59,7 @@ export async function startConsumer<Tx extends Transaction>(
 ): Promise<RunningConsumer> {
   const running = new Running();
   try {
-    const client = new InboxTransactions(plan.client, plan.rules.transactionTimeoutMs);
+    const client = new InboxTransactions(plan.client, plan.rules.transactionTimeoutMs, plan.given);
     warnOfSmallPool(plan);
     await client.learnLevel();
     return await start({ ...plan, client }, running);
@@ -72,9 +72,10 @@ export async function startConsumer<Tx extends Transaction>(
 /** For the watcher, the keeper of the window, and marks. */
 const ownConnections = 3;
 
-function warnOfSmallPool<Tx extends Transaction>({ client, rules, settings }: ConsumerPlan<Tx>): void {
+function warnOfSmallPool<Tx extends Transaction>(plan: ConsumerPlan<Tx>): void {
+  const { client, given = client, rules, settings } = plan;
   const { concurrency, keyConcurrency, parkedConcurrency } = rules;
-  const connections = poolSizeOf(client);
+  const connections = poolSizeOf(given);
   const needed = concurrency * keyConcurrency + parkedConcurrency + ownConnections;
   if (connections !== undefined && connections < needed)
     undisturbed(settings.report)({ type: 'pool-small', connections, needed });
