@@ -105,8 +105,9 @@ function resultTable(tried: readonly Tried[]): string {
 
 /** In capitals what makes the run red. */
 function wordFor({ passed, warnings, seconds }: SuiteResult): string {
-  const word = passed ? (warnings === '' ? 'green' : 'WARNED') : 'RED';
-  return `${word} after ${seconds.toFixed(0)} s`;
+  const time = `after ${seconds.toFixed(0)} s`;
+  if (!passed) return `RED ${time}`;
+  return `${warnings === '' ? 'green' : 'WARNED'} ${time}`;
 }
 
 function tell(line: string): void {

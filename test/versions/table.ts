@@ -56,7 +56,7 @@ export function engines(): string {
 }
 
 /** README's table. */
-export function readmeTable(): string {
+function readmeTable(): string {
   const named = (lines: readonly { readonly name: string }[]): string =>
     lines.map(({ name }) => name).join(', ');
   const exact = (versions: readonly string[]): string => versions.join(', ');
