@@ -39,6 +39,7 @@ const demo: Suite = { name: 'demo', args: ['dist/src/cli/main.js', 'demo', '--js
  */
 const sqlFiles = [
   'migrate',
+  'schema-file',
   'write-',
   'lanes-c',
   'relay-lease',
