@@ -34,9 +34,9 @@ export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
 export type {
   Hold,
-  Outcome,
   OutgoingBatch,
   OutgoingMessage,
+  PublishOutcome,
   PublishResult,
   Transport,
 } from './transports/transport.ts';

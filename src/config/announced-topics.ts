@@ -40,7 +40,7 @@ async function complete(
       for (const { topic, waitingFor, who } of unfinished)
         report({ type: 'topic-waiting', topic, waitingFor, who });
     } catch (error) {
-      if (!signal.aborted) report({ type: 'failed', what: 'announce', error });
+      if (!signal.aborted) report({ type: 'error', during: 'announce', error });
       await delay(againAfterMs, undefined, { signal }).catch(() => undefined);
     }
   }

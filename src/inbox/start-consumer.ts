@@ -25,9 +25,9 @@ import { ParkedWatcher } from './parked/parked-watcher.ts';
 import { topicDelaysOf } from './retry-delays.ts';
 import { Running } from './running.ts';
 import { addressesOf, type SourceRoutes, sourceRoutesOf } from './source-routes.ts';
-import { filterOf } from './window/filter-epoch.ts';
+import { filterOfEpoch } from './window/filter-epoch.ts';
 import type { SeenFilter } from './window/seen-filter.ts';
-import { keepWindow } from './window/start-window.ts';
+import { startWindow } from './window/start-window.ts';
 
 /** Messages that are looked at together, each with a transaction of its own. */
 const lookAhead = 200;
@@ -100,8 +100,8 @@ async function start<Tx extends Transaction>(
     await requireMigrated(sql);
     return readInstallation(sql);
   });
-  const filter = settings.filter && (await filterOf(settings.filter, ask));
-  const keeper = await keepWindow(plan, sourceRoutes, report);
+  const filter = settings.filter && (await filterOfEpoch(settings.filter, ask));
+  const keeper = await startWindow(plan, sourceRoutes, report);
   running.add(() => keeper.stop());
   await keeper.start();
   const { deadline } = running;
@@ -263,7 +263,7 @@ function startParked<Tx extends Transaction>(
       const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, group, worker, rules.tries));
       for (const id of gaveUp) {
         tally.failed += 1;
-        report({ type: 'given-up', id, reason: 'killed', error: undefined });
+        report({ type: 'failed', id, reason: 'killed', error: undefined });
         onFailed();
       }
       return dead;

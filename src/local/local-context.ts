@@ -1,14 +1,14 @@
 import { homedir } from 'node:os';
 import { OutboxError } from '../core/errors.ts';
 import { cacheFolder, makeOpenFolder } from './cache-folder.ts';
-import type { Environment, LocalOptions, LocalPorts, Progress } from './local-options.ts';
+import type { Environment, LocalOptions, LocalPorts, ReportProgress } from './local-options.ts';
 import { reapAbandoned } from './reap-abandoned.ts';
 
 /** The options with their defaults, and a cache folder that exists. */
 export interface LocalContext {
   readonly env: Environment;
   readonly cache: string;
-  readonly tell: Progress;
+  readonly tell: ReportProgress;
   readonly keep: string | undefined;
   readonly ports: LocalPorts;
   readonly signal: AbortSignal | undefined;

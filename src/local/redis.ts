@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { OutboxError } from '../core/errors.ts';
 import { type DataFolder, makeDataFolder } from './data-folder.ts';
-import { containerCommand, dockerOffer, pullImage } from './docker.ts';
+import { containerCommand, dockerCandidate, pullImage } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { requireListener } from './given-address.ts';
 import { type LocalContext, openContext } from './local-context.ts';
@@ -57,7 +57,7 @@ export async function startRedis(options: LocalOptions): Promise<LocalRedis> {
   const asProgram = (file: string) => programWay(context, file);
   const { source, found: way } = await firstOffer<RedisWay>('Redis', order, {
     path: async () => mapOffer(await redisOnPath(context), asProgram),
-    docker: () => dockerOffer(context, containerWay(context)),
+    docker: () => dockerCandidate(context, containerWay(context)),
     registry: async () => mapOffer(await redisFromRegistry(context), asProgram),
   });
   return { ...(await startOnFreePorts(() => startWay(context, way))), source };

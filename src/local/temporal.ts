@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { type DataFolder, makeDataFolder } from './data-folder.ts';
-import { containerCommand, dockerOffer, pullImage } from './docker.ts';
+import { containerCommand, dockerCandidate, pullImage } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { requireListener, splitAddress } from './given-address.ts';
 import { type LocalContext, openContext } from './local-context.ts';
@@ -61,7 +61,7 @@ export async function startTemporal(options: LocalOptions): Promise<LocalTempora
   const asProgram = (file: string) => programWay(context, file);
   const { source, found: way } = await firstOffer<TemporalWay>('Temporal', order, {
     path: async () => mapOffer(await temporalOnPath(context), asProgram),
-    docker: () => dockerOffer(context, containerWay(context)),
+    docker: () => dockerCandidate(context, containerWay(context)),
     registry: async () => mapOffer(await temporalFromRegistry(context), asProgram),
   });
   return { ...(await startOnFreePorts(() => startWay(context, way))), source };

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../store/database/database.ts';
 import {
-  type HeldLane,
+  type LeasedLane,
   type PauseScope,
-  readHeldLanes,
   readLanesOf,
+  readLeasedLanes,
   setPaused,
 } from '../store/lane/pause.ts';
 import { wakeLanes } from './change.ts';
@@ -23,7 +23,7 @@ export interface PauseAnswer {
   /** True when no relay holds a lane of it any more, and none will take one. */
   readonly complete: boolean;
   /** Lanes that relays still hold: they finish what they are sending, and stop then. */
-  readonly holding: readonly HeldLane[];
+  readonly holding: readonly LeasedLane[];
 }
 
 export interface ResumeAnswer {
@@ -48,7 +48,7 @@ export async function pause(
   const dryRun = options.dryRun ?? false;
   const { changed } = await setPaused(database, scope, true, authorOf(options), { dryRun });
   const holding = dryRun
-    ? await readHeldLanes(database, scope)
+    ? await readLeasedLanes(database, scope)
     : await untilHandsAreEmpty(database, scope, options.withinMs ?? 15_000);
   return { changed, complete: !dryRun && holding.length === 0, holding };
 }
@@ -78,11 +78,11 @@ export async function untilHandsAreEmpty(
   database: Database,
   scope: PauseScope,
   withinMs: number,
-): Promise<readonly HeldLane[]> {
+): Promise<readonly LeasedLane[]> {
   const until = performance.now() + withinMs;
   let nudged = '';
   for (;;) {
-    const holding = await readHeldLanes(database, scope);
+    const holding = await readLeasedLanes(database, scope);
     if (holding.length === 0 || performance.now() >= until) return holding;
     // Drains that linger look at once when they are woken; those that send need no reminder.
     const names = JSON.stringify(holding.map(({ topic, lane }) => [topic, lane]));

@@ -30,7 +30,7 @@ export interface Why {
 }
 
 /** Says why a message is where it is. What stops it first is named first: a pause before a hold, a hold before a queue. */
-export function explain(facts: DeliveryFacts): Why {
+export function explainDelivery(facts: DeliveryFacts): Why {
   if (facts.archived && facts.state !== 'failed')
     return { code: 'archived', text: `It ended as ${facts.state} and is in the history.` };
   switch (facts.state) {

@@ -10,7 +10,7 @@ import { releaseHeld } from '../store/message/release-held.ts';
 import type { Hold } from '../transports/transport.ts';
 import { sitOutHold } from './hold.ts';
 import { LaneLease } from './lane-lease.ts';
-import { type Progress, planSettlement } from './plan-settlement.ts';
+import { type LaneProgress, planSettlement } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
 import type { Report } from './report.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
@@ -69,7 +69,7 @@ class Drain {
   readonly #deadline: number;
   readonly #stop: AbortSignal;
   readonly #failedBlocks: boolean;
-  #at: Progress;
+  #at: LaneProgress;
   #suspect: string | null;
   /** False after a takeover, until the lane's row says what the owner before us may have published. */
   #suspectMarked: boolean;
@@ -143,7 +143,7 @@ class Drain {
       } catch (error) {
         const patient = isConnectionFailure(error) && !this.#lease.staleSince(startedAt);
         if (!patient || this.#stop.aborted) throw error;
-        this.#input.report({ type: 'failed', what: 'claim', error });
+        this.#input.report({ type: 'error', during: 'claim', error });
         await delay(reconnectEveryMs, undefined, { signal: this.#stop }).catch(() => undefined);
       }
     }

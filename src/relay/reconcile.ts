@@ -47,7 +47,7 @@ const toleratedShare = 0.001;
  * until a comparison that was too long for one run is done. The row decides, and a repair does no harm where there was
  * nothing to repair: starts are idempotent, and a workflow that is ended wrongly is started again.
  */
-export async function reconcile(input: ReconcileInput): Promise<Reconciliation> {
+export async function reconcileWorkflows(input: ReconcileInput): Promise<Reconciliation> {
   const { database, census } = input;
   const comparison = new Comparison(input);
   const rows = await countTold(database);

@@ -30,7 +30,7 @@ export async function settlePatiently(
       if (since !== undefined) await writeHold(database, lane, lease.owner, undefined);
       return settled;
     } catch (error) {
-      report({ type: 'failed', what: 'settle', error });
+      report({ type: 'error', during: 'settle', error });
       if (isConnectionFailure(error)) {
         if (lease.staleSince(startedAt)) throw error;
         await delay(reconnectEveryMs);

@@ -67,7 +67,7 @@ export class Watcher {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const waitMs = await this.#round().catch((error: unknown) => {
-        this.#input.report({ type: 'failed', what: 'look', error });
+        this.#input.report({ type: 'error', during: 'look', error });
         return this.#input.timings.checkMs;
       });
       await this.#wake.wait(waitMs, signal);

@@ -63,7 +63,7 @@ test('a lost receipt costs a repeat: it is dropped by the inbox, its receipt con
   const second = await stage.consume();
 
   await until(async () => (await stage.states())[0] === 'confirmed');
-  expect(second.counts()).toMatchObject({ processed: 0, duplicates: 1 });
+  expect(second.counts()).toMatchObject({ handled: 0, duplicates: 1 });
   expect(await stage.effects()).toEqual([1]);
   expect(await stage.stubs()).toMatchObject([{ sends: 2, offset: '1' }]);
 });
@@ -95,7 +95,7 @@ test.concurrent('a relay that was away reads the receipts of that time before it
   await until(async () => (await stage.states()).every((state) => state === 'published'));
   await before.stop();
   const consumer = await stage.consume();
-  await until(() => consumer.counts().processed === 3);
+  await until(() => consumer.counts().handled === 3);
   await consumer.stop();
   await stage.expire();
 
@@ -135,7 +135,7 @@ test.concurrent('another group that consumes the topic confirms nothing', async 
   await stage.relay();
   const other = await stage.consume({ group: `audit-${stage.group}` });
   await stage.send(1);
-  await until(() => other.counts().processed === 1);
+  await until(() => other.counts().handled === 1);
   await other.stop();
 
   await until(async () => (await stage.states())[0] !== 'ready');

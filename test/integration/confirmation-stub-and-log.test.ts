@@ -169,7 +169,7 @@ test('a handler that fails leaves no log and no receipt: neither says that it is
   await stage.send(10);
   await until(async () => (await stub(10)).state === 'published');
   open();
-  await until(() => stage.consumerEvents.some(({ type }) => type === 'failed'));
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'attempt-failed'));
 
   await confirmed(10);
 

@@ -2,7 +2,7 @@ import { expect, inject, test, vi } from 'vitest';
 import { kafkaLog } from '../../src/kafka/log.ts';
 import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
 import type { IncomingMessage } from '../../src/sources/source.ts';
-import { message } from '../../src/testing/contract-bench.ts';
+import { message } from '../../src/testing/contract-fixture.ts';
 import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
 import { until } from '../support/fixtures/until.ts';
 import { kafkaConnection } from '../support/kafka/kafka-connection.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pause } from '../../src/operations/pause.ts';
 import { statusOf } from '../../src/operations/status.ts';
-import { reconcile } from '../../src/relay/reconcile.ts';
+import { reconcileWorkflows } from '../../src/relay/reconcile.ts';
 import { writeSettings } from '../../src/store/installation/settings.ts';
 import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 
@@ -21,7 +21,7 @@ test('the status tells lanes, limits, settings of the last relay, pauses, and ho
   await writeSettings(database, [{ name: 'relay.run', value: '1m' }]);
   await writeSettings(database, [{ name: 'relay.run', value: '30s' }]);
   await pause(database, { topic: fixture.topic }, { actor: 'ada', withinMs: 0 });
-  await reconcile({
+  await reconcileWorkflows({
     database,
     census: {
       countRunning: async () => 0,

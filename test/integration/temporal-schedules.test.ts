@@ -31,7 +31,7 @@ test('several relays make each schedule once, each minute and each five minutes,
   const { policies, action } = await scheduleOf(stage, 'archive').describe();
   expect(policies.overlap).toBe('SKIP');
   expect(action.taskQueue).toBe(`${stage.installation}/maintenance`);
-  const failures = relays.flatMap(({ events }) => events.filter(({ type }) => type === 'failed'));
+  const failures = relays.flatMap(({ events }) => events.filter(({ type }) => type === 'error'));
   expect(failures).toEqual([]);
 });
 

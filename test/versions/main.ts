@@ -64,10 +64,10 @@ async function runRow(context: LocalContext, row: Row): Promise<Tried['results']
   if (row.kind === 'node') return runSuites(context.env, row, await nodeFolder(context, row.version));
   const own = dirname(process.execPath);
   if (row.kind !== 'postgres') return runSuites(context.env, row, own);
-  const offer = await postgresFromRegistry(context, row.version);
-  if ('missing' in offer) throw new Error(`PostgreSQL ${row.version}: ${offer.missing}`);
+  const candidate = await postgresFromRegistry(context, row.version);
+  if ('missing' in candidate) throw new Error(`PostgreSQL ${row.version}: ${candidate.missing}`);
   // Under CI nothing on PATH would be taken.
-  const onPath = { PATH: `${offer.found.bin}${delimiter}${context.env['PATH'] ?? ''}`, CI: '' };
+  const onPath = { PATH: `${candidate.found.bin}${delimiter}${context.env['PATH'] ?? ''}`, CI: '' };
   const server = await startPostgres({
     env: { ...(await inMemory(context.env)), ...onPath, DATABASE_URL: '' },
     durable: false,

@@ -16,7 +16,7 @@ import {
   type TryRules,
 } from '../../store/inbox/tries.ts';
 import type { Tally } from '../consumer-counts.ts';
-import type { ConsumerReport } from '../consumer-event.ts';
+import type { ConsumerReport, IdentifiedMessage } from '../consumer-event.ts';
 import type { Breaker } from '../intake/breaker.ts';
 import { isFinal, judgeTry } from '../intake/failed-try.ts';
 import { GivenUp, type HandlerTransactions } from '../intake/handler-transactions.ts';
@@ -52,7 +52,7 @@ export interface KeyDrainOptions<Tx extends Transaction> {
   readonly tally: Tally;
   readonly report: ConsumerReport;
   readonly receiptsOf: (routes: Routes<Tx>) => Receipts | undefined;
-  /** Called when a message was given up. */
+  /** Called when a message has failed for good. */
   readonly onFailed: () => void;
 }
 
@@ -73,7 +73,7 @@ const longestBusyMs = 2_000;
  * while that goes well, and one by one where it fails.
  *
  * A try of one message counts when it begins. So one that ends its process is not tried at once by the next one, and is
- * given up like any other that fails.
+ * failed for good like any other.
  */
 export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   readonly #options: KeyDrainOptions<Tx>;
@@ -139,7 +139,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       const found = messages.map((one) => findParked(one, this.#options.routes));
       return this.#enter({ keyId, messages, found }, pace, signal);
     }
-    if (begun.gaveUp !== null) this.#gaveUp(begun.gaveUp, 'killed', undefined);
+    if (begun.gaveUp !== null) this.#tellFailed({ id: begun.gaveUp }, 'killed', undefined);
     if (begun.kind === 'more') return 'more';
     return { kind: begun.kind === 'gone' ? 'drained' : 'held' };
   }
@@ -245,21 +245,26 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     if (answer.kind === 'wait') return { kind: 'waiting', inMs: answer.inMs };
     if (answer.kind === 'busy') return { kind: 'waiting', inMs: 0 };
     passCrashPoint('inbox:given-up');
-    this.#gaveUp(message.id, reason, error);
+    const { id, topic, address, partition, offset } = message;
+    this.#tellFailed({ id, topic, address, partition, offset }, reason, error);
     if (answer.kind === 'more') return 'more';
     return { kind: answer.kind === 'held' ? 'held' : 'drained' };
   }
 
   #failure({ address, partition, offset, attempts }: BegunTry, quick: number, error: unknown): void {
     const { report, tally } = this.#options;
-    tally.failures += 1;
-    report({ type: 'failed', address, partition, offset, attempt: attempts + quick, error });
+    tally.failedAttempts += 1;
+    report({ type: 'attempt-failed', address, partition, offset, attempt: attempts + quick, error });
   }
 
-  #gaveUp(id: string, reason: string, error: unknown): void {
+  #tellFailed(
+    message: Pick<IdentifiedMessage, 'id'> & Partial<IdentifiedMessage>,
+    reason: string,
+    error: unknown,
+  ): void {
     const { onFailed, report, tally } = this.#options;
     tally.failed += 1;
-    report({ type: 'given-up', id, reason, error });
+    report({ type: 'failed', ...message, reason, error });
     onFailed();
   }
 
@@ -268,7 +273,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const { group, receiptsOf, report, tally } = this.#options;
     const answering = new Set<Receipts>();
     for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
-      tally.processed += 1;
+      tally.handled += 1;
       report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
       const one = found[n];
       if (one === undefined || one.arrived.way.kind !== 'route') continue;

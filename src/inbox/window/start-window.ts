@@ -10,7 +10,7 @@ import { WindowKeeper } from './window-keeper.ts';
 const againMs = 500;
 
 /** Refuses a window that is too short, and makes who tends the processed ids. */
-export async function keepWindow<Tx extends Transaction>(
+export async function startWindow<Tx extends Transaction>(
   { client, rules: { deadAddressOf, failedMs, group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
   sourceRoutes: readonly SourceRoutes<Tx>[],
   report: ConsumerReport,

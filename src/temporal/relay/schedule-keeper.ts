@@ -49,7 +49,7 @@ class ScheduleKeeper {
     });
     while (!signal.aborted) {
       const looked = this.#look(signal).catch((error: unknown) => {
-        if (!signal.aborted) report({ type: 'failed', what: 'schedules', error });
+        if (!signal.aborted) report({ type: 'error', during: 'schedules', error });
       });
       await Promise.race([looked, aborted]);
       await pause(Math.min(lookEveryMs, intervals.checkEveryMs), signal);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { explain, type Why } from '../../../src/operations/why.ts';
+import { explainDelivery, type Why } from '../../../src/operations/why.ts';
 import type { DeliveryFacts } from '../../../src/store/message/why.ts';
 
 /** A ready message of a lane that is being drained. */
@@ -86,7 +86,7 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['discarded', { state: 'discarded' }, /discarded/],
   ['archived', { state: 'published', archived: true }, /ended as published and is in the history/],
 ])('%s is said of %o', (code, facts, text) => {
-  const why = explain({ ...ready, ...facts });
+  const why = explainDelivery({ ...ready, ...facts });
 
   expect(why.code).toBe(code);
   expect(why.text).toMatch(text);
