@@ -5,6 +5,8 @@ export interface Suite {
   readonly name: string;
   /** What Node is started with. */
   readonly args: readonly string[];
+  /** Parts of the names of the test files that it runs. @defaultValue all of a project */
+  readonly files?: readonly string[];
 }
 
 /** One version, and what is run on it. */
@@ -24,10 +26,15 @@ export interface Choice {
   readonly ci?: boolean;
 }
 
-const vitest = (name: string, project: string, ...rest: readonly string[]): Suite => ({
-  name,
-  args: ['node_modules/vitest/vitest.mjs', 'run', '--project', project, ...rest],
-});
+/** @param title part of the titles of the tests that are run, all without one */
+function vitest(name: string, project: string, files: readonly string[] = [], title?: string): Suite {
+  const titled = title === undefined ? [] : ['-t', title];
+  return {
+    name,
+    args: ['node_modules/vitest/vitest.mjs', 'run', '--project', project, ...titled, ...files],
+    files,
+  };
+}
 
 const unit = vitest('unit', 'unit');
 const contract = vitest('contract', 'contract');
@@ -59,10 +66,12 @@ const sqlFiles = [
   'isolation',
   'cancel-race.test',
 ];
-const sql = vitest('sql', 'integration', ...sqlFiles);
+const sql = vitest('sql', 'integration', sqlFiles);
 
-const compiled = vitest('package', 'package', 'service');
-const sent = vitest('package', 'package', 'prisma-clients');
+/** The titles are those of `test.each` in these files. */
+const compiled = (line: string): Suite => vitest('package', 'package', ['service'], `TypeScript ${line}`);
+const sent = (line: string): Suite =>
+  vitest('package', 'package', ['prisma-clients'], `with Prisma ${line.split('.')[0] ?? ''},`);
 
 /** All rows, in the order of the table. A choice that names nothing has none. */
 export function rows({ only, ci = false }: Choice = {}): readonly Row[] {
@@ -75,8 +84,8 @@ export function rows({ only, ci = false }: Choice = {}): readonly Row[] {
   );
   const others: readonly Row[] = [
     ...postgres.map(({ name, packageVersion }) => row('postgres', name, packageVersion, sql)),
-    ...typescript.map(({ name, version }) => row('typescript', name, version, compiled)),
-    ...prisma.map(({ name, version }) => row('prisma', name, version, sent)),
+    ...typescript.map(({ name, version }) => row('typescript', name, version, compiled(name))),
+    ...prisma.map(({ name, version }) => row('prisma', name, version, sent(name))),
   ];
   const all = ci ? ofNode : [...ofNode, ...others];
   return only === undefined ? all : all.filter((one) => isMeant(one, only));

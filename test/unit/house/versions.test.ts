@@ -69,12 +69,19 @@ test('the versions of TypeScript and Prisma are those that the projects of test/
   expect(manifest('.').peerDependencies?.['@prisma/client']).toBe('^6.19.0 || ^7.0.0');
 });
 
-test('every suite that is run by files finds files for each of them', () => {
+test('every suite finds the files and the tests that it names', () => {
   const folders = ['test/integration', 'test/invariants', 'test/package'];
   const files = folders.flatMap((folder) => readdirSync(join(projectRoot, folder)));
-  const named = rows().flatMap(({ suites }) => suites.flatMap(({ args }) => args.slice(4)));
+  const named = rows().flatMap(({ suites }) => suites.flatMap((suite) => suite.files ?? []));
   expect(named.length).toBeGreaterThan(10);
   expect([...new Set(named)].filter((part) => !files.some((file) => file.includes(part)))).toEqual([]);
+  // A title that fits no test would pass.
+  const compiling = read('test/package/service.test.ts');
+  expect(compiling).toContain('with TypeScript $version');
+  for (const { name } of typescript) expect(compiling).toContain(`version: '${name}'`);
+  const sending = read('test/package/prisma-clients.test.ts');
+  expect(sending).toContain('with Prisma $version,');
+  for (const { name } of prisma) expect(sending).toContain(`version: ${name.split('.')[0]},`);
 });
 
 test.each([
