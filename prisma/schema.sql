@@ -433,7 +433,7 @@ create table outbox.topic (
   address text not null,
   lanes integer not null default 1,
   partitions integer,
-  waits text not null default 'workflow'::text,
+  timer text not null default 'workflow'::text,
   retry_ms bigint[] not null,
   exhausted text not null default 'release-key'::text,
   confirm_group text,
@@ -452,7 +452,7 @@ constraint topic_exhausted_check CHECK ((exhausted = ANY (ARRAY['release-key'::t
 constraint topic_lanes_check CHECK (((lanes >= 1) AND (lanes <= 1024)));
 constraint topic_partitions_check CHECK ((partitions > 0));
 constraint topic_pkey PRIMARY KEY (name);
-constraint topic_waits_check CHECK ((waits = ANY (ARRAY['workflow'::text, 'lane'::text])));
+constraint topic_timer_check CHECK ((timer = ANY (ARRAY['workflow'::text, 'lane'::text])));
 
 create table outbox.topic_change (
   topic text collate "C" not null,
@@ -1660,7 +1660,7 @@ begin
   if not found then
     policy.name := p_topic;
     policy.lanes := 1;
-    policy.waits := 'workflow';
+    policy.timer := 'workflow';
     policy.payload_limit_bytes := 921600;
     policy.delay_limit := '400 days';
   end if;
@@ -2148,9 +2148,9 @@ begin
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
       coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
-      case when p.waits and policy.waits = 'workflow' then installation || '/message/' || p.id
+      case when p.waits and policy.timer = 'workflow' then installation || '/message/' || p.id
         else installation || '/lane/' || p_topic || '/' || p.lane end,
-      p.due, case when policy.waits = 'lane' or not p.waits then p.due end
+      p.due, case when policy.timer = 'lane' or not p.waits then p.due end
     from placed p order by p.n
     on conflict do nothing
     returning t.id, t.workflow_id, t.state, t.due_at

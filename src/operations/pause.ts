@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Duration } from '../core/duration.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   type LeasedLane,
@@ -8,13 +9,13 @@ import {
   setPaused,
 } from '../store/lane/pause.ts';
 import { wakeLanes } from './change.ts';
-import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
+import { assertText, authorOf, durationOf, type OperationOptions } from './operation-options.ts';
 
 export type { PauseScope };
 
 export interface PauseOptions extends OperationOptions {
-  /** How long to wait for relays to let go of their lanes. @defaultValue 15,000 */
-  readonly withinMs?: number;
+  /** How long to wait for relays to let go of their lanes, 0 or more. @defaultValue `'15s'` */
+  readonly timeout?: Duration;
 }
 
 export interface PauseAnswer {
@@ -45,11 +46,12 @@ export async function pause(
   options: PauseOptions,
 ): Promise<PauseAnswer> {
   assertScope(scope);
+  const timeoutMs = durationOf('timeout', options.timeout, 15_000);
   const dryRun = options.dryRun ?? false;
   const { changed } = await setPaused(database, scope, true, authorOf(options), { dryRun });
   const holding = dryRun
     ? await readLeasedLanes(database, scope)
-    : await untilHandsAreEmpty(database, scope, options.withinMs ?? 15_000);
+    : await untilHandsAreEmpty(database, scope, timeoutMs);
   return { changed, complete: !dryRun && holding.length === 0, holding };
 }
 
@@ -77,9 +79,9 @@ export async function resume(
 export async function untilHandsAreEmpty(
   database: Database,
   scope: PauseScope,
-  withinMs: number,
+  timeoutMs: number,
 ): Promise<readonly LeasedLane[]> {
-  const until = performance.now() + withinMs;
+  const until = performance.now() + timeoutMs;
   let nudged = '';
   for (;;) {
     const holding = await readLeasedLanes(database, scope);

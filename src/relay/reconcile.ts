@@ -33,7 +33,7 @@ export interface ReconcileInput {
 /** Everything is compared at least this often. */
 const thoroughEveryMs = 60 * 60_000;
 /** A comparison that takes longer goes on in the next run. */
-const runMs = 45_000;
+const drainTimeoutMs = 45_000;
 /** Workflows asked or ended side by side. */
 const concurrently = 10;
 /** Counts may differ by this share of the messages: the index lags, and messages come and go meanwhile. */
@@ -100,7 +100,7 @@ class Comparison {
   }
 
   get #over(): boolean {
-    return this.#input.signal.aborted || this.tookMs > runMs;
+    return this.#input.signal.aborted || this.tookMs > drainTimeoutMs;
   }
 
   /** Checks the messages that are due next. */

@@ -82,7 +82,7 @@ test('a parked message that kills whoever tries it is failed after three deaths,
         deadly: 1,
         lingering: range(3, 6),
         // All of them are in hand at the first death; later ones would find them there again if they were not alone.
-        ...(death > 1 && { lingerMs: 1_000 }),
+        ...(death > 1 && { laneIdleTimeoutMs: 1_000 }),
       }),
       `death ${death}`,
     ).toBe('SIGKILL');

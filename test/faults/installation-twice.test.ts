@@ -47,7 +47,7 @@ function relayOn(context: TestContext, url: string): StartedRelay {
           close: () => Promise.resolve(),
         },
       },
-      relay: { linger: 100, reconcile: '1s', scheduleCheck: '1s' },
+      relay: { laneIdleTimeout: 100, reconcileInterval: '1s', scheduleCheckInterval: '1s' },
     },
     { report: (event) => events.push(event) },
   );

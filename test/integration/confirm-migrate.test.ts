@@ -30,7 +30,7 @@ afterAll(() => servers.stop());
 
 beforeEach(async () => {
   made = await createTestDatabase();
-  const orders = confirmingTopic('orders', { group: 'shop', within: '1h' });
+  const orders = confirmingTopic('orders', { group: 'shop', receiptTimeout: '1h' });
   config = confirmConfig(made.url, inject('temporalAddress'), servers.brokers.join(','), orders);
   events = [];
 });

@@ -25,7 +25,7 @@ const failingOnce = new Set<number>();
 beforeAll(async () => {
   stage = await confirmStage(
     { onTestFinished: (end) => void ends.push(end) },
-    { within: '1h', resend: ['2h', '3h'], maxSends: 3 },
+    { receiptTimeout: ['1h', '2h', '3h'], maxSends: 3 },
   );
   await stage.relay();
   await stage.consume({

@@ -16,7 +16,9 @@ import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
 import { openPrisma } from '../support/fixtures/prisma.ts';
 import { until } from '../support/fixtures/until.ts';
 
-const orders = topic('orders', z.object({ n: z.number() }), { confirm: { group: 'shop', within: '1h' } });
+const orders = topic('orders', z.object({ n: z.number() }), {
+  confirm: { group: 'shop', receiptTimeout: '1h' },
+});
 const others = topic('others', z.object({ n: z.number() }));
 
 interface Made {

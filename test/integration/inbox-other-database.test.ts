@@ -10,7 +10,7 @@ import { observer } from '../support/kafka/kafka-topic.ts';
 test('an inbox in another database than the outbox parks, retries and confirms as one beside it', {
   timeout: 240_000,
 }, async () => {
-  const stage = await confirmStage({ onTestFinished }, { within: '1h' });
+  const stage = await confirmStage({ onTestFinished }, { receiptTimeout: '1h' });
   const other = await createTestDatabase();
   onTestFinished(() => other.drop());
   await other.database.query('create table effect (seq bigserial, n int, part int, consumer text)');

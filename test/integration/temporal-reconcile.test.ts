@@ -11,7 +11,7 @@ import { until } from '../support/fixtures/until.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 const reminders = numbered('reminders');
-const often = { reconcile: '1s', archive: '1s', scheduleCheck: 200 } as const;
+const often = { reconcileInterval: '1s', archiveInterval: '1s', scheduleCheckInterval: 200 } as const;
 
 /** Sends messages that are due in an hour, and waits until their workflows sleep. */
 async function waiting(stage: Stage, count: number): Promise<readonly { id: string; workflowId: string }[]> {

@@ -37,7 +37,7 @@ test('several relays make each schedule once, each minute and each five minutes,
 
 test('a schedule that was deleted is made again', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
-  await stage.relay({ settings: { scheduleCheck: 100 } });
+  await stage.relay({ settings: { scheduleCheckInterval: 100 } });
   for (const name of ['reconcile', 'archive'] as const) {
     await until(() => exists(stage, name));
     const { info } = await scheduleOf(stage, name).describe();
@@ -56,7 +56,7 @@ test('a changed interval changes the schedule, which stays paused when an operat
   await scheduleOf(stage, 'archive').pause('a test');
   await first.stop();
 
-  await stage.relay({ settings: { archive: '7s' } });
+  await stage.relay({ settings: { archiveInterval: '7s' } });
 
   await until(async () => (await everyMs(stage, 'archive')) === 7_000);
   const { state } = await scheduleOf(stage, 'archive').describe();

@@ -50,7 +50,7 @@ const relay = startRelay({
       async close() {},
     },
   },
-  relay: { linger: 300, reconcile: '1s', archive: '1s', scheduleCheck: 200 },
+  relay: { laneIdleTimeout: 300, reconcileInterval: '1s', archiveInterval: '1s', scheduleCheckInterval: 200 },
 });
 await relay.ready;
 

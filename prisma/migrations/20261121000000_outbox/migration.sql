@@ -106,7 +106,7 @@ create table outbox.topic (
   address             text not null,
   lanes               integer not null default 1 check (lanes between 1 and 1024),
   partitions          integer check (partitions > 0),
-  waits               text not null default 'workflow' check (waits in ('workflow', 'lane')),
+  timer               text not null default 'workflow' check (timer in ('workflow', 'lane')),
   retry_ms            bigint[] not null,
   exhausted           text not null default 'release-key' check (exhausted in ('release-key', 'hold-key')),
   -- Set together, or not at all: the consumer group whose receipt counts, how long it may take after each send (the last
@@ -146,7 +146,7 @@ begin
   if not found then
     policy.name := p_topic;
     policy.lanes := 1;
-    policy.waits := 'workflow';
+    policy.timer := 'workflow';
     policy.payload_limit_bytes := 921600;
     policy.delay_limit := '400 days';
   end if;
@@ -676,9 +676,9 @@ begin
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
       coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
-      case when p.waits and policy.waits = 'workflow' then installation || '/message/' || p.id
+      case when p.waits and policy.timer = 'workflow' then installation || '/message/' || p.id
         else installation || '/lane/' || p_topic || '/' || p.lane end,
-      p.due, case when policy.waits = 'lane' or not p.waits then p.due end
+      p.due, case when policy.timer = 'lane' or not p.waits then p.due end
     from placed p order by p.n
     on conflict do nothing
     returning t.id, t.workflow_id, t.state, t.due_at

@@ -106,8 +106,8 @@ async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promis
          last_error = coalesce(c.error, m.last_error),
          maybe_published = m.maybe_published or c.maybe_published,
          due_at = case when c.state = 'retrying' then outbox.clock() + c.retry_in_ms * interval '1 ms' else m.due_at end,
-         workflow_id = case when c.state = 'retrying' and t.waits = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
-         workflow_due_at = case when c.state = 'retrying' and t.waits = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
+         workflow_id = case when c.state = 'retrying' and t.timer = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
+         workflow_due_at = case when c.state = 'retrying' and t.timer = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
            else m.workflow_due_at end,
          -- What was sent before and is refused or held now still lies where it was published first.
          partition = case when c.state = 'published' then c.partition else m.partition end,
