@@ -33,6 +33,14 @@ export { permanent, retryAfter } from './inbox/verdict.ts';
 export type { SeenFilter } from './inbox/window/seen-filter.ts';
 export type { Window } from './inbox/window/window.ts';
 export type { IncomingMessage, Lag, Partition, SourceNotice } from './sources/source.ts';
+export {
+  clientOf,
+  type PoolClient,
+  type PoolTransactionClient,
+  type PoolTransactionOptions,
+} from './store/database/pool-client.ts';
+export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
+export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
 export type {

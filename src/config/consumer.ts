@@ -31,7 +31,8 @@ export interface ConsumerOptions extends ConsumerSettings {
 }
 
 /**
- * Makes a consumer that handles each message with effect once, in transactions of the given client.
+ * Makes a consumer that handles each message with effect once, in transactions of the given client: one of Prisma, or what
+ * `clientOf` makes of a pool of `pg`.
  *
  * The client must be connected to a database that has the tables of the outbox; it may be another database than the
  * sender's. Temporal is needed once a message is parked, not before.

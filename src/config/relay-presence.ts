@@ -134,7 +134,7 @@ function transportServers(config: PresenceInput['config']): readonly AskedServer
     const { connection } = transport;
     const ask = async (): Promise<void> => {
       const missing = await missingTopics(connection, addresses);
-      if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: make it.`);
+      if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: create it.`);
     };
     return [{ server: name, address: connection.brokers.join(','), ask }];
   });

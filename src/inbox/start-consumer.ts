@@ -67,7 +67,8 @@ async function open<Tx extends Transaction>(
 /** For the watcher, the keeper of the window, and marks. */
 const ownConnections = 3;
 
-function warnOfSmallPool<Tx extends Transaction>({ client, rules, settings }: ConsumerPlan<Tx>): void {
+function warnOfSmallPool<Tx extends Transaction>(plan: ConsumerPlan<Tx>): void {
+  const { client, rules, settings } = plan;
   const { concurrency, keyConcurrency, parkedConcurrency } = rules;
   const connections = poolSizeOf(client);
   const needed = concurrency * keyConcurrency + parkedConcurrency + ownConnections;

@@ -104,7 +104,7 @@ export class Relay {
     return this.#routes.has(topic);
   }
 
-  /** LaneDrains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
+  /** Drains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
   async drain(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
     const route = this.#routes.get(lane.topic);
     if (route === undefined) throw new Error(`This relay does not know the topic "${lane.topic}".`);

@@ -54,7 +54,7 @@ export interface IncomingBatch extends Partition {
 
 /** What somebody should know, and messages do not tell. */
 export type SourceNotice =
-  /** A leader of the group that works by other rules gave this consumer what it does not handle: nobody reads that. */
+  /** A group leader with another assigner gave this consumer partitions that it does not handle: no member reads them. */
   | {
       readonly type: 'partitions-unread';
       readonly addresses: readonly string[];

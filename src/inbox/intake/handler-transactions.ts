@@ -164,7 +164,7 @@ class Handling implements HandlerContext {
 function tooLong(limitMs: number): OutboxError {
   return new OutboxError(
     'OUTBOX_HANDLER_STUCK',
-    `The transaction of the handler has taken ${limitMs / 1_000} s, as long as it may, and is rolled back.`,
+    `The transaction of the handler has reached its limit of ${limitMs / 1_000} s and is rolled back.`,
     { details: { limitMs } },
   );
 }

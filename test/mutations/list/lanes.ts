@@ -5,7 +5,7 @@ const order = 'Order per key (I3)';
 const cancelHolds = 'A committed cancel holds (I5)';
 
 const standsStill =
-  'No lane stands still for a connection that died without a word, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)';
+  'No lane stops because of a silently dead connection, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)';
 
 /** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
@@ -74,7 +74,7 @@ export const laneMutations: readonly Mutation[] = [
   },
   {
     name: 'lane-of-a-dead-session-stays',
-    promise: 'The lanes of a relay that died go on at once',
+    promise: 'The lanes of a dead relay are taken over at once',
     file: 'outbox.lane_held()',
     find: ' or outbox.session_lives(l.session)',
     replace: ' or true',
