@@ -1,10 +1,10 @@
-import type { BulkAnswer, BulkRunner } from '../src/relay/bulk.ts';
+import type { BulkPageAnswer, BulkRunner } from '../src/relay/bulk.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
 /** Activities of the workflow `bulkOperation`. */
 export interface BulkActivities {
   /** Runs the next page of the operation. */
-  runBulkPage(id: string): Promise<BulkAnswer>;
+  runBulkPage(id: string): Promise<BulkPageAnswer>;
   /** Aborts the operation on behalf of somebody who canceled its workflow; `false`: it had ended before. */
   abortBulk(id: string): Promise<boolean>;
 }

@@ -8,14 +8,14 @@ export interface ParkedKeyActivities {
 }
 
 /** A long queue is drained in runs, so that the slots of a consumer go round. */
-const runMs = 60_000;
+const drainTimeoutMs = 60_000;
 
 /** Gives the consumer's drain a heartbeat, an end, and the signal of cancels and shutdowns. */
 export function createParkedKeyActivities(drains: KeyDrains): ParkedKeyActivities {
   return {
     drainKey: (keyId) =>
       withHeartbeat((signal, progress) =>
-        drains.drain(keyId, AbortSignal.any([signal, AbortSignal.timeout(runMs)]), progress),
+        drains.drain(keyId, AbortSignal.any([signal, AbortSignal.timeout(drainTimeoutMs)]), progress),
       ),
   };
 }

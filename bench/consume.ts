@@ -160,7 +160,7 @@ async function consumeOurs(
   const running = await made.start();
   const done = (): number => {
     const counts = running.counts();
-    return duplicates ? counts.duplicates : counts.processed;
+    return duplicates ? counts.duplicates : counts.handled;
   };
   const pace = new Pace(count);
   let perSecond: number | undefined;

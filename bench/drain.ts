@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningRelay } from '../src/config/start-relay.ts';
 import type { Lane } from '../src/core/lane.ts';
-import { type Progress, planSettlement } from '../src/relay/plan-settlement.ts';
+import { type LaneProgress, planSettlement } from '../src/relay/plan-settlement.ts';
 import { publishBatch } from '../src/relay/publish-batch.ts';
 import { defaultBatchLimits } from '../src/relay/timings.ts';
 import { claim } from '../src/store/lane/claim.ts';
@@ -58,7 +58,7 @@ async function bareLoop(stage: Stage, lane: Lane, target: BodyTopic, transport: 
   if (acquired === undefined) throw new Error('The lane of the bare loop is taken.');
   const partitions = (await transport.partitionCount?.(target.rules.address)) ?? 1;
   const route = { name: target.name, rules: target.rules, transport };
-  let progress: Progress = acquired;
+  let progress: LaneProgress = acquired;
   for (;;) {
     const claimed = await claim(stage.database, lane, {
       owner,

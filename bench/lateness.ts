@@ -72,14 +72,14 @@ export async function commitToBroker(
   }
 }
 
-/** How late messages are that are due at one instant, by `waits: 'lane'`. */
+/** How late messages are that are due at one instant, by `timer: 'lane'`. */
 export async function dueTogether(
   stage: Stage,
   relayOf: RelayOf,
   transport: Noting,
   count: number,
 ): Promise<Percentiles> {
-  const target = await createTopic(stage, 'due-together', { lanes: 2, waits: 'lane' });
+  const target = await createTopic(stage, 'due-together', { lanes: 2, timer: 'lane' });
   const relay = relayOf(target, transport);
   await relay.ready;
   try {

@@ -433,7 +433,7 @@ create table outbox.topic (
   address text not null,
   lanes integer not null default 1,
   partitions integer,
-  waits text not null default 'workflow'::text,
+  timer text not null default 'workflow'::text,
   retry_ms bigint[] not null,
   exhausted text not null default 'release-key'::text,
   confirm_group text,
@@ -452,7 +452,7 @@ constraint topic_exhausted_check CHECK ((exhausted = ANY (ARRAY['release-key'::t
 constraint topic_lanes_check CHECK (((lanes >= 1) AND (lanes <= 1024)));
 constraint topic_partitions_check CHECK ((partitions > 0));
 constraint topic_pkey PRIMARY KEY (name);
-constraint topic_waits_check CHECK ((waits = ANY (ARRAY['workflow'::text, 'lane'::text])));
+constraint topic_timer_check CHECK ((timer = ANY (ARRAY['workflow'::text, 'lane'::text])));
 
 create table outbox.topic_change (
   topic text collate "C" not null,
@@ -572,7 +572,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.begin_try(p_id uuid, p_retry_ms double precision[], p_hold boolean, p_most_kills integer, p_worker bigint, p_most integer, p_alone boolean)
+CREATE OR REPLACE FUNCTION outbox.begin_try(p_id uuid, p_retry_ms double precision[], p_hold boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean)
  RETURNS SETOF outbox.try_answer
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -616,7 +616,7 @@ begin
     return;
   end if;
   if k.worker is not null then
-    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_most_kills, p_hold);
+    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_max_kills, p_hold);
     if v_buried.gave_up is not null then
       answer.kind := v_buried.gave_up;
       answer.message_id := v_buried.message_id;
@@ -703,7 +703,7 @@ begin
   end;
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.bury_try(k outbox.parked_key, p_dead boolean, p_most_kills integer, p_hold boolean, OUT gave_up text, OUT message_id text)
+CREATE OR REPLACE FUNCTION outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_hold boolean, OUT gave_up text, OUT message_id text)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -724,7 +724,7 @@ begin
   update outbox.parked x set attempts = greatest(x.attempts - 1, 0), kills = x.kills + v_killed::integer, updated_at = outbox.clock()
   where x.key_id = k.id and x.state = 'parked' and x.position = k.begun_from
   returning * into m;
-  if v_killed and m.kills > 1 and m.kills >= p_most_kills then
+  if v_killed and m.kills > 1 and m.kills >= p_max_kills then
     gave_up := outbox.give_up(m.consumer_group, m.message_id, 'killed', null, p_hold);
     message_id := m.message_id;
   end if;
@@ -1114,7 +1114,7 @@ begin
     'wire', jsonb_build_object('before', outbox.sha256(m.wire), 'after', outbox.sha256(p_wire)));
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.end_dead_tries(p_group text, p_worker bigint, p_most_kills integer, p_hold boolean)
+CREATE OR REPLACE FUNCTION outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_hold boolean)
  RETURNS TABLE(key_id uuid, gave_up text)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1135,7 +1135,7 @@ begin
       order by x.id for no key update skip locked
     loop
       key_id := k.id;
-      select b.message_id into gave_up from outbox.bury_try(k, true, p_most_kills, p_hold) b;
+      select b.message_id into gave_up from outbox.bury_try(k, true, p_max_kills, p_hold) b;
       return next;
     end loop;
   end loop;
@@ -1660,7 +1660,7 @@ begin
   if not found then
     policy.name := p_topic;
     policy.lanes := 1;
-    policy.waits := 'workflow';
+    policy.timer := 'workflow';
     policy.payload_limit_bytes := 921600;
     policy.delay_limit := '400 days';
   end if;
@@ -1692,7 +1692,7 @@ CREATE OR REPLACE FUNCTION outbox.receive(p_group text, p_ids text[], p_topics t
  SET jit TO 'off'
 AS $function$
 declare
-  queued boolean[];
+  behind boolean[];
   noted text[];
 begin
   perform pg_current_xact_id();
@@ -1710,23 +1710,23 @@ begin
       order by k.id for key share
     )
     select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1]) and l.key = u.key) order by u.n)
-    into queued from unnest(p_topics, p_keys) with ordinality u (topic, key, n);
+    into behind from unnest(p_topics, p_keys) with ordinality u (topic, key, n);
   end if;
   noted := array(select outbox.mark_processed(p_group, p_ids, p_topics));
-  if cardinality(noted) = cardinality(p_ids) and (queued is null or not true = any(queued)) then return '{}'; end if;
+  if cardinality(noted) = cardinality(p_ids) and (behind is null or not true = any(behind)) then return '{}'; end if;
   -- Somebody has parked one of these after we looked at the keys: those behind it must not overtake it.
   if cardinality(p_ids) > 1 and exists (
     select from unnest(p_ids) with ordinality u (id, n)
     join outbox.parked p on p.consumer_group = p_group and p.message_id = u.id and p.key_id is not null and p.key is not null
-    where not coalesce(queued[u.n], false)
+    where not coalesce(behind[u.n], false)
   ) then
     raise exception 'outbox: a key of this batch has just been parked' using errcode = 'serialization_failure';
   end if;
   return array(
     select case
-      when u.id = any(noted) and u.first then case when queued[u.n] then 'queued' else 'new' end
+      when u.id = any(noted) and u.first then case when behind[u.n] then 'behind' else 'new' end
       when exists (select from outbox.parked p where p.consumer_group = p_group and p.message_id = u.id
-        and p.state in ('parked', 'failed')) then 'parked'
+        and p.state in ('parked', 'failed')) then 'kept'
       else 'processed' end
     from (select x.id, x.n, row_number() over (partition by x.id order by x.n) = 1 as first
       from unnest(p_ids) with ordinality x (id, n)) u
@@ -2148,9 +2148,9 @@ begin
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
       coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
-      case when p.waits and policy.waits = 'workflow' then installation || '/message/' || p.id
+      case when p.waits and policy.timer = 'workflow' then installation || '/message/' || p.id
         else installation || '/lane/' || p_topic || '/' || p.lane end,
-      p.due, case when policy.waits = 'lane' or not p.waits then p.due end
+      p.due, case when policy.timer = 'lane' or not p.waits then p.due end
     from placed p order by p.n
     on conflict do nothing
     returning t.id, t.workflow_id, t.state, t.due_at

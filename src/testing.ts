@@ -19,16 +19,16 @@ export {
   type ContractCase,
   type ContractFaults,
   type ContractSubject,
-  type ReceivedMessage,
+  type DeliveredMessage,
 } from './testing/contract-subject.ts';
 export { type CrashOptions, crashAt } from './testing/crash-at.ts';
 export { type Sent, sentIn } from './testing/sent-in.ts';
 export { sourceContract } from './testing/source-contract.ts';
 export {
-  type SentMessage,
   type SkippedCase,
   type SourceAbility,
   type SourceContract,
+  type SourceMessage,
   type SourceSubject,
 } from './testing/source-subject.ts';
 export { transportContract } from './testing/transport-contract.ts';

@@ -3,9 +3,9 @@ export { kafka } from './transports/kafka/kafka-transport.ts';
 export { print, type WriteLine } from './transports/print/print-transport.ts';
 export type {
   Hold,
-  Outcome,
   OutgoingBatch,
   OutgoingMessage,
+  PublishOutcome,
   PublishResult,
   Transport,
 } from './transports/transport.ts';

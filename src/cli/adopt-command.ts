@@ -8,7 +8,7 @@ export interface AdoptFlags {
 }
 
 /** Lets relays deliver from a restored database, and says what they will find. */
-export async function adoptDatabase(
+export async function adoptCommand(
   database: DatabaseAddress,
   flags: AdoptFlags,
   output: Output,

@@ -23,7 +23,7 @@ type Change = (
   at: Operations,
   topic: string,
   count: number,
-  options: OperationOptions & { readonly withinMs?: number },
+  options: OperationOptions & { readonly timeout?: number },
 ) => Promise<ChangeAnswer>;
 
 /** Changes the number of lanes or partitions of a topic; exit code 4 when that is begun and not complete. */
@@ -37,14 +37,14 @@ export async function countCommand(
   if (topic === undefined || count === undefined || !/^\d+$/.test(count))
     return usageError(`Name a topic and a number of ${what}.`, output);
   if (flags.dryRun === true) return usageError('This has no rehearsal: it waits for others.', output);
-  const withinMs = withinOf(flags);
-  if (withinMs === 'invalid') return usageError('--within takes a time such as 60s.', output);
+  const timeout = withinOf(flags);
+  if (timeout === 'invalid') return usageError('--within takes a time such as 60s.', output);
   const question = `Change the number of ${what} of "${topic}" to ${count}? It is not delivered meanwhile.`;
   const refused = await refusedConsent(flags, question, output);
   if (refused !== undefined) return refused;
   const at = await open();
   try {
-    const options = { ...optionsOf(flags), ...(withinMs !== undefined && { withinMs }) };
+    const options = { ...optionsOf(flags), ...(timeout !== undefined && { timeout }) };
     return tell(await change(at, topic, Number(count), options), { what, topic, count }, output);
   } finally {
     await at.close();

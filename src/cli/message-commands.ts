@@ -62,11 +62,11 @@ function registerChanges(root: Command): void {
     .option('--within <duration>', 'how long to wait for relays (default: 15s)')
     .action(
       change({ action: 'withdraw' }, (flags, output, ids) => {
-        const withinMs = withinOf(flags);
-        if (withinMs === 'invalid')
+        const timeout = withinOf(flags);
+        if (timeout === 'invalid')
           return Promise.resolve(usageError('--within takes a time such as 15s.', output));
         return changeCommand('Withdraw', { flags, ids, output }, (at, target, options) =>
-          at.withdraw(target, { ...options, ...(withinMs !== undefined && { withinMs }) }),
+          at.withdraw(target, { ...options, ...(timeout !== undefined && { timeout }) }),
         );
       }),
     );

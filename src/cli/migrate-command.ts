@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { DatabaseAddress } from '../config/database-config.ts';
 import { type MigratedTopics, migrateTopics } from '../config/migrate-topics.ts';
 import { applyMigrations, migrationScripts, migrationState } from '../operations/schema.ts';
-import { type AdoptFlags, adoptDatabase } from './adopt-command.ts';
+import { type AdoptFlags, adoptCommand } from './adopt-command.ts';
 import { exitCodes, type Output } from './output.ts';
 
 export interface MigrateFlags {
@@ -29,7 +29,7 @@ export async function migrateCommand(flags: MigrateFlags, output: Output): Promi
       ? 'Nothing to do: the database is up to date.'
       : applied.map((name) => `Applied ${name}`).join('\n'),
   );
-  const adoption = flags.adopt && (await adoptDatabase(at, flags.adopt, output));
+  const adoption = flags.adopt && (await adoptCommand(at, flags.adopt, output));
   const config = await flags.topics?.();
   const migrated = config && (await migrateTopics({ ...config, database: at }));
   if (migrated !== undefined) output.line(inWords(migrated));

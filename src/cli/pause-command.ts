@@ -22,12 +22,12 @@ export async function pauseCommand(
 ): Promise<number> {
   const scope = scopeOf(topic, flags);
   if (scope === undefined) return usageError(howToName, output);
-  const withinMs = withinOf(flags);
-  if (withinMs === 'invalid') return usageError('--within takes a time such as 15s.', output);
+  const timeout = withinOf(flags);
+  if (timeout === 'invalid') return usageError('--within takes a time such as 15s.', output);
   const refused = await refusedConsent(flags, `Pause ${nameOf(scope)}?`, output);
   if (refused !== undefined) return refused;
   const answer = await withOperations(flags, (at) =>
-    at.pause(scope, { ...optionsOf(flags), ...(withinMs !== undefined && { withinMs }) }),
+    at.pause(scope, { ...optionsOf(flags), ...(timeout !== undefined && { timeout }) }),
   );
   const { changed, complete, holding } = answer;
   const dryRun = flags.dryRun ?? false;
@@ -38,7 +38,7 @@ export async function pauseCommand(
   );
   for (const { topic: of, lane, aliveUntil } of holding)
     output.line(
-      `  a relay still holds lane ${lane} of ${of}, and was last heard of for the time until ${aliveUntil}`,
+      `  a relay still holds lane ${lane} of ${of}, and was last heard of for the time until ${aliveUntil.toISOString()}`,
     );
   output.value({ ok: complete || dryRun, dryRun, ...answer });
   return complete || dryRun ? exitCodes.ok : exitCodes.partial;

@@ -35,17 +35,17 @@ async function untilReady({ ready }: RunningRelay, signal: AbortSignal): Promise
 type RelayEvent = Parameters<NonNullable<RelayOptions['report']>>[0];
 
 function tell(event: RelayEvent, output: Output): void {
-  if (event.type === 'failed') {
+  if (event.type === 'error') {
     const error = inWords(event.error);
-    output.trouble(`${new Date().toISOString()} ${event.what} failed: ${error}`);
-    output.value({ event: 'failed', what: event.what, error });
+    output.trouble(`${new Date().toISOString()} ${event.during} failed: ${error}`);
+    output.value({ event: 'error', during: event.during, error });
     return;
   }
-  if (event.type === 'waiting') {
+  if (event.type === 'waiting-for-server') {
     const { server, address } = event;
     const error = event.error instanceof Error ? event.error.message : String(event.error);
     output.trouble(`${new Date().toISOString()} waits for ${server} at ${address}: ${error}`);
-    output.value({ event: 'waiting', server, address, error });
+    output.value({ event: 'waiting-for-server', server, address, error });
     return;
   }
   // One per batch and one per receipt: what goes well would hide all else.

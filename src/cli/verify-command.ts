@@ -14,7 +14,7 @@ export interface VerifyFlags extends CommonFlags {
   readonly since?: string;
   readonly grace?: string;
   readonly tolerance?: string;
-  readonly longestTransaction?: string;
+  readonly maxTransaction?: string;
   readonly maxDuplicates?: string;
   readonly effects?: string;
   readonly group?: string;
@@ -59,9 +59,9 @@ async function optionsOf(flags: VerifyFlags): Promise<VerifyOptions> {
   const since = flags.since === undefined ? undefined : sinceOf(flags.since);
   return {
     since,
-    graceMs: lengthOf('grace', flags.grace),
-    toleranceMs: lengthOf('tolerance', flags.tolerance),
-    longestTransactionMs: lengthOf('longest-transaction', flags.longestTransaction),
+    grace: lengthOf('grace', flags.grace),
+    tolerance: lengthOf('tolerance', flags.tolerance),
+    maxTransaction: lengthOf('max-transaction', flags.maxTransaction),
     maxDuplicates: flags.maxDuplicates === undefined ? undefined : shareOf(flags.maxDuplicates),
     effects: await effectsOf(flags),
   };
@@ -90,7 +90,7 @@ function msOf(text: string): number | undefined {
 function shareOf(text: string): number {
   const share = Number(text);
   if (text.trim() !== '' && share >= 0 && share <= 1) return share;
-  throw invalid('most-duplicates', 'a share from 0 to 1');
+  throw invalid('max-duplicates', 'a share from 0 to 1');
 }
 
 async function effectsOf({ effects, group, inbox }: VerifyFlags): Promise<VerifyOptions['effects']> {

@@ -30,17 +30,17 @@ async function complete(
   signal: AbortSignal,
 ): Promise<void> {
   // Whoever waits for transactions must not begin anew with each report: there are always some.
-  let withinMs = tellEveryMs;
+  let timeout = tellEveryMs;
   while (!signal.aborted) {
     try {
-      const unfinished = await completeAnnounced(database, topics, { withinMs, signal });
+      const unfinished = await completeAnnounced(database, topics, { timeout, signal });
       if (unfinished.length === 0) return;
-      withinMs = 12 * tellEveryMs;
+      timeout = 12 * tellEveryMs;
       if (signal.aborted) return;
       for (const { topic, waitingFor, who } of unfinished)
         report({ type: 'topic-waiting', topic, waitingFor, who });
     } catch (error) {
-      if (!signal.aborted) report({ type: 'failed', what: 'announce', error });
+      if (!signal.aborted) report({ type: 'error', during: 'announce', error });
       await delay(againAfterMs, undefined, { signal }).catch(() => undefined);
     }
   }

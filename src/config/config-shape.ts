@@ -3,6 +3,7 @@ import { type Duration, durationMs } from '../core/duration.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Transport } from '../transports/transport.ts';
 import { databaseShape } from './database-config.ts';
+import type { RelaySettings } from './relay-settings.ts';
 import { temporalShape } from './temporal-config.ts';
 
 const isTopic = (value: unknown): value is Topic =>
@@ -30,16 +31,16 @@ export const configShape = z.strictObject({
     .strictObject({
       batchMessages: z.number().optional(),
       batchBytes: z.number().optional(),
-      run: duration.optional(),
-      linger: duration.optional(),
-      hotLook: duration.optional(),
-      idleLook: duration.optional(),
-      check: duration.optional(),
-      probe: duration.optional(),
-      reconcile: duration.optional(),
-      archive: duration.optional(),
-      scheduleCheck: duration.optional(),
-    })
+      drainTimeout: duration.optional(),
+      laneIdleTimeout: duration.optional(),
+      lookInterval: duration.optional(),
+      idleLookInterval: duration.optional(),
+      checkInterval: duration.optional(),
+      probeInterval: duration.optional(),
+      reconcileInterval: duration.optional(),
+      archiveInterval: duration.optional(),
+      scheduleCheckInterval: duration.optional(),
+    } satisfies Record<keyof RelaySettings, z.ZodType>)
     .optional(),
   // Judged by resolveRetention, which names the option.
   retention: z.looseObject({}).optional(),

@@ -35,7 +35,7 @@ export function patientClient<Tx extends Transaction>(
           signal: never,
           withinMs,
           passing: (error) => error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE',
-          waiting: (error) => report({ type: 'waiting', server: 'PostgreSQL', error }),
+          waiting: (error) => report({ type: 'waiting-for-server', server: 'PostgreSQL', error }),
         },
       );
       reached = true;
@@ -56,7 +56,7 @@ export function tellingSource(source: Source, report: ConsumerReport): Source {
       } catch (error) {
         if (performance.now() - saidAt >= sayEveryMs) {
           saidAt = performance.now();
-          report({ type: 'waiting', server: source.name, error });
+          report({ type: 'waiting-for-server', server: source.name, error });
         }
         throw error;
       }

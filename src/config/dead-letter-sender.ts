@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Topic } from '../core/topic.ts';
 import type { DeadLetter, DeadLetterSender, LetterOutcome } from '../inbox/parked/dead-letter.ts';
-import type { Outcome, OutgoingMessage, Transport } from '../transports/transport.ts';
+import type { OutgoingMessage, PublishOutcome, Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';
 
 /** Answers how copies of failed messages of these topics leave: by their own transport. */
@@ -33,7 +33,7 @@ async function publish(
   try {
     partitions = (await transport.partitionCount?.(address)) ?? 1;
   } catch (error) {
-    return letters.map(() => ({ kind: 'away', reason: String(error) }));
+    return letters.map(() => ({ kind: 'deferred', reason: String(error) }));
   }
   const { outcomes, hold } = await transport.publish({
     address,
@@ -45,10 +45,10 @@ async function publish(
   return outcomes.map((outcome) => letterOutcome(outcome, hold?.reason ?? 'on hold'));
 }
 
-function letterOutcome(outcome: Outcome, holdReason: string): LetterOutcome {
+function letterOutcome(outcome: PublishOutcome, holdReason: string): LetterOutcome {
   if (outcome.kind === 'acknowledged') return { kind: 'taken' };
-  if (outcome.kind === 'skipped') return { kind: 'skipped' };
-  if (outcome.kind === 'held') return { kind: 'away', reason: holdReason };
+  if (outcome.kind === 'held') return { kind: 'held' };
+  if (outcome.kind === 'deferred') return { kind: 'deferred', reason: holdReason };
   return { kind: 'refused', reason: outcome.error };
 }
 

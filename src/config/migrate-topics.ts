@@ -29,7 +29,7 @@ export async function migrateTopics(given: Config): Promise<MigratedTopics> {
       database,
       config.topics.map((topic) => policyOf(topic, transportOf(config, topic).name)),
       // What is not complete by then is completed by the relays.
-      { withinMs: 10_000 },
+      { timeout: 10_000 },
     );
     return { topics: config.topics.map(({ name }) => name), receipts };
   });

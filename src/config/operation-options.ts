@@ -11,26 +11,26 @@ export type OnDatabase = <Result>(
 /** What an operation was called with. */
 type Given = object | undefined;
 
-const askNames = ['actor', 'reason', 'dryRun'];
-const bulkNames = [...askNames, 'ratePerSecond', 'expect'];
+const commonNames = ['actor', 'reason', 'dryRun'];
+const bulkNames = [...commonNames, 'ratePerSecond', 'expect'];
 const dueNames = ['after', 'at'];
 const pageNames = ['limit', 'after'];
-const withinNames = [...askNames, 'withinMs'];
-const changeNames = ['actor', 'reason', 'withinMs', 'signal'];
-const verifyNames = ['since', 'graceMs', 'toleranceMs', 'longestTransactionMs', 'maxDuplicates', 'effects'];
+const waitNames = [...commonNames, 'timeout'];
+const changeNames = ['actor', 'reason', 'timeout', 'signal'];
+const verifyNames = ['since', 'grace', 'tolerance', 'maxTransaction', 'maxDuplicates', 'effects'];
 const databaseNames = ['url', 'ssl', 'password', 'connections'];
 
 /** The options of every operation, by its name: a misspelt one would do nothing, which is worst for `dryRun`. */
 const operationNames = {
-  cancel: askNames,
-  retry: askNames,
-  discard: askNames,
-  resume: askNames,
-  abort: askNames,
-  'pause of a bulk operation': askNames,
-  reschedule: [...askNames, ...dueNames],
-  withdraw: withinNames,
-  pause: withinNames,
+  cancel: commonNames,
+  retry: commonNames,
+  discard: commonNames,
+  resume: commonNames,
+  abort: commonNames,
+  'pause of a bulk operation': commonNames,
+  reschedule: [...commonNames, ...dueNames],
+  withdraw: waitNames,
+  pause: waitNames,
   'a bulk operation': bulkNames,
   changeLanes: changeNames,
   changePartitions: [...changeNames, 'groups'],

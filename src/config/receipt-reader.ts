@@ -53,7 +53,7 @@ export class ReceiptReader {
         if (joined === 'stopped') void joining.then((late) => late.stop()).catch(() => undefined);
         else await stopped.then(() => joined.stop());
       } catch (error) {
-        this.#input.report({ type: 'failed', what: 'receipts', error });
+        this.#input.report({ type: 'error', during: 'receipts', error });
         await delay(againMs, undefined, { signal }).catch(() => undefined);
       }
     }
@@ -71,7 +71,7 @@ export class ReceiptReader {
       batchSize: 1,
       handle: (batch) => this.#take(batch),
       assigned: () => undefined,
-      disconnected: (error) => report({ type: 'failed', what: 'receipts', error }),
+      disconnected: (error) => report({ type: 'error', during: 'receipts', error }),
     });
   }
 
@@ -82,7 +82,7 @@ export class ReceiptReader {
       try {
         if (!(await intake.apply(message.body, batch.signal))) return batch.reject(message, againMs);
       } catch (error) {
-        report({ type: 'failed', what: 'receipts', error });
+        report({ type: 'error', during: 'receipts', error });
         return batch.reject(message, againMs);
       }
       batch.acknowledge(message);

@@ -36,13 +36,13 @@ export function relayServers({ at, target, report, signal, withinMs }: RelayServ
   const { url } = at;
   const { address } = target;
   const waiting = (server: 'PostgreSQL' | 'Temporal', place: string) => (error: unknown) =>
-    report({ type: 'waiting', server, address: place, error });
+    report({ type: 'waiting-for-server', server, address: place, error });
   const rules = { signal, withinMs, passing: isAway };
   let connected: Engine | undefined;
   let failure: unknown = new Error('It was not asked yet.');
   return {
     report: (event) => {
-      if (event.type !== 'failed') report(event);
+      if (event.type !== 'error') report(event);
       else
         report({
           ...event,

@@ -17,24 +17,24 @@ export interface RelaySettings {
   readonly batchMessages?: number;
   /** Payload bytes of one batch, 64 KiB to 256 MiB; a larger single message goes alone. @defaultValue 16 MiB */
   readonly batchBytes?: number;
-  /** Longest run of a drain before it hands its lane back, 100 ms to 60 s (its activity may take 90 s). @defaultValue `'60s'` */
-  readonly run?: Duration;
-  /** How long a drain waits for more before its lane is quiet, 0 to 60 s. @defaultValue `'5s'` */
-  readonly linger?: Duration;
+  /** How long a drain may keep a busy lane before it hands it back, 100 ms to 60 s (its activity may take 90 s). @defaultValue `'60s'` */
+  readonly drainTimeout?: Duration;
+  /** How long a drain waits for more messages before its lane is quiet, 0 to 60 s. @defaultValue `'5s'` */
+  readonly laneIdleTimeout?: Duration;
   /** Between looks at the outbox while messages come, 1 ms to 1 s. @defaultValue `'10ms'` */
-  readonly hotLook?: Duration;
+  readonly lookInterval?: Duration;
   /** Between looks when none came for five seconds, 1 ms to 60 s. @defaultValue `'100ms'` */
-  readonly idleLook?: Duration;
-  /** Between full checks by the starter, 10 ms to 60 s. @defaultValue `'1s'` */
-  readonly check?: Duration;
+  readonly idleLookInterval?: Duration;
+  /** Between full checks whether every lane with work and every waiting message has its workflow, 10 ms to 60 s. @defaultValue `'1s'` */
+  readonly checkInterval?: Duration;
   /** Between probes of a topic on hold, 10 ms to 60 s; a hold ends that long after its cause. @defaultValue `'1s'` */
-  readonly probe?: Duration;
+  readonly probeInterval?: Duration;
   /** Between comparisons of rows with workflows, 1 s to 1 day. @defaultValue `'1m'` */
-  readonly reconcile?: Duration;
+  readonly reconcileInterval?: Duration;
   /** Between runs that move finished messages to the history, 1 s to 1 day. @defaultValue `'5m'` */
-  readonly archive?: Duration;
+  readonly archiveInterval?: Duration;
   /** Between looks whether the schedules of these two are there, 10 ms to 1 day. @defaultValue `'1m'` */
-  readonly scheduleCheck?: Duration;
+  readonly scheduleCheckInterval?: Duration;
 }
 
 interface Range {
@@ -49,15 +49,15 @@ const mebibyte = 1024 * 1024;
 
 /** Milliseconds. */
 const durations = {
-  run: { from: 100, to: minute, normal: defaultTimings.runMs },
-  linger: { from: 0, to: minute, normal: defaultTimings.lingerMs },
-  hotLook: { from: 1, to: 1_000, normal: defaultTimings.hotLookMs },
-  idleLook: { from: 1, to: minute, normal: defaultTimings.idleLookMs },
-  check: { from: 10, to: minute, normal: defaultTimings.checkMs },
-  probe: { from: 10, to: minute, normal: defaultTimings.probeMs },
-  reconcile: { from: 1_000, to: day, normal: defaultIntervals.reconcileEveryMs },
-  archive: { from: 1_000, to: day, normal: defaultIntervals.archiveEveryMs },
-  scheduleCheck: { from: 10, to: day, normal: defaultIntervals.checkEveryMs },
+  drainTimeout: { from: 100, to: minute, normal: defaultTimings.drainTimeoutMs },
+  laneIdleTimeout: { from: 0, to: minute, normal: defaultTimings.laneIdleTimeoutMs },
+  lookInterval: { from: 1, to: 1_000, normal: defaultTimings.lookIntervalMs },
+  idleLookInterval: { from: 1, to: minute, normal: defaultTimings.idleLookIntervalMs },
+  checkInterval: { from: 10, to: minute, normal: defaultTimings.checkIntervalMs },
+  probeInterval: { from: 10, to: minute, normal: defaultTimings.probeIntervalMs },
+  reconcileInterval: { from: 1_000, to: day, normal: defaultIntervals.reconcileIntervalMs },
+  archiveInterval: { from: 1_000, to: day, normal: defaultIntervals.archiveIntervalMs },
+  scheduleCheckInterval: { from: 10, to: day, normal: defaultIntervals.scheduleCheckIntervalMs },
 } as const satisfies Record<string, Range>;
 
 type DurationName = keyof typeof durations;
@@ -83,17 +83,17 @@ export function resolveRelaySettings(given: RelaySettings = {}): ResolvedRelaySe
   const count = (name: keyof typeof counts): number =>
     within(name, given[name] ?? counts[name].normal, counts[name], String);
   const timings = {
-    runMs: duration('run'),
-    lingerMs: duration('linger'),
-    hotLookMs: duration('hotLook'),
-    idleLookMs: duration('idleLook'),
-    checkMs: duration('check'),
-    probeMs: duration('probe'),
+    drainTimeoutMs: duration('drainTimeout'),
+    laneIdleTimeoutMs: duration('laneIdleTimeout'),
+    lookIntervalMs: duration('lookInterval'),
+    idleLookIntervalMs: duration('idleLookInterval'),
+    checkIntervalMs: duration('checkInterval'),
+    probeIntervalMs: duration('probeInterval'),
   };
   const intervals = {
-    reconcileEveryMs: duration('reconcile'),
-    archiveEveryMs: duration('archive'),
-    checkEveryMs: duration('scheduleCheck'),
+    reconcileIntervalMs: duration('reconcileInterval'),
+    archiveIntervalMs: duration('archiveInterval'),
+    scheduleCheckIntervalMs: duration('scheduleCheckInterval'),
   };
   const limits = { messages: count('batchMessages'), bytes: count('batchBytes') };
   const settings = [

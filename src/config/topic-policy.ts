@@ -8,7 +8,7 @@ export function policyOf({ name, rules }: Topic, transport: string): TopicPolicy
     transport,
     address: rules.address,
     lanes: rules.lanes,
-    waits: rules.waits,
+    timer: rules.timer,
     exhausted: rules.exhausted,
     retryMs: rules.retryMs,
     horizonMs: rules.horizonMs,

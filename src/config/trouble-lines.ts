@@ -8,12 +8,12 @@ const againMs = 5_000;
 const maxKinds = 1_000;
 
 const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
-  'failed',
+  'error',
   'hold-began',
   'lane-lost',
   'messages-unconfirmed',
   'receipt-unreadable',
-  'waiting',
+  'waiting-for-server',
 ]);
 
 /** What goes well, and what others tell as well. */

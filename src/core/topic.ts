@@ -23,12 +23,13 @@ export type Retry = readonly Duration[] | ((tries: number) => Duration | undefin
 export interface Confirm {
   /** The consumer group whose receipts count. */
   readonly group: string;
-  /** How long a receipt may take after the first send, backlog included, before the message counts as overdue. */
-  readonly within: Duration;
+  /**
+   * How long a receipt may take after a send, backlog included, before the message counts as overdue: one for all sends, or
+   * one for the first, the second, …, of which the last counts for all further ones. More than 0 and at most 36,500 days.
+   */
+  readonly receiptTimeout: Duration | readonly [Duration, ...Duration[]];
   /** How often a message is sent before it is failed, 1 to 100. @defaultValue 3 */
   readonly maxSends?: number;
-  /** How long a receipt may take after the second, third, … send; the last value counts for all further ones. @defaultValue `within` */
-  readonly resend?: readonly Duration[];
 }
 
 /** The contract of a topic. */
@@ -44,16 +45,16 @@ export interface TopicOptions extends VersionOptions {
   /** Ordered shares that are delivered side by side, 1 to 1024; set at the first start, changed by an operation. @defaultValue 1 */
   readonly lanes?: number;
   /**
-   * Who waits for the due time. `'workflow'`: a workflow per message, visible in the Temporal UI. `'lane'`: the relay
+   * What measures the time until a message is due. `'workflow'`: a workflow per message, visible in the Temporal UI. `'lane'`: the relay
    * alone, for thousands that are due at one instant. @defaultValue `'workflow'`
    */
-  readonly waits?: 'workflow' | 'lane';
+  readonly timer?: 'workflow' | 'lane';
   /** A waiting message gets its workflow when it is due within this time; before, only its row waits. @defaultValue 24 h */
   readonly horizon?: Duration;
   /** May keys and refs show in the Temporal UI? @defaultValue true */
   readonly visible?: boolean;
   /**
-   * OperationOptions for a receipt of every message. A message without one is sent again, but only when the group has passed it
+   * Ask for a receipt of every message. A message without one is sent again, but only when the group has passed it
    * without a word: while it is merely behind, the message waits. @defaultValue none
    */
   readonly confirm?: Confirm;
@@ -67,7 +68,7 @@ export interface ConfirmRules {
   /** How often a message is sent before it is failed, 1 to 100. */
   readonly maxSends: number;
   /** Time for the receipt after the first, second, … send; the last value counts for all further ones. */
-  readonly withinMs: readonly number[];
+  readonly receiptTimeoutMs: readonly number[];
 }
 
 /** A topic with its options resolved. Durations are milliseconds. */
@@ -83,7 +84,7 @@ export interface TopicRules extends VersionRules {
   /** Ordered shares that a first start sets. */
   readonly lanes: number;
   /** Who waits for the due time. */
-  readonly waits: 'workflow' | 'lane';
+  readonly timer: 'workflow' | 'lane';
   /** A waiting message gets its workflow when it is due within this time. */
   readonly horizonMs: number;
   /** May keys and refs show in the Temporal UI? */
@@ -116,7 +117,7 @@ const defaults = {
   retry: ['10s', '30s', '60s', '120s', '300s'],
   exhausted: 'release-key',
   lanes: 1,
-  waits: 'workflow',
+  timer: 'workflow',
   horizon: '24h',
   visible: true,
   payloadBytes: 900 * 1024,
@@ -131,7 +132,7 @@ const optionNames = new Set([
   'retry',
   'exhausted',
   'lanes',
-  'waits',
+  'timer',
   'horizon',
   'visible',
   'confirm',
@@ -163,7 +164,7 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
   if (!Number.isInteger(lanes) || lanes < 1 || lanes > maxLanes)
     throw invalid(name, 'lanes', `is not an integer from 1 to ${maxLanes}`);
   assertNames(name, 'limits', options.limits, ['payloadBytes', 'delay']);
-  assertNames(name, 'confirm', options.confirm, ['group', 'within', 'maxSends', 'resend']);
+  assertNames(name, 'confirm', options.confirm, ['group', 'receiptTimeout', 'maxSends']);
   const payloadLimitBytes = options.limits?.payloadBytes ?? defaults.payloadBytes;
   if (!Number.isInteger(payloadLimitBytes) || payloadLimitBytes < 1 || payloadLimitBytes > 64 * 1024 * 1024) {
     throw invalid(name, 'limits.payloadBytes', 'is not an integer from 1 to 67,108,864');
@@ -177,7 +178,7 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
     ),
     exhausted: oneOf(name, 'exhausted', options.exhausted ?? defaults.exhausted, ['release-key', 'hold-key']),
     lanes,
-    waits: oneOf(name, 'waits', options.waits ?? defaults.waits, ['workflow', 'lane']),
+    timer: oneOf(name, 'timer', options.timer ?? defaults.timer, ['workflow', 'lane']),
     horizonMs: positive(name, 'horizon', options.horizon ?? defaults.horizon),
     visible: options.visible ?? defaults.visible,
     confirm: options.confirm === undefined ? undefined : confirmOf(name, options.confirm),
@@ -205,19 +206,17 @@ function retryOf(retry: Retry): readonly Duration[] {
   return delays;
 }
 
-function confirmOf(name: string, { group, within, maxSends = 3, resend = [] }: Confirm): ConfirmRules {
+function confirmOf(name: string, { group, receiptTimeout, maxSends = 3 }: Confirm): ConfirmRules {
   if (typeof group !== 'string' || group === '' || Buffer.byteLength(group) > 512 || group.includes('\0'))
     throw invalid(name, 'confirm.group', 'is not a text of 1 to 512 bytes without NUL');
   if (!Number.isInteger(maxSends) || maxSends < 1 || maxSends > maxTries)
     throw invalid(name, 'confirm.maxSends', `is not an integer from 1 to ${maxTries}`);
-  return {
-    group,
-    maxSends,
-    withinMs: [
-      positive(name, 'confirm.within', within),
-      ...resend.map((time, index) => positive(name, `confirm.resend[${index}]`, time)),
-    ],
-  };
+  const option = 'confirm.receiptTimeout';
+  if (typeof receiptTimeout !== 'object')
+    return { group, maxSends, receiptTimeoutMs: [positive(name, option, receiptTimeout)] };
+  if (receiptTimeout.length < 1) throw invalid(name, option, 'names no time');
+  const times = receiptTimeout.map((time, index) => positive(name, `${option}[${index}]`, time));
+  return { group, maxSends, receiptTimeoutMs: times };
 }
 
 /** Bound of tries and of sends. */

@@ -4,7 +4,7 @@ import { judgePromises } from './judge-promises.ts';
 import { judgeShop } from './judge-shop.ts';
 import { allHandled } from './rush.ts';
 import type { Scene } from './scene.ts';
-import { placeOf } from './shop-consumer.ts';
+import { recordPlace } from './shop-consumer.ts';
 import { products } from './shop-database.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';
 
@@ -28,7 +28,7 @@ export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
   const records = await log.read([orderEvents.rules.address, orderTimeout.rules.address], signal);
   const verdict = judgeLog(messages, records);
   const surplus = new Set(
-    verdict.duplicates.map(({ topic, partition, offset }) => placeOf(topic, partition, String(offset))),
+    verdict.duplicates.map(({ topic, partition, offset }) => recordPlace(topic, partition, String(offset))),
   );
   const missed = await droppedAll(scene, surplus);
   const attemptsBurned = await reader.outboxAttempt.count({ where: { outcome: { not: 'acknowledged' } } });

@@ -9,7 +9,7 @@ export interface CommittedMessage {
 }
 
 /** One record of Kafka. */
-export interface LogRecord {
+export interface AuditRecord {
   /** The id of the message that it says it is. */
   readonly id: string;
   readonly topic: string;
@@ -25,15 +25,15 @@ export interface LogVerdict {
   /** How many messages are in the log, each counted once. */
   readonly published: number;
   /** Records beyond the first of their message. Allowed: the inbox drops them. */
-  readonly duplicates: readonly LogRecord[];
+  readonly duplicates: readonly AuditRecord[];
   /** Committed and not canceled, but not in the log. */
   readonly lost: readonly CommittedMessage[];
   /** In the log, but never committed, or committed as canceled. */
-  readonly ghosts: readonly LogRecord[];
+  readonly ghosts: readonly AuditRecord[];
   /** In the log before they were due. */
-  readonly early: readonly LogRecord[];
+  readonly early: readonly AuditRecord[];
   /** First of their message, but behind a later message of their key. */
-  readonly outOfOrder: readonly LogRecord[];
+  readonly outOfOrder: readonly AuditRecord[];
 }
 
 /**
@@ -41,19 +41,23 @@ export interface LogVerdict {
  *
  * Times are compared in whole milliseconds, which is what Kafka keeps; both are clocks of one machine.
  */
-export function judgeLog(committed: readonly CommittedMessage[], records: readonly LogRecord[]): LogVerdict {
+export function judgeLog(
+  committed: readonly CommittedMessage[],
+  records: readonly AuditRecord[],
+): LogVerdict {
   const messages = new Map(committed.map((message) => [message.id, message]));
   const inOrder = records.toSorted(byPlace);
   const seen = new Set<string>();
-  const firsts: LogRecord[] = [];
-  const duplicates: LogRecord[] = [];
+  const firsts: AuditRecord[] = [];
+  const duplicates: AuditRecord[] = [];
   for (const record of inOrder) {
     if (seen.has(record.id)) duplicates.push(record);
     else firsts.push(record);
     seen.add(record.id);
   }
-  const isDue = ({ id, at }: LogRecord): boolean => at.getTime() >= (messages.get(id)?.dueAt?.getTime() ?? 0);
-  const isPlanned = ({ id, topic }: LogRecord): boolean => {
+  const isDue = ({ id, at }: AuditRecord): boolean =>
+    at.getTime() >= (messages.get(id)?.dueAt?.getTime() ?? 0);
+  const isPlanned = ({ id, topic }: AuditRecord): boolean => {
     const message = messages.get(id);
     return message !== undefined && message.topic === topic && message.state !== 'canceled';
   };
@@ -69,9 +73,9 @@ export function judgeLog(committed: readonly CommittedMessage[], records: readon
 
 /** Per key, positions must rise from record to record, and a key must stay in its partition. */
 function outOfOrder(
-  firsts: readonly LogRecord[],
+  firsts: readonly AuditRecord[],
   messages: ReadonlyMap<string, CommittedMessage>,
-): readonly LogRecord[] {
+): readonly AuditRecord[] {
   const lastOfKey = new Map<string, { readonly partition: number; readonly position: bigint }>();
   return firsts.filter(({ id, topic, key, partition }) => {
     const position = messages.get(id)?.position;
@@ -84,7 +88,7 @@ function outOfOrder(
   });
 }
 
-function byPlace(a: LogRecord, b: LogRecord): number {
+function byPlace(a: AuditRecord, b: AuditRecord): number {
   if (a.topic !== b.topic) return a.topic < b.topic ? -1 : 1;
   if (a.partition !== b.partition) return a.partition - b.partition;
   return Number(a.offset - b.offset);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Admin, type EachBatchPayload, Kafka, type KafkaMessage, logLevel } from 'kafkajs';
-import type { LogRecord } from './judge-log.ts';
+import type { AuditRecord } from './judge-log.ts';
 import { until } from './until.ts';
 
 const readWithinMs = 30_000;
@@ -34,10 +34,10 @@ export class KafkaLog {
   }
 
   /** Reads everything that the topics hold now, per partition in order. */
-  async read(topics: readonly string[], signal: AbortSignal): Promise<readonly LogRecord[]> {
+  async read(topics: readonly string[], signal: AbortSignal): Promise<readonly AuditRecord[]> {
     const missing = await this.#ends(topics);
     if (missing.size === 0) return [];
-    const records: LogRecord[] = [];
+    const records: AuditRecord[] = [];
     const consumer = this.#kafka.consumer({ groupId: `demo-auditor-${randomUUID()}` });
     const take = ({ batch }: EachBatchPayload): void => {
       const name = `${batch.topic}/${batch.partition}`;
@@ -86,7 +86,7 @@ export class KafkaLog {
   }
 }
 
-function recordOf(topic: string, partition: number, message: KafkaMessage): LogRecord {
+function recordOf(topic: string, partition: number, message: KafkaMessage): AuditRecord {
   return {
     id: String(message.headers?.['ce_id'] ?? 'none'),
     topic,

@@ -1,5 +1,5 @@
 import { transaction } from '../index.ts';
-import type { LogRecord } from './judge-log.ts';
+import type { AuditRecord } from './judge-log.ts';
 import type { Scene } from './scene.ts';
 import { payOrder, placeOrder, placePaidOrder, type UnpaidOrder } from './shop.ts';
 import { orderEvents } from './shop-topics.ts';
@@ -51,7 +51,7 @@ async function orderTeapot(scene: Scene): Promise<CommittedOrder> {
 }
 
 /** Up to the broker's own timestamp, which has whole milliseconds; both are clocks of this machine. */
-function latencyMs({ messageId, committingAtMs }: CommittedOrder, records: readonly LogRecord[]): number {
+function latencyMs({ messageId, committingAtMs }: CommittedOrder, records: readonly AuditRecord[]): number {
   const record = records.find(({ id }) => id === messageId);
   if (record === undefined) throw new Error(`The message ${messageId} was handled, but is not in Kafka.`);
   return Math.max(0, record.at.getTime() - committingAtMs);

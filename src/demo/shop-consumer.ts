@@ -13,7 +13,7 @@ export interface InboxWatch {
 }
 
 /** The name of a place in Kafka. */
-export function placeOf(topic: string, partition: number, offset: string): string {
+export function recordPlace(topic: string, partition: number, offset: string): string {
   return `${topic}/${partition}/${offset}`;
 }
 
@@ -23,7 +23,7 @@ export async function startShopConsumer(prisma: PrismaClient, config: Config): P
   const dropped = new Set<string>();
   const report = (event: ConsumerEvent): void => {
     if (event.type !== 'handled' && event.type !== 'duplicate') return;
-    const place = placeOf(event.address, event.partition, event.offset);
+    const place = recordPlace(event.address, event.partition, event.offset);
     if (event.type === 'handled') handled.add(place);
     // A record that the broker delivers a second time is no second record.
     else if (!handled.has(place)) dropped.add(place);

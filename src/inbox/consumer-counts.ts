@@ -1,7 +1,7 @@
 /** How many messages ended how, since the start of this consumer. */
 export interface ConsumerCounts {
   /** Committed with their effects, parked ones that were tried again included. */
-  readonly processed: number;
+  readonly handled: number;
   /** Dropped, because their effects were committed before, or they were kept before. */
   readonly duplicates: number;
   /** Kept for a later try: after a failure, or behind one of their key. */
@@ -11,22 +11,22 @@ export interface ConsumerCounts {
   /** Passed over, being of a topic without a handler here. */
   readonly ignored: number;
   /** Tries that were rolled back. */
-  readonly failures: number;
+  readonly failedAttempts: number;
 }
 
 /** The counts of one consumer. */
 export class Tally {
-  processed = 0;
+  handled = 0;
   duplicates = 0;
   parked = 0;
   failed = 0;
   ignored = 0;
-  failures = 0;
+  failedAttempts = 0;
   /** Messages that are being handled now. */
   inFlight = 0;
 
   counts(): ConsumerCounts {
-    const { processed, duplicates, parked, failed, ignored, failures } = this;
-    return { processed, duplicates, parked, failed, ignored, failures };
+    const { handled, duplicates, parked, failed, ignored, failedAttempts } = this;
+    return { handled, duplicates, parked, failed, ignored, failedAttempts };
   }
 }

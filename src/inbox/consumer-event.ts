@@ -42,7 +42,7 @@ export interface IdentifiedMessage extends Position {
 export type ConsumerEvent =
   /** It starts, and a server that it needs is not there yet. Told at once, and then every five seconds at most. */
   | {
-      readonly type: 'waiting';
+      readonly type: 'waiting-for-server';
       /** `PostgreSQL`, or the kind of the broker. */
       readonly server: string;
       /** Names the address, as far as its client tells. */
@@ -62,10 +62,15 @@ export type ConsumerEvent =
   | ({ readonly type: 'ignored' } & IdentifiedMessage)
   /** It was kept, because its tries failed (then with the last error), or because its key is parked. */
   | ({ readonly type: 'parked'; readonly error: unknown } & IdentifiedMessage)
-  /** It can not be handled, whatever is tried: kept for a person. */
-  | ({ readonly type: 'refused' } & IdentifiedMessage)
-  /** A parked message was given up after its last try, and is kept for a person. */
-  | { readonly type: 'given-up'; readonly id: string; readonly reason: string; readonly error: unknown }
+  /**
+   * It failed for good, after its last try or because none can help, and is kept for a person. `reason` is that of `inbox show`.
+   * Of one that has killed the consumer that tried it, only the id is known.
+   */
+  | ({ readonly type: 'failed'; readonly reason: string; readonly error: unknown } & Pick<
+      IdentifiedMessage,
+      'id'
+    > &
+      Partial<IdentifiedMessage>)
   /** Workflows of parked keys could not be started, or ran into trouble; their messages wait. */
   | { readonly type: 'workflows-failing'; readonly error: unknown }
   /** The processed ids could not be tended; it is tried again. */
@@ -76,7 +81,7 @@ export type ConsumerEvent =
    * A try was rolled back; another follows, or the message is parked. Of a transaction of several messages it tells where
    * the first of them is, whichever of them has failed: they are tried singly next.
    */
-  | ({ readonly type: 'failed'; readonly attempt: number; readonly error: unknown } & Position)
+  | ({ readonly type: 'attempt-failed'; readonly attempt: number; readonly error: unknown } & Position)
   /**
    * The message can neither be handled nor kept, or its key has as many behind it as it may (`OUTBOX_QUEUE_FULL`): its
    * partition waits, others go on. Told again at every pause.

@@ -6,10 +6,10 @@ import { countKept } from '../store/inbox/kept-counts.ts';
 import { endDeadTries } from '../store/inbox/parked-keys.ts';
 import { readInstallation } from '../store/installation/installation.ts';
 import { requireMigrated } from '../store/installation/migrate.ts';
-import type { ConsumerPlan } from './consumer.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
 import type { ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
+import type { ConsumerPlan } from './consumer-plan.ts';
 import { InboxTransactions, poolSizeOf } from './inbox-transactions.ts';
 import { Applier } from './intake/applier.ts';
 import { Breaker } from './intake/breaker.ts';
@@ -22,12 +22,12 @@ import { PoisonMarks } from './intake/poison-marks.ts';
 import { KeyDrain } from './parked/key-drain.ts';
 import { KeyQueues } from './parked/key-queues.ts';
 import { ParkedWatcher } from './parked/parked-watcher.ts';
-import { topicDelaysOf } from './retry-delays.ts';
+import { topicDelaysOf } from './route-delays.ts';
 import { Running } from './running.ts';
 import { addressesOf, type SourceRoutes, sourceRoutesOf } from './source-routes.ts';
-import { filterOf } from './window/filter-epoch.ts';
+import { filterOfEpoch } from './window/filter-epoch.ts';
 import type { SeenFilter } from './window/seen-filter.ts';
-import { keepWindow } from './window/start-window.ts';
+import { startWindow } from './window/start-window.ts';
 
 /** Messages that are looked at together, each with a transaction of its own. */
 const lookAhead = 200;
@@ -101,8 +101,8 @@ async function start<Tx extends Transaction>(
     await requireMigrated(sql);
     return readInstallation(sql);
   });
-  const filter = settings.filter && (await filterOf(settings.filter, ask));
-  const keeper = await keepWindow(plan, sourceRoutes, report);
+  const filter = settings.filter && (await filterOfEpoch(settings.filter, ask));
+  const keeper = await startWindow(plan, sourceRoutes, report);
   running.add(() => keeper.stop());
   await keeper.start();
   const { deadline } = running;
@@ -264,7 +264,7 @@ function startParked<Tx extends Transaction>(
       const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, group, worker, rules.tries));
       for (const id of gaveUp) {
         tally.failed += 1;
-        report({ type: 'given-up', id, reason: 'killed', error: undefined });
+        report({ type: 'failed', id, reason: 'killed', error: undefined });
         onFailed();
       }
       return dead;

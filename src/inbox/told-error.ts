@@ -3,7 +3,7 @@ import { errorText } from './parked/kept.ts';
 import { withoutValues } from './reading/without-values.ts';
 
 /** What went wrong with messages in hand. */
-export interface Failure {
+export interface ToldFailure {
   readonly error: unknown;
   /** Of all of these messages, as they arrived. */
   readonly bodies: readonly (Uint8Array | null)[];
@@ -13,7 +13,7 @@ export interface Failure {
  * What an error says, for those who may not see payloads: each text and number of the bodies that it quotes is replaced by
  * `…`. Values that a handler has made of them are not known. 400 characters at most.
  */
-export function toldError({ error, bodies }: Failure): string {
+export function toldError({ error, bodies }: ToldFailure): string {
   const [told = ''] = withoutValues([causeIn(errorText(error))], bodies.map(valueOf));
   return told;
 }

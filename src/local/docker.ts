@@ -4,7 +4,7 @@ import type { LocalContext } from './local-context.ts';
 import { progressStep } from './progress-step.ts';
 import { runCommand } from './run-command.ts';
 import type { ServerCommand } from './server-command.ts';
-import type { Offer } from './source-order.ts';
+import type { Candidate } from './source-order.ts';
 
 /** A server as a container that is removed when it ends. */
 export interface ContainerSpec {
@@ -27,7 +27,7 @@ export interface ContainerSpec {
 const answerWithinMs = 10_000;
 
 /** Whether Docker runs containers here, and the reason when it does not. */
-export async function dockerOffer<T>(context: LocalContext, found: T): Promise<Offer<T>> {
+export async function dockerCandidate<T>(context: LocalContext, found: T): Promise<Candidate<T>> {
   const info = ['info', '--format', '{{.ServerVersion}}'];
   try {
     await runCommand('docker', info, {

@@ -4,11 +4,11 @@ import { findOnPath, isExecutable } from './find-program.ts';
 import type { LocalContext } from './local-context.ts';
 import { supported } from './pinned-versions.ts';
 import { runCommand } from './run-command.ts';
-import type { Offer } from './source-order.ts';
+import type { Candidate } from './source-order.ts';
 import { describeRange, inRange, parseVersion } from './version-range.ts';
 
 /** The `java` of JAVA_HOME or PATH, if it is 17 or later. */
-export async function javaProgram(context: LocalContext): Promise<Offer<string>> {
+export async function javaProgram(context: LocalContext): Promise<Candidate<string>> {
   const wanted = `Java ${describeRange(supported.java)} is needed; install one, or Docker.`;
   const file = await javaFile(context);
   if (file === undefined) return { missing: `java is neither in JAVA_HOME nor on PATH. ${wanted}` };

@@ -10,7 +10,7 @@ import { pinned, supported } from './pinned-versions.ts';
 import { describeVersionMismatch } from './program-version.ts';
 import { runCommand } from './run-command.ts';
 import type { ServerCommand } from './server-command.ts';
-import type { Offer } from './source-order.ts';
+import type { Candidate } from './source-order.ts';
 import { inRange, parseVersion } from './version-range.ts';
 
 /** Kafka's programs, however they are installed. */
@@ -24,7 +24,7 @@ export interface KafkaPrograms {
 const heap = '-Xmx512m';
 
 /** Kafka's scripts on PATH. */
-export async function kafkaOnPath(context: LocalContext): Promise<Offer<KafkaPrograms>> {
+export async function kafkaOnPath(context: LocalContext): Promise<Candidate<KafkaPrograms>> {
   const start = await findOnPath(context.env, 'kafka-server-start.sh', 'kafka-server-start');
   if (start === undefined)
     return { missing: describeVersionMismatch('kafka-server-start.sh', supported.kafka, []) };
@@ -76,7 +76,7 @@ async function storageScript(start: string): Promise<string | undefined> {
 }
 
 /** The pinned jars, run by Java. */
-export async function kafkaFromRegistry(context: LocalContext): Promise<Offer<KafkaPrograms>> {
+export async function kafkaFromRegistry(context: LocalContext): Promise<Candidate<KafkaPrograms>> {
   const java = await javaProgram(context);
   if ('missing' in java) return java;
   const folder = await mavenPackage(context, {

@@ -21,7 +21,7 @@ export interface KafkaWay {
 }
 
 /** Runs brokers by Kafka's programs. */
-export function programWay(context: LocalContext, programs: KafkaPrograms): KafkaWay {
+export function kafkaProgram(context: LocalContext, programs: KafkaPrograms): KafkaWay {
   const propertiesOf = (data: DataFolder) => join(data.path, 'server.properties');
   return {
     async prepare(data, place, clusterId) {
@@ -41,7 +41,7 @@ export function programWay(context: LocalContext, programs: KafkaPrograms): Kafk
  *
  * Several brokers would need a network and listeners of their own; they are run by programs.
  */
-export function containerWay(context: LocalContext): KafkaWay {
+export function kafkaContainer(context: LocalContext): KafkaWay {
   const image = dockerImages.kafka;
   return {
     prepare: () => pullImage(context, image),

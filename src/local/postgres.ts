@@ -1,12 +1,13 @@
 import pg from 'pg';
 import { makeDataFolder } from './data-folder.ts';
-import { dockerOffer } from './docker.ts';
+import { dockerCandidate } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { requireListener } from './given-address.ts';
-import { type LocalContext, openContext } from './local-context.ts';
+import type { LocalContext } from './local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from './local-options.ts';
+import { openContext } from './open-context.ts';
 import { postgresFromRegistry, postgresOnPath } from './postgres-binaries.ts';
-import { containerWay, loginOf, type PostgresWay, programWay } from './postgres-way.ts';
+import { loginOf, type PostgresWay, postgresContainer, postgresProgram } from './postgres-way.ts';
 import { progressStep } from './progress-step.ts';
 import { startServer } from './server-process.ts';
 import { firstOffer, mapOffer, sourceOrder } from './source-order.ts';
@@ -49,10 +50,10 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     return { url: given, source: 'address', stop: async () => {} };
   }
   const context = await openContext(options);
-  const asProgram = (binaries: Parameters<typeof programWay>[1]) => programWay(context, binaries);
+  const asProgram = (binaries: Parameters<typeof postgresProgram>[1]) => postgresProgram(context, binaries);
   const { source, found: way } = await firstOffer<PostgresWay>('PostgreSQL', order, {
     path: async () => mapOffer(await postgresOnPath(context), asProgram),
-    docker: () => dockerOffer(context, containerWay(context)),
+    docker: () => dockerCandidate(context, postgresContainer(context)),
     registry: async () => mapOffer(await postgresFromRegistry(context), asProgram),
   });
   const started = await startOnFreePorts(() => startWay(context, way, settingsOf(options)));

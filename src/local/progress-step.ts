@@ -1,4 +1,4 @@
-import type { Progress } from './local-options.ts';
+import type { ReportProgress } from './local-options.ts';
 
 const reportEveryMs = 5_000;
 
@@ -8,7 +8,7 @@ const reportEveryMs = 5_000;
  * `work` gets a function for its latest detail, which is shown with the next report only.
  */
 export async function progressStep<T>(
-  tell: Progress,
+  tell: ReportProgress,
   label: string,
   work: (detail: (text: string) => void) => Promise<T>,
 ): Promise<T> {

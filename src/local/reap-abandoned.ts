@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { removeContainer } from './docker.ts';
-import type { Progress } from './local-options.ts';
+import type { ReportProgress } from './local-options.ts';
 import { isRunning, type ProcessIdentity, processSpace, startedAtOf } from './process-identity.ts';
 import { decideReap, readRunRecords, removeRun } from './run-record.ts';
 
@@ -13,7 +13,7 @@ const pollEveryMs = 50;
  * A parent that ends by itself, by SIGINT or by SIGTERM takes its servers with it; one that is killed cannot, and
  * leaves them to this.
  */
-export async function reapAbandoned(cache: string, tell: Progress): Promise<void> {
+export async function reapAbandoned(cache: string, tell: ReportProgress): Promise<void> {
   const table = { space: processSpace(), startedAtOf };
   await Promise.all(
     readRunRecords(cache).map(async (record) => {

@@ -6,11 +6,11 @@ import { mavenPackage } from './maven-jars.ts';
 import { pinned, supported } from './pinned-versions.ts';
 import { describeVersionMismatch } from './program-version.ts';
 import { runCommand } from './run-command.ts';
-import type { Offer } from './source-order.ts';
+import type { Candidate } from './source-order.ts';
 import { inRange, parseVersion } from './version-range.ts';
 
 /** The program `redis-server` on PATH, if it is supported. */
-export async function redisOnPath(context: LocalContext): Promise<Offer<string>> {
+export async function redisOnPath(context: LocalContext): Promise<Candidate<string>> {
   const file = await findOnPath(context.env, 'redis-server');
   if (file === undefined) return { missing: describeVersionMismatch('redis-server', supported.redis, []) };
   const output = await runCommand(file, ['--version'], { env: context.env });
@@ -36,7 +36,7 @@ const programs: Readonly<Record<string, string>> = {
 };
 
 /** The program of the pinned jar for this platform. It was built for Java's tests; some need OpenSSL 3 beside them. */
-export async function redisFromRegistry(context: LocalContext): Promise<Offer<string>> {
+export async function redisFromRegistry(context: LocalContext): Promise<Candidate<string>> {
   const platform = `${process.platform}-${process.arch}`;
   const program = programs[platform];
   if (program === undefined)

@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { OutboxError } from '../core/errors.ts';
 import { type DataFolder, makeDataFolder } from './data-folder.ts';
-import { containerCommand, dockerOffer, pullImage } from './docker.ts';
+import { containerCommand, dockerCandidate, pullImage } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { requireListener } from './given-address.ts';
-import { type LocalContext, openContext } from './local-context.ts';
+import type { LocalContext } from './local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from './local-options.ts';
+import { openContext } from './open-context.ts';
 import { dockerImages } from './pinned-versions.ts';
 import { progressStep } from './progress-step.ts';
 import { redisFromRegistry, redisOnPath } from './redis-program.ts';
@@ -57,7 +58,7 @@ export async function startRedis(options: LocalOptions): Promise<LocalRedis> {
   const asProgram = (file: string) => programWay(context, file);
   const { source, found: way } = await firstOffer<RedisWay>('Redis', order, {
     path: async () => mapOffer(await redisOnPath(context), asProgram),
-    docker: () => dockerOffer(context, containerWay(context)),
+    docker: () => dockerCandidate(context, containerWay(context)),
     registry: async () => mapOffer(await redisFromRegistry(context), asProgram),
   });
   return { ...(await startOnFreePorts(() => startWay(context, way))), source };

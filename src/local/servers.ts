@@ -1,4 +1,4 @@
-import type { LocalOptions, LocalPorts, Progress } from './local-options.ts';
+import type { LocalOptions, LocalPorts, ReportProgress } from './local-options.ts';
 import { type LocalServers, startTogether } from './start-together.ts';
 
 /** The usual ports, but for PostgreSQL, which is often installed and listening on its own. */
@@ -11,7 +11,7 @@ const defaultPorts: Required<Omit<LocalPorts, 'redis'>> = {
 
 export interface RunServersOptions extends LocalOptions {
   /** Receives the addresses, ready to paste into a shell. */
-  readonly print: Progress;
+  readonly print: ReportProgress;
   /** Called once, when all of them answer. */
   readonly started?: (servers: LocalServers) => void;
   /** Ends the servers. */

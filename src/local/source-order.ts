@@ -13,10 +13,10 @@ export function sourceOrder(address: string | undefined, env: Environment): read
 }
 
 /** What a place offers: something to run, or the reason why not. */
-export type Offer<T> = { readonly found: T } | { readonly missing: string };
+export type Candidate<T> = { readonly found: T } | { readonly missing: string };
 
 /** How to look in one place. */
-export type Search<T> = () => Promise<Offer<T>>;
+export type Search<T> = () => Promise<Candidate<T>>;
 
 /**
  * The first offer, in the order given.
@@ -45,6 +45,9 @@ export async function firstOffer<T>(
 }
 
 /** Makes something of what an offer found. */
-export async function mapOffer<A, B>(offer: Offer<A>, make: (found: A) => B | Promise<B>): Promise<Offer<B>> {
+export async function mapOffer<A, B>(
+  offer: Candidate<A>,
+  make: (found: A) => B | Promise<B>,
+): Promise<Candidate<B>> {
   return 'found' in offer ? { found: await make(offer.found) } : offer;
 }

@@ -7,11 +7,11 @@ import { pinned, supported } from './pinned-versions.ts';
 import { describeVersionMismatch } from './program-version.ts';
 import { progressStep } from './progress-step.ts';
 import { runCommand } from './run-command.ts';
-import type { Offer } from './source-order.ts';
+import type { Candidate } from './source-order.ts';
 import { describeRange, inRange, parseVersion } from './version-range.ts';
 
 /** The `temporal` program on PATH, if the server inside it is supported. */
-export async function temporalOnPath(context: LocalContext): Promise<Offer<string>> {
+export async function temporalOnPath(context: LocalContext): Promise<Candidate<string>> {
   const file = await findOnPath(context.env, 'temporal');
   if (file === undefined)
     return { missing: describeVersionMismatch('temporal', supported.temporalServer, []) };
@@ -30,7 +30,7 @@ export function serverVersion(output: string): ReturnType<typeof parseVersion> {
 }
 
 /** The pinned `temporal` program, built from its published source by Go. Takes minutes the first time. */
-export async function temporalFromRegistry(context: LocalContext): Promise<Offer<string>> {
+export async function temporalFromRegistry(context: LocalContext): Promise<Candidate<string>> {
   const name = `temporal-${pinned.temporalCli}-${process.platform}-${process.arch}`;
   const installed = join(context.cache, 'installed', name);
   if (!existsSync(installed)) {
@@ -56,7 +56,7 @@ async function buildTemporal(context: LocalContext, go: string, folder: string):
   );
 }
 
-async function goProgram(context: LocalContext): Promise<Offer<string>> {
+async function goProgram(context: LocalContext): Promise<Candidate<string>> {
   const range = describeRange(supported.go);
   const missing = `Go ${range} is needed to build it; install Go, the temporal CLI, or Docker.`;
   const file = await findOnPath(context.env, 'go');

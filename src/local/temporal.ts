@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { type DataFolder, makeDataFolder } from './data-folder.ts';
-import { containerCommand, dockerOffer, pullImage } from './docker.ts';
+import { containerCommand, dockerCandidate, pullImage } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { requireListener, splitAddress } from './given-address.ts';
-import { type LocalContext, openContext } from './local-context.ts';
+import type { LocalContext } from './local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from './local-options.ts';
+import { openContext } from './open-context.ts';
 import { dockerImages } from './pinned-versions.ts';
 import { progressStep } from './progress-step.ts';
 import type { ServerCommand } from './server-command.ts';
@@ -61,7 +62,7 @@ export async function startTemporal(options: LocalOptions): Promise<LocalTempora
   const asProgram = (file: string) => programWay(context, file);
   const { source, found: way } = await firstOffer<TemporalWay>('Temporal', order, {
     path: async () => mapOffer(await temporalOnPath(context), asProgram),
-    docker: () => dockerOffer(context, containerWay(context)),
+    docker: () => dockerCandidate(context, containerWay(context)),
     registry: async () => mapOffer(await temporalFromRegistry(context), asProgram),
   });
   return { ...(await startOnFreePorts(() => startWay(context, way))), source };

@@ -5,7 +5,7 @@ import { type ChangeAnswer, continueLanesChange, type LanesChangeOptions } from 
 /** A new topic that is not delivered yet, and why. */
 export type UnfinishedTopic = { readonly topic: string } & Extract<ChangeAnswer, { done: false }>;
 
-type Limits = Pick<LanesChangeOptions, 'withinMs' | 'signal'>;
+type Limits = Pick<LanesChangeOptions, 'timeout' | 'signal'>;
 
 /** Writes the policies of topics, and completes what {@link completeAnnounced} does for the new ones. */
 export async function announceTopics(

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, maxLanes } from '../core/lane.ts';
 import type { Author } from '../store/audit/author.ts';
@@ -19,12 +20,12 @@ import {
   switchLanes,
 } from '../store/lane/lanes-switch.ts';
 import { readLanes } from '../store/lane/topics.ts';
-import { authorOf, type OperationOptions } from './operation-options.ts';
+import { authorOf, durationOf, type OperationOptions } from './operation-options.ts';
 import { untilHandsAreEmpty } from './pause.ts';
 
 export interface LanesChangeOptions extends Omit<OperationOptions, 'dryRun'> {
-  /** How long one call may wait, in milliseconds. @defaultValue 60,000 */
-  readonly withinMs?: number | undefined;
+  /** How long one call may wait, 0 or more. @defaultValue `'60s'` */
+  readonly timeout?: Duration | undefined;
   /** Ends the waiting; what is done so far stays. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -42,7 +43,7 @@ export type ChangeAnswer =
       readonly who: readonly string[];
     };
 
-const defaultWithinMs = 60_000;
+const defaultTimeoutMs = 60_000;
 const askEveryMs = 100;
 
 /**
@@ -79,7 +80,7 @@ export async function continueLanesChange(
   database: Database,
   change: TopicChange,
   author: Author,
-  options: Pick<LanesChangeOptions, 'withinMs' | 'signal'>,
+  options: Pick<LanesChangeOptions, 'timeout' | 'signal'>,
 ): Promise<ChangeAnswer> {
   const patience = patienceOf(options);
   try {
@@ -155,11 +156,8 @@ export interface Patience {
   again(): Promise<boolean>;
 }
 
-export function patienceOf({
-  withinMs = defaultWithinMs,
-  signal,
-}: Pick<LanesChangeOptions, 'withinMs' | 'signal'>): Patience {
-  const deadline = performance.now() + withinMs;
+export function patienceOf({ timeout, signal }: Pick<LanesChangeOptions, 'timeout' | 'signal'>): Patience {
+  const deadline = performance.now() + durationOf('timeout', timeout, defaultTimeoutMs);
   const leftMs = (): number => (signal?.aborted ? 0 : Math.max(0, deadline - performance.now()));
   return {
     leftMs,

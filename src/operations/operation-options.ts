@@ -1,3 +1,4 @@
+import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Author } from '../store/audit/author.ts';
 
@@ -56,5 +57,25 @@ export function assertText(option: string, value: unknown, longest: number): ass
     'OUTBOX_OPTION_INVALID',
     `The option "${option}" is not a text of 1 to ${longest} characters without NUL.`,
     { details: { option } },
+  );
+}
+
+const longestMs = 36_500 * 24 * 60 * 60 * 1_000;
+
+/**
+ * Milliseconds of a duration that an operation was given, or those that it has normally.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` when it is not a duration of 0 to 36,500 days
+ */
+export function durationOf(option: string, given: Duration | undefined, normalMs: number): number {
+  if (given === undefined) return normalMs;
+  const value = durationMs(given);
+  if (value !== undefined && value >= 0 && value <= longestMs) return value;
+  throw new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    `The option "${option}" is not a duration of 0 to 36,500 days.`,
+    {
+      details: { option },
+    },
   );
 }

@@ -1,20 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Duration } from '../core/duration.ts';
 import type { Database } from '../store/database/database.ts';
 import {
-  type HeldLane,
+  type LeasedLane,
   type PauseScope,
-  readHeldLanes,
   readLanesOf,
+  readLeasedLanes,
   setPaused,
 } from '../store/lane/pause.ts';
 import { wakeLanes } from './change.ts';
-import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
+import { assertText, authorOf, durationOf, type OperationOptions } from './operation-options.ts';
 
 export type { PauseScope };
 
 export interface PauseOptions extends OperationOptions {
-  /** How long to wait for relays to let go of their lanes. @defaultValue 15,000 */
-  readonly withinMs?: number;
+  /** How long to wait for relays to let go of their lanes, 0 or more. @defaultValue `'15s'` */
+  readonly timeout?: Duration;
 }
 
 export interface PauseAnswer {
@@ -23,7 +24,7 @@ export interface PauseAnswer {
   /** True when no relay holds a lane of it any more, and none will take one. */
   readonly complete: boolean;
   /** Lanes that relays still hold: they finish what they are sending, and stop then. */
-  readonly holding: readonly HeldLane[];
+  readonly holding: readonly LeasedLane[];
 }
 
 export interface ResumeAnswer {
@@ -45,11 +46,12 @@ export async function pause(
   options: PauseOptions,
 ): Promise<PauseAnswer> {
   assertScope(scope);
+  const timeoutMs = durationOf('timeout', options.timeout, 15_000);
   const dryRun = options.dryRun ?? false;
   const { changed } = await setPaused(database, scope, true, authorOf(options), { dryRun });
   const holding = dryRun
-    ? await readHeldLanes(database, scope)
-    : await untilHandsAreEmpty(database, scope, options.withinMs ?? 15_000);
+    ? await readLeasedLanes(database, scope)
+    : await untilHandsAreEmpty(database, scope, timeoutMs);
   return { changed, complete: !dryRun && holding.length === 0, holding };
 }
 
@@ -77,12 +79,12 @@ export async function resume(
 export async function untilHandsAreEmpty(
   database: Database,
   scope: PauseScope,
-  withinMs: number,
-): Promise<readonly HeldLane[]> {
-  const until = performance.now() + withinMs;
+  timeoutMs: number,
+): Promise<readonly LeasedLane[]> {
+  const until = performance.now() + timeoutMs;
   let nudged = '';
   for (;;) {
-    const holding = await readHeldLanes(database, scope);
+    const holding = await readLeasedLanes(database, scope);
     if (holding.length === 0 || performance.now() >= until) return holding;
     // Drains that linger look at once when they are woken; those that send need no reminder.
     const names = JSON.stringify(holding.map(({ topic, lane }) => [topic, lane]));

@@ -3,7 +3,7 @@ import { readSettings } from '../store/installation/settings.ts';
 import {
   readAttempts,
   readAudit,
-  readMessage,
+  readStoredMessage,
   type ShownAttempt,
   type ShownAudit,
   type ShownMessage,
@@ -11,7 +11,7 @@ import {
 import { readDelivery, type ShownDelivery } from '../store/message/show-delivery.ts';
 import { readDeliveryFacts } from '../store/message/why.ts';
 import { assertId } from './operation-options.ts';
-import { explain, type Why } from './why.ts';
+import { explainDelivery, type Why } from './why.ts';
 import { workflowLink } from './workflow-link.ts';
 
 /** A message, what happened to it, and why it is not delivered. */
@@ -37,7 +37,7 @@ export interface MessageDetails {
 export async function showMessage(database: Database, id: string): Promise<MessageDetails | undefined> {
   const wanted = assertId(id);
   const [message, facts, delivery, attempts, audit, settings] = await Promise.all([
-    readMessage(database, wanted),
+    readStoredMessage(database, wanted),
     readDeliveryFacts(database, wanted),
     readDelivery(database, wanted),
     readAttempts(database, wanted),
@@ -47,7 +47,7 @@ export async function showMessage(database: Database, id: string): Promise<Messa
   if (message === undefined || facts === undefined) return undefined;
   return {
     message,
-    why: explain(facts),
+    why: explainDelivery(facts),
     workflowUrl: workflowLink(settings, message.workflowId),
     delivery: delivery ?? null,
     attempts,

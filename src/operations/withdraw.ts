@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Duration } from '../core/duration.ts';
 import { type Lane, laneName } from '../core/lane.ts';
 import type { Author } from '../store/audit/author.ts';
 import type { Database } from '../store/database/database.ts';
@@ -16,11 +17,11 @@ import {
 } from '../store/message/change-messages.ts';
 import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
 import { idsOf, lanesOf, wakeLanes } from './change.ts';
-import { authorOf, type OperationOptions, type Target } from './operation-options.ts';
+import { authorOf, durationOf, type OperationOptions, type Target } from './operation-options.ts';
 
 export interface WithdrawOptions extends OperationOptions {
-  /** How long to wait for relays to let go of the lanes concerned. @defaultValue 15,000 */
-  readonly withinMs?: number;
+  /** How long to wait for relays to let go of the lanes concerned, 0 or more. @defaultValue `'15s'` */
+  readonly timeout?: Duration;
 }
 
 const tryAgainMs = 25;
@@ -48,7 +49,7 @@ export async function withdrawMessages(
 export interface WithdrawalOptions {
   readonly dryRun?: boolean;
   /** As in {@link WithdrawOptions}. */
-  readonly withinMs?: number;
+  readonly timeout?: Duration;
   /** Put around every change; decides which of the locked rows it may touch. @defaultValue all */
   readonly narrow?: <Result extends string>(change: MessageChange<Result>) => MessageChange<Result>;
 }
@@ -82,12 +83,12 @@ class Withdrawal {
   readonly #pauses = new Map<string, string>();
 
   constructor(database: Database, author: Author, options: WithdrawalOptions) {
-    const { dryRun = false, withinMs = 15_000, narrow = (change) => change } = options;
+    const { dryRun = false, timeout, narrow = (change) => change } = options;
     this.#database = database;
     this.#author = author;
     this.#dryRun = dryRun;
     this.#narrow = narrow;
-    this.#until = performance.now() + withinMs;
+    this.#until = performance.now() + durationOf('timeout', timeout, 15_000);
   }
 
   /** Round after round, because messages change their states and lanes while they are looked at. */

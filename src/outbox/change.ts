@@ -3,7 +3,7 @@ import { assertOptions } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
-import { assertName, type Due, dueOf, outOfRange, uuid } from './prepare.ts';
+import { assertIdentifier, type Due, dueOf, outOfRange, uuid } from './prepare.ts';
 
 /** `'too-late'`: it is on its way, delivered, or ended otherwise. `'unknown'`: no such message. */
 export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';
@@ -57,7 +57,7 @@ export async function reschedule(
 
 function handleOf(handle: string | { readonly id: string }): MessageHandle {
   if (typeof handle === 'string') {
-    assertName('OUTBOX_REF_INVALID', 'ref', handle);
+    assertIdentifier('OUTBOX_REF_INVALID', 'ref', handle);
     return { ref: handle };
   }
   assertOptions('a handle', handle, ['id']);

@@ -45,8 +45,8 @@ export async function prepare<Input>(
       details: { option: unknown },
     });
   const { key, ref, id, headers } = options;
-  if (key !== undefined) assertName('OUTBOX_KEY_INVALID', 'key', key);
-  if (ref !== undefined) assertName('OUTBOX_REF_INVALID', 'ref', ref);
+  if (key !== undefined) assertIdentifier('OUTBOX_KEY_INVALID', 'key', key);
+  if (ref !== undefined) assertIdentifier('OUTBOX_REF_INVALID', 'ref', ref);
   if (id !== undefined && !uuid.test(id))
     throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
   if (headers !== undefined) assertHeaders(headers);
@@ -122,7 +122,7 @@ function pathOf(issue: StandardSchemaV1.Issue): string {
 }
 
 /** @throws OutboxError with the given code when the text cannot be stored */
-export function assertName(
+export function assertIdentifier(
   code: 'OUTBOX_KEY_INVALID' | 'OUTBOX_REF_INVALID',
   option: string,
   value: string,

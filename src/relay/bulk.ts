@@ -15,7 +15,7 @@ import type { Withdraw } from './ports.ts';
 import type { Report } from './report.ts';
 
 /** What the workflow of a bulk operation does next. */
-export type BulkAnswer =
+export type BulkPageAnswer =
   /** Run the next page after this time. */
   | { readonly kind: 'more'; readonly waitMs: number }
   /** Look again later: an operator has stopped it, or its pages failed. */
@@ -29,7 +29,7 @@ export interface BulkRunner {
    *
    * @param progress called after each
    */
-  runPage(id: string, progress: () => void): Promise<BulkAnswer>;
+  runPage(id: string, progress: () => void): Promise<BulkPageAnswer>;
   /** Aborts an operation on behalf of somebody, with an audit entry. `false`: it had ended before. */
   abort(id: string, actor: string): Promise<boolean>;
 }
@@ -55,7 +55,7 @@ export function createBulkRunner({ database, withdraw, report }: BulkRunnerInput
       } catch (error) {
         const text = (error instanceof Error ? error.message : String(error)).slice(0, 2_000);
         const noted = await recordPageFailure(database, id, text, maxFailures).catch(() => undefined);
-        report({ type: 'failed', what: 'bulk', error });
+        report({ type: 'error', during: 'bulk', error });
         if (noted?.state === 'failed') return { kind: 'resting', state: 'failed' };
         throw error;
       }
@@ -67,7 +67,7 @@ export function createBulkRunner({ database, withdraw, report }: BulkRunnerInput
     },
   };
 
-  async function runPages(id: string, progress: () => void): Promise<BulkAnswer> {
+  async function runPages(id: string, progress: () => void): Promise<BulkPageAnswer> {
     const until = performance.now() + searchMs;
     for (;;) {
       const result = await onePage(id);
@@ -112,7 +112,7 @@ export function createBulkRunner({ database, withdraw, report }: BulkRunnerInput
   }
 }
 
-function restingAnswer(state: Exclude<BulkState, 'running'>, counts: BulkCounts): BulkAnswer {
+function restingAnswer(state: Exclude<BulkState, 'running'>, counts: BulkCounts): BulkPageAnswer {
   return state === 'paused' || state === 'failed'
     ? { kind: 'resting', state }
     : { kind: 'ended', state, counts };

@@ -1,43 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
-import type { Lane } from '../core/lane.ts';
-import { type Database, isConnectionFailure, type LiveSession } from '../store/database/database.ts';
+import { isConnectionFailure } from '../store/database/database.ts';
 import { type Claim, claim } from '../store/lane/claim.ts';
 import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
 import { pinPartitions, readPartitions } from '../store/lane/topics.ts';
 import { releaseHeld } from '../store/message/release-held.ts';
 import type { Hold } from '../transports/transport.ts';
+import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { sitOutHold } from './hold.ts';
 import { LaneLease } from './lane-lease.ts';
-import { type Progress, planSettlement } from './plan-settlement.ts';
+import { type LaneProgress, planSettlement } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
-import type { Report } from './report.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
-import type { BatchLimits, RelayTimings } from './timings.ts';
-import type { TopicRoute } from './topic-route.ts';
-import type { Wake } from './wake.ts';
-
-/** `more`: call again at once. `quiet`: nothing was left for a while, or an operator has paused the topic. */
-export type DrainAnswer = 'more' | 'quiet';
-
-export interface DrainInput {
-  readonly database: Database;
-  readonly lane: Lane;
-  readonly route: TopicRoute;
-  /** CloudEvents source: which installation speaks. */
-  readonly source: string;
-  readonly timings: RelayTimings;
-  readonly limits: BatchLimits;
-  readonly wake: Wake;
-  /** The session of this process, by which others see that it lives. @defaultValue none: its leases alone say so */
-  readonly session?: () => LiveSession | undefined;
-  readonly report: Report;
-  /** Shutdown or cancel: settle what is on its way, free the lane, return. */
-  readonly signal: AbortSignal;
-  /** Called whenever the drain gets on, so that a watchdog can tell slow from stuck. */
-  readonly progress: () => void;
-}
 
 /** Retry of an acquire while another owner's lease is alive. */
 const acquireEveryMs = 250;
@@ -50,7 +25,7 @@ const acquireEveryMs = 250;
  */
 export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
   const lease = new LaneLease(input.database, input.lane, randomUUID(), input.session ?? (() => undefined));
-  const deadline = performance.now() + input.timings.runMs;
+  const deadline = performance.now() + input.timings.drainTimeoutMs;
   for (;;) {
     const acquired = await lease.acquire();
     if (acquired !== undefined) {
@@ -69,7 +44,7 @@ class Drain {
   readonly #deadline: number;
   readonly #stop: AbortSignal;
   readonly #failedBlocks: boolean;
-  #at: Progress;
+  #at: LaneProgress;
   #suspect: string | null;
   /** False after a takeover, until the lane's row says what the owner before us may have published. */
   #suspectMarked: boolean;
@@ -113,7 +88,7 @@ class Drain {
   /** Claim, publish, settle in a loop. */
   async #untilQuiet(): Promise<'quiet' | 'paused' | 'more'> {
     const { timings, wake, progress } = this.#input;
-    let quietAt = performance.now() + timings.lingerMs;
+    let quietAt = performance.now() + timings.laneIdleTimeoutMs;
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
       progress();
       const { claimed, claimedAt } = await this.#claimPatiently();
@@ -122,9 +97,9 @@ class Drain {
       else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
       else if (claimed.messages.length > 0) {
         await this.#deliver(claimed, claimedAt);
-        quietAt = performance.now() + timings.lingerMs;
+        quietAt = performance.now() + timings.laneIdleTimeoutMs;
       } else if (performance.now() >= quietAt) return 'quiet';
-      else await wake.wait(Math.min(quietAt - performance.now(), timings.checkMs), this.#stop);
+      else await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
     }
     return 'more';
   }
@@ -143,7 +118,7 @@ class Drain {
       } catch (error) {
         const patient = isConnectionFailure(error) && !this.#lease.staleSince(startedAt);
         if (!patient || this.#stop.aborted) throw error;
-        this.#input.report({ type: 'failed', what: 'claim', error });
+        this.#input.report({ type: 'error', during: 'claim', error });
         await delay(reconnectEveryMs, undefined, { signal: this.#stop }).catch(() => undefined);
       }
     }
@@ -233,9 +208,9 @@ class Drain {
 
   async #hold(hold: Hold): Promise<void> {
     const { timings } = this.#input;
-    const again = performance.now() - this.#lastHoldEndedAt < 2 * timings.probeMs;
+    const again = performance.now() - this.#lastHoldEndedAt < 2 * timings.probeIntervalMs;
     await sitOutHold(this.#input, this.#lease, hold, {
-      firstProbeMs: again ? timings.probeMs : 0,
+      firstProbeMs: again ? timings.probeIntervalMs : 0,
       deadline: this.#deadline,
       stop: this.#stop,
     });

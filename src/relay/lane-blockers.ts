@@ -46,7 +46,7 @@ export class LaneBlockers {
     try {
       this.#compare(await readLaneBlockers(this.#database), now);
     } catch (error) {
-      this.#report({ type: 'failed', what: 'look', error });
+      this.#report({ type: 'error', during: 'look', error });
     }
   });
 
@@ -59,7 +59,7 @@ export class LaneBlockers {
       this.#seen.set(name, seen);
       if (now - seen.sinceMs < this.#tellAfterMs || now - seen.toldAtMs < tellEveryMs) continue;
       seen.toldAtMs = now;
-      this.#report({ type: 'failed', what: 'start-lanes', error: laneLocked(blocker, now - seen.sinceMs) });
+      this.#report({ type: 'error', during: 'start-lanes', error: laneLocked(blocker, now - seen.sinceMs) });
     }
   }
 }

@@ -4,7 +4,7 @@ import { answerQuestion, type PlaceAnswer } from '../store/installation/twin.ts'
 import { applyRetention, type RetentionOutcome } from '../store/retention/retention.ts';
 import { type BulkRunner, createBulkRunner } from './bulk.ts';
 import type { AskPlace, Withdraw, WorkflowCensus } from './ports.ts';
-import { type Reconciliation, reconcile } from './reconcile.ts';
+import { type Reconciliation, reconcileWorkflows } from './reconcile.ts';
 import type { Report } from './report.ts';
 import { reportTwin } from './twin.ts';
 
@@ -41,7 +41,7 @@ export function createMaintenance(input: MaintenanceInput): Maintenance {
       return outcome;
     },
     async reconcile(signal, progress) {
-      const result = await reconcile({ database, census, signal, progress });
+      const result = await reconcileWorkflows({ database, census, signal, progress });
       report({ type: 'reconciled', restarted: result.restarted, ended: result.ended });
       await reportTwin({ database, ask: askPlace, signal, progress }, report);
       return result;

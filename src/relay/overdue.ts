@@ -49,7 +49,7 @@ export class Overdue {
       const names = await overdueTopics(this.#database, [...this.#topics.keys()]);
       await Promise.all(names.map((name) => this.#guarded(name)));
     } catch (error) {
-      this.#report({ type: 'failed', what: 'overdue', error });
+      this.#report({ type: 'error', during: 'overdue', error });
     }
   });
 
@@ -66,7 +66,7 @@ export class Overdue {
     try {
       await this.#round(topic);
     } catch (error) {
-      this.#report({ type: 'failed', what: 'overdue', error });
+      this.#report({ type: 'error', during: 'overdue', error });
     }
   }
 

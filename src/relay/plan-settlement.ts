@@ -1,10 +1,10 @@
 import type { TopicRules } from '../core/topic.ts';
 import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
-import type { MessageChange, PartitionRanges, Settlement } from '../store/lane/settle.ts';
-import type { Outcome } from '../transports/transport.ts';
+import type { PartitionRanges, SettledChange, Settlement } from '../store/lane/settle.ts';
+import type { PublishOutcome } from '../transports/transport.ts';
 
 /** How far a lane is. */
-export interface Progress {
+export interface LaneProgress {
   readonly cursor: string;
   readonly snapshot: string | null;
 }
@@ -12,10 +12,10 @@ export interface Progress {
 export interface PlanInput {
   readonly owner: string;
   readonly batchId: string;
-  readonly progress: Progress;
+  readonly progress: LaneProgress;
   readonly claim: Claim;
   /** Of every message that was handed to the transport, by id; blocked ones were not. */
-  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly outcomes: ReadonlyMap<string, PublishOutcome>;
   readonly rules: Pick<TopicRules, 'retryMs' | 'confirm'>;
 }
 
@@ -50,17 +50,20 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
 }
 
 /** True when a hold kept the whole batch back. A batch of blocked messages alone is done: they become held. */
-function nothingLeft(messages: readonly ClaimedMessage[], outcomes: ReadonlyMap<string, Outcome>): boolean {
-  const isHeld = (message: ClaimedMessage): boolean => outcomes.get(message.id)?.kind === 'held';
-  return messages.some(isHeld) && messages.every((message) => message.blocked || isHeld(message));
+function nothingLeft(
+  messages: readonly ClaimedMessage[],
+  outcomes: ReadonlyMap<string, PublishOutcome>,
+): boolean {
+  const isDeferred = (message: ClaimedMessage): boolean => outcomes.get(message.id)?.kind === 'deferred';
+  return messages.some(isDeferred) && messages.every((message) => message.blocked || isDeferred(message));
 }
 
 function changeOf(
   message: ClaimedMessage,
-  outcome: Outcome | undefined,
+  outcome: PublishOutcome | undefined,
   retryMs: readonly number[],
   storePublished: boolean,
-): MessageChange | undefined {
+): SettledChange | undefined {
   const { id, suspect } = message;
   if (message.blocked || outcome === undefined) return { id, to: 'held', maybePublished: suspect };
   switch (outcome.kind) {
@@ -84,9 +87,9 @@ function changeOf(
     }
     case 'permanent':
       return { id, to: 'failed', attempt: 'permanent', error: outcome.error, maybePublished: suspect };
-    case 'skipped':
-      return { id, to: 'held', maybePublished: suspect || outcome.onWire === true };
     case 'held':
+      return { id, to: 'held', maybePublished: suspect || outcome.onWire === true };
+    case 'deferred':
       return { id, to: 'ready', maybePublished: suspect || outcome.onWire };
   }
 }
@@ -94,7 +97,7 @@ function changeOf(
 function batchOf(
   id: string,
   messages: readonly ClaimedMessage[],
-  outcomes: ReadonlyMap<string, Outcome>,
+  outcomes: ReadonlyMap<string, PublishOutcome>,
 ): Settlement['batch'] {
   const partitions: Record<string, { first: string; count: number }> = {};
   let count = 0;

@@ -1,12 +1,12 @@
 import { passCrashPoint } from '../core/crash-point.ts';
 import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
-import type { Hold, Outcome, PublishResult } from '../transports/transport.ts';
+import type { Hold, PublishOutcome, PublishResult } from '../transports/transport.ts';
 import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';
 
 export interface Published {
   /** By message id, for all that were handed to the transport. */
-  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly outcomes: ReadonlyMap<string, PublishOutcome>;
   readonly hold: Hold | undefined;
 }
 
@@ -23,7 +23,7 @@ export async function publishBatch(
   if (sendable.length === 0) return { outcomes: new Map(), hold: undefined };
   const result = await publish(route, source, partitions, sendable, signal);
   passCrashPoint('relay:acknowledged');
-  const outcomes = new Map<string, Outcome>();
+  const outcomes = new Map<string, PublishOutcome>();
   for (const [index, message] of sendable.entries()) {
     // A transport that answers too little has broken its contract; nobody knows what it sent.
     outcomes.set(
@@ -55,7 +55,7 @@ async function publish(
     // Transports answer instead of throwing. One that throws may have sent anything: hold, and say so.
     const reason = error instanceof Error ? error.message : String(error);
     return {
-      outcomes: messages.map(() => ({ kind: 'held', onWire: true })),
+      outcomes: messages.map(() => ({ kind: 'deferred', onWire: true })),
       hold: { scope: 'topic', reason },
     };
   }

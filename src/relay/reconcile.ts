@@ -33,7 +33,7 @@ export interface ReconcileInput {
 /** Everything is compared at least this often. */
 const thoroughEveryMs = 60 * 60_000;
 /** A comparison that takes longer goes on in the next run. */
-const runMs = 45_000;
+const drainTimeoutMs = 45_000;
 /** Workflows asked or ended side by side. */
 const concurrently = 10;
 /** Counts may differ by this share of the messages: the index lags, and messages come and go meanwhile. */
@@ -47,7 +47,7 @@ const toleratedShare = 0.001;
  * until a comparison that was too long for one run is done. The row decides, and a repair does no harm where there was
  * nothing to repair: starts are idempotent, and a workflow that is ended wrongly is started again.
  */
-export async function reconcile(input: ReconcileInput): Promise<Reconciliation> {
+export async function reconcileWorkflows(input: ReconcileInput): Promise<Reconciliation> {
   const { database, census } = input;
   const comparison = new Comparison(input);
   const rows = await countTold(database);
@@ -100,7 +100,7 @@ class Comparison {
   }
 
   get #over(): boolean {
-    return this.#input.signal.aborted || this.tookMs > runMs;
+    return this.#input.signal.aborted || this.tookMs > drainTimeoutMs;
   }
 
   /** Checks the messages that are due next. */

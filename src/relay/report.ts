@@ -32,7 +32,7 @@ export type RelayEvent =
     }
   /** It starts, and a server that it needs is not there yet. Told at once, and then every five seconds at most. */
   | {
-      readonly type: 'waiting';
+      readonly type: 'waiting-for-server';
       readonly server: 'PostgreSQL' | 'Temporal';
       /** `host:port` */
       readonly address: string;
@@ -40,8 +40,10 @@ export type RelayEvent =
     }
   | { readonly type: 'reconciled'; readonly restarted: number; readonly ended: number }
   | {
-      readonly type: 'failed';
-      readonly what:
+      /** It is tried again. */
+      readonly type: 'error';
+      /** What it was at. */
+      readonly during:
         | 'announce'
         | 'claim'
         | 'installation'

@@ -83,7 +83,7 @@ export class Starter {
         await this.#workflows.startBulk(bulk);
         this.#report({ type: 'bulk-started', id: bulk.id });
       } catch (error) {
-        this.#report({ type: 'failed', what: 'start-bulk', error });
+        this.#report({ type: 'error', during: 'start-bulk', error });
         await forgetBulkTold(this.#database, bulk);
       }
     }
@@ -129,7 +129,7 @@ export class Starter {
         await markTold(this.#database, told);
         this.#report({ type: 'messages-started', count: told.length });
       }
-      for (const error of failures) this.#report({ type: 'failed', what: 'start-messages', error });
+      for (const error of failures) this.#report({ type: 'error', during: 'start-messages', error });
       if (messages.length < messagesPerRound || failures.length > 0) return;
     }
   }
@@ -154,13 +154,13 @@ export class Starter {
   }
 
   async #guard(
-    what: 'start-lanes' | 'start-messages' | 'start-bulk',
+    during: 'start-lanes' | 'start-messages' | 'start-bulk',
     work: () => Promise<void>,
   ): Promise<void> {
     try {
       await work();
     } catch (error) {
-      this.#report({ type: 'failed', what, error });
+      this.#report({ type: 'error', during, error });
     }
   }
 }

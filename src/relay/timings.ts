@@ -1,25 +1,25 @@
 /** The relay's own times, in milliseconds. Tests shorten them; everybody else leaves them. */
 export interface RelayTimings {
   /** Longest run of a drain before it hands the lane back. */
-  readonly runMs: number;
+  readonly drainTimeoutMs: number;
   /** How long a drain waits for more before it calls its lane quiet. */
-  readonly lingerMs: number;
+  readonly laneIdleTimeoutMs: number;
   /** Between looks at the outbox, while messages come and after. */
-  readonly hotLookMs: number;
-  readonly idleLookMs: number;
+  readonly lookIntervalMs: number;
+  readonly idleLookIntervalMs: number;
   /** Between checks of everything, whether or not a look saw news. */
-  readonly checkMs: number;
+  readonly checkIntervalMs: number;
   /** Between probes of a topic on hold. */
-  readonly probeMs: number;
+  readonly probeIntervalMs: number;
 }
 
 export const defaultTimings: RelayTimings = {
-  runMs: 60_000,
-  lingerMs: 5_000,
-  hotLookMs: 10,
-  idleLookMs: 100,
-  checkMs: 1_000,
-  probeMs: 1_000,
+  drainTimeoutMs: 60_000,
+  laneIdleTimeoutMs: 5_000,
+  lookIntervalMs: 10,
+  idleLookIntervalMs: 100,
+  checkIntervalMs: 1_000,
+  probeIntervalMs: 1_000,
 };
 
 /** Messages and bytes of one batch. */
@@ -35,15 +35,15 @@ export const defaultBatchLimits: BatchLimits = { messages: 2_000, bytes: 16 * 10
 /** How often the maintenance of an installation runs, in milliseconds; at least a second, rounded to seconds. */
 export interface MaintenanceIntervals {
   /** @defaultValue 60,000 */
-  readonly reconcileEveryMs: number;
+  readonly reconcileIntervalMs: number;
   /** @defaultValue 300,000 */
-  readonly archiveEveryMs: number;
+  readonly archiveIntervalMs: number;
   /** How often a relay looks whether the schedules are there and as they should be. @defaultValue 60,000 */
-  readonly checkEveryMs: number;
+  readonly scheduleCheckIntervalMs: number;
 }
 
 export const defaultIntervals: MaintenanceIntervals = {
-  reconcileEveryMs: 60_000,
-  archiveEveryMs: 5 * 60_000,
-  checkEveryMs: 60_000,
+  reconcileIntervalMs: 60_000,
+  archiveIntervalMs: 5 * 60_000,
+  scheduleCheckIntervalMs: 60_000,
 };

@@ -87,9 +87,9 @@ export async function reportTwin(search: TwinSearch, report: Report): Promise<vo
     const place = await findTwin(search);
     if (place === undefined) return;
     await noteTwin(search.database, place);
-    report({ type: 'failed', what: 'installation', error: twice(place) });
+    report({ type: 'error', during: 'installation', error: twice(place) });
   } catch (error) {
-    if (!search.signal.aborted) report({ type: 'failed', what: 'installation', error });
+    if (!search.signal.aborted) report({ type: 'error', during: 'installation', error });
   }
 }
 

@@ -3,8 +3,8 @@ import type { Database } from '../store/database/database.ts';
 import { DueEdge } from '../store/lane/due-edge.ts';
 import { type LaneNews, look } from '../store/lane/watch.ts';
 import { sweep } from '../store/message/release.ts';
-import type { Drains } from './drains.ts';
 import type { LaneBlockers } from './lane-blockers.ts';
+import type { LaneDrains } from './lane-drains.ts';
 import type { Overdue } from './overdue.ts';
 import type { Report } from './report.ts';
 import type { Starter } from './starter.ts';
@@ -20,7 +20,7 @@ const sweepAgainMs = 20;
 
 export interface WatcherInput {
   readonly database: Database;
-  readonly drains: Drains;
+  readonly drains: LaneDrains;
   readonly starter: Starter;
   readonly overdue: Overdue;
   readonly blockers: LaneBlockers;
@@ -67,8 +67,8 @@ export class Watcher {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const waitMs = await this.#round().catch((error: unknown) => {
-        this.#input.report({ type: 'failed', what: 'look', error });
-        return this.#input.timings.checkMs;
+        this.#input.report({ type: 'error', during: 'look', error });
+        return this.#input.timings.checkIntervalMs;
       });
       await this.#wake.wait(waitMs, signal);
     }
@@ -83,7 +83,7 @@ export class Watcher {
     if (news.length > 0) this.#newsAt = now;
     this.#spread(news);
     void starter.startOrphans();
-    if (now - this.#checkedAt >= timings.checkMs) {
+    if (now - this.#checkedAt >= timings.checkIntervalMs) {
       this.#checkedAt = now;
       void starter.startLanes();
       void starter.startMessages();
@@ -93,7 +93,7 @@ export class Watcher {
       void blockers.check();
     }
     const hot = now - this.#newsAt < hotForMs;
-    const pause = hot ? timings.hotLookMs : timings.idleLookMs;
+    const pause = hot ? timings.lookIntervalMs : timings.idleLookIntervalMs;
     if (nextDueInMs === null) return pause;
     if (nextDueInMs > 0) return Math.min(pause, nextDueInMs);
     const released = await this.#sweep();

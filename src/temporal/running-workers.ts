@@ -66,7 +66,7 @@ class RunningWorkers {
     }
   }
 
-  readonly #failed = (error: unknown): void => this.#report({ type: 'failed', what: 'workers', error });
+  readonly #failed = (error: unknown): void => this.#report({ type: 'error', during: 'workers', error });
 }
 
 /** Ends when all have ended. The first failure ends the others, and is thrown then. */

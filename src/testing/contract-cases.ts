@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { type ContractBench, interleaved, keyNames, message } from './contract-bench.ts';
+import { type ContractFixture, interleaved, keyNames, message } from './contract-fixture.ts';
 
 /** A case before it knows its subject. */
 export interface CaseBody {
   readonly name: string;
-  run(bench: ContractBench): Promise<void>;
+  run(fixture: ContractFixture): Promise<void>;
 }
 
 /** More than a Kafka batch may hold by default, though each message is small. */
@@ -14,28 +14,29 @@ const bigBatch = { messages: 2_000, textBytes: 600 } as const;
 export const plainCases: readonly CaseBody[] = [
   {
     name: 'every message of a batch is acknowledged and arrives unchanged, with or without a key',
-    run: (bench) => bench.deliver(interleaved(['a', null, 'b', null, 'c'], 50)),
+    run: (fixture) => fixture.deliver(interleaved(['a', null, 'b', null, 'c'], 50)),
   },
   {
     name: 'an empty batch has an empty answer',
-    run: async (bench) => assert.deepEqual(await bench.publish([]), []),
+    run: async (fixture) => assert.deepEqual(await fixture.publish([]), []),
   },
   {
     name: 'a key keeps its order over several batches',
-    async run(bench) {
+    async run(fixture) {
       const keys = keyNames(7);
-      for (let round = 0; round < 5; round += 1) await bench.deliver(interleaved(keys, 70));
+      for (let round = 0; round < 5; round += 1) await fixture.deliver(interleaved(keys, 70));
     },
   },
   {
     name: 'a batch far larger than a broker takes at once is delivered whole and in order',
-    run: (bench) => bench.deliver(interleaved(['one'], bigBatch.messages, 'x'.repeat(bigBatch.textBytes))),
+    run: (fixture) =>
+      fixture.deliver(interleaved(['one'], bigBatch.messages, 'x'.repeat(bigBatch.textBytes))),
   },
   {
     name: 'batches published at the same time all arrive',
-    async run(bench) {
+    async run(fixture) {
       const lanes = keyNames(6).map((lane) => interleaved([`${lane}-a`, `${lane}-b`], 60));
-      await Promise.all(lanes.map((lane) => bench.deliver(lane)));
+      await Promise.all(lanes.map((lane) => fixture.deliver(lane)));
     },
   },
   {
@@ -52,10 +53,10 @@ export const plainCases: readonly CaseBody[] = [
 export const lifeCycleCases: readonly CaseBody[] = [
   {
     name: 'a transport delivers again after it was closed',
-    async run(bench) {
-      await bench.deliver(interleaved(['a', 'b'], 10));
-      await bench.subject.transport.close();
-      await bench.deliver(interleaved(['a', 'b'], 10));
+    async run(fixture) {
+      await fixture.deliver(interleaved(['a', 'b'], 10));
+      await fixture.subject.transport.close();
+      await fixture.deliver(interleaved(['a', 'b'], 10));
     },
   },
   {
@@ -67,28 +68,28 @@ export const lifeCycleCases: readonly CaseBody[] = [
   },
   {
     name: 'batches that are open while the transport closes are settled or held',
-    async run(bench) {
-      const open = keyNames(4).map((key) => bench.publish(interleaved([key], 200)));
-      await bench.subject.transport.close();
+    async run(fixture) {
+      const open = keyNames(4).map((key) => fixture.publish(interleaved([key], 200)));
+      await fixture.subject.transport.close();
       await Promise.all(open);
     },
   },
   {
     name: 'a batch that was given up before it began sends nothing',
-    async run(bench) {
-      const outcomes = await bench.publish(interleaved(keyNames(5), 20), AbortSignal.abort());
-      assert.ok(outcomes.every((outcome) => outcome.kind === 'held' && !outcome.onWire));
+    async run(fixture) {
+      const outcomes = await fixture.publish(interleaved(keyNames(5), 20), AbortSignal.abort());
+      assert.ok(outcomes.every((outcome) => outcome.kind === 'deferred' && !outcome.onWire));
     },
   },
   {
     name: 'a batch that is given up on its way answers for every message',
-    async run(bench) {
+    async run(fixture) {
       const stop = new AbortController();
-      const answer = bench.publish(interleaved(['one'], 2_000, 'x'.repeat(2_000)), stop.signal);
+      const answer = fixture.publish(interleaved(['one'], 2_000, 'x'.repeat(2_000)), stop.signal);
       await Promise.resolve();
       stop.abort();
       await answer;
-      await bench.deliver([message('one'), message('two')]);
+      await fixture.deliver([message('one'), message('two')]);
     },
   },
 ];

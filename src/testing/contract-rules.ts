@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
-import type { Outcome, OutgoingBatch, OutgoingMessage, PublishResult } from '../transports/transport.ts';
-import type { ReceivedMessage } from './contract-subject.ts';
+import type {
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+} from '../transports/transport.ts';
+import type { DeliveredMessage } from './contract-subject.ts';
 
 /** A batch and what the transport answered to it. */
 export interface Exchange {
@@ -9,12 +14,12 @@ export interface Exchange {
 }
 
 /** The rules that hold whatever happens: checked after every case, against what the broker really holds. */
-export function assertRules(exchanges: readonly Exchange[], received: readonly ReceivedMessage[]): void {
+export function assertRules(exchanges: readonly Exchange[], received: readonly DeliveredMessage[]): void {
   for (const exchange of exchanges) {
     assertShape(exchange);
     assertFollowers(exchange);
   }
-  const stored = new Map<string, ReceivedMessage[]>();
+  const stored = new Map<string, DeliveredMessage[]>();
   for (const message of received) stored.set(message.id, [...(stored.get(message.id) ?? []), message]);
   for (const exchange of exchanges) assertStored(exchange, stored);
   assertNothingElse(exchanges, stored);
@@ -28,7 +33,7 @@ function assertShape({ batch, result }: Exchange): void {
     outcomes.every((outcome) => outcome !== undefined),
     'no message is left without an outcome',
   );
-  const held = outcomes.some(({ kind }) => kind === 'held');
+  const held = outcomes.some(({ kind }) => kind === 'deferred');
   assert.equal(hold !== undefined, held, 'a hold is named exactly when an outcome is held');
   if (hold !== undefined) assert.notEqual(hold.reason, '', 'a hold has a reason');
 }
@@ -39,13 +44,13 @@ function assertFollowers({ batch, result }: Exchange): void {
     const head = message.key === null ? undefined : blocked.get(message.key);
     if (head !== undefined) {
       assert.ok(
-        outcome.kind === 'skipped' || outcome.kind === 'held',
+        outcome.kind === 'held' || outcome.kind === 'deferred',
         `message ${message.id} was ${outcome.kind}, though message ${head} of its key was not acknowledged`,
       );
     } else {
       assert.notEqual(
         outcome.kind,
-        'skipped',
+        'held',
         `message ${message.id} was skipped, but nothing before it failed`,
       );
     }
@@ -55,16 +60,16 @@ function assertFollowers({ batch, result }: Exchange): void {
 }
 
 /** Whether an outcome says that the broker has the message: `maybe` proves nothing either way. */
-function claim(outcome: Outcome): 'yes' | 'no' | 'maybe' {
+function claim(outcome: PublishOutcome): 'yes' | 'no' | 'maybe' {
   if (outcome.kind === 'acknowledged') return 'yes';
   if (outcome.kind === 'ambiguous') return 'maybe';
-  const mayBeStored = (outcome.kind === 'held' || outcome.kind === 'skipped') && outcome.onWire === true;
+  const mayBeStored = (outcome.kind === 'deferred' || outcome.kind === 'held') && outcome.onWire === true;
   return mayBeStored ? 'maybe' : 'no';
 }
 
 function assertStored(
   { batch, result }: Exchange,
-  stored: ReadonlyMap<string, readonly ReceivedMessage[]>,
+  stored: ReadonlyMap<string, readonly DeliveredMessage[]>,
 ): void {
   for (const [message, outcome] of pairs(batch, result)) {
     if (outcome.kind !== 'acknowledged') continue;
@@ -79,7 +84,7 @@ function assertStored(
   }
 }
 
-function assertSameContent(sent: OutgoingMessage, copy: ReceivedMessage): void {
+function assertSameContent(sent: OutgoingMessage, copy: DeliveredMessage): void {
   assert.equal(copy.key, sent.key, `the key of message ${sent.id} arrives as it was sent`);
   assert.equal(copy.payload, sent.payload, `the payload of message ${sent.id} arrives as it was sent`);
   for (const [name, value] of Object.entries(sent.headers)) {
@@ -94,7 +99,7 @@ function assertSameContent(sent: OutgoingMessage, copy: ReceivedMessage): void {
 /** What was never said to be on its way is not in the broker, and what was said so once is there once. */
 function assertNothingElse(
   exchanges: readonly Exchange[],
-  stored: ReadonlyMap<string, readonly ReceivedMessage[]>,
+  stored: ReadonlyMap<string, readonly DeliveredMessage[]>,
 ): void {
   const most = new Map<string, number>();
   for (const { batch, result } of exchanges) {
@@ -112,7 +117,7 @@ function assertNothingElse(
 }
 
 /** Repeats are dropped by id, as a consumer does: what is left of a key is in the order of the batches. */
-function assertKeyOrder(exchanges: readonly Exchange[], received: readonly ReceivedMessage[]): void {
+function assertKeyOrder(exchanges: readonly Exchange[], received: readonly DeliveredMessage[]): void {
   const expected = byKey(exchanges.flatMap(({ batch }) => batch.messages));
   for (const [key, arrived] of byKey(received)) {
     const present = new Set(arrived);
@@ -134,7 +139,7 @@ function byKey(messages: readonly OutgoingMessage[]): Map<string, string[]> {
 function pairs(
   batch: OutgoingBatch,
   result: PublishResult,
-): readonly (readonly [OutgoingMessage, Outcome])[] {
+): readonly (readonly [OutgoingMessage, PublishOutcome])[] {
   return batch.messages.flatMap((message, place) => {
     const outcome = result.outcomes[place];
     return outcome === undefined ? [] : [[message, outcome] as const];

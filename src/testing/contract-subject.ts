@@ -1,7 +1,7 @@
 import type { OutgoingMessage, Transport } from '../transports/transport.ts';
 
 /** A message as the broker really holds it. */
-export interface ReceivedMessage extends OutgoingMessage {
+export interface DeliveredMessage extends OutgoingMessage {
   /** Where it lies; `null` where the transport has no such thing. */
   readonly partition: number | null;
   readonly offset: string | null;
@@ -34,7 +34,7 @@ export interface ContractSubject {
   /** Pinned number of partitions; 1 where the transport has none. */
   readonly partitions: number;
   /** Everything that the address holds now, in order of arrival within each partition. */
-  read(): Promise<readonly ReceivedMessage[]>;
+  read(): Promise<readonly DeliveredMessage[]>;
   readonly faults?: ContractFaults;
   /** Releases what was opened. The suite has closed the transport by then. */
   dispose(): Promise<void>;

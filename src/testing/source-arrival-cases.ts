@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { includesAll } from './source-bench.ts';
-import type { SourceCase } from './source-contract.ts';
+import type { SourceCase } from './source-case.ts';
+import { includesAll } from './source-fixture.ts';
 
 const backlog = 3_000;
 
@@ -9,11 +9,11 @@ export const arrivalCases: readonly SourceCase[] = [
   {
     name: 'every message arrives unchanged, with or without a key, sent before or after the group joined',
     needs: ['history'],
-    async run(bench) {
-      const before = await bench.send(20);
-      const member = await bench.join();
-      const after = await bench.send(20);
-      await bench.eventually('all 40 are offered', () =>
+    async run(fixture) {
+      const before = await fixture.send(20);
+      const member = await fixture.join();
+      const after = await fixture.send(20);
+      await fixture.eventually('all 40 are offered', () =>
         includesAll(member.numbers(), [...before, ...after]),
       );
       assert.equal(member.offers.length, 40, 'what was acknowledged is not offered again');
@@ -22,14 +22,14 @@ export const arrivalCases: readonly SourceCase[] = [
   {
     name: 'a message without a body arrives as null, and one with an empty body as empty',
     needs: ['empty-body'],
-    async run(bench) {
-      const member = await bench.join();
+    async run(fixture) {
+      const member = await fixture.join();
       const headers = { ce_type: 'contract' };
-      await bench.sendThese([
+      await fixture.sendThese([
         { partition: 0, key: 'gone', body: null, headers },
         { partition: 0, key: 'empty', body: '', headers },
       ]);
-      await bench.eventually('both are offered', () => member.offers.length === 2);
+      await fixture.eventually('both are offered', () => member.offers.length === 2);
       const bodies = member.offers.map(({ message }) => message.body?.length ?? null);
       assert.deepEqual(bodies, [null, 0]);
     },
@@ -37,58 +37,60 @@ export const arrivalCases: readonly SourceCase[] = [
   {
     name: 'a group that asks for what arrives from now on gets nothing of before, and all of after',
     needs: [],
-    async run(bench) {
-      const before = await bench.send(12);
-      const member = await bench.join({ fromBeginning: false });
-      const after = await bench.send(12);
-      await bench.eventually('all of after are offered', () => includesAll(member.numbers(), after));
+    async run(fixture) {
+      const before = await fixture.send(12);
+      const member = await fixture.join({ fromBeginning: false });
+      const after = await fixture.send(12);
+      await fixture.eventually('all of after are offered', () => includesAll(member.numbers(), after));
       assert.ok(!member.numbers().some((n) => before.includes(n)), 'nothing of before is offered');
     },
   },
   {
     name: 'a group that asked for what arrives from now on misses nothing when it comes back, though it acknowledged nothing',
     needs: [],
-    async run(bench) {
-      const first = await bench.join({ fromBeginning: false });
+    async run(fixture) {
+      const first = await fixture.join({ fromBeginning: false });
       await first.stop();
-      const meanwhile = await bench.send(12);
-      const second = await bench.join({ fromBeginning: false });
-      await bench.eventually('all of meanwhile are offered', () => includesAll(second.numbers(), meanwhile));
+      const meanwhile = await fixture.send(12);
+      const second = await fixture.join({ fromBeginning: false });
+      await fixture.eventually('all of meanwhile are offered', () =>
+        includesAll(second.numbers(), meanwhile),
+      );
     },
   },
   {
     name: 'a long backlog arrives whole and in order, in batches',
     needs: ['history'],
-    async run(bench) {
-      const sent = await bench.send(backlog);
-      const member = await bench.join({ batchSize: 1_000 });
-      await bench.eventually('the backlog is offered', () => includesAll(member.numbers(), sent));
+    async run(fixture) {
+      const sent = await fixture.send(backlog);
+      const member = await fixture.join({ batchSize: 1_000 });
+      await fixture.eventually('the backlog is offered', () => includesAll(member.numbers(), sent));
     },
   },
   {
     name: 'one subscription receives from all of its addresses',
     needs: ['history'],
-    async run(bench) {
-      const { addresses } = bench.subject;
-      const sent = [...(await bench.send(8)), ...(await bench.send(8, undefined, addresses[1]))];
-      const member = await bench.join({ addresses });
-      await bench.eventually('messages of both are offered', () => includesAll(member.numbers(), sent));
+    async run(fixture) {
+      const { addresses } = fixture.subject;
+      const sent = [...(await fixture.send(8)), ...(await fixture.send(8, undefined, addresses[1]))];
+      const member = await fixture.join({ addresses });
+      await fixture.eventually('messages of both are offered', () => includesAll(member.numbers(), sent));
     },
   },
   {
     name: 'a partition that takes long holds up no other',
     needs: ['history', 'partitions'],
-    async run(bench) {
-      const [slow] = await bench.send(1, 0);
-      const quick = await bench.send(5, 1);
-      const release = bench.gate();
-      const member = await bench.join({
+    async run(fixture) {
+      const [slow] = await fixture.send(1, 0);
+      const quick = await fixture.send(5, 1);
+      const release = fixture.gate();
+      const member = await fixture.join({
         async take(batch) {
           if (batch.partition === 0) await release.opened;
           for (const message of batch.messages) batch.acknowledge(message);
         },
       });
-      await bench.eventually('the other partition is offered', () =>
+      await fixture.eventually('the other partition is offered', () =>
         includesAll(member.numbers(), [slow ?? 0, ...quick]),
       );
       release.open();

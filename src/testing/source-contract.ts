@@ -1,16 +1,10 @@
 import type { ContractCase } from './contract-subject.ts';
 import { arrivalCases } from './source-arrival-cases.ts';
-import { SourceBench } from './source-bench.ts';
+import type { SourceCase } from './source-case.ts';
+import { SourceFixture } from './source-fixture.ts';
 import { groupCases } from './source-group-cases.ts';
 import { redeliveryCases } from './source-redelivery-cases.ts';
 import type { SourceAbility, SourceContract, SourceSubject } from './source-subject.ts';
-
-/** A case before it knows its subject. */
-export interface SourceCase {
-  readonly name: string;
-  readonly needs: readonly SourceAbility[];
-  run(bench: SourceBench): Promise<void>;
-}
 
 /**
  * The rules of {@link Source} as cases for any test runner.
@@ -51,12 +45,12 @@ async function runCase(
   patienceMs: number,
 ): Promise<void> {
   const subject = await make();
-  const bench = new SourceBench(subject, ordered, patienceMs);
+  const fixture = new SourceFixture(subject, ordered, patienceMs);
   try {
-    await one.run(bench);
-    bench.verify();
+    await one.run(fixture);
+    fixture.verify();
   } finally {
-    await bench.stop();
+    await fixture.stop();
     await subject.dispose();
   }
 }

@@ -1,59 +1,59 @@
 import assert from 'node:assert/strict';
-import { aborted, acknowledgeAll, includesAll, type Member } from './source-bench.ts';
-import type { SourceCase } from './source-contract.ts';
+import type { SourceCase } from './source-case.ts';
+import { aborted, acknowledgeAll, includesAll, type Member } from './source-fixture.ts';
 
 /** Groups, their members, and how a member leaves. */
 export const groupCases: readonly SourceCase[] = [
   {
     name: 'two groups each receive everything',
     needs: ['history'],
-    async run(bench) {
-      const sent = await bench.send(12);
-      const members = [await bench.join(), await bench.join({ group: `${bench.group}-other` })];
+    async run(fixture) {
+      const sent = await fixture.send(12);
+      const members = [await fixture.join(), await fixture.join({ group: `${fixture.group}-other` })];
       for (const member of members)
-        await bench.eventually('all are offered', () => includesAll(member.numbers(), sent));
+        await fixture.eventually('all are offered', () => includesAll(member.numbers(), sent));
     },
   },
   {
     name: 'members of a group share the work, and those who stay take over from one who leaves',
     needs: [],
-    async run(bench) {
-      const first = await bench.join();
-      const second = await bench.join();
-      let sent = [...(await bench.send(40))];
+    async run(fixture) {
+      const first = await fixture.join();
+      const second = await fixture.join();
+      let sent = [...(await fixture.send(40))];
       const both = (): readonly number[] => [...first.numbers(), ...second.numbers()];
-      await bench.eventually('all are offered', () => includesAll(both(), sent));
+      await fixture.eventually('all are offered', () => includesAll(both(), sent));
       await first.stop();
       const left = first.offers.length;
-      sent = [...sent, ...(await bench.send(40))];
-      await bench.eventually('all are offered to the other', () => includesAll(both(), sent));
+      sent = [...sent, ...(await fixture.send(40))];
+      await fixture.eventually('all are offered to the other', () => includesAll(both(), sent));
       assert.equal(first.offers.length, left, 'who has left is offered nothing');
     },
   },
   {
     name: 'each partition belongs to one member of the group, all of them to the last one',
     needs: ['order', 'partitions'],
-    async run(bench) {
-      const { partitions } = bench.subject;
-      const first = await bench.join();
-      const second = await bench.join();
-      await bench.eventually('both have some, and each has its own', () => {
+    async run(fixture) {
+      const { partitions } = fixture.subject;
+      const first = await fixture.join();
+      const second = await fixture.join();
+      await fixture.eventually('both have some, and each has its own', () => {
         const places = [...placesOf(first), ...placesOf(second)];
         const shared = new Set(places).size === partitions && places.length === partitions;
         return shared && placesOf(first).length > 0 && placesOf(second).length > 0;
       });
       await first.stop();
-      await bench.eventually('the other has all', () => placesOf(second).length === partitions);
+      await fixture.eventually('the other has all', () => placesOf(second).length === partitions);
     },
   },
   {
     name: 'who stops begins nothing more, lets the batch in hand end, and keeps what it acknowledged',
     needs: ['history'],
-    async run(bench) {
-      const sent = await bench.send(3, 0);
-      const release = bench.gate();
+    async run(fixture) {
+      const sent = await fixture.send(3, 0);
+      const release = fixture.gate();
       const seen = { mayBegin: [] as boolean[], ended: false };
-      const first = await bench.join({
+      const first = await fixture.join({
         async take(batch) {
           seen.mayBegin.push(batch.mayBegin());
           const [message] = batch.messages;
@@ -64,14 +64,14 @@ export const groupCases: readonly SourceCase[] = [
           seen.ended = true;
         },
       });
-      await bench.eventually('a batch is in hand', () => first.offers.length > 0);
+      await fixture.eventually('a batch is in hand', () => first.offers.length > 0);
       const stopping = first.stop().then(() => seen.ended);
-      await bench.eventually('the batch is told', () => seen.mayBegin.length === 2);
+      await fixture.eventually('the batch is told', () => seen.mayBegin.length === 2);
       release.open();
       assert.ok(await stopping, 'the stop waited for the batch');
       assert.deepEqual(seen.mayBegin, [true, false]);
-      const second = await bench.join();
-      await bench.eventually('the rest is offered to the next', () =>
+      const second = await fixture.join();
+      await fixture.eventually('the rest is offered to the next', () =>
         includesAll(second.numbers(), sent.slice(1)),
       );
       assert.ok(!second.numbers().includes(sent[0] ?? 0), 'what was acknowledged is kept');
@@ -80,8 +80,8 @@ export const groupCases: readonly SourceCase[] = [
   {
     name: 'a stop is allowed while nothing arrives, and twice',
     needs: [],
-    async run(bench) {
-      const member = await bench.join();
+    async run(fixture) {
+      const member = await fixture.join();
       await member.stop();
       await member.stop();
     },
@@ -89,22 +89,22 @@ export const groupCases: readonly SourceCase[] = [
   {
     name: 'the lag counts what is not acknowledged, in every partition, until it is',
     needs: ['history'],
-    async run(bench) {
-      const { partitions } = bench.subject;
-      await bench.send(6, 0);
-      const release = bench.gate();
-      const member = await bench.join({
+    async run(fixture) {
+      const { partitions } = fixture.subject;
+      await fixture.send(6, 0);
+      const release = fixture.gate();
+      const member = await fixture.join({
         async take(batch) {
           await release.opened;
           acknowledgeAll(batch);
         },
       });
-      await bench.eventually('a batch is in hand', () => member.offers.length > 0);
+      await fixture.eventually('a batch is in hand', () => member.offers.length > 0);
       const lag = await member.lag();
       assert.equal(lag.length, partitions, 'every partition is listed');
       assert.deepEqual([behind(lag, 0), behind(lag)], [6, 6]);
       release.open();
-      await bench.eventually('nothing is behind', async () => behind(await member.lag()) === 0);
+      await fixture.eventually('nothing is behind', async () => behind(await member.lag()) === 0);
     },
   },
 ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { includesAll, type Member, numberOf } from './source-bench.ts';
-import type { SourceCase } from './source-contract.ts';
+import type { SourceCase } from './source-case.ts';
+import { includesAll, type Member, numberOf } from './source-fixture.ts';
 
 const restMs = 600;
 /** A timer may fire a little before its time. */
@@ -11,11 +11,11 @@ export const redeliveryCases: readonly SourceCase[] = [
   {
     name: 'what is not acknowledged is offered again, and again, until it is',
     needs: ['history'],
-    async run(bench) {
-      const sent = await bench.send(24);
+    async run(fixture) {
+      const sent = await fixture.send(24);
       const tries = new Map<number, number>();
       const done = new Set<number>();
-      await bench.join({
+      await fixture.join({
         take(batch) {
           for (const message of batch.messages) {
             const n = numberOf(message);
@@ -26,20 +26,20 @@ export const redeliveryCases: readonly SourceCase[] = [
           }
         },
       });
-      await bench.eventually('all are acknowledged', () => includesAll([...done], sent));
+      await fixture.eventually('all are acknowledged', () => includesAll([...done], sent));
     },
   },
   {
     name: 'who comes back goes on behind what was acknowledged',
     needs: ['history'],
-    async run(bench) {
-      const before = await bench.send(20);
-      const first = await bench.join();
-      await bench.eventually('all are offered', () => includesAll(first.numbers(), before));
+    async run(fixture) {
+      const before = await fixture.send(20);
+      const first = await fixture.join();
+      await fixture.eventually('all are offered', () => includesAll(first.numbers(), before));
       await first.stop();
-      const after = await bench.send(8);
-      const second = await bench.join();
-      await bench.eventually('the later ones are offered', () => includesAll(second.numbers(), after));
+      const after = await fixture.send(8);
+      const second = await fixture.join();
+      await fixture.eventually('the later ones are offered', () => includesAll(second.numbers(), after));
       assert.deepEqual(
         sorted(second.numbers()),
         sorted(after),
@@ -50,18 +50,18 @@ export const redeliveryCases: readonly SourceCase[] = [
   {
     name: 'what was left open among acknowledged ones is offered to the next who joins',
     needs: ['history'],
-    async run(bench) {
-      const { second, open } = await leaveGaps(bench);
-      await bench.eventually('the open ones are offered', () => includesAll(second.numbers(), open));
+    async run(fixture) {
+      const { second, open } = await leaveGaps(fixture);
+      await fixture.eventually('the open ones are offered', () => includesAll(second.numbers(), open));
     },
   },
   {
     name: 'of a partition with gaps the next who joins gets the first open message and all behind it, and none before it',
     needs: ['history', 'order'],
-    async run(bench) {
-      const { second, open, sent } = await leaveGaps(bench);
+    async run(fixture) {
+      const { second, open, sent } = await leaveGaps(fixture);
       const expected = sent.filter((n) => n >= (open[0] ?? 0));
-      await bench.eventually('all from the first open one on are offered', () =>
+      await fixture.eventually('all from the first open one on are offered', () =>
         includesAll(second.numbers(), expected),
       );
       assert.deepEqual(second.numbers(), expected);
@@ -70,10 +70,10 @@ export const redeliveryCases: readonly SourceCase[] = [
   {
     name: 'a message that is given back is offered again after its time, not before',
     needs: ['history'],
-    async run(bench) {
-      const [given] = await bench.send(1, 0);
-      const member = await rejectOnce(bench, given ?? 0);
-      await bench.eventually('it is offered again', () => offersOf(member, given).length === 2);
+    async run(fixture) {
+      const [given] = await fixture.send(1, 0);
+      const member = await rejectOnce(fixture, given ?? 0);
+      await fixture.eventually('it is offered again', () => offersOf(member, given).length === 2);
       const [first = 0, again = 0] = offersOf(member, given);
       assert.ok(
         again - first >= restMs - toleranceMs,
@@ -84,16 +84,16 @@ export const redeliveryCases: readonly SourceCase[] = [
   {
     name: 'all behind a message that was given back wait with it, acknowledged or not, and keep their order',
     needs: ['history', 'order'],
-    async run(bench) {
-      const sent = await bench.send(9, 0);
+    async run(fixture) {
+      const sent = await fixture.send(9, 0);
       const given = sent[3] ?? 0;
-      const member = await rejectOnce(bench, given);
-      await bench.eventually('it is offered again', () => offersOf(member, given).length === 2);
+      const member = await rejectOnce(fixture, given);
+      await fixture.eventually('it is offered again', () => offersOf(member, given).length === 2);
       const [first = 0, again = 0] = offersOf(member, given);
       const meanwhile = member.offers.filter(({ atMs }) => atMs > first && atMs < again);
       assert.deepEqual(meanwhile, [], 'the partition rests');
       const behind = sent.filter((n) => n > given);
-      await bench.eventually('all behind it are offered', () =>
+      await fixture.eventually('all behind it are offered', () =>
         includesAll(
           member.offers.filter(({ atMs }) => atMs >= again).map(({ n }) => n),
           behind,
@@ -106,28 +106,28 @@ export const redeliveryCases: readonly SourceCase[] = [
   {
     name: 'while one partition rests the others go on',
     needs: ['history', 'partitions'],
-    async run(bench) {
-      const [given] = await bench.send(1, 0);
-      const member = await rejectOnce(bench, given ?? 0, 3 * restMs);
-      await bench.eventually('it is offered', () => offersOf(member, given).length === 1);
-      const others = await bench.send(10, 1);
-      await bench.eventually('the others are offered', () => includesAll(member.numbers(), others));
+    async run(fixture) {
+      const [given] = await fixture.send(1, 0);
+      const member = await rejectOnce(fixture, given ?? 0, 3 * restMs);
+      await fixture.eventually('it is offered', () => offersOf(member, given).length === 1);
+      const others = await fixture.send(10, 1);
+      await fixture.eventually('the others are offered', () => includesAll(member.numbers(), others));
       assert.equal(offersOf(member, given).length, 1, 'the first partition still rests');
-      await bench.eventually('it is offered again', () => offersOf(member, given).length === 2);
+      await fixture.eventually('it is offered again', () => offersOf(member, given).length === 2);
     },
   },
 ];
 
-type Bench = Parameters<SourceCase['run']>[0];
+type SourceFixture = Parameters<SourceCase['run']>[0];
 
 /** Lets a first member acknowledge all of one partition but two, and stop; answers the second member. */
 async function leaveGaps(
-  bench: Bench,
+  fixture: SourceFixture,
 ): Promise<{ readonly second: Member; readonly open: readonly number[]; readonly sent: readonly number[] }> {
-  const sent = await bench.send(15, 0);
+  const sent = await fixture.send(15, 0);
   const open = [sent[6] ?? 0, sent[11] ?? 0];
   let rounds = 0;
-  const first = await bench.join({
+  const first = await fixture.join({
     take(batch) {
       for (const message of batch.messages.toReversed()) {
         const n = numberOf(message);
@@ -137,15 +137,15 @@ async function leaveGaps(
     },
   });
   // A source that offers them one by one never comes behind the first open one.
-  await bench.eventually('the gaps are offered', () => includesAll(first.numbers(), sent) || rounds > 1);
+  await fixture.eventually('the gaps are offered', () => includesAll(first.numbers(), sent) || rounds > 1);
   await first.stop();
-  return { second: await bench.join(), open, sent };
+  return { second: await fixture.join(), open, sent };
 }
 
 /** A member that gives one message back the first time, and acknowledges all others. */
-function rejectOnce(bench: Bench, given: number, afterMs = restMs): Promise<Member> {
+function rejectOnce(fixture: SourceFixture, given: number, afterMs = restMs): Promise<Member> {
   let rejected = false;
-  return bench.join({
+  return fixture.join({
     take(batch) {
       for (const message of batch.messages) {
         if (numberOf(message) !== given || rejected) batch.acknowledge(message);

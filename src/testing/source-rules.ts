@@ -1,9 +1,9 @@
 import type { IncomingBatch, IncomingMessage } from '../sources/source.ts';
-import type { SentMessage } from './source-subject.ts';
+import type { SourceMessage } from './source-subject.ts';
 
 interface Sent {
   readonly address: string;
-  readonly message: SentMessage;
+  readonly message: SourceMessage;
   /** Among the messages of its partition, from 0. */
   readonly place: number;
 }
@@ -30,7 +30,7 @@ export class OfferRules {
     this.#ordered = ordered;
   }
 
-  sent(n: number, address: string, message: SentMessage): void {
+  sent(n: number, address: string, message: SourceMessage): void {
     const partition = `${address}/${message.partition}`;
     const place = this.#counts.get(partition) ?? 0;
     this.#counts.set(partition, place + 1);

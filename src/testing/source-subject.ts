@@ -12,7 +12,7 @@ import type { ContractCase } from './contract-subject.ts';
 export type SourceAbility = 'order' | 'partitions' | 'history' | 'empty-body';
 
 /** A message for the broker. */
-export interface SentMessage {
+export interface SourceMessage {
   /** 0 where the broker has no partitions. */
   readonly partition: number;
   readonly key: string | null;
@@ -28,7 +28,7 @@ export interface SourceSubject {
   /** Partitions of each address; 1 where the broker has none. */
   readonly partitions: number;
   /** Sends in this order; resolves when the broker has all of them. */
-  send(address: string, messages: readonly SentMessage[]): Promise<void>;
+  send(address: string, messages: readonly SourceMessage[]): Promise<void>;
   /** Releases what was opened. The suite has stopped its subscriptions by then. */
   dispose(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-import { ContractBench } from './contract-bench.ts';
 import { type CaseBody, lifeCycleCases, plainCases } from './contract-cases.ts';
 import { faultCases } from './contract-fault-cases.ts';
+import { ContractFixture } from './contract-fixture.ts';
 import type { ContractCase, ContractSubject } from './contract-subject.ts';
 
 /**
@@ -28,9 +28,9 @@ export async function transportContract(
 async function runCase(body: CaseBody, make: () => Promise<ContractSubject>): Promise<void> {
   const subject = await make();
   try {
-    const bench = new ContractBench(subject);
-    await body.run(bench);
-    await bench.verify();
+    const fixture = new ContractFixture(subject);
+    await body.run(fixture);
+    await fixture.verify();
   } finally {
     await release(subject);
   }

@@ -29,18 +29,18 @@ export interface OutgoingBatch {
  * - `rejected`: refused for now, surely not stored; it is retried later and counts as an attempt.
  * - `permanent`: refused for ever, surely not stored; it becomes failed.
  * - `ambiguous`: no answer tells whether it was stored; it is retried and can no longer be canceled.
- * - `skipped`: not sent, because an earlier message of its key was not acknowledged. `onWire` is true when it may have
+ * - `held`: not sent, because an earlier message of its key was not acknowledged. `onWire` is true when it may have
  *   been stored nevertheless, by a request with both of them in it that had no clear answer.
- * - `held`: not delivered because the topic or the transport is unreachable; no attempt is spent. `onWire` is true
+ * - `deferred`: not delivered because the topic or the transport is unreachable; no attempt is spent. `onWire` is true
  *   when it may have been stored nevertheless.
  */
-export type Outcome =
+export type PublishOutcome =
   | { readonly kind: 'acknowledged'; readonly partition: number | null; readonly offset: string | null }
   | { readonly kind: 'rejected'; readonly error: string }
   | { readonly kind: 'permanent'; readonly error: string }
   | { readonly kind: 'ambiguous'; readonly error: string }
-  | { readonly kind: 'skipped'; readonly onWire?: boolean }
-  | { readonly kind: 'held'; readonly onWire: boolean };
+  | { readonly kind: 'held'; readonly onWire?: boolean }
+  | { readonly kind: 'deferred'; readonly onWire: boolean };
 
 /** Why nothing more can be sent for now: to this topic, or to any topic of the transport. */
 export interface Hold {
@@ -53,8 +53,8 @@ export interface Hold {
 /** The answer to a batch: one outcome per message, in the order of the batch, and the hold if one began. */
 export interface PublishResult {
   /** One per message, in the order of the batch. */
-  readonly outcomes: readonly Outcome[];
-  /** Present exactly when an outcome is `held`. */
+  readonly outcomes: readonly PublishOutcome[];
+  /** Present exactly when an outcome is `deferred`. */
   readonly hold?: Hold;
 }
 
@@ -62,7 +62,7 @@ export interface PublishResult {
  * How messages leave. `transportContract` of `temporal-outbox/testing` tells whether an implementation keeps the rules.
  *
  * Rules: `publish` never throws for what a broker does; it answers per message. Once a message of a key is not
- * acknowledged, no later message of that key is sent: it answers `skipped`, or `held` in a hold. A transport does not
+ * acknowledged, no later message of that key is sent: it answers `held`, or `deferred` in a hold. A transport does not
  * retry; the relay does. It connects when first used and may be used again after {@link Transport.close}.
  */
 export interface Transport {
@@ -74,6 +74,6 @@ export interface Transport {
   probe(address: string): Promise<void>;
   /** How many partitions the address has now. Absent where a transport has none. */
   partitionCount?(address: string): Promise<number>;
-  /** Ends connections. Open calls are settled first or answer `held`. */
+  /** Ends connections. Open calls are settled first or answer `deferred`. */
   close(): Promise<void>;
 }

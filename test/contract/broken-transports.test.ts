@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 import { type MemoryTransport, memoryTransport } from '../../src/transports/memory/memory-transport.ts';
-import type { Outcome, OutgoingBatch, PublishResult } from '../../src/transports/transport.ts';
+import type { OutgoingBatch, PublishOutcome, PublishResult } from '../../src/transports/transport.ts';
 
 type Publish = (batch: OutgoingBatch, memory: MemoryTransport) => Promise<PublishResult>;
 
@@ -42,7 +42,7 @@ async function failures(publish: Publish, reverseRead = false): Promise<string[]
 }
 
 /** Publishes and rewrites every outcome. */
-function rewriting(rewrite: (outcome: Outcome, place: number) => Outcome): Publish {
+function rewriting(rewrite: (outcome: PublishOutcome, place: number) => PublishOutcome): Publish {
   return async (batch, memory) => {
     const { outcomes, ...rest } = await memory.publish(batch);
     return { ...rest, outcomes: outcomes.map(rewrite) };
@@ -106,12 +106,12 @@ test('a transport that leaves a message without an outcome is found out', async 
 
 test('a transport that sends the followers of a refused message is found out', async () => {
   const broken: Publish = async (batch, memory) => {
-    const outcomes: Outcome[] = [];
+    const outcomes: PublishOutcome[] = [];
     for (const one of batch.messages) {
       outcomes.push(...(await memory.publish({ ...batch, messages: [one] })).outcomes);
     }
-    const held = outcomes.some(({ kind }) => kind === 'held');
-    return held ? { outcomes, hold: { reason: 'held', scope: 'topic' } } : { outcomes };
+    const held = outcomes.some(({ kind }) => kind === 'deferred');
+    return held ? { outcomes, hold: { reason: 'away', scope: 'topic' } } : { outcomes };
   };
   expect(await failures(broken)).toContain(refusal);
 });
@@ -122,7 +122,9 @@ test('a transport that holds without saying so is found out', async () => {
 });
 
 test('a transport that calls a lost answer unsent is found out', async () => {
-  const broken = rewriting((outcome) => (outcome.kind === 'held' ? { ...outcome, onWire: false } : outcome));
+  const broken = rewriting((outcome) =>
+    outcome.kind === 'deferred' ? { ...outcome, onWire: false } : outcome,
+  );
   expect(await failures(broken)).toEqual([lost]);
 });
 
@@ -130,7 +132,7 @@ test('a transport that holds the whole batch for one partition is found out', as
   const broken: Publish = async (batch, memory) => {
     const result = await memory.publish(batch);
     if (result.hold === undefined) return result;
-    return { ...result, outcomes: result.outcomes.map(() => ({ kind: 'held', onWire: true })) };
+    return { ...result, outcomes: result.outcomes.map(() => ({ kind: 'deferred', onWire: true })) };
   };
   expect(await failures(broken)).toContain(partition);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ContractSubject, ReceivedMessage } from '../../src/testing/contract-subject.ts';
+import type { ContractSubject, DeliveredMessage } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 import { print } from '../../src/transports/print/print-transport.ts';
 import type { OutgoingMessage } from '../../src/transports/transport.ts';
@@ -15,7 +15,7 @@ async function subject(): Promise<ContractSubject> {
   };
 }
 
-function received(line: string): ReceivedMessage {
+function received(line: string): DeliveredMessage {
   const { address, ...message } = JSON.parse(line) as OutgoingMessage & { address: string };
   expect(address).toBe('paper');
   return { ...message, offset: null, partition: null };
@@ -36,5 +36,5 @@ test('a line that could not be written may be out or not, and its followers are 
     signal: new AbortController().signal,
   });
 
-  expect(outcomes).toEqual([{ kind: 'ambiguous', error: 'no paper' }, { kind: 'skipped' }]);
+  expect(outcomes).toEqual([{ kind: 'ambiguous', error: 'no paper' }, { kind: 'held' }]);
 });

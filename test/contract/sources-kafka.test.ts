@@ -1,7 +1,7 @@
 import { expect, inject, test } from 'vitest';
 import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
 import { sourceContract } from '../../src/testing/source-contract.ts';
-import type { SentMessage, SourceSubject } from '../../src/testing/source-subject.ts';
+import type { SourceMessage, SourceSubject } from '../../src/testing/source-subject.ts';
 import { kafkaConnection } from '../support/kafka/kafka-connection.ts';
 import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
 
@@ -27,7 +27,7 @@ async function subject(): Promise<SourceSubject> {
   };
 }
 
-function recordOf({ partition, key, body, headers }: SentMessage): {
+function recordOf({ partition, key, body, headers }: SourceMessage): {
   partition: number;
   key: string | null;
   value: string | null;

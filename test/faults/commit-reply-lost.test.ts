@@ -117,7 +117,7 @@ test('I1 I3 I11 F08: a relay whose settles do not arrive, or are not answered, s
     await until(() => proxy.fired(kind) >= rounds, patientMs);
   }
   const settlesFailed = (): number =>
-    relay.events.filter((event) => event.type === 'failed' && event.what === 'settle').length;
+    relay.events.filter((event) => event.type === 'error' && event.during === 'settle').length;
   await until(() => settlesFailed() >= 2 * rounds, patientMs);
   await finish();
 });
@@ -129,7 +129,7 @@ test('I1 I5 I13: a relay whose claims are not answered claims again, and neither
   proxy.inject({ kind: 'lose-reply', to: 'from outbox.claim(', chance: 0.2 });
   await until(() => proxy.fired('lose-reply') >= rounds, patientMs);
   const claimsFailed = (): number =>
-    relay.events.filter((event) => event.type === 'failed' && event.what === 'claim').length;
+    relay.events.filter((event) => event.type === 'error' && event.during === 'claim').length;
   await until(() => claimsFailed() >= rounds, patientMs);
   // Given up and acquired anew, everything that waits in the lane would count as maybe published.
   expect(relay.events.filter((event) => event.type === 'lane-acquired' && event.lapsed)).toEqual([]);

@@ -32,7 +32,7 @@ test('I4 I5 F17: a consumer frozen past the session of its group does no effect 
 
   // The broker waits 10 s for the frozen member before it gives all partitions to the next.
   const next = await stage.consume('next');
-  await until(() => next.counts().processed > 100, 150_000);
+  await until(() => next.counts().handled > 100, 150_000);
   const partitionsOfNext = next.events.findLast(({ type }) => type === 'assigned');
   expect(partitionsOfNext).toMatchObject({ partitions: [{}] });
   const byFrozen = await stage.effectsBy('frozen');

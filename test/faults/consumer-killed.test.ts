@@ -36,7 +36,7 @@ test.for(faultSeeds(17))(
     }
     const last = await stage.consume('last');
     // The broker waits for the session of the one that was killed.
-    await until(() => last.counts().processed > 0, 120_000);
+    await until(() => last.counts().handled > 0, 120_000);
     const sent = await load.stop();
     await expectEffectsOnce(stage, sent, partitions);
 

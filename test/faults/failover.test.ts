@@ -42,7 +42,7 @@ async function openLane(context: TestContext, server: OwnPostgres) {
   await upsertTopics(database, [policyOf(orders, 'scripted')]);
   const session = await database.openSession('outbox', () => undefined);
   const stop = new AbortController();
-  const timings = { ...defaultTimings, probeMs: 20, checkMs: 20 };
+  const timings = { ...defaultTimings, probeIntervalMs: 20, checkIntervalMs: 20 };
   const draining = (async () => {
     while (!stop.signal.aborted)
       await fixture

@@ -42,7 +42,7 @@ test.for([
     expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(
       range(1, 40).filter((n) => n !== deadly),
     );
-    expect(next.counts().failures).toBe(0);
+    expect(next.counts().failedAttempts).toBe(0);
   },
 );
 
@@ -82,7 +82,7 @@ test('a parked message that kills whoever tries it is failed after three deaths,
         deadly: 1,
         lingering: range(3, 6),
         // All of them are in hand at the first death; later ones would find them there again if they were not alone.
-        ...(death > 1 && { lingerMs: 1_000 }),
+        ...(death > 1 && { laneIdleTimeoutMs: 1_000 }),
       }),
       `death ${death}`,
     ).toBe('SIGKILL');
@@ -98,6 +98,6 @@ test('a parked message that kills whoever tries it is failed after three deaths,
   expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(range(2, 6));
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', reason: 'killed', attempts: 1 }]);
   expect(next.events).toContainEqual(
-    expect.objectContaining({ type: 'given-up', id: 'id-1', reason: 'killed' }),
+    expect.objectContaining({ type: 'failed', id: 'id-1', reason: 'killed' }),
   );
 });

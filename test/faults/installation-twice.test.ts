@@ -47,7 +47,7 @@ function relayOn(context: TestContext, url: string): StartedRelay {
           close: () => Promise.resolve(),
         },
       },
-      relay: { linger: 100, reconcile: '1s', scheduleCheck: '1s' },
+      relay: { laneIdleTimeout: 100, reconcileInterval: '1s', scheduleCheckInterval: '1s' },
     },
     { report: (event) => events.push(event) },
   );
@@ -120,7 +120,7 @@ test('relays that come to deliver from two living databases of one installation 
   const twice = ({ events }: StartedRelay): boolean =>
     events.some(
       ({ type, ...event }) =>
-        type === 'failed' && String(Object.values(event)[1]).includes('another living database'),
+        type === 'error' && String(Object.values(event)[1]).includes('another living database'),
     );
   await until(() => twice(ofClone) || twice(again), 120_000);
   const noted = await readTwin(open(twice(again) ? url : clone.url));

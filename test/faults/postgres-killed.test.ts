@@ -39,7 +39,7 @@ async function killUnderLoad(context: TestContext, seed: number): Promise<void> 
     await server.kill();
     // Impaired: calls fail, and the relay says why it cannot look.
     await until(() => ledger.count('unknown') > failed + 4, 60_000);
-    await until(() => relay.events.some(({ type }) => type === 'failed'));
+    await until(() => relay.events.some(({ type }) => type === 'error'));
     await server.start();
   }
   const healedAt = performance.now();

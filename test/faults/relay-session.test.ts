@@ -93,7 +93,7 @@ test('I1 I3 I13: a relay that is frozen within a settle keeps its lane no longer
   expect(successor.events).toContainEqual({ type: 'lane-acquired', lapsed: true, topic: 'orders', lane: 0 });
   frozen.signal('SIGCONT');
   await until(
-    () => frozen.events.some((event) => event.type === 'failed' && event.what === 'settle'),
+    () => frozen.events.some((event) => event.type === 'error' && event.during === 'settle'),
     60_000,
   );
   const ledger = await load.stop();

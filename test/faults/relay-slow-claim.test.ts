@@ -19,7 +19,7 @@ test('I13: a lane whose claims take longer than half a lease is drained all the 
   await fixture.send('A');
 
   // Room for one claim that counts, and none that is discarded.
-  await fixture.drain({ database: slow, timings: { ...defaultTimings, runMs: leaseMs / 2 } });
+  await fixture.drain({ database: slow, timings: { ...defaultTimings, drainTimeoutMs: leaseMs / 2 } });
 
   expect(fixture.broker.labels).toEqual(['A']);
   expect(await fixture.states('A')).toEqual(['published']);

@@ -59,7 +59,7 @@ async function killedDuringWaits(context: TestContext, seed: number): Promise<vo
     }
   };
 
-  const failures = (): number => relay.events.filter(({ type }) => type === 'failed').length;
+  const failures = (): number => relay.events.filter(({ type }) => type === 'error').length;
   let healedAtMs = 0;
   for (let kill = 1; kill <= kills; kill += 1) {
     await storeShare();

@@ -30,7 +30,7 @@ afterAll(() => servers.stop());
 
 beforeEach(async () => {
   made = await createTestDatabase();
-  const orders = confirmingTopic('orders', { group: 'shop', within: '1h' });
+  const orders = confirmingTopic('orders', { group: 'shop', receiptTimeout: '1h' });
   config = confirmConfig(made.url, inject('temporalAddress'), servers.brokers.join(','), orders);
   events = [];
 });
@@ -102,7 +102,7 @@ test('a broker that is away keeps no relay from starting; receipts are read when
   const [node] = servers.nodes;
   await node?.stop();
   await start().ready;
-  await until(() => events.some((event) => event.type === 'failed' && event.what === 'receipts'), 60_000);
+  await until(() => events.some((event) => event.type === 'error' && event.during === 'receipts'), 60_000);
 
   await node?.start();
 

@@ -150,7 +150,14 @@ test('a hold during a repeat keeps it ready, and counts no send', async () => {
   fixture.lanes.broker.reachable = false;
 
   await fixture.lanes.drain({
-    timings: { runMs: 50, lingerMs: 0, hotLookMs: 10, idleLookMs: 10, checkMs: 10, probeMs: 10 },
+    timings: {
+      drainTimeoutMs: 50,
+      laneIdleTimeoutMs: 0,
+      lookIntervalMs: 10,
+      idleLookIntervalMs: 10,
+      checkIntervalMs: 10,
+      probeIntervalMs: 10,
+    },
   });
 
   expect(await fixture.row('A')).toMatchObject({ state: 'ready', sends: 1 });
@@ -180,7 +187,7 @@ test('where failed messages hold their key, one that is given up holds it until 
   await fixture.lanes.drop();
   fixture = await confirmFixture({
     exhausted: 'hold-key',
-    confirm: { group: 'shop', within: '10s', maxSends: 1 },
+    confirm: { group: 'shop', receiptTimeout: '10s', maxSends: 1 },
   });
   await passedWithoutWord('A');
   await fixture.overdue();

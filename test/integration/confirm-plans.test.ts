@@ -23,7 +23,7 @@ const pagesOfABatch = 500 * 60;
 let fixture: LaneFixture;
 let ids: readonly string[];
 beforeAll(async () => {
-  fixture = await laneFixture({ confirm: { group: 'shop', within: '1h' } });
+  fixture = await laneFixture({ confirm: { group: 'shop', receiptTimeout: '1h' } });
   await insert(passedRows);
   await fixture.database.query('analyze outbox.message');
   await insert(unconfirmedRows);

@@ -51,7 +51,7 @@ test('a receipt before the settle is not undone by it, and the row still learns 
   const drained = fixture.lanes.drain({
     signal: refused.signal,
     report: (event) => {
-      if (event.type !== 'failed') return;
+      if (event.type !== 'error') return;
       refusals.push(event.error);
       refused.abort();
     },

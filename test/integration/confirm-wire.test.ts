@@ -12,7 +12,7 @@ import { runConfirmRelay } from '../support/processes/confirm-relay-process.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 test('what a consumer has processed becomes confirmed, and its receipts name group, installation and ids', async (context) => {
-  const stage = await confirmStage(context, { within: '1h' });
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
   await stage.relay();
   await stage.send(1, 2, 3);
   await until(async () => (await stage.states()).every((state) => state === 'published'));
@@ -34,7 +34,7 @@ test('what a consumer has processed becomes confirmed, and its receipts name gro
 });
 
 test('messages that are consumed at once are confirmed, whichever comes first, receipt or settle', async (context) => {
-  const stage = await confirmStage(context, { within: '1h' });
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
   await stage.relay();
   await stage.consume();
 
@@ -48,7 +48,7 @@ test('messages that are consumed at once are confirmed, whichever comes first, r
 });
 
 test('a lost receipt costs a repeat: it is dropped by the inbox, its receipt confirms, the effect is there once', async (context) => {
-  const stage = await confirmStage(context, { within: '1h' });
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
   let receipts: ReceiptFate = 'refused';
   await stage.relay();
   const first = await stage.consume({ receipts: () => receipts });
@@ -63,13 +63,13 @@ test('a lost receipt costs a repeat: it is dropped by the inbox, its receipt con
   const second = await stage.consume();
 
   await until(async () => (await stage.states())[0] === 'confirmed');
-  expect(second.counts()).toMatchObject({ processed: 0, duplicates: 1 });
+  expect(second.counts()).toMatchObject({ handled: 0, duplicates: 1 });
   expect(await stage.effects()).toEqual([1]);
   expect(await stage.stubs()).toMatchObject([{ sends: 2, offset: '1' }]);
 });
 
 test('a receipt that cannot be sent stops no message, and goes later', async (context) => {
-  const stage = await confirmStage(context, { within: '1h' });
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
   let receipts: ReceiptFate = 'refused';
   await stage.relay();
   await stage.consume({ receipts: () => receipts });
@@ -95,7 +95,7 @@ test.concurrent('a relay that was away reads the receipts of that time before it
   await until(async () => (await stage.states()).every((state) => state === 'published'));
   await before.stop();
   const consumer = await stage.consume();
-  await until(() => consumer.counts().processed === 3);
+  await until(() => consumer.counts().handled === 3);
   await consumer.stop();
   await stage.expire();
 
@@ -107,7 +107,7 @@ test.concurrent('a relay that was away reads the receipts of that time before it
 });
 
 test.concurrent('a relay killed between receipts loses none of them', async (context) => {
-  const stage = await confirmStage(context, { within: '1h' });
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
   const before = await stage.relay();
   await stage.send(1, 2, 3, 4, 5);
   await until(async () => (await stage.states()).every((state) => state === 'published'));
@@ -131,11 +131,11 @@ test.concurrent('a relay killed between receipts loses none of them', async (con
 });
 
 test.concurrent('another group that consumes the topic confirms nothing', async (context) => {
-  const stage = await confirmStage(context, { within: '1h' });
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
   await stage.relay();
   const other = await stage.consume({ group: `audit-${stage.group}` });
   await stage.send(1);
-  await until(() => other.counts().processed === 1);
+  await until(() => other.counts().handled === 1);
   await other.stop();
 
   await until(async () => (await stage.states())[0] !== 'ready');

@@ -25,7 +25,7 @@ const failingOnce = new Set<number>();
 beforeAll(async () => {
   stage = await confirmStage(
     { onTestFinished: (end) => void ends.push(end) },
-    { within: '1h', resend: ['2h', '3h'], maxSends: 3 },
+    { receiptTimeout: ['1h', '2h', '3h'], maxSends: 3 },
   );
   await stage.relay();
   await stage.consume({
@@ -169,7 +169,7 @@ test('a handler that fails leaves no log and no receipt: neither says that it is
   await stage.send(10);
   await until(async () => (await stub(10)).state === 'published');
   open();
-  await until(() => stage.consumerEvents.some(({ type }) => type === 'failed'));
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'attempt-failed'));
 
   await confirmed(10);
 

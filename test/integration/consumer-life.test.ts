@@ -16,7 +16,9 @@ import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
 import { openPrisma } from '../support/fixtures/prisma.ts';
 import { until } from '../support/fixtures/until.ts';
 
-const orders = topic('orders', z.object({ n: z.number() }), { confirm: { group: 'shop', within: '1h' } });
+const orders = topic('orders', z.object({ n: z.number() }), {
+  confirm: { group: 'shop', receiptTimeout: '1h' },
+});
 const others = topic('others', z.object({ n: z.number() }));
 
 interface Made {
@@ -79,7 +81,7 @@ test('a handler that answers no promise is told once, and its messages count as 
   onTestFinished(() => running.stop());
   append(source, 1);
   append(source, 2);
-  await until(() => running.counts().processed === 2);
+  await until(() => running.counts().handled === 2);
 
   expect(events.filter(({ type }) => type === 'promise-missing')).toMatchObject([
     { topic: 'orders', error: { code: 'OUTBOX_PROMISE_MISSING', details: { topic: 'orders' } } },
@@ -112,7 +114,7 @@ test('a second stop ends with the first one, after the message in hand', async (
   const ended: string[] = [];
   const stops = ['first', 'second'].map(async (name) => {
     await running.stop();
-    ended.push(`${name} after ${running.counts().processed}`);
+    ended.push(`${name} after ${running.counts().handled}`);
   });
   // Whatever needs no message in hand has its turn.
   await running.status();
@@ -143,7 +145,7 @@ test('while receipts are being sent, their batch does not end and its messages s
 
   // Each answer is a turn in which the batch could end.
   for (let look = 0; look < 5; look += 1)
-    expect(await running.status()).toMatchObject({ processed: 1, lag: 1 });
+    expect(await running.status()).toMatchObject({ handled: 1, lag: 1 });
   held.open();
   await until(async () => (await running.status()).lag === 0);
 });
@@ -158,7 +160,7 @@ test('a message that waits between two quick tries while its consumer stops stay
     },
   });
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
-  await until(() => first.counts().failures === 1);
+  await until(() => first.counts().failedAttempts === 1);
   await first.stop();
   expect(await inbox.effects()).toEqual([]);
 
@@ -168,7 +170,7 @@ test('a message that waits between two quick tries while its consumer stops stay
   await until(async () => (await inbox.effects()).includes(3));
 
   expect(await inbox.effects()).toEqual([1, 2, 3]);
-  expect(first.counts()).toMatchObject({ processed: 0, parked: 0, failures: 1 });
+  expect(first.counts()).toMatchObject({ handled: 0, parked: 0, failedAttempts: 1 });
 });
 
 const filter = (epoch?: string): SeenFilter => ({
@@ -189,13 +191,13 @@ test('where the database does not tell its epoch, as on Aurora, only a filter wi
 
   const plain = await inbox.consume();
   inbox.feed({ n: 1 });
-  await until(() => plain.counts().processed === 1);
+  await until(() => plain.counts().handled === 1);
   await plain.stop();
 
   await expect(inbox.consume({ filter: filter() })).rejects.toMatchObject({ code: 'OUTBOX_EPOCH_UNKNOWN' });
   const filtered = await inbox.consume({ filter: filter('1') });
   inbox.feed({ n: 2 });
-  await until(() => filtered.counts().processed === 1);
+  await until(() => filtered.counts().handled === 1);
 });
 
 test('of millions that a group keeps a status counts ten thousand', async () => {

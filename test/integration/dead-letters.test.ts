@@ -40,7 +40,7 @@ function answer(letters: readonly DeadLetter[]): readonly LetterOutcome[] {
   calls.push(letters.map(idOf));
   const blocked = new Set<string | null>();
   return letters.map((letter) => {
-    if (blocked.has(letter.key)) return { kind: 'skipped' };
+    if (blocked.has(letter.key)) return { kind: 'held' };
     const outcome = judge(letter);
     if (outcome.kind === 'taken') taken.push(idOf(letter));
     else if (letter.key !== null) blocked.add(letter.key);
@@ -131,7 +131,7 @@ test('an address at which nothing is taken is left alone until the next round, a
   await fail(150, 'orders', 'o');
   await fail(150, 'mails', 'm');
   judge = ({ address }) =>
-    address === 'orders.dead' ? { kind: 'away', reason: 'no leader' } : { kind: 'taken' };
+    address === 'orders.dead' ? { kind: 'deferred', reason: 'no leader' } : { kind: 'taken' };
   start();
 
   await until(() => failures().length === 1);

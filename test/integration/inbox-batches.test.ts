@@ -19,7 +19,7 @@ test('a batch is one transaction', async () => {
   inbox.feed(...range(1, 25).map((n) => ({ n, key: `k${n % 3}` })));
   const running = await inbox.consume({ batch: { size: 10 }, inBatches: true });
 
-  await until(() => running.counts().processed === 25);
+  await until(() => running.counts().handled === 25);
 
   expect(await transactionSizes()).toEqual([10, 10, 5]);
   expect(await inbox.effects()).toEqual(range(1, 25));
@@ -30,7 +30,7 @@ test('handlers of single messages share the transaction of a batch, too', async 
   inbox.feed(...range(1, 8).map((n) => ({ n })));
   const running = await inbox.consume({ batch: { size: 8 } });
 
-  await until(() => running.counts().processed === 8);
+  await until(() => running.counts().handled === 8);
 
   expect(await transactionSizes()).toEqual([8]);
 });
@@ -48,7 +48,7 @@ test('a batch that fails leaves nothing, and is done singly: only the message th
     },
   });
 
-  await until(() => running.counts().processed + running.counts().parked === 10);
+  await until(() => running.counts().handled + running.counts().parked === 10);
 
   expect(await inbox.effects()).toEqual([1, 2, 3, 5, 6, 7, 8, 10]);
   expect(await inbox.kept()).toMatchObject([
@@ -56,8 +56,8 @@ test('a batch that fails leaves nothing, and is done singly: only the message th
     { n: 9, state: 'parked', reason: null },
   ]);
   // The batch is told at its first message.
-  expect(running.counts().failures).toBe(2);
-  expect(running.events.filter(({ type }) => type === 'failed')).toMatchObject([
+  expect(running.counts().failedAttempts).toBe(2);
+  expect(running.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
     { offset: '0', attempt: 1 },
     { offset: '3', attempt: 1 },
   ]);
@@ -73,7 +73,7 @@ test('duplicates, repeats in one batch and unreadable messages break no batch', 
   inbox = await MemoryInbox.create();
   inbox.feed(...range(1, 5).map((n) => ({ n })));
   const running = await inbox.consume({ batch: { size: 20 }, inBatches: true });
-  await until(() => running.counts().processed === 5);
+  await until(() => running.counts().handled === 5);
 
   inbox.feed(
     ...range(4, 8).map((n) => ({ n })),
@@ -85,9 +85,9 @@ test('duplicates, repeats in one batch and unreadable messages break no batch', 
   await until(async () => (await running.status()).lag === 0);
 
   expect(await inbox.effects()).toEqual([...range(1, 8), 10, 11, 12]);
-  expect(running.counts()).toMatchObject({ processed: 11, duplicates: 4, failed: 1, failures: 0 });
+  expect(running.counts()).toMatchObject({ handled: 11, duplicates: 4, failed: 1, failedAttempts: 0 });
   // Of the unreadable one nothing is processed: its repeat says so.
-  expect(running.events.filter(({ type }) => type === 'refused')).toHaveLength(1);
+  expect(running.events.filter(({ type }) => type === 'failed')).toHaveLength(1);
 });
 
 test('under hold-key a message of a batch that cannot be read holds those of its key behind it', async () => {
@@ -102,7 +102,7 @@ test('under hold-key a message of a batch that cannot be read holds those of its
     { state: 'failed', reason: 'unreadable' },
     { n: 3, state: 'parked' },
   ]);
-  expect(running.counts().failures).toBe(0);
+  expect(running.counts().failedAttempts).toBe(0);
 });
 
 test('keys of one partition are handled side by side, each in its order', async () => {
@@ -129,7 +129,7 @@ test('keys of one partition are handled side by side, each in its order', async 
   });
   inbox.feed(...range(0, 199).map((n) => ({ n, key: `k${n % 20}` })));
 
-  await until(() => running.counts().processed === 200);
+  await until(() => running.counts().handled === 200);
 
   expect(most).toBe(5);
   expect(overlapping).toEqual([]);
@@ -148,7 +148,7 @@ test('two groups each handle every message once', async () => {
     inbox.consume({ name: 'second', group: `${inbox.group}-2`, batch: { size: 7 } }),
   ]);
 
-  await until(() => first.counts().processed === 30 && second.counts().processed === 30);
+  await until(() => first.counts().handled === 30 && second.counts().handled === 30);
 
   const rows = await inbox.database.query<{ consumer: string; ns: number[] }>(
     'select consumer, array_agg(n order by seq) as ns from effect group by consumer order by consumer',

@@ -43,7 +43,7 @@ test('a dependency that is away for longer than all tries take fails no message 
     expect(effects.filter((n) => n % 20 === key)).toEqual(range(0, 9).map((n) => 20 * n + key));
   expect(await inbox.kept()).toEqual([]);
   expect(running.paused()).toEqual([]);
-  expect(running.counts()).toMatchObject({ processed: 200, failed: 0 });
+  expect(running.counts()).toMatchObject({ handled: 200, failed: 0 });
   const told = running.events.map(({ type }) => type);
   expect(told.indexOf('address-resumed')).toBeGreaterThan(told.indexOf('address-paused'));
 });
@@ -62,7 +62,7 @@ test('a few bad keys among others pause nothing', async () => {
   // One of six is bad, and all of them again when their tries come.
   inbox.feed(...good.flatMap((one, n) => (n % 5 === 0 ? [one, ...bad.splice(0, 1)] : [one])));
 
-  await until(() => running.counts().failed === 12 && running.counts().processed === 60, 60_000);
+  await until(() => running.counts().failed === 12 && running.counts().handled === 60, 60_000);
 
   expect(running.events.filter(({ type }) => type === 'address-paused')).toEqual([]);
 });
@@ -79,7 +79,7 @@ test('where most are bad, those that are not come through', async () => {
   });
   inbox.feed(...range(1, 16).map((n) => ({ n, key: `k${n}` })));
 
-  await until(() => running.counts().processed === 4 && running.counts().parked === 12, 60_000);
+  await until(() => running.counts().handled === 4 && running.counts().parked === 12, 60_000);
 
   expect(running.events.some(({ type }) => type === 'address-paused')).toBe(true);
   expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(range(13, 16));

@@ -11,14 +11,14 @@ test('what the broker delivers again is dropped, and its effects stay as they we
   stage = await InboxStage.create(2);
   await stage.publish(range(1, 40).map((n) => ({ n, partition: n % 2 })));
   const first = await stage.consume('first');
-  await until(async () => first.counts().processed === 40);
+  await until(async () => first.counts().handled === 40);
   await first.stop();
   await stage.rewind();
 
   const second = await stage.consume('second');
   await until(() => second.counts().duplicates === 40);
 
-  expect(second.counts()).toMatchObject({ processed: 0, duplicates: 40, ignored: 0, failures: 0 });
+  expect(second.counts()).toMatchObject({ handled: 0, duplicates: 40, ignored: 0, failedAttempts: 0 });
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 40));
 });
 
@@ -31,9 +31,9 @@ test('two records with one id have one effect', async () => {
   ]);
 
   const running = await stage.consume('one');
-  await until(() => running.counts().processed + running.counts().duplicates === 2);
+  await until(() => running.counts().handled + running.counts().duplicates === 2);
 
-  expect(running.counts()).toMatchObject({ processed: 1, duplicates: 1 });
+  expect(running.counts()).toMatchObject({ handled: 1, duplicates: 1 });
   expect(await stage.effects()).toEqual([1]);
 });
 
@@ -55,15 +55,15 @@ test('a handler that throws leaves neither effect nor id, and is tried again in 
   });
   // Whatever becomes of the first, the second is counted after it.
   await until(() => {
-    const { processed, duplicates, parked } = running.counts();
-    return processed + duplicates + parked === 2;
+    const { handled, duplicates, parked } = running.counts();
+    return handled + duplicates + parked === 2;
   });
   await running.stop();
 
   expect(leftByOthers).toEqual([1, 2, 3].map(() => ({ effects: [], ids: 0 })));
   expect(attempts).toEqual([1, 2, 3]);
   expect(await stage.effects()).toEqual([1, 2]);
-  expect(running.counts()).toMatchObject({ failures: 2, parked: 0 });
+  expect(running.counts()).toMatchObject({ failedAttempts: 2, parked: 0 });
   expect(await stage.committedOffsets()).toEqual([2]);
 });
 
@@ -74,7 +74,7 @@ test('a handler receives what was sent, and where it came from', async () => {
   const received: InboxMessage<Numbered>[] = [];
 
   const running = await stage.consume('one', { afterEffect: (message) => void received.push(message) });
-  await until(() => running.counts().processed === 1);
+  await until(() => running.counts().handled === 1);
 
   expect(received).toMatchObject([
     {
@@ -111,8 +111,8 @@ test('a transaction that takes too long is rolled back, and its message comes ag
       if (attempt === 1) await until(async () => (await open()) === 0);
     },
   });
-  await until(() => running.counts().processed === 1);
+  await until(() => running.counts().handled === 1);
 
-  expect(running.counts().failures).toBe(1);
+  expect(running.counts().failedAttempts).toBe(1);
   expect(await stage.effects()).toEqual([1]);
 });

@@ -148,8 +148,8 @@ test('a message that meets other transactions is tried in place, and uses up non
   });
   inbox.feed({ n: 1, key: 'a' });
 
-  await until(() => running.counts().processed === 1);
-  expect(running.counts()).toMatchObject({ failures: 8, parked: 0, failed: 0 });
+  await until(() => running.counts().handled === 1);
+  expect(running.counts()).toMatchObject({ failedAttempts: 8, parked: 0, failed: 0 });
 });
 
 test('a fault of the database costs a message none of its tries, also while it is parked', async () => {
@@ -170,8 +170,8 @@ test('a fault of the database costs a message none of its tries, also while it i
   });
   inbox.feed({ n: 1, key: 'a' });
 
-  await until(() => running.counts().processed === 1 && running.counts().parked === 1, 60_000);
+  await until(() => running.counts().handled === 1 && running.counts().parked === 1, 60_000);
   // Parked by the first fault, uncounted; two tries were given back.
   expect(attempts).toEqual([1, 1, 1, 1]);
-  expect(running.counts()).toMatchObject({ failed: 0, failures: 3 });
+  expect(running.counts()).toMatchObject({ failed: 0, failedAttempts: 3 });
 });

@@ -26,7 +26,7 @@ const sorted = (effects: readonly number[]) => effects.toSorted((a, b) => a - b)
 test('what is delivered again is dropped on the word of the filter, without a look into the database', async () => {
   const { stage, consume } = await staged(inject('redisUrl'), '10s');
   const first = await consume('first');
-  await until(() => first.counts().processed === 20);
+  await until(() => first.counts().handled === 20);
   await first.stop();
   await stage.rewind();
   // Only the filter remembers now: whoever asked the database would handle everything again.
@@ -35,7 +35,7 @@ test('what is delivered again is dropped on the word of the filter, without a lo
   const second = await consume('second');
   await until(() => second.counts().duplicates === 20);
 
-  expect(second.counts()).toMatchObject({ processed: 0, duplicates: 20 });
+  expect(second.counts()).toMatchObject({ handled: 0, duplicates: 20 });
   expect(sorted(await stage.effects())).toEqual(range(1, 20));
 });
 
@@ -43,11 +43,11 @@ test('with a Redis that is killed, messages and duplicates are handled as withou
   const redis = await ownRedis();
   const { stage, events, consume } = await staged(redis.url, '2s');
   const first = await consume('first');
-  await until(() => first.counts().processed === 20);
+  await until(() => first.counts().handled === 20);
 
   await redis.node?.stop('SIGKILL');
   await stage.publish(range(21, 40).map((n) => ({ n, partition: n % 2 })));
-  await until(() => first.counts().processed === 40);
+  await until(() => first.counts().handled === 40);
   await first.stop();
   await stage.rewind();
   const second = await consume('second');
@@ -77,7 +77,7 @@ test.for([
   inbox.feed(...range(1, 20).map((n) => ({ n })));
 
   const running = await inbox.consume({ filter, ...settings });
-  await until(() => running.counts().processed === 20);
+  await until(() => running.counts().handled === 20);
   await running.stop();
 
   expect(tooEarly).toEqual([]);

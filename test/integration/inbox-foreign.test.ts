@@ -75,7 +75,7 @@ test('a header of another system tells the id: its repeats are dropped', async (
   ]);
 
   const inbox = await consume([orders], { header: 'x-request-id' });
-  await until(() => inbox.counts().processed === 2 && inbox.counts().duplicates === 1);
+  await until(() => inbox.counts().handled === 2 && inbox.counts().duplicates === 1);
 
   expect(handled).toEqual([`${orders.name} ${orders.name}:r1 1`, `${orders.name} ${orders.name}:r2 2`]);
 });
@@ -86,7 +86,7 @@ test('one request in two topics is two messages of one group', async () => {
     await publish(rules.address, [{ value: '{"n":1}', headers: { 'x-request-id': 'r1' } }]);
 
   const inbox = await consume([stage.topic, mails], { header: 'x-request-id' });
-  await until(() => inbox.counts().processed + inbox.counts().duplicates === 2);
+  await until(() => inbox.counts().handled + inbox.counts().duplicates === 2);
 
   expect(handled.toSorted()).toEqual(
     [`${stage.topic.name} ${stage.topic.name}:r1 1`, 'mails mails:r1 1'].toSorted(),
@@ -102,7 +102,7 @@ test.for([
   await publish(rules.address, [record, record]);
 
   const inbox = await consume([stage.topic], id);
-  await until(() => inbox.counts().processed === 1 && inbox.counts().duplicates === 1);
+  await until(() => inbox.counts().handled === 1 && inbox.counts().duplicates === 1);
 
   expect(handled).toEqual([`${name} ${name}:7/1 1`]);
 });
@@ -115,7 +115,7 @@ test('a message without an id is kept for a person under its place, and later on
   ]);
 
   const inbox = await consume([stage.topic], { header: 'x-request-id' });
-  await until(() => inbox.counts().failed === 1 && inbox.counts().processed === 1);
+  await until(() => inbox.counts().failed === 1 && inbox.counts().handled === 1);
 
   expect(await kept()).toEqual([{ id: `${rules.address}/0/0`, state: 'failed', reason: 'no-id' }]);
 });
@@ -144,7 +144,7 @@ test('older versions reach the handler in the current form, unknown ones a perso
   ]);
 
   const inbox = await consume([versioned]);
-  await until(() => inbox.counts().processed === 2 && inbox.counts().failed === 3);
+  await until(() => inbox.counts().handled === 2 && inbox.counts().failed === 3);
 
   expect(handled).toEqual([`${name} v3 3`, `${name} v2 2`]);
   expect(await kept()).toEqual([
@@ -164,7 +164,7 @@ test('types that nobody knows at a shared address are kept by default, and with 
   await publish(orders.rules.address, [...strangers, own]);
 
   const careful = await consume([orders]);
-  await until(() => careful.counts().processed === 1);
+  await until(() => careful.counts().handled === 1);
   expect(await kept()).toEqual(
     strangers.map(({ headers }) => ({ id: headers.ce_id, state: 'failed', reason: 'unknown-topic' })),
   );
@@ -176,7 +176,7 @@ test('types that nobody knows at a shared address are kept by default, and with 
     { value: '{"n":101}', headers: { ce_id: 'o2', ce_type: orders.name } },
   ]);
   const deaf = await consume([orders], undefined, { unknown: 'ignore' });
-  await until(() => deaf.counts().processed === 1);
+  await until(() => deaf.counts().handled === 1);
   expect(deaf.counts()).toMatchObject({ ignored: 2, failed: 0 });
   expect(await kept()).toHaveLength(strangers.length);
 });
@@ -188,7 +188,7 @@ test('failed messages of strangers go when the consumer says for how long they a
     { value: '{"n":1}', headers: { ce_id: 'o1', ce_type: orders.name } },
   ]);
   const first = await consume([orders]);
-  await until(() => first.counts().processed === 1);
+  await until(() => first.counts().handled === 1);
   expect(await kept()).toHaveLength(1);
   await first.stop();
   await stage.age('2 hours');

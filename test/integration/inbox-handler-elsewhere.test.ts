@@ -32,7 +32,7 @@ test('a parked message costs no try of consumers that do not handle its topic, a
   const missed = (): number =>
     elsewhere.events.filter(
       (event) =>
-        event.type === 'failed' &&
+        event.type === 'attempt-failed' &&
         String(Reflect.get(Object(event.error), 'code')) === 'OUTBOX_HANDLER_MISSING',
     ).length;
   // One more than it has tries. One that has failed is tried no more.

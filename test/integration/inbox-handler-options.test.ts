@@ -25,7 +25,7 @@ test('the delays of a handler hold instead of those of its consumer, in place an
   });
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
 
-  await until(() => running.counts().processed === 1, 60_000);
+  await until(() => running.counts().handled === 1, 60_000);
 
   expect(attempts).toEqual([1, 2, 3, 2, 3]);
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', attempts: 3 }]);
@@ -46,7 +46,7 @@ test('a handler without delays has its message failed at once, whatever its cons
   await until(() => running.counts().failed === 1);
 
   expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', reason: 'error', attempts: 1 }]);
-  expect(running.counts()).toMatchObject({ failures: 1, parked: 0 });
+  expect(running.counts()).toMatchObject({ failedAttempts: 1, parked: 0 });
 });
 
 test('a message that queues behind a parked one has the quick tries of its handler', async () => {
@@ -64,7 +64,7 @@ test('a message that queues behind a parked one has the quick tries of its handl
   });
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
 
-  await until(() => running.counts().processed === 2, 60_000);
+  await until(() => running.counts().handled === 2, 60_000);
 
   expect(tries).toEqual([1, 1, 1, 2, 2]);
 });

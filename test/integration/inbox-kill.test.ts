@@ -32,7 +32,7 @@ test('a consumer killed between the commit and the offset leaves each effect onc
   expect(offset).toBeLessThan(4);
 
   const next = await stage.consume('next');
-  await until(() => next.counts().processed === 6, 60_000);
+  await until(() => next.counts().handled === 6, 60_000);
 
   expect(next.counts()).toMatchObject({ duplicates: 4 - Math.max(0, offset) });
   expect(await stage.effects()).toEqual(range(1, 10));
@@ -45,7 +45,7 @@ test('a consumer killed before the commit leaves no effect of that message, and 
   expect(await stage.effects()).toEqual(range(1, 3));
 
   const next = await stage.consume('next');
-  await until(() => next.counts().processed === 7, 60_000);
+  await until(() => next.counts().handled === 7, 60_000);
 
   expect(await stage.effects()).toEqual(range(1, 10));
 });

@@ -30,7 +30,7 @@ test('handlers find what a middleware has put around their transaction, in place
   });
   inbox.feed({ n: 1, key: 'a', headers: { ce_id: 'id-1', ce_type: 'numbers', tenant: 'blue' } });
 
-  await until(() => running.counts().processed === 1);
+  await until(() => running.counts().handled === 1);
 
   // Twice in place, twice when it was parked.
   expect(seen).toEqual(['blue', 'blue', 'blue', 'blue']);
@@ -56,7 +56,7 @@ test('middlewares stand around each transaction once, the first outermost, with 
     before: ({ id }) => void steps.push(`handler ${id}`),
   });
 
-  await until(() => running.counts().processed === 2 && running.counts().failed === 1);
+  await until(() => running.counts().handled === 2 && running.counts().failed === 1);
 
   expect(steps).toEqual([
     'outer id-1,id-2',
@@ -115,5 +115,5 @@ test('a middleware that fails after the commit takes nothing back, and no effect
 
   expect(await inbox.effects()).toEqual([1]);
   expect(await inbox.kept()).toEqual([]);
-  expect(running.counts()).toMatchObject({ duplicates: 1, failures: 2 });
+  expect(running.counts()).toMatchObject({ duplicates: 1, failedAttempts: 2 });
 });

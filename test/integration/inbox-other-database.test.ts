@@ -10,7 +10,7 @@ import { observer } from '../support/kafka/kafka-topic.ts';
 test('an inbox in another database than the outbox parks, retries and confirms as one beside it', {
   timeout: 240_000,
 }, async () => {
-  const stage = await confirmStage({ onTestFinished }, { within: '1h' });
+  const stage = await confirmStage({ onTestFinished }, { receiptTimeout: '1h' });
   const other = await createTestDatabase();
   onTestFinished(() => other.drop());
   await other.database.query('create table effect (seq bigserial, n int, part int, consumer text)');
@@ -41,7 +41,7 @@ test('an inbox in another database than the outbox parks, retries and confirms a
   const effects = await other.database.query<{ n: number }>('select n from effect order by n');
   expect(effects.map(({ n }) => n)).toEqual([1, 2, 3]);
   expect(await stage.effects()).toEqual([]);
-  expect(running.counts()).toMatchObject({ processed: 3, parked: 1, duplicates: 0 });
+  expect(running.counts()).toMatchObject({ handled: 3, parked: 1, duplicates: 0 });
   const states = (await readTopic(observer(inject('kafkaBrokers')), receiptsAddress))
     .filter(({ key }) => key === stage.group)
     .map(({ payload }) => (JSON.parse(payload) as { state: string }).state);

@@ -20,17 +20,17 @@ afterAll(async () => {
 test('a consumer waits out the loss of its broker and goes on by itself', { timeout: 240_000 }, async () => {
   const running = await stage.consume('one');
   await stage.publish(range(1, 10).map((n) => ({ n, partition: n % 2 })));
-  await until(() => running.counts().processed === 10);
+  await until(() => running.counts().handled === 10);
   const [node] = servers.nodes;
 
   await node?.stop();
   await until(() => running.events.filter(({ type }) => type === 'disconnected').length >= 2, 60_000);
   await node?.start();
   await stage.publish(range(11, 20).map((n) => ({ n, partition: n % 2 })));
-  await until(() => running.counts().processed === 20, 60_000);
+  await until(() => running.counts().handled === 20, 60_000);
 
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 20));
-  expect(running.counts().failures).toBe(0);
+  expect(running.counts().failedAttempts).toBe(0);
 });
 
 test('a start that reaches no broker is refused after the given time', async () => {

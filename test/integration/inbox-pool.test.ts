@@ -52,9 +52,9 @@ test('by a pool, records with one id have one effect', async () => {
     ]),
   );
   const one = await consume('one');
-  await until(() => one.counts().processed + one.counts().duplicates === 4);
+  await until(() => one.counts().handled + one.counts().duplicates === 4);
 
-  expect(one.counts()).toMatchObject({ processed: 3, duplicates: 1, failures: 0 });
+  expect(one.counts()).toMatchObject({ handled: 3, duplicates: 1, failedAttempts: 0 });
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
 });
 
@@ -73,12 +73,12 @@ test('by a pool, a handler that throws leaves neither effect nor id nor message,
       if (attempt < 3) throw closed;
     },
   });
-  await until(() => one.counts().processed === 2);
+  await until(() => one.counts().handled === 2);
 
   expect(leftByOthers).toEqual([1, 2, 3].map(() => [[], 0, 0]));
   expect(await stage.effects()).toEqual([1, 2]);
   expect(await sent()).toHaveLength(2);
-  expect(one.counts()).toMatchObject({ failures: 2, parked: 0 });
+  expect(one.counts()).toMatchObject({ failedAttempts: 2, parked: 0 });
 });
 
 test('by a pool, a message that fails is parked, and comes back in the order of its key', async () => {
@@ -95,11 +95,11 @@ test('by a pool, a message that fails is parked, and comes back in the order of 
   });
   await stage.publish(range(1, 3).map((n) => ({ n, key: 'a' })));
   await stage.publish(range(4, 6).map((n) => ({ n, key: 'b', partition: 1 })));
-  await until(async () => (await stage.kept()).length === 3 && one.counts().processed === 3);
+  await until(async () => (await stage.kept()).length === 3 && one.counts().handled === 3);
   expect(await stage.effects()).toEqual([4, 5, 6]);
 
   healthy = true;
-  await until(() => one.counts().processed === 6, 60_000);
+  await until(() => one.counts().handled === 6, 60_000);
 
   expect(await stage.effects()).toEqual(range(4, 6).concat(range(1, 3)));
   expect(sentAt.at(-1)).toEqual(new Date('2026-01-02T03:04:05Z'));
@@ -116,13 +116,13 @@ test('by a pool, a batch is one transaction, and one that fails is done singly',
     },
   });
   await stage.publish(range(1, 10).map((n) => ({ n, key: `k${n}` })));
-  await until(() => one.counts().processed === 10);
+  await until(() => one.counts().handled === 10);
   const sizes = await stage.prisma.$queryRaw<{ size: number }[]>`
     select count(*)::integer as size from effect group by xmin::text`;
   expect(sizes).toEqual([{ size: 10 }]);
 
   await stage.publish(range(11, 20).map((n) => ({ n, key: `k${n}` })));
-  await until(() => one.counts().processed === 19 && one.counts().parked === 1);
+  await until(() => one.counts().handled === 19 && one.counts().parked === 1);
   expect(await stage.effects()).toEqual(range(1, 20).filter((n) => n !== 14));
   expect(await stage.kept()).toMatchObject([{ n: 14, state: 'parked', reason: 'error' }]);
 });
@@ -143,7 +143,7 @@ test('by a pool, a transaction has the level and the limits that Prisma has', as
       [seen] = rows;
     },
   });
-  await until(() => one.counts().processed === 1);
+  await until(() => one.counts().handled === 1);
   expect(seen).toEqual({ lock: '7s', statement: '7s', idle: '30s', level: 'read committed' });
 });
 
@@ -160,12 +160,12 @@ test('by a pool, a transaction that takes too long is rolled back, and its messa
       if (attempt === 1) await until(async () => (await open()).length === 0);
     },
   });
-  await until(() => one.counts().processed === 1);
+  await until(() => one.counts().handled === 1);
 
-  expect(one.counts().failures).toBe(1);
+  expect(one.counts().failedAttempts).toBe(1);
   expect(one.events).toContainEqual(
     expect.objectContaining({
-      type: 'failed',
+      type: 'attempt-failed',
       error: expect.objectContaining({ code: 'OUTBOX_TRANSACTION_ROLLED_BACK' }),
     }),
   );
@@ -186,7 +186,7 @@ test('by a pool, connections that the server ends cost no try, and their message
         where state like 'idle%' and datname = current_database() and pid <> pg_backend_pid()`;
     },
   });
-  await until(() => one.counts().processed === 20, 60_000);
+  await until(() => one.counts().handled === 20, 60_000);
 
   expect(ended).toBe(3);
   expect(one.counts()).toMatchObject({ failed: 0 });
@@ -210,7 +210,7 @@ test('by a pool, a consumer that is killed within its transaction leaves no effe
 
   const next = await consume('next');
   // The broker waits 10 s for the killed member before it gives its partitions to the next.
-  await until(() => next.counts().processed === 7, 60_000);
+  await until(() => next.counts().handled === 7, 60_000);
   expect(await stage.effects()).toEqual(range(1, 10));
 });
 

@@ -22,7 +22,7 @@ test('consumers that join and leave while messages flow leave each effect once a
   await second.stop();
 
   await expectEffectsOnce(stage, await load.stop(), 4);
-  expect(third.counts().failures).toBe(0);
+  expect(third.counts().failedAttempts).toBe(0);
 });
 
 test('a consumer that stops lets the message in hand end, and the next one goes on behind it', async () => {
@@ -44,11 +44,11 @@ test('a consumer that stops lets the message in hand end, and the next one goes 
   release();
   await stopped;
 
-  expect(first.counts()).toMatchObject({ processed: 1 });
+  expect(first.counts()).toMatchObject({ handled: 1 });
   expect(await stage.committedOffsets()).toEqual([1]);
 
   const second = await stage.consume('second');
-  await until(() => second.counts().processed === 2);
+  await until(() => second.counts().handled === 2);
   expect(second.counts().duplicates).toBe(0);
   expect(await stage.effects()).toEqual([1, 2, 3]);
 });

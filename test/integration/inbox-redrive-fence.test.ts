@@ -35,7 +35,7 @@ test('the first try of a key that came back waits for handlers that began before
 
   for (let look = 0; look < 3; look += 1) expect(await fixture.begin(failed)).toEqual({ kind: 'busy' });
   const queued = await fixture.database.transaction((sql) => receive(sql, fixture.group, arriving('3')));
-  expect(queued, 'who begins now sees the key').toEqual(['queued']);
+  expect(queued, 'who begins now sees the key').toEqual(['behind']);
   handler.open();
   await handling;
   expect(await fixture.beginOnceKnown(failed)).toMatchObject({ kind: 'try', message: { id: failed } });

@@ -32,7 +32,7 @@ test('the signal of a handler fires when its transaction has taken as long as it
   // One that does not heed it is given up 5 s later.
   expect(performance.now() - begunAt).toBeLessThan(5_000);
   expect(await inbox.effects()).toEqual([]);
-  expect(running.events.filter(({ type }) => type === 'failed')).toMatchObject([
+  expect(running.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
     { error: { code: 'OUTBOX_HANDLER_STUCK', details: { limitMs: 1_000 } } },
   ]);
 });
@@ -59,13 +59,13 @@ test('the signal of a handler fires when its partition is another consumer’s, 
 
   // Of two consumers the second one gets every second partition.
   const second = await inbox.consume({ name: 'second' });
-  await until(() => second.counts().processed === 1);
+  await until(() => second.counts().handled === 1);
 
   expect(reasons).toMatchObject([{ code: 'OUTBOX_HANDLER_GIVEN_UP' }]);
   expect(await inbox.effects()).toEqual([1]);
   expect(await inbox.kept()).toEqual([]);
-  expect(first.counts()).toMatchObject({ processed: 0, parked: 0, failed: 0, failures: 0 });
-  expect(first.events.filter(({ type }) => type === 'failed')).toEqual([]);
+  expect(first.counts()).toMatchObject({ handled: 0, parked: 0, failed: 0, failedAttempts: 0 });
+  expect(first.events.filter(({ type }) => type === 'attempt-failed')).toEqual([]);
 });
 
 test('the signal of a handler fires when the time of a stop is over, and its message is left to the next start', async () => {
@@ -86,9 +86,9 @@ test('the signal of a handler fires when the time of a stop is over, and its mes
   await first.stop({ within: 200 });
 
   expect(performance.now() - begunAt).toBeLessThan(10_000);
-  expect(first.counts()).toMatchObject({ processed: 0, parked: 0, failures: 0 });
+  expect(first.counts()).toMatchObject({ handled: 0, parked: 0, failedAttempts: 0 });
   const second = await inbox.consume();
-  await until(() => second.counts().processed === 2);
+  await until(() => second.counts().handled === 2);
   expect(await inbox.effects()).toEqual([1, 2]);
 });
 
@@ -153,7 +153,7 @@ test('a stop within no time, or a long one, is refused before anything is stoppe
     });
 
   inbox.feed({ n: 1 });
-  await until(() => running.counts().processed === 1);
+  await until(() => running.counts().handled === 1);
 });
 
 test('a handler that ends in time never sees its signal fire', async () => {
@@ -164,7 +164,7 @@ test('a handler that ends in time never sees its signal fire', async () => {
     before: (_message, { signal }) => void signals.push(signal),
   });
   inbox.feed({ n: 1 }, { n: 2 });
-  await until(() => running.counts().processed === 2);
+  await until(() => running.counts().handled === 2);
 
   await running.stop({ within: '5s' });
 

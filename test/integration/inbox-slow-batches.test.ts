@@ -28,9 +28,9 @@ test('a batch that fails after more than its share of time is done singly, and t
 
   expect(await stage.effects()).toEqual(range(1, slow.messages));
   expect(await stage.kept()).toMatchObject([{ n: poison, state: 'parked', reason: 'error' }]);
-  expect(running.counts()).toMatchObject({ processed: slow.messages, parked: 1, failures: 2 });
+  expect(running.counts()).toMatchObject({ handled: slow.messages, parked: 1, failedAttempts: 2 });
   // The batch is told at its first message.
-  expect(running.events.filter(({ type }) => type === 'failed')).toMatchObject([
+  expect(running.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
     { offset: '0', attempt: 1, error: new Error('the bank is closed') },
     { offset: String(slow.messages), attempt: 1 },
   ]);
@@ -50,5 +50,5 @@ test('a batch that takes longer than a transaction may is done singly', async ()
 
   expect(await stage.effects()).toEqual(range(1, 16));
   expect(await stage.kept()).toEqual([]);
-  expect(running.counts()).toMatchObject({ processed: 16, parked: 0, failures: 1 });
+  expect(running.counts()).toMatchObject({ handled: 16, parked: 0, failedAttempts: 1 });
 });

@@ -34,7 +34,7 @@ test('a message that its handler calls permanent is failed at once, in place and
   });
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' }, { n: 3, key: 'a' });
 
-  await until(() => running.counts().processed === 1 || tries.length > 4);
+  await until(() => running.counts().handled === 1 || tries.length > 4);
 
   expect(await inbox.effects()).toEqual([3]);
   expect(tries).toEqual([1, 2, 2, 2]);
@@ -44,7 +44,7 @@ test('a message that its handler calls permanent is failed at once, in place and
     { n: 2, attempts: 2, ...failed },
   ]);
   await until(() => running.counts().failed === 2);
-  expect(running.events.filter(({ type }) => type === 'given-up')).toMatchObject([
+  expect(running.events.filter(({ type }) => type === 'failed')).toMatchObject([
     { id: 'id-2', reason: 'permanent', error: { message: closed.message, cause: closed } },
   ]);
 });
@@ -61,7 +61,7 @@ test('of a batch only the message that its handler calls permanent is failed, an
   });
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'b' }, { n: 3, key: 'a' }, { n: 4, key: 'b' });
 
-  await until(() => running.counts().processed === 2 && running.counts().parked === 1);
+  await until(() => running.counts().handled === 2 && running.counts().parked === 1);
 
   expect(await inbox.effects()).toEqual([1, 3]);
   expect(await inbox.kept()).toMatchObject([
@@ -69,7 +69,7 @@ test('of a batch only the message that its handler calls permanent is failed, an
     { n: 4, state: 'parked', reason: null },
   ]);
   // The transaction of all of them, and its own.
-  expect(running.counts()).toMatchObject({ failures: 2, failed: 1 });
+  expect(running.counts()).toMatchObject({ failedAttempts: 2, failed: 1 });
 });
 
 test('a handler says when its message is tried again, in place of its rules, and each time is a try', async () => {
@@ -88,7 +88,7 @@ test('a handler says when its message is tried again, in place of its rules, and
   });
   inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
 
-  await until(() => running.counts().processed === 1);
+  await until(() => running.counts().handled === 1);
 
   expect(attempts).toEqual([1, 2, 3]);
   expect(await inbox.effects()).toEqual([2]);

@@ -37,7 +37,10 @@ test('a topic that is deleted is held alone: another topic of the same transport
   expect(Math.min(...roundsMs)).toBeLessThan(200);
   expect(performance.now() - startMs).toBeLessThan(30_000);
   // Whether they count as maybe stored depends on who said so: a broker does not prove it, the client's metadata does.
-  expect(lost).toMatchObject({ hold: { scope: 'topic' }, outcomes: [{ kind: 'held' }, { kind: 'held' }] });
+  expect(lost).toMatchObject({
+    hold: { scope: 'topic' },
+    outcomes: [{ kind: 'deferred' }, { kind: 'deferred' }],
+  });
   await expect(transport.probe(healthy)).resolves.toBeUndefined();
   await expect(transport.probe(deleted)).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
 });

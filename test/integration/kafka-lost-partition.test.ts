@@ -21,7 +21,7 @@ test('a handler whose member is out of its group is told, and the message is han
     group: stage.group,
     transactionTimeout: '1m',
     report: (event) => {
-      if (event.type === 'failed') failures.push(event.error);
+      if (event.type === 'attempt-failed') failures.push(event.error);
     },
   })
     .on(stage.topic, async (tx, message, { signal }) => {
@@ -40,7 +40,7 @@ test('a handler whose member is out of its group is told, and the message is han
   await until(() => begun.length === 1);
 
   await kickMember(stage.brokers, stage.group);
-  await until(() => running.counts().processed === 1, 60_000);
+  await until(() => running.counts().handled === 1, 60_000);
 
   expect(reasons).toMatchObject([{ code: 'OUTBOX_HANDLER_GIVEN_UP' }]);
   expect(begun).toEqual([1, 1]);

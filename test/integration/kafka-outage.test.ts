@@ -77,7 +77,7 @@ test('while the broker is stopped messages are held unsent, and they go when it 
   const up = await publishTo(transport, address, messages);
 
   expect(down.hold?.scope).toBe('transport');
-  expect(down.outcomes).toEqual(messages.map(() => ({ kind: 'held', onWire: false })));
+  expect(down.outcomes).toEqual(messages.map(() => ({ kind: 'deferred', onWire: false })));
   expect(countKinds(up)).toEqual({ acknowledged: 3 });
   await expectStored(
     address,
@@ -93,7 +93,10 @@ test('a broker that is frozen in mid-send holds what was sent as maybe stored', 
     .then(() => publishTo(transport, address, [outgoing('a')]))
     .finally(() => process.kill(pid, 'SIGCONT'));
 
-  expect(result).toMatchObject({ hold: { scope: 'transport' }, outcomes: [{ kind: 'held', onWire: true }] });
+  expect(result).toMatchObject({
+    hold: { scope: 'transport' },
+    outcomes: [{ kind: 'deferred', onWire: true }],
+  });
   await until(() => transport.probe(address).then(() => true));
   await untilAcknowledged(address, 'a');
 });
@@ -105,7 +108,7 @@ test('when only the answer is lost the messages are stored, and held as maybe st
 
   const result = await publishTo(transport, address, [message]);
 
-  expect(result.outcomes).toEqual([{ kind: 'held', onWire: true }]);
+  expect(result.outcomes).toEqual([{ kind: 'deferred', onWire: true }]);
   await expectStored(address, [message.id]);
 });
 
@@ -116,7 +119,10 @@ test('when the connection is cut before the answer, and nothing can be reached a
 
   const result = await publishTo(transport, address, [message]);
 
-  expect(result).toMatchObject({ hold: { scope: 'transport' }, outcomes: [{ kind: 'held', onWire: true }] });
+  expect(result).toMatchObject({
+    hold: { scope: 'transport' },
+    outcomes: [{ kind: 'deferred', onWire: true }],
+  });
   await expectStored(address, [message.id]);
 });
 
@@ -127,7 +133,7 @@ test('a batch of several chunks stops at the first failure, and only the chunk o
 
   const result = await publishTo(transport, address, messages);
 
-  const onWire = result.outcomes.map((outcome) => outcome.kind === 'held' && outcome.onWire);
+  const onWire = result.outcomes.map((outcome) => outcome.kind === 'deferred' && outcome.onWire);
   const sent = onWire.lastIndexOf(true) + 1;
   expect(sent).toBeGreaterThan(500);
   expect(sent).toBeLessThan(1_100);

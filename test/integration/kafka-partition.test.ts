@@ -33,7 +33,7 @@ function twoBrokerTopic(): Promise<string> {
 
 const messages = Array.from({ length: 60 }, (_, place) => outgoing(`key-${place % 20}`));
 const kindsWithoutBroker2 = messages.map(({ key }) =>
-  partitionOf(key ?? '', partitions) === 0 ? 'acknowledged' : 'held',
+  partitionOf(key ?? '', partitions) === 0 ? 'acknowledged' : 'deferred',
 );
 
 test('with one broker down its partition is held and the other goes on, for known, new and other connections', async () => {
@@ -55,7 +55,7 @@ test('with one broker down its partition is held and the other goes on, for know
     const result = await publishTo(transport, address, messages, { partitions });
     expect(result.outcomes.map(({ kind }) => kind)).toEqual(kindsWithoutBroker2);
     expect(result.hold?.scope).toBe('topic');
-    expect(result.outcomes.every((outcome) => outcome.kind !== 'held' || !outcome.onWire)).toBe(true);
+    expect(result.outcomes.every((outcome) => outcome.kind !== 'deferred' || !outcome.onWire)).toBe(true);
     expect(countKinds(await publishTo(transport, beside, [outgoing('a')]))).toEqual({ acknowledged: 1 });
     await expect(transport.probe(address)).rejects.toThrow(/partition 1 has no leader/);
     await transport.probe(beside);

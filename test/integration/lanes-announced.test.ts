@@ -62,7 +62,7 @@ test('a message of a transaction that was open at the announcement is not overta
   const { at, key } = await unannounced();
   const open = await at.begin();
   await at.send('K1', { key }, open);
-  expect(await announceTopics(at.database, policies, { withinMs: 200 })).toMatchObject([
+  expect(await announceTopics(at.database, policies, { timeout: 200 })).toMatchObject([
     { topic: 'orders', waitingFor: 'transactions' },
   ]);
   await at.send('K2', { key });
@@ -97,9 +97,9 @@ test('a call that was overtaken ends nothing and moves nothing of the change tha
   const open = await at.begin();
   await at.send('K1', { key }, open);
   const by = { actor: 'test' };
-  expect(await changeLanes(at.database, 'orders', 1, { ...by, withinMs: 0 })).toMatchObject({ done: false });
+  expect(await changeLanes(at.database, 'orders', 1, { ...by, timeout: 0 })).toMatchObject({ done: false });
   // The same number as that of the call that was overtaken, and older transactions of its own.
-  expect(await changeLanes(at.database, 'orders', 4, { ...by, withinMs: 0 })).toMatchObject({ done: false });
+  expect(await changeLanes(at.database, 'orders', 4, { ...by, timeout: 0 })).toMatchObject({ done: false });
 
   if (overtaken === undefined) throw new Error('Nothing was announced.');
   for (const late of [

@@ -26,7 +26,7 @@ afterEach(async () => {
   fixture = undefined;
 });
 
-const by = { actor: 'test', withinMs: 30_000 };
+const by = { actor: 'test', timeout: 30_000 };
 
 /** Where a message lies, and where its key belongs. */
 async function placeOf(label: string): Promise<{ lane: number; rightLane: number; workflow: string }> {
@@ -68,7 +68,7 @@ test('every key keeps its order while writers with long transactions go on and l
   // Lanes that are differently slow, so that a key in two of them would lose its order.
   const random = seededRandom(18);
   broker.before = () => delay(random.below(200));
-  relay = await startTestRelay(fixture, { timings: { lingerMs: 50 } });
+  relay = await startTestRelay(fixture, { timings: { laneIdleTimeoutMs: 50 } });
   const writers = startKeyWriters({ url, topic, seed: 18, writers: 8, keysEach: 2, openMs: 700 });
   const arrived = broker.log.length;
   await until(() => broker.log.length > arrived + 50);
@@ -103,7 +103,7 @@ test('a transaction that began before the change is waited for, and its message 
   const open = await fixture.begin();
   await fixture.send('old', { key }, open);
 
-  const first = await changeLanes(database, topic, 3, { ...by, withinMs: 300 });
+  const first = await changeLanes(database, topic, 3, { ...by, timeout: 300 });
   expect(first).toMatchObject({ done: false, waitingFor: 'transactions' });
   await fixture.send('new', { key });
   await fixture.drain();
@@ -126,7 +126,7 @@ test('a transaction that has not written yet, but has seen the old number, is wa
   await open.query('set transaction isolation level repeatable read');
   await open.query('select 1 from outbox.topic');
 
-  const first = await changeLanes(database, topic, 2, { ...by, withinMs: 300 });
+  const first = await changeLanes(database, topic, 2, { ...by, timeout: 300 });
   expect(first).toMatchObject({ done: false, waitingFor: 'transactions' });
   await fixture.send('old', { key }, open);
   await open.commit();
@@ -227,7 +227,7 @@ test('the old number takes a change back', async () => {
   const key = await movingKey(4);
   const open = await fixture.begin();
   await fixture.send('old', { key }, open);
-  await changeLanes(database, topic, 4, { ...by, withinMs: 0 });
+  await changeLanes(database, topic, 4, { ...by, timeout: 0 });
   await fixture.send('between', { key });
   await open.commit();
   expect(await changeLanes(database, topic, 1, by)).toEqual({ done: true, moved: 1 });
@@ -250,7 +250,7 @@ test('a relay that is sending is waited for; what one that died may have sent is
   const process = new MortalDatabase(fixture.database);
   const drain = fixture.drain({ database: process });
   await until(() => sending);
-  const answer = await changeLanes(database, topic, 2, { ...by, withinMs: 200 });
+  const answer = await changeLanes(database, topic, 2, { ...by, timeout: 200 });
   expect(answer).toEqual({ done: false, waitingFor: 'deliveries', who: ['lane 0'] });
 
   // As far as anybody can see it is dead: it renews its lease no more.

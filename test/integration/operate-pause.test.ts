@@ -19,7 +19,7 @@ afterEach(async () => {
 const topic = { topic: 'orders' };
 
 test('a pause is complete once the relay has let go, and nothing is delivered until the resume', async () => {
-  const relay = await startTestRelay(fixture, { timings: { lingerMs: 30_000 } });
+  const relay = await startTestRelay(fixture, { timings: { laneIdleTimeoutMs: 30_000 } });
   await fixture.send('before');
   await until(() => fixture.broker.labels.length === 1);
   expect((await fixture.laneRow()).live, 'the drain lingers').toBe(true);
@@ -49,9 +49,9 @@ test('a pause never claims to be complete while a relay is sending, and names it
   const draining = fixture.drain();
   await until(() => fixture.broker.batches.length === 1);
 
-  const answer = await operator.pause(topic, { ...ada, withinMs: 150 });
+  const answer = await operator.pause(topic, { ...ada, timeout: 150 });
   expect(answer).toMatchObject({ changed: true, complete: false, holding: [{ topic: 'orders', lane: 0 }] });
-  expect(Date.parse(answer.holding[0]?.aliveUntil ?? '')).toBeGreaterThan(0);
+  expect(answer.holding[0]?.aliveUntil.getTime()).toBeGreaterThan(0);
 
   sending.open();
   expect(await operator.pause(topic, ada)).toMatchObject({ changed: false, complete: true });

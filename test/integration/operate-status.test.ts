@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pause } from '../../src/operations/pause.ts';
 import { statusOf } from '../../src/operations/status.ts';
-import { reconcile } from '../../src/relay/reconcile.ts';
+import { reconcileWorkflows } from '../../src/relay/reconcile.ts';
 import { writeSettings } from '../../src/store/installation/settings.ts';
 import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 
@@ -9,7 +9,7 @@ test('the status tells lanes, limits, settings of the last relay, pauses, and ho
   onTestFinished,
 }) => {
   const fixture = await laneFixture({
-    confirm: { group: 'billing', within: '1m' },
+    confirm: { group: 'billing', receiptTimeout: '1m' },
     limits: { payloadBytes: 2_048 },
   });
   onTestFinished(() => fixture.drop());
@@ -18,10 +18,10 @@ test('the status tells lanes, limits, settings of the last relay, pauses, and ho
 
   await fixture.send('due');
   await fixture.send('later', { afterMs: 60_000 });
-  await writeSettings(database, [{ name: 'relay.run', value: '1m' }]);
-  await writeSettings(database, [{ name: 'relay.run', value: '30s' }]);
-  await pause(database, { topic: fixture.topic }, { actor: 'ada', withinMs: 0 });
-  await reconcile({
+  await writeSettings(database, [{ name: 'relay.drainTimeout', value: '1m' }]);
+  await writeSettings(database, [{ name: 'relay.drainTimeout', value: '30s' }]);
+  await pause(database, { topic: fixture.topic }, { actor: 'ada', timeout: 0 });
+  await reconcileWorkflows({
     database,
     census: {
       countRunning: async () => 0,
@@ -38,7 +38,7 @@ test('the status tells lanes, limits, settings of the last relay, pauses, and ho
     oldestDueMs: expect.any(Number),
     lanes: [{ topic: 'orders', lane: 0, ready: 1, waiting: 1, paused: true, owned: false }],
     topics: [{ name: 'orders', payloadLimitBytes: 2_048, confirmGroup: 'billing', paused: true }],
-    settings: [{ name: 'relay.run', value: '30s' }],
+    settings: [{ name: 'relay.drainTimeout', value: '30s' }],
     reconciliation: { workflows: 0, ended: 0 },
   });
 });

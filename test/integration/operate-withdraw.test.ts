@@ -132,7 +132,7 @@ test('a relay that does not let go in time leaves its messages busy, and the top
   const draining = fixture.drain();
   await until(() => fixture.broker.batches.length === 1);
 
-  expect(await operator.withdraw(operator.of('A'), { ...ada, withinMs: 200 })).toMatchObject([
+  expect(await operator.withdraw(operator.of('A'), { ...ada, timeout: 200 })).toMatchObject([
     { result: 'busy', state: 'ready' },
   ]);
   expect(await isPaused()).toBe(false);

@@ -33,7 +33,7 @@ test('the queue of a parked key is handled in order, many messages in one transa
   expect(await inbox.effects()).toEqual(fed);
   const transactions = await inbox.database.query('select from effect group by xmin::text');
   expect(transactions.length).toBeLessThan(30);
-  expect(running.counts()).toMatchObject({ processed: fed.length, failed: 0 });
+  expect(running.counts()).toMatchObject({ handled: fed.length, failed: 0 });
 });
 
 test('a hot key leaves parking while its traffic goes on', async () => {
@@ -49,8 +49,8 @@ test('a hot key leaves parking while its traffic goes on', async () => {
   let fed = 0;
   // 500 messages a second, or as many as the machine gets to.
   const traffic = setInterval(() => {
-    const { parked, processed } = running.counts();
-    if (fed - parked - processed > 100) return;
+    const { handled, parked } = running.counts();
+    if (fed - parked - handled > 100) return;
     inbox.feed(...range(fed + 1, fed + 10).map((n) => ({ n, key: 'hot' })));
     fed += 10;
   }, 20);
@@ -106,7 +106,7 @@ test('a queue that has as many messages as it may have stops its partition, and 
   await until(() => running.counts().parked === 20, 120_000);
   inbox.feed(...after.map((n) => ({ n, key: 'hot' })), { n: 100, key: 'cold', partition: 1 });
   await until(() => running.failing().length > 0 || running.counts().parked === 60, 120_000);
-  await until(() => running.counts().processed === 1, 120_000);
+  await until(() => running.counts().handled === 1, 120_000);
 
   expect(await inbox.kept()).toHaveLength(20);
   expect(await running.status()).toMatchObject({
@@ -122,7 +122,7 @@ test('a queue that has as many messages as it may have stops its partition, and 
   );
 
   open = true;
-  await until(() => running.counts().processed === 61, 120_000);
+  await until(() => running.counts().handled === 61, 120_000);
   expect((await inbox.effects()).filter((n) => n < 100)).toEqual([...before, ...after]);
   await until(() => running.failing().length === 0);
   expect(running.events).toContainEqual(expect.objectContaining({ type: 'partition-resumed', partition: 0 }));

@@ -64,7 +64,7 @@ test('keys move to new partitions only by the operation, and a group that has co
   const group = `group-${randomUUID()}`;
   await untilCoordinated(group);
   const groups = [group];
-  const lagging = await operations.changePartitions(fixture.topic, 4, { ...by, groups, withinMs: 200 });
+  const lagging = await operations.changePartitions(fixture.topic, 4, { ...by, groups, timeout: 200 });
   expect(lagging).toEqual({ done: false, waitingFor: 'consumers', who: [`${group} (32)`] });
   await fixture.send('k0:3', { key: 'k0' });
   await world.deliver();
@@ -92,7 +92,7 @@ test('one kind of change must be complete before the other begins', async () => 
   await sendRound(1);
   await raisePartitions(3);
   await untilCoordinated('nobody');
-  await operations.changePartitions(fixture.topic, 3, { ...by, groups: ['nobody'], withinMs: 0 });
+  await operations.changePartitions(fixture.topic, 3, { ...by, groups: ['nobody'], timeout: 0 });
   await expect(operations.changeLanes(fixture.topic, 2, by)).rejects.toMatchObject({
     code: 'OUTBOX_CHANGE_UNDER_WAY',
   });

@@ -128,7 +128,10 @@ test('a transaction whose time is over is rolled back, and what its work goes on
     async (tx) => {
       await tx.query(insert, [1]);
       // The row is free as soon as the transaction is over, whatever its work does.
-      await made.database.query(insert, [1]);
+      await made.database.transaction(async (sql) => {
+        await sql.query(`set local lock_timeout = '3s'`);
+        await sql.query(insert, [1]);
+      });
       tooLate.push(await tx.query(insert, [2]).catch((error: unknown) => error));
       tooLate.push(await send(tx, orders, { n: 2 }).catch((error: unknown) => error));
       return 'done';

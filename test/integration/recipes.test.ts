@@ -176,7 +176,7 @@ test('consumers by the recipes commit what their handlers write with the id of t
       }),
     ),
   );
-  await until(() => running.every((one) => one.counts().processed === 1));
+  await until(() => running.every((one) => one.counts().handled === 1));
   await Promise.all(running.map((one) => one.stop()));
 
   for (const name of names) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { WorkflowCensus } from '../../src/relay/ports.ts';
-import { type ReconcileInput, reconcile } from '../../src/relay/reconcile.ts';
+import { type ReconcileInput, reconcileWorkflows } from '../../src/relay/reconcile.ts';
 import { markTold, untoldMessages } from '../../src/store/lane/starts.ts';
 import { readReconciliation } from '../../src/store/verify/reconciliation.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
@@ -60,7 +60,13 @@ async function told(count: number): Promise<readonly string[]> {
 
 function run(census: WorkflowCensus, input: Partial<ReconcileInput> = {}) {
   const signal = new AbortController().signal;
-  return reconcile({ database: fixture.database, census, signal, progress: () => undefined, ...input });
+  return reconcileWorkflows({
+    database: fixture.database,
+    census,
+    signal,
+    progress: () => undefined,
+    ...input,
+  });
 }
 
 const untold = async () => (await untoldMessages(fixture.database, 100)).map(({ id }) => id);

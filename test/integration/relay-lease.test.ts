@@ -57,7 +57,14 @@ test('every return frees the lane: quiet, out of time, stopped', async () => {
 
   expect(
     await fixture.drain({
-      timings: { runMs: 0, lingerMs: 50, hotLookMs: 1, idleLookMs: 1, checkMs: 1, probeMs: 1 },
+      timings: {
+        drainTimeoutMs: 0,
+        laneIdleTimeoutMs: 50,
+        lookIntervalMs: 1,
+        idleLookIntervalMs: 1,
+        checkIntervalMs: 1,
+        probeIntervalMs: 1,
+      },
     }),
   ).toBe('more');
   expect(await fixture.laneRow()).toMatchObject({ owner: null, live: false });

@@ -28,8 +28,8 @@ test('who keeps the row of a lane locked is told once, by process and applicatio
 
   expect(events).toMatchObject([
     {
-      type: 'failed',
-      what: 'start-lanes',
+      type: 'error',
+      during: 'start-lanes',
       error: { code: 'OUTBOX_LANE_LOCKED', details: { pid: own?.pid } },
     },
   ]);

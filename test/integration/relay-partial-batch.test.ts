@@ -64,7 +64,14 @@ test('a hold that outlasts the run hands the lane back with its messages as they
   await fixture.send('A');
 
   const answer = await fixture.drain({
-    timings: { runMs: 150, lingerMs: 0, hotLookMs: 1, idleLookMs: 1, checkMs: 50, probeMs: 10 },
+    timings: {
+      drainTimeoutMs: 150,
+      laneIdleTimeoutMs: 0,
+      lookIntervalMs: 1,
+      idleLookIntervalMs: 1,
+      checkIntervalMs: 50,
+      probeIntervalMs: 10,
+    },
   });
 
   expect(answer).toBe('more');

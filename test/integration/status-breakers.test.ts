@@ -35,7 +35,7 @@ test('what the breaker of a consumer pauses is told by status in another process
     },
   });
   inbox.feed(...range(1, 20).map((n) => ({ n, key: `k${n}` })));
-  await until(() => running.counts().processed === 20);
+  await until(() => running.counts().handled === 20);
   expect((await statusOf(inbox.database)).breakers).toEqual([]);
   expect(await writes()).toBe(0);
 

@@ -39,7 +39,7 @@ test('a relay that is stopped under load hands its lane over in less than a seco
 
 test('a relay that is alone hands its lane back to itself every 300 ms without a pause', async (context) => {
   const stage = await openStage(context, { topics: [orders] });
-  const relay = await stage.relay({ settings: { run: 300 } });
+  const relay = await stage.relay({ settings: { drainTimeout: 300 } });
   const load = startLoad(stage, orders, { perSecond: 200 });
   const handedBack = (): number => relay.events.filter(({ type }) => type === 'lane-freed').length;
   await until(() => handedBack() >= 12, 120_000);
@@ -56,7 +56,7 @@ test('a relay that is alone hands its lane back to itself every 300 ms without a
 test('two relays under load deliver once and in order', async (context) => {
   const busy = [numbered('orders', { lanes: 4 }), numbered('invoices')] as const;
   const stage = await openStage(context, { topics: busy });
-  const settings = { run: 500, batchMessages: 50 };
+  const settings = { drainTimeout: 500, batchMessages: 50 };
   await Promise.all([
     stage.relay({ settings }, { publisher: 'first' }),
     stage.relay({ settings }, { publisher: 'second' }),

@@ -12,7 +12,7 @@ const orders = numbered('orders');
 /** After so long without one lane more none will come; a lane takes milliseconds. */
 const standstillMs = 10_000;
 /** A lane that lingers keeps what it occupies until long after the end of a test. */
-const lingering = { linger: '60s' } as const;
+const lingering = { laneIdleTimeout: '60s' } as const;
 
 /** Gives the topic of a relay that started with one lane so many, and has all of them drained at one time. */
 async function drainSideBySide(stage: Stage, lanes: number): Promise<void> {

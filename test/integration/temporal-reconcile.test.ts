@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { cancel } from '../../src/outbox/change.ts';
 import { send } from '../../src/outbox/send.ts';
-import { reconcile } from '../../src/relay/reconcile.ts';
+import { reconcileWorkflows } from '../../src/relay/reconcile.ts';
 import { readReconciliation } from '../../src/store/verify/reconciliation.ts';
 import { createWorkflowCensus } from '../../src/temporal/relay/workflow-census.ts';
 import { numbered, openStage, type Stage } from '../support/fixtures/stage.ts';
@@ -11,7 +11,7 @@ import { until } from '../support/fixtures/until.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 const reminders = numbered('reminders');
-const often = { reconcile: '1s', archive: '1s', scheduleCheck: 200 } as const;
+const often = { reconcileInterval: '1s', archiveInterval: '1s', scheduleCheckInterval: 200 } as const;
 
 /** Sends messages that are due in an hour, and waits until their workflows sleep. */
 async function waiting(stage: Stage, count: number): Promise<readonly { id: string; workflowId: string }[]> {
@@ -42,7 +42,7 @@ async function remove(stage: Stage, workflowId: string): Promise<void> {
 }
 
 const compare = (stage: Stage) =>
-  reconcile({
+  reconcileWorkflows({
     database: stage.database,
     census: createWorkflowCensus(stage.temporal, stage.installation),
     signal: new AbortController().signal,
@@ -131,5 +131,5 @@ test('the results show in Temporal as those of the workflows', async (context) =
 
   expect(await resultOf('reconcile')).toMatchObject({ restarted: 0, ended: 0 });
   expect(await resultOf('archive')).toMatchObject({ archived: 0, complete: true });
-  expect(relay.events.filter(({ type }) => type === 'failed')).toEqual([]);
+  expect(relay.events.filter(({ type }) => type === 'error')).toEqual([]);
 });

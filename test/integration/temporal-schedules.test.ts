@@ -31,13 +31,13 @@ test('several relays make each schedule once, each minute and each five minutes,
   const { policies, action } = await scheduleOf(stage, 'archive').describe();
   expect(policies.overlap).toBe('SKIP');
   expect(action.taskQueue).toBe(`${stage.installation}/maintenance`);
-  const failures = relays.flatMap(({ events }) => events.filter(({ type }) => type === 'failed'));
+  const failures = relays.flatMap(({ events }) => events.filter(({ type }) => type === 'error'));
   expect(failures).toEqual([]);
 });
 
 test('a schedule that was deleted is made again', async (context) => {
   const stage = await openStage(context, { topics: [reminders] });
-  await stage.relay({ settings: { scheduleCheck: 100 } });
+  await stage.relay({ settings: { scheduleCheckInterval: 100 } });
   for (const name of ['reconcile', 'archive'] as const) {
     await until(() => exists(stage, name));
     const { info } = await scheduleOf(stage, name).describe();
@@ -56,7 +56,7 @@ test('a changed interval changes the schedule, which stays paused when an operat
   await scheduleOf(stage, 'archive').pause('a test');
   await first.stop();
 
-  await stage.relay({ settings: { archive: '7s' } });
+  await stage.relay({ settings: { archiveInterval: '7s' } });
 
   await until(async () => (await everyMs(stage, 'archive')) === 7_000);
   const { state } = await scheduleOf(stage, 'archive').describe();

@@ -10,7 +10,7 @@ test('a message whose transaction its sender opened leaves at once with wake, an
   const stage = await openStage(context, { topics: [orders] });
   const prisma = openPrisma(stage.url);
   context.onTestFinished(() => prisma.$disconnect());
-  await stage.relay({ settings: { hotLook: '1s', idleLook: '1s' } });
+  await stage.relay({ settings: { lookInterval: '1s', idleLookInterval: '1s' } });
   /** How many milliseconds after its commit a message has arrived. */
   const lateness = async (n: number, after: () => void): Promise<number> => {
     await prisma.$transaction((tx) => send(tx, orders, { n }));

@@ -71,8 +71,8 @@ describe.each([
     expect(stored.dueAt?.getTime()).toBe(row?.due_at?.getTime());
   });
 
-  test('a message that waits in a topic of waits: lane belongs to its lane, and nobody has to be told', async () => {
-    const orders = await fresh({ waits: 'lane' });
+  test('a message that waits in a topic whose timer is its lane belongs to its lane, and nobody has to be told', async () => {
+    const orders = await fresh({ timer: 'lane' });
     const stored = await way()((tx) => send(tx, orders, 1, { after: 60_000 }));
 
     expect(stored).toMatchObject({ state: 'waiting', workflowId: `${installation}/lane/${orders.name}/0` });

@@ -9,7 +9,7 @@ import { numbered, openStage } from '../support/fixtures/stage.ts';
 import { untilDone } from '../support/fixtures/until-done.ts';
 
 // Without workflows of their own, so that the lane and the cancels meet at the due time itself.
-const timeouts = numbered('timeouts', { waits: 'lane' });
+const timeouts = numbered('timeouts', { timer: 'lane' });
 const messages = faultRounds(5_000);
 /** Cancels that are on their way at most. */
 const atOnce = 16;

@@ -42,9 +42,9 @@ test.each([
   ['lane', 50],
   ['workflow', 250],
 ] as const)(
-  'I5 of 500 messages canceled at their due times, each is either canceled or published (waits: %s)',
-  async (waits, latestMs) => {
-    const fixture = await laneFixture({ waits });
+  'I5 of 500 messages canceled at their due times, each is either canceled or published (timer: %s)',
+  async (timer, latestMs) => {
+    const fixture = await laneFixture({ timer });
     const business = openDatabase({ url: fixture.url, connections });
     const relay = await startTestRelay(fixture);
     try {

@@ -12,7 +12,7 @@ const stepMs = 5;
 let fixture: LaneFixture;
 let relay: TestRelay;
 beforeEach(async () => {
-  fixture = await laneFixture({ waits: 'lane' });
+  fixture = await laneFixture({ timer: 'lane' });
   relay = await startTestRelay(fixture);
 });
 afterEach(async () => {

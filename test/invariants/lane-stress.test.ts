@@ -11,7 +11,7 @@ test(`a lane loses, invents, reorders, doubles and resurrects nothing (seed ${se
   timeout: (2 * seconds + 240) * 1_000,
 }, async () => {
   // Patient enough that chance alone uses up no message's tries.
-  const fixture = await laneFixture({ waits: 'lane', retry: Array<'10ms'>(40).fill('10ms') });
+  const fixture = await laneFixture({ timer: 'lane', retry: Array<'10ms'>(40).fill('10ms') });
   const world = new StressWorld(fixture, seed);
   try {
     await world.run(seconds * 1_000, { crashes: 1, committed: 20 * seconds });

@@ -43,7 +43,7 @@ async function parkFirst(sql: Sql, id: string): Promise<void> {
 /** What it does with the next one of the key. */
 async function receiveNext(sql: Sql, id: string): Promise<string | undefined> {
   const [arrival] = await receive(sql, group, [message(id)]);
-  if (arrival === 'queued') await park(sql, group, [kept(id, 0)], 0);
+  if (arrival === 'behind') await park(sql, group, [kept(id, 0)], 0);
   return arrival;
 }
 
@@ -78,7 +78,7 @@ test('hazard 10: a message that queues while its key is drained keeps the key pa
 
   // The consumer sees the key parked and adds 6, but has not committed.
   const consumer = await openTransaction(made.url);
-  expect(await receiveNext(consumer, '6')).toBe('queued');
+  expect(await receiveNext(consumer, '6')).toBe('behind');
   // The retry finishes 5 and finds no other message; it does not wait for the consumer either.
   const ended = await made.database.transaction(async (sql) => {
     expect(await joinTry(sql, group, keyId, [five], hand.worker)).toBe(true);
@@ -89,7 +89,7 @@ test('hazard 10: a message that queues while its key is drained keeps the key pa
   await consumer.commit();
 
   expect((await begun(keyId)).id).toBe('6');
-  expect(await made.database.transaction((sql) => receiveNext(sql, '7'))).toBe('queued');
+  expect(await made.database.transaction((sql) => receiveNext(sql, '7'))).toBe('behind');
 });
 
 test('while a key is parked, only messages of that key queue: not those of others, of other topics, or without a key', async () => {
@@ -102,13 +102,13 @@ test('while a key is parked, only messages of that key queue: not those of other
 
   const arrivals = await made.database.transaction((sql) => receive(sql, group, [message('9'), ...others]));
 
-  expect(arrivals).toEqual(['queued', 'new', 'new', 'new']);
+  expect(arrivals).toEqual(['behind', 'new', 'new', 'new']);
 });
 
 test('a key whose queue has become empty is ended by its next try', async () => {
   const { keyId, five } = await fiveBegun();
   const consumer = await openTransaction(made.url);
-  expect(await receiveNext(consumer, '6')).toBe('queued');
+  expect(await receiveNext(consumer, '6')).toBe('behind');
   await made.database.transaction(async (sql) => {
     expect(await joinTry(sql, group, keyId, [five], hand.worker)).toBe(true);
     expect(await endTry(sql, group, keyId, ['5'])).toBe('more');
@@ -140,7 +140,7 @@ test.each([
 
     expect(await refusal).toMatchObject({ code: '40001' });
     expect(await made.database.transaction((sql) => receiveNext(sql, '1'))).toBe('parked');
-    expect(await made.database.transaction((sql) => receiveNext(sql, '2'))).toBe('queued');
+    expect(await made.database.transaction((sql) => receiveNext(sql, '2'))).toBe('behind');
   },
 );
 
@@ -174,7 +174,7 @@ test('hazard 10, when the drain is rolled back: what waited for it queues', asyn
   await until(waits);
   await drain.rollback();
 
-  expect(await consumer).toBe('queued');
+  expect(await consumer).toBe('behind');
   const rows = await made.database.query<{ id: string }>(
     'select message_id as id from outbox.parked order by position',
   );

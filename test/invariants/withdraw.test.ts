@@ -49,7 +49,7 @@ test('I5 of 500 messages withdrawn just before or while they are sent, each is c
     for (let next = nextOnes(); next.length > 0; next = nextOnes()) {
       for (const id of next) asked.add(id);
       asking += 1;
-      const withdrawn = await operator.withdraw({ ids: next }, { ...ada, withinMs: 60_000 }).finally(() => {
+      const withdrawn = await operator.withdraw({ ids: next }, { ...ada, timeout: 60_000 }).finally(() => {
         asking -= 1;
       });
       for (const { id, result } of withdrawn) answers.set(id, result);

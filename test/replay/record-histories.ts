@@ -17,7 +17,7 @@ import { openDatabase } from '../../src/store/database/pool.ts';
 import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
 import { migrate, readMigrations } from '../../src/store/installation/migrate.ts';
 import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
-import type { Outcome } from '../../src/transports/transport.ts';
+import type { PublishOutcome } from '../../src/transports/transport.ts';
 import { until } from '../support/fixtures/until.ts';
 
 // Writes the histories that `replay.test.ts` replays, from real runs on servers of its own:
@@ -32,7 +32,7 @@ const client = new Client({ connection: await Connection.connect({ address: temp
 const commit = <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> =>
   database.transaction((sql) => work(fromQuery((text, values) => sql.query(text, values))));
 
-let answer = (): Outcome => ({ kind: 'acknowledged', partition: 0, offset: '7' });
+let answer = (): PublishOutcome => ({ kind: 'acknowledged', partition: 0, offset: '7' });
 let blocked: Promise<void> = Promise.resolve();
 const reminders = topic('reminders', z.object({}), { retry: ['1s', '1s'] });
 const relay = startRelay({
@@ -50,7 +50,7 @@ const relay = startRelay({
       async close() {},
     },
   },
-  relay: { linger: 300, reconcile: '1s', archive: '1s', scheduleCheck: 200 },
+  relay: { laneIdleTimeout: 300, reconcileInterval: '1s', archiveInterval: '1s', scheduleCheckInterval: 200 },
 });
 await relay.ready;
 

@@ -106,7 +106,7 @@ create table outbox.topic (
   address             text not null,
   lanes               integer not null default 1 check (lanes between 1 and 1024),
   partitions          integer check (partitions > 0),
-  waits               text not null default 'workflow' check (waits in ('workflow', 'lane')),
+  timer               text not null default 'workflow' check (timer in ('workflow', 'lane')),
   retry_ms            bigint[] not null,
   exhausted           text not null default 'release-key' check (exhausted in ('release-key', 'hold-key')),
   -- Set together, or not at all: the consumer group whose receipt counts, how long it may take after each send (the last
@@ -146,7 +146,7 @@ begin
   if not found then
     policy.name := p_topic;
     policy.lanes := 1;
-    policy.waits := 'workflow';
+    policy.timer := 'workflow';
     policy.payload_limit_bytes := 921600;
     policy.delay_limit := '400 days';
   end if;
@@ -676,9 +676,9 @@ begin
     select p.id, p_topic, p.lane, p.m ->> 'key', p.m ->> 'ref', p.m ->> 'payload',
       coalesce(p.m ->> 'contentType', 'application/json'), nullif(p.m -> 'headers', 'null'),
       case when p.waits then 'waiting'::outbox.state else 'ready' end,
-      case when p.waits and policy.waits = 'workflow' then installation || '/message/' || p.id
+      case when p.waits and policy.timer = 'workflow' then installation || '/message/' || p.id
         else installation || '/lane/' || p_topic || '/' || p.lane end,
-      p.due, case when policy.waits = 'lane' or not p.waits then p.due end
+      p.due, case when policy.timer = 'lane' or not p.waits then p.due end
     from placed p order by p.n
     on conflict do nothing
     returning t.id, t.workflow_id, t.state, t.due_at
@@ -1472,8 +1472,8 @@ as $$ select (select i.id from outbox.installation i)::text || '/parked/' || p_g
 -- =====================================================================================================================
 
 -- What is to become of messages of a group, in their order, inside the transaction of their effects:
--- 'new': their ids are noted now; 'queued': as new, but their key is parked and they belong behind its queue;
--- 'processed': handled before; 'parked': kept before. No answers at all: every one of them is new.
+-- 'new': their ids are noted now; 'behind': as new, but their key is parked and they belong behind its others;
+-- 'processed': handled before; 'kept': kept before. No answers at all: every one of them is new.
 --
 -- The keys may be left out as long as the group has no parked key; null says that they are needed, and nothing is noted
 -- then. One topic may stand for all of them. Both save most of what a batch costs on its way here.
@@ -1490,7 +1490,7 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  queued boolean[];
+  behind boolean[];
   noted text[];
 begin
   perform pg_current_xact_id();
@@ -1508,23 +1508,23 @@ begin
       order by k.id for key share
     )
     select array_agg(exists (select from locked l where l.topic = coalesce(u.topic, p_topics[1]) and l.key = u.key) order by u.n)
-    into queued from unnest(p_topics, p_keys) with ordinality u (topic, key, n);
+    into behind from unnest(p_topics, p_keys) with ordinality u (topic, key, n);
   end if;
   noted := array(select outbox.mark_processed(p_group, p_ids, p_topics));
-  if cardinality(noted) = cardinality(p_ids) and (queued is null or not true = any(queued)) then return '{}'; end if;
+  if cardinality(noted) = cardinality(p_ids) and (behind is null or not true = any(behind)) then return '{}'; end if;
   -- Somebody has parked one of these after we looked at the keys: those behind it must not overtake it.
   if cardinality(p_ids) > 1 and exists (
     select from unnest(p_ids) with ordinality u (id, n)
     join outbox.parked p on p.consumer_group = p_group and p.message_id = u.id and p.key_id is not null and p.key is not null
-    where not coalesce(queued[u.n], false)
+    where not coalesce(behind[u.n], false)
   ) then
     raise exception 'outbox: a key of this batch has just been parked' using errcode = 'serialization_failure';
   end if;
   return array(
     select case
-      when u.id = any(noted) and u.first then case when queued[u.n] then 'queued' else 'new' end
+      when u.id = any(noted) and u.first then case when behind[u.n] then 'behind' else 'new' end
       when exists (select from outbox.parked p where p.consumer_group = p_group and p.message_id = u.id
-        and p.state in ('parked', 'failed')) then 'parked'
+        and p.state in ('parked', 'failed')) then 'kept'
       else 'processed' end
     from (select x.id, x.n, row_number() over (partition by x.id order by x.n) = 1 as first
       from unnest(p_ids) with ordinality x (id, n)) u
@@ -1913,7 +1913,7 @@ end $$;
 --
 -- `p_dead`: the process is dead. Its try is not counted as an attempt, for the message may be innocent, but as a kill, and
 -- from the second kill on they are limited. A restart of the server ends all connections, which tells nothing about processes.
-create function outbox.bury_try(k outbox.parked_key, p_dead boolean, p_most_kills integer, p_hold boolean, out gave_up text, out message_id text)
+create function outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_hold boolean, out gave_up text, out message_id text)
 language plpgsql
 as $$
 declare
@@ -1933,7 +1933,7 @@ begin
   update outbox.parked x set attempts = greatest(x.attempts - 1, 0), kills = x.kills + v_killed::integer, updated_at = outbox.clock()
   where x.key_id = k.id and x.state = 'parked' and x.position = k.begun_from
   returning * into m;
-  if v_killed and m.kills > 1 and m.kills >= p_most_kills then
+  if v_killed and m.kills > 1 and m.kills >= p_max_kills then
     gave_up := outbox.give_up(m.consumer_group, m.message_id, 'killed', null, p_hold);
     message_id := m.message_id;
   end if;
@@ -1949,7 +1949,7 @@ end $$;
 -- 'held': the first is a failed message. 'suspect': the first message has been in hand when its process died, and may be
 -- begun with `p_alone` only.
 create function outbox.begin_try(
-  p_id uuid, p_retry_ms float8[], p_hold boolean, p_most_kills integer, p_worker bigint, p_most integer, p_alone boolean
+  p_id uuid, p_retry_ms float8[], p_hold boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean
 ) returns setof outbox.try_answer language plpgsql
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1992,7 +1992,7 @@ begin
     return;
   end if;
   if k.worker is not null then
-    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_most_kills, p_hold);
+    select * into v_buried from outbox.bury_try(k, k.worker <> p_worker and pg_try_advisory_xact_lock(k.worker), p_max_kills, p_hold);
     if v_buried.gave_up is not null then
       answer.kind := v_buried.gave_up;
       answer.message_id := v_buried.message_id;
@@ -2124,7 +2124,7 @@ end $$;
 -- Ends the tries of a group whose processes are dead, and answers their keys, with the message that was given up for that.
 -- Who is alive holds a share of its lock on a connection; PostgreSQL takes it back when the process dies. A server between
 -- them that keeps connections (pgbouncer) hides that: such a try is overdue one day, as that of a frozen process is.
-create function outbox.end_dead_tries(p_group text, p_worker bigint, p_most_kills integer, p_hold boolean)
+create function outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_hold boolean)
 returns table (key_id uuid, gave_up text) language plpgsql
 set enable_seqscan = off
 as $$
@@ -2144,7 +2144,7 @@ begin
       order by x.id for no key update skip locked
     loop
       key_id := k.id;
-      select b.message_id into gave_up from outbox.bury_try(k, true, p_most_kills, p_hold) b;
+      select b.message_id into gave_up from outbox.bury_try(k, true, p_max_kills, p_hold) b;
       return next;
     end loop;
   end loop;

@@ -4,28 +4,17 @@ import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { park } from '../../store/inbox/park.ts';
 import { type Arrival, receive, type TransactionLimits } from '../../store/inbox/receive.ts';
 import type { TryRules } from '../../store/inbox/tries.ts';
+import type { Applied } from '../applied.ts';
 import type { HandlerContext } from '../handler.ts';
 import { type Keeping, keptOf } from '../parked/kept.ts';
-import { refusalReasonOf } from '../reading/unreadable.ts';
-import { delaysOf } from '../retry-delays.ts';
+import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
 import type { ReadyMessage, Route } from '../route.ts';
+import { delaysOf } from '../route-delays.ts';
 import type { TransactionClient } from '../transaction-client.ts';
 import { verdictOf } from '../verdict.ts';
 import type { Arrived } from './arrived.ts';
 import type { HandlerTransactions } from './handler-transactions.ts';
 import { faultOf } from './infrastructure-faults.ts';
-
-/** What became of a message. */
-export type Outcome =
-  /** Its effects are committed. */
-  | 'handled'
-  /** They were before. */
-  | 'duplicate'
-  /** It is kept for later, now or since before. */
-  | 'queued'
-  | 'kept'
-  /** It cannot be handled, and is kept for a person. */
-  | 'refused';
 
 export interface ApplierOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
@@ -66,7 +55,7 @@ export class Applier<Tx extends Transaction> {
     messages: readonly Arrived<Tx>[],
     attempt: number,
     lost: AbortSignal,
-  ): Promise<readonly Outcome[]> {
+  ): Promise<readonly Applied[]> {
     const prepared: Prepared<Tx>[] = [];
     for (const message of messages) {
       const one = prepare(message, attempt);
@@ -76,23 +65,23 @@ export class Applier<Tx extends Transaction> {
     if (messages.length > 1 && this.#options.rules.holdKey && prepared.some(({ kind }) => kind === 'refused'))
       throw new HoldsKey();
     const ready = prepared.filter((one) => one.kind === 'ready');
-    const outcomes = await this.#options.handlers.run(ready, lost, async (tx, context) => {
+    const applied = await this.#options.handlers.run(ready, lost, async (tx, context) => {
       const sql = sqlOf(tx);
       const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);
       await this.#keep(sql, messages, prepared, arrivals);
       await handleNew({ tx, context }, messages, prepared, arrivals);
       passCrashPoint('inbox:handled');
-      return outcomesOf(messages, prepared, arrivals);
+      return allApplied(messages, prepared, arrivals);
     });
     passCrashPoint('inbox:committed');
-    return outcomes;
+    return applied;
   }
 
   /**
    * Keeps one message whose tries have failed, behind those of its key; for a person where no further one is allowed, as of
    * one that has killed its consumer again and again.
    */
-  async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Outcome> {
+  async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Applied> {
     passCrashPoint('inbox:parking');
     const { client, group, limits, rules } = this.#options;
     const verdict = verdictOf(error);
@@ -108,18 +97,20 @@ export class Applier<Tx extends Transaction> {
       error,
     };
     const retryInMs = verdict?.kind === 'retry-after' ? verdict.inMs : (firstMs ?? 0);
-    const outcome = await client.$transaction(async (tx): Promise<Outcome> => {
+    const applied = await client.$transaction(async (tx): Promise<Applied> => {
       const sql = sqlOf(tx);
       const [arrival = 'new'] = await receive(sql, group, [message], limits);
-      if (arrival === 'processed') return 'duplicate';
-      if (arrival === 'parked') return 'kept';
-      const state = arrival === 'queued' && cause !== 'killed' ? 'parked' : keeping.state;
+      if (arrival === 'processed') return duplicate;
+      if (arrival === 'kept') return kept;
+      const state = arrival === 'behind' && cause !== 'killed' ? 'parked' : keeping.state;
       await park(sql, group, [keptOf(message, { ...keeping, state }, rules.holdKey)], retryInMs);
       passCrashPoint('inbox:park-written');
-      return state === 'failed' ? 'refused' : 'queued';
+      return state === 'failed'
+        ? { kind: 'failed', reason: keeping.cause, error }
+        : { kind: 'parked', error };
     });
     passCrashPoint('inbox:parked');
-    return outcome;
+    return applied;
   }
 
   async #keep(
@@ -129,11 +120,11 @@ export class Applier<Tx extends Transaction> {
     arrivals: readonly Arrival[],
   ): Promise<void> {
     const { group, rules } = this.#options;
-    const kept = messages.flatMap((message, n) => {
+    const toKeep = messages.flatMap((message, n) => {
       const keeping = keepingOf(arrivals[n], prepared[n]);
       return keeping === undefined ? [] : [keptOf(message, keeping, rules.holdKey)];
     });
-    if (kept.length > 0) await park(sql, group, kept, rules.retryMs[0] ?? 0);
+    if (toKeep.length > 0) await park(sql, group, toKeep, rules.retryMs[0] ?? 0);
   }
 }
 
@@ -157,31 +148,43 @@ function keepingOf<Tx>(
   arrival: Arrival | undefined,
   prepared: Prepared<Tx> | undefined,
 ): Keeping | undefined {
-  if (arrival === 'queued') return { state: 'parked', cause: 'queued', error: undefined };
+  if (arrival === 'behind') return { state: 'parked', cause: 'behind', error: undefined };
   if (arrival !== 'new' || prepared?.kind !== 'refused') return undefined;
   const { error } = prepared;
-  return { state: 'failed', cause: refusalReasonOf(error) ?? 'error', error };
+  return { state: 'failed', cause: causeOf(error), error };
 }
 
-function outcomeOf<Tx>(arrival: Arrival, prepared: Prepared<Tx> | undefined): Outcome {
-  if (arrival === 'queued') return 'queued';
-  if (arrival === 'processed') return 'duplicate';
-  if (arrival === 'parked') return 'kept';
-  return prepared?.kind === 'refused' ? 'refused' : 'handled';
+function causeOf(error: unknown): RefusalReason | 'error' {
+  return refusalReasonOf(error) ?? 'error';
+}
+
+/** Made once: at full rate nearly every message is one of these. */
+const handled: Applied = { kind: 'handled' };
+const duplicate: Applied = { kind: 'duplicate' };
+const kept: Applied = { kind: 'kept' };
+const parked: Applied = { kind: 'parked' };
+
+function appliedOf<Tx>(arrival: Arrival, prepared: Prepared<Tx> | undefined): Applied {
+  if (arrival === 'behind') return parked;
+  if (arrival === 'processed') return duplicate;
+  if (arrival === 'kept') return kept;
+  if (prepared?.kind !== 'refused') return handled;
+  const { error } = prepared;
+  return { kind: 'failed', reason: causeOf(error), error };
 }
 
 /** A repeat in the same transaction is what the first one is: where that one is kept, nothing is processed yet. */
-function outcomesOf<Tx>(
+function allApplied<Tx>(
   messages: readonly Arrived<Tx>[],
   prepared: readonly Prepared<Tx>[],
   arrivals: readonly Arrival[],
-): readonly Outcome[] {
-  const kept = new Set<string>();
+): readonly Applied[] {
+  const keptIds = new Set<string>();
   return arrivals.map((arrival, n) => {
     const id = messages[n]?.id ?? '';
-    const outcome = outcomeOf(arrival, prepared[n]);
-    if (outcome === 'queued' || outcome === 'refused') kept.add(id);
-    return outcome === 'duplicate' && kept.has(id) ? 'kept' : outcome;
+    const applied = appliedOf(arrival, prepared[n]);
+    if (applied.kind === 'parked' || applied.kind === 'failed') keptIds.add(id);
+    return applied === duplicate && keptIds.has(id) ? kept : applied;
   });
 }
 

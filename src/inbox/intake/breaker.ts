@@ -1,5 +1,5 @@
 import type { ConsumerReport, PausedAddress } from '../consumer-event.ts';
-import { type Failure, toldError } from '../told-error.ts';
+import { type ToldFailure, toldError } from '../told-error.ts';
 import type { Arrived } from './arrived.ts';
 
 /** When an address pauses. */
@@ -129,7 +129,7 @@ export class Breaker {
    * @param parked of a parked message: many bad ones are tried again together, and must not outweigh what succeeded before
    * @returns true when the address pauses: then the message is neither parked nor counted
    */
-  failed(address: string, key: string, failure: Failure, parked = false): boolean {
+  failed(address: string, key: string, failure: ToldFailure, parked = false): boolean {
     if (this.#rules === undefined) return false;
     const nowMs = performance.now();
     const health = this.#byAddress.get(address) ?? {
@@ -162,7 +162,7 @@ export class Breaker {
     return true;
   }
 
-  probeFailed(address: string, failure: Failure): void {
+  probeFailed(address: string, failure: ToldFailure): void {
     const health = this.#byAddress.get(address);
     if (health?.pause === undefined) return;
     health.pause.error = failure.error;

@@ -1,12 +1,12 @@
 import { installationOf } from '../../core/receipt.ts';
 import type { IncomingBatch, Partition } from '../../sources/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
+import { type Applied, counterOf, eventOf } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';
 import { type ConsumerReport, unheard } from '../consumer-event.ts';
-import { counterOf, eventOf } from '../outcome.ts';
 import type { KeyQueues } from '../parked/key-queues.ts';
-import type { Routes } from '../routes.ts';
-import { type Applier, HoldsKey, type Outcome } from './applier.ts';
+import type { RouteTable } from '../route-table.ts';
+import { type Applier, HoldsKey } from './applier.ts';
 import { type Arrived, identify } from './arrived.ts';
 import { type Breaker, keyNameOf } from './breaker.ts';
 import { FailedChunks } from './failed-chunks.ts';
@@ -21,7 +21,7 @@ import { OneByOne, positionOf, type Settled } from './settle-one.ts';
 
 export interface MessageIntakeOptions<Tx extends Transaction> {
   readonly group: string;
-  readonly routes: Routes<Tx>;
+  readonly routes: RouteTable<Tx>;
   readonly applier: Applier<Tx>;
   readonly known: KnownMessages<Tx>;
   readonly marks: PoisonMarks<Tx>;
@@ -127,7 +127,7 @@ export class MessageIntake<Tx extends Transaction> {
     if (processed.size + kept.size === 0) return arrived;
     return arrived.filter((message) => {
       if (!processed.has(message.id) && !kept.has(message.id)) return true;
-      this.#tell(message, kept.has(message.id) ? 'kept' : 'duplicate', 1, undefined);
+      this.#tell(message, { kind: kept.has(message.id) ? 'kept' : 'duplicate' });
       batch.acknowledge(message.incoming);
       return false;
     });
@@ -172,21 +172,21 @@ export class MessageIntake<Tx extends Transaction> {
     for (let from = 0; from < arrived.length; from += size) {
       if (!this.#mayBegin(batch)) return false;
       const chunk = arrived.slice(from, from + size);
-      const outcomes = await applier.apply(chunk, 1, batch.lost).catch((error: unknown) => {
+      const applied = await applier.apply(chunk, 1, batch.lost).catch((error: unknown) => {
         this.#chunkFailed(chunk, error);
         return undefined;
       });
-      if (outcomes === undefined) {
+      if (applied === undefined) {
         if (!(await this.#singles(batch, chunk))) return false;
         continue;
       }
       for (const [n, message] of chunk.entries()) {
-        this.#tell(message, outcomes[n] ?? 'duplicate', 1, undefined);
+        this.#tell(message, applied[n] ?? { kind: 'duplicate' });
         batch.acknowledge(message.incoming);
-        if (outcomes[n] === 'handled' && breaker.watches(batch.address))
+        if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))
           breaker.succeeded(batch.address, keyNameOf(message));
       }
-      if (known.filters) await this.#noted(chunk.filter((_, n) => outcomes[n] === 'handled'));
+      if (known.filters) await this.#noted(chunk.filter((_, n) => applied[n]?.kind === 'handled'));
     }
     return true;
   }
@@ -196,8 +196,8 @@ export class MessageIntake<Tx extends Transaction> {
     const [first] = chunk;
     // One that must be applied singly was found before its transaction, and at little cost.
     if (first === undefined || error instanceof HoldsKey || error instanceof GivenUp) return;
-    tally.failures += 1;
-    report({ type: 'failed', ...positionOf(first), attempt: 1, error });
+    tally.failedAttempts += 1;
+    report({ type: 'attempt-failed', ...positionOf(first), attempt: 1, error });
     this.#failedChunks.failed(
       first.incoming,
       chunk.map(({ incoming }) => incoming.offset),
@@ -252,8 +252,8 @@ export class MessageIntake<Tx extends Transaction> {
     const settled = await settle();
     if (settled.kind === 'rejected') batch.reject(message.incoming, settled.afterMs);
     if (settled.kind !== 'done') return false;
-    this.#tell(message, settled.outcome, 1, settled.error);
-    if (this.#options.known.filters && settled.outcome === 'handled') await this.#noted([message]);
+    this.#tell(message, settled.applied);
+    if (this.#options.known.filters && settled.applied.kind === 'handled') await this.#noted([message]);
     batch.acknowledge(message.incoming);
     return true;
   }
@@ -276,22 +276,23 @@ export class MessageIntake<Tx extends Transaction> {
   }
 
   /** Counts, tells, and answers the sender. */
-  #tell(message: Arrived<Tx>, outcome: Outcome, attempt: number, error: unknown): void {
+  #tell(message: Arrived<Tx>, applied: Applied): void {
     const { group, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
     const { id, way } = message;
-    tally[counterOf(outcome)] += 1;
+    const { kind } = applied;
+    tally[counterOf(applied)] += 1;
     if (this.#failing.settled(message.incoming))
       report({ type: 'partition-resumed', ...positionOf(message) });
-    if (outcome === 'duplicate' || outcome === 'kept') known.expectMore();
-    if (outcome === 'queued') {
+    if (kind === 'duplicate' || kind === 'kept') known.expectMore();
+    if (kind === 'parked') {
       onParked();
       queues.queued(message);
     }
-    if (outcome === 'refused') onFailed();
+    if (kind === 'failed') onFailed();
     if (receipts !== undefined && way.kind === 'route' && way.topic.rules.confirm?.group === group) {
-      const state = outcome === 'handled' || outcome === 'duplicate' ? 'processed' : 'parked';
+      const state = kind === 'handled' || kind === 'duplicate' ? 'processed' : 'parked';
       receipts.add({ id, installation: installationOf(message.incoming.header('ce_source')), state });
     }
-    if (report !== unheard) report(eventOf(message, outcome, attempt, error));
+    if (report !== unheard) report(eventOf(message, applied, 1));
   }
 }

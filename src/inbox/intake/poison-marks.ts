@@ -10,7 +10,7 @@ import type { OneSuspect } from './one-suspect.ts';
 export interface PoisonMarksOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
-  /** A message is given up when it was in hand this often while its consumer died. */
+  /** A message fails for good when it was in hand this often while its consumer died. */
   readonly maxKills: number;
   /** False where messages of different keys overtake each other. */
   readonly inOrder: boolean;

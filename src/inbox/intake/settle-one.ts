@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { IncomingBatch } from '../../sources/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
+import type { Applied } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';
 import type { ConsumerReport, Position } from '../consumer-event.ts';
-import { delaysOf } from '../retry-delays.ts';
-import type { Failure } from '../told-error.ts';
+import { delaysOf } from '../route-delays.ts';
+import type { ToldFailure } from '../told-error.ts';
 import { verdictOf } from '../verdict.ts';
-import type { Applier, Outcome } from './applier.ts';
+import type { Applier } from './applier.ts';
 import type { Arrived } from './arrived.ts';
 import { type Breaker, keyNameOf } from './breaker.ts';
 import type { FailingPartitions } from './failing-partitions.ts';
@@ -28,11 +29,13 @@ export type Ends = Pick<IncomingBatch, 'lost' | 'signal'>;
 
 /** What became of one message. */
 export type Settled =
-  | { readonly kind: 'done'; readonly outcome: Outcome; readonly error: unknown }
+  | { readonly kind: 'done'; readonly applied: Applied }
   /** The partition is lost, or this consumer stops: it stays open, and costs no try. */
   | { readonly kind: 'given-up' }
   /** It stays open: the database does not keep it either, or its address pauses. */
   | { readonly kind: 'rejected'; readonly afterMs: number };
+
+const duplicate: Applied = { kind: 'duplicate' };
 
 /** Of tries that met another transaction in a row; after that one more is like every other failure. */
 const maxConflicts = 10;
@@ -53,13 +56,14 @@ export class OneByOne<Tx extends Transaction> {
     let conflicts = 0;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const [outcome = 'duplicate'] = await applier.apply([message], attempt, lost);
-        if (outcome === 'handled' && breaker.watches(address)) breaker.succeeded(address, keyNameOf(message));
-        return { kind: 'done', outcome, error: undefined };
+        const [applied = duplicate] = await applier.apply([message], attempt, lost);
+        if (applied.kind === 'handled' && breaker.watches(address))
+          breaker.succeeded(address, keyNameOf(message));
+        return { kind: 'done', applied };
       } catch (error) {
         if (error instanceof GivenUp) return { kind: 'given-up' };
-        tally.failures += 1;
-        report({ type: 'failed', ...positionOf(message), attempt, error });
+        tally.failedAttempts += 1;
+        report({ type: 'attempt-failed', ...positionOf(message), attempt, error });
         if (verdictOf(error) !== undefined) return this.park(message, 'error', error);
         let pauseMs = quickRetriesMs[attempt - 1];
         if (faultOf(error) === 'conflict' && conflicts < maxConflicts) {
@@ -79,13 +83,13 @@ export class OneByOne<Tx extends Transaction> {
     const { applier, breaker, report, tally } = this.#options;
     const { address } = message.incoming;
     try {
-      const [outcome = 'duplicate'] = await applier.apply([message], 1, lost);
-      if (outcome === 'handled') breaker.succeeded(address, keyNameOf(message), 'probe');
-      return { kind: 'done', outcome, error: undefined };
+      const [applied = duplicate] = await applier.apply([message], 1, lost);
+      if (applied.kind === 'handled') breaker.succeeded(address, keyNameOf(message), 'probe');
+      return { kind: 'done', applied };
     } catch (error) {
       if (error instanceof GivenUp) return { kind: 'given-up' };
-      tally.failures += 1;
-      report({ type: 'failed', ...positionOf(message), attempt: 1, error });
+      tally.failedAttempts += 1;
+      report({ type: 'attempt-failed', ...positionOf(message), attempt: 1, error });
       // It tells of its message, and nothing of what may be away.
       if (verdictOf(error) !== undefined) return await this.park(message, 'error', error);
       breaker.probeFailed(address, failureOf(message, error));
@@ -107,8 +111,7 @@ export class OneByOne<Tx extends Transaction> {
   async park(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Settled> {
     const { applier, failing, report } = this.#options;
     try {
-      const outcome = await applier.keep(message, cause, error);
-      return { kind: 'done', outcome, error };
+      return { kind: 'done', applied: await applier.keep(message, cause, error) };
     } catch (unkept) {
       const position = positionOf(message);
       const afterMs = nextPauseMs(failing.attempts(position));
@@ -120,7 +123,7 @@ export class OneByOne<Tx extends Transaction> {
   }
 }
 
-function failureOf<Tx>({ incoming: { body } }: Arrived<Tx>, error: unknown): Failure {
+function failureOf<Tx>({ incoming: { body } }: Arrived<Tx>, error: unknown): ToldFailure {
   return { error, bodies: [body] };
 }
 

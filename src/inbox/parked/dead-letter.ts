@@ -14,12 +14,12 @@ export interface DeadLetter {
  *
  * - `taken`: the broker keeps it.
  * - `refused`: this one was not taken, or nobody knows; others may be.
- * - `skipped`: not sent, because an earlier one of its key was not taken.
+ * - `held`: not sent, because an earlier one of its key was not taken.
  * - `away`: nothing is taken at this address for now.
  */
 export type LetterOutcome =
-  | { readonly kind: 'taken' | 'skipped' }
-  | { readonly kind: 'refused' | 'away'; readonly reason: string };
+  | { readonly kind: 'taken' | 'held' }
+  | { readonly kind: 'refused' | 'deferred'; readonly reason: string };
 
 /** How copies leave. */
 export interface DeadLetterSender {

@@ -151,12 +151,12 @@ export class DeadLetters {
       const those = (kind: LetterOutcome['kind']) => left.filter((_, at) => answers[at]?.kind === kind);
       const taken = those('taken');
       if (taken.length > 0) await this.#note(taken);
-      const away = those('away').length > 0;
-      const skipped = those('skipped');
+      const away = those('deferred').length > 0;
+      const held = those('held');
       // Those that were passed over for the sake of their key go without the one that is in their way.
-      const next = away || skipped.length === left.length ? [] : skipped;
+      const next = away || held.length === left.length ? [] : held;
       const count = left.length - taken.length - next.length;
-      const reason = answers.find((answer) => 'reason' in answer)?.reason ?? 'all of them were skipped';
+      const reason = answers.find((answer) => 'reason' in answer)?.reason ?? 'all of them were held';
       if (count > 0) untaken.first ??= `at ${address}: ${reason}`;
       untaken.count += count;
       if (away) return false;

@@ -13,10 +13,10 @@ export interface Keeping {
   /** `failed`: no further try is allowed, or can help. */
   readonly state: 'parked' | 'failed';
   /**
-   * `queued`: only because its key is parked. `error`: its tries failed. `permanent`: its handler said that no try can help.
+   * `behind`: only because its key is parked. `error`: its tries failed. `permanent`: its handler said that no try can help.
    * `killed`: it ended its consumer. Otherwise why it cannot be handled.
    */
-  readonly cause: 'queued' | 'error' | 'permanent' | 'killed' | RefusalReason;
+  readonly cause: 'behind' | 'error' | 'permanent' | 'killed' | RefusalReason;
   /** What the last try ended with. */
   readonly error: unknown;
 }
@@ -37,9 +37,9 @@ export function keptOf<Tx>(arrived: Arrived<Tx>, keeping: Keeping, holdKey: bool
     sentAt: storableTime(timestamp),
     state: keeping.state,
     hold: keeping.state === 'failed' && holdKey && key !== null,
-    attempts: keeping.cause === 'queued' || faultOf(keeping.error) !== undefined ? 0 : 1,
-    reason: keeping.cause === 'queued' ? null : keeping.cause,
-    error: keeping.cause === 'queued' ? null : errorText(keeping.error),
+    attempts: keeping.cause === 'behind' || faultOf(keeping.error) !== undefined ? 0 : 1,
+    reason: keeping.cause === 'behind' ? null : keeping.cause,
+    error: keeping.cause === 'behind' ? null : errorText(keeping.error),
   };
 }
 

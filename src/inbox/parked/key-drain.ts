@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../../core/crash-point.ts';
 import { installationOf } from '../../core/receipt.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
-import type { TransactionLimits } from '../../store/inbox/receive.ts';
 import {
   type BeginAnswer,
   type BegunTry,
@@ -12,57 +11,19 @@ import {
   failTry,
   joinTry,
   returnTry,
-  type TopicDelays,
-  type TryRules,
 } from '../../store/inbox/tries.ts';
-import type { Tally } from '../consumer-counts.ts';
-import type { ConsumerReport } from '../consumer-event.ts';
-import type { Breaker } from '../intake/breaker.ts';
+import type { IdentifiedMessage } from '../consumer-event.ts';
 import { isFinal, judgeTry } from '../intake/failed-try.ts';
-import { GivenUp, type HandlerTransactions } from '../intake/handler-transactions.ts';
-import type { OneSuspect } from '../intake/one-suspect.ts';
+import { GivenUp } from '../intake/handler-transactions.ts';
 import type { Receipts } from '../intake/receipts.ts';
-import { UncountedTries } from '../intake/uncounted-tries.ts';
 import type { KeyDrains, ParkedKeyAnswer } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
-import { delaysOf } from '../retry-delays.ts';
-import type { Routes } from '../routes.ts';
-import type { TransactionClient } from '../transaction-client.ts';
+import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 import { DrainPace } from './drain-pace.ts';
-import { callHandlers, type FoundMessage, findParked, type ReadyTry, readParked } from './parked-message.ts';
-
-export interface KeyDrainOptions<Tx extends Transaction> {
-  readonly client: TransactionClient<Tx>;
-  readonly handlers: HandlerTransactions<Tx>;
-  readonly group: string;
-  /** Of every source: a parked message does not tell from where it came. */
-  readonly routes: readonly Routes<Tx>[];
-  readonly rules: TryRules;
-  /** Of the topics that have a handler here. */
-  readonly topics: TopicDelays;
-  /** As of a message that has just arrived, for those whose first try is here. */
-  readonly quickRetriesMs: readonly number[];
-  /** What the server ends of its transactions. */
-  readonly limits: TransactionLimits;
-  /** As of `TryHand`. */
-  readonly worker: string;
-  readonly suspects: OneSuspect;
-  readonly breaker: Breaker;
-  readonly tally: Tally;
-  readonly report: ConsumerReport;
-  readonly receiptsOf: (routes: Routes<Tx>) => Receipts | undefined;
-  /** Called when a message was given up. */
-  readonly onFailed: () => void;
-}
-
-/** A try that was begun, of one message or of many. */
-export interface Begun<Tx> {
-  readonly keyId: string;
-  readonly messages: readonly [BegunTry, ...BegunTry[]];
-  /** In the order of the messages. */
-  readonly found: readonly (FoundMessage<Tx> | undefined)[];
-}
+import type { Begun, KeyDrainOptions } from './key-drain-options.ts';
+import { callHandlers, findParked, type ReadyTry, readParked } from './parked-message.ts';
+import { UncountedTries } from './uncounted-tries.ts';
 
 /** Somebody adds to the key, or an operator has it, or another suspect is in hand: that takes little time. */
 const busyPauseMs = 100;
@@ -73,7 +34,7 @@ const longestBusyMs = 2_000;
  * while that goes well, and one by one where it fails.
  *
  * A try of one message counts when it begins. So one that ends its process is not tried at once by the next one, and is
- * given up like any other that fails.
+ * failed for good like any other.
  */
 export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   readonly #options: KeyDrainOptions<Tx>;
@@ -139,7 +100,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       const found = messages.map((one) => findParked(one, this.#options.routes));
       return this.#enter({ keyId, messages, found }, pace, signal);
     }
-    if (begun.gaveUp !== null) this.#gaveUp(begun.gaveUp, 'killed', undefined);
+    if (begun.gaveUp !== null) this.#tellFailed({ id: begun.gaveUp }, 'killed', undefined);
     if (begun.kind === 'more') return 'more';
     return { kind: begun.kind === 'gone' ? 'drained' : 'held' };
   }
@@ -245,21 +206,26 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     if (answer.kind === 'wait') return { kind: 'waiting', inMs: answer.inMs };
     if (answer.kind === 'busy') return { kind: 'waiting', inMs: 0 };
     passCrashPoint('inbox:given-up');
-    this.#gaveUp(message.id, reason, error);
+    const { id, topic, address, partition, offset } = message;
+    this.#tellFailed({ id, topic, address, partition, offset }, reason, error);
     if (answer.kind === 'more') return 'more';
     return { kind: answer.kind === 'held' ? 'held' : 'drained' };
   }
 
   #failure({ address, partition, offset, attempts }: BegunTry, quick: number, error: unknown): void {
     const { report, tally } = this.#options;
-    tally.failures += 1;
-    report({ type: 'failed', address, partition, offset, attempt: attempts + quick, error });
+    tally.failedAttempts += 1;
+    report({ type: 'attempt-failed', address, partition, offset, attempt: attempts + quick, error });
   }
 
-  #gaveUp(id: string, reason: string, error: unknown): void {
+  #tellFailed(
+    message: Pick<IdentifiedMessage, 'id'> & Partial<IdentifiedMessage>,
+    reason: string,
+    error: unknown,
+  ): void {
     const { onFailed, report, tally } = this.#options;
     tally.failed += 1;
-    report({ type: 'given-up', id, reason, error });
+    report({ type: 'failed', ...message, reason, error });
     onFailed();
   }
 
@@ -268,7 +234,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const { group, receiptsOf, report, tally } = this.#options;
     const answering = new Set<Receipts>();
     for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
-      tally.processed += 1;
+      tally.handled += 1;
       report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
       const one = found[n];
       if (one === undefined || one.arrived.way.kind !== 'route') continue;

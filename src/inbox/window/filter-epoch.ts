@@ -10,7 +10,7 @@ import { filterInEpoch, type SeenFilter } from './seen-filter.ts';
  *
  * @throws OutboxError `OUTBOX_EPOCH_UNKNOWN`; and what the database throws when it is away
  */
-export async function filterOf(
+export async function filterOfEpoch(
   filter: SeenFilter,
   ask: (question: (sql: Sql) => Promise<string>) => Promise<string>,
 ): Promise<SeenFilter> {

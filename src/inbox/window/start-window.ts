@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Topic } from '../../core/topic.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
-import type { ConsumerPlan } from '../consumer.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
+import type { ConsumerPlan } from '../consumer-plan.ts';
 import { addressesOf, type SourceRoutes } from '../source-routes.ts';
 import { assertWindow } from './window.ts';
 import { WindowKeeper } from './window-keeper.ts';
@@ -10,7 +10,7 @@ import { WindowKeeper } from './window-keeper.ts';
 const againMs = 500;
 
 /** Refuses a window that is too short, and makes who tends the processed ids. */
-export async function keepWindow<Tx extends Transaction>(
+export async function startWindow<Tx extends Transaction>(
   { client, rules: { deadAddressOf, failedMs, group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
   sourceRoutes: readonly SourceRoutes<Tx>[],
   report: ConsumerReport,

@@ -63,9 +63,10 @@ export function assertWindow({ group, windowMs, horizonMs, topics }: WindowDeman
 }
 
 /** From the first send until nobody waits for a receipt any more. */
-function resendsMs({ maxSends, withinMs }: ConfirmRules): number {
+function resendsMs({ maxSends, receiptTimeoutMs }: ConfirmRules): number {
   let sum = 0;
-  for (let send = 0; send < maxSends; send += 1) sum += withinMs[Math.min(send, withinMs.length - 1)] ?? 0;
+  for (let send = 0; send < maxSends; send += 1)
+    sum += receiptTimeoutMs[Math.min(send, receiptTimeoutMs.length - 1)] ?? 0;
   return sum;
 }
 

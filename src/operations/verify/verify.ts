@@ -1,4 +1,5 @@
 import type { LogReader } from '../../core/delivery-log.ts';
+import type { Duration } from '../../core/duration.ts';
 import type { Database, Sql } from '../../store/database/database.ts';
 import { requireMigrated } from '../../store/installation/migrate.ts';
 import { readTopicPolicies } from '../../store/lane/topic-policies.ts';
@@ -11,6 +12,7 @@ import { verifyLoss } from '../../store/verify/loss.ts';
 import { verifyOrder } from '../../store/verify/order.ts';
 import { verifyStates } from '../../store/verify/states.ts';
 import { verifyStructure } from '../../store/verify/structure.ts';
+import { durationOf } from '../operation-options.ts';
 import { type InvariantResult, resultOf, type VerifyReport } from './report.ts';
 
 /** The log of one broker, and the topics that lie there. */
@@ -22,15 +24,15 @@ export interface VerifiedLog {
 export interface VerificationOptions {
   /** Judges messages created and records written since then. @defaultValue all that database and broker keep */
   readonly since?: Date | undefined;
-  /** How long a message may be due before it counts as late, in milliseconds. @defaultValue 60,000 */
-  readonly graceMs?: number | undefined;
-  /** How far the clock in the log may differ from that of the database, in milliseconds. @defaultValue 5,000 */
-  readonly toleranceMs?: number | undefined;
+  /** How long a message may be due before it counts as late. @defaultValue `'60s'` */
+  readonly grace?: Duration | undefined;
+  /** How far the clock in the log may differ from that of the database. @defaultValue `'5s'` */
+  readonly tolerance?: Duration | undefined;
   /**
-   * The longest time for which a transaction that sends stays open, in milliseconds: sends further apart have an order
-   * for sure. @defaultValue 60,000
+   * The longest time for which a transaction that sends stays open: sends further apart have an order for sure.
+   * @defaultValue `'60s'`
    */
-  readonly longestTransactionMs?: number | undefined;
+  readonly maxTransaction?: Duration | undefined;
   /** Share of duplicates, 0 to 1, beyond which they are a violation. @defaultValue none is */
   readonly maxDuplicates?: number | undefined;
   /** How to count effects. @defaultValue effects are not judged */
@@ -74,13 +76,16 @@ async function verifyRows(
   const topics = logs.flatMap((log) => log.topics);
   const known = (await readTopicPolicies(sql)).map(({ name }) => name);
   const records = await layRecords(sql, logs, options.since ?? null);
-  const { graceMs = 60_000, toleranceMs = 5_000, longestTransactionMs = 60_000, maxDuplicates } = options;
+  const { grace, tolerance, maxTransaction, maxDuplicates } = options;
   const invariants: InvariantResult[] = [
-    resultOf('I1 no loss', await verifyLoss(sql, graceMs)),
+    resultOf('I1 no loss', await verifyLoss(sql, durationOf('grace', grace, 60_000))),
     resultOf('I2 no ghost', await verifyGhosts(sql)),
-    resultOf('I3 order per key', await verifyOrder(sql, longestTransactionMs)),
+    resultOf(
+      'I3 order per key',
+      await verifyOrder(sql, durationOf('maxTransaction', maxTransaction, 60_000)),
+    ),
     resultOf('I5 canceled is not published', await verifyCanceled(sql)),
-    resultOf('I6 never early', await verifyEarly(sql, toleranceMs)),
+    resultOf('I6 never early', await verifyEarly(sql, durationOf('tolerance', tolerance, 5_000))),
     resultOf('I9 legal states', await verifyStates(sql)),
     resultOf('I9 guards, indexes and lanes', await verifyStructure(sql)),
     resultOf('I11 duplicates', await verifyDuplicates(sql, maxDuplicates ?? null)),

@@ -4,12 +4,12 @@ import type { Sql } from '../database/database.ts';
 export type Arrival =
   /** It was never seen, and its id is noted now. */
   | 'new'
-  /** As new, but its key is parked: it belongs behind the queue of its key. */
-  | 'queued'
+  /** As new, but its key is parked: it belongs behind the others of its key. */
+  | 'behind'
   /** Its effects were committed before. */
   | 'processed'
   /** It is kept already, parked or failed. */
-  | 'parked';
+  | 'kept';
 
 /** What the server ends of a transaction by itself, in milliseconds. */
 export interface TransactionLimits {
@@ -29,7 +29,7 @@ export interface TransactionLimits {
 export const shortestIdleMs = 30_000;
 export const defaultLimits: TransactionLimits = { idleMs: shortestIdleMs, statementMs: shortestIdleMs };
 
-export interface ReceivedMessage {
+export interface NewArrival {
   readonly id: string;
   readonly topic: string;
   /** As {@link queueKey} makes it. */
@@ -46,7 +46,7 @@ export interface ReceivedMessage {
 export async function receive(
   sql: Sql,
   group: string,
-  messages: readonly ReceivedMessage[],
+  messages: readonly NewArrival[],
   limits: TransactionLimits = defaultLimits,
 ): Promise<readonly Arrival[]> {
   const [only, ...others] = messages;
@@ -75,7 +75,7 @@ export async function receive(
 async function receiveOne(
   sql: Sql,
   group: string,
-  { id, topic }: ReceivedMessage,
+  { id, topic }: NewArrival,
   { idleMs, statementMs }: TransactionLimits,
 ): Promise<boolean> {
   // A row without columns is an answer that no client has to convert.

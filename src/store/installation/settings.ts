@@ -2,7 +2,7 @@ import type { Sql } from '../database/database.ts';
 
 /** A limit or duration with which a relay was last started. */
 export interface Setting {
-  /** For example `relay.linger`. */
+  /** For example `relay.laneIdleTimeout`. */
   readonly name: string;
   /** In words, for example `5 s`. */
   readonly value: string;

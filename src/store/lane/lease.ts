@@ -108,8 +108,15 @@ export async function markSuspect(sql: Sql, lane: Lane, owner: string, snapshot:
 export interface LaneHold {
   readonly scope: 'topic' | 'transport' | 'settle';
   readonly reason: string;
-  /** ISO time at which the hold began. */
-  readonly since: string;
+  /** When the hold began, by the clock of its relay. */
+  readonly since: Date;
+}
+
+/** A hold as its lane's row has it, in JSON. */
+export type StoredHold = Omit<LaneHold, 'since'> & { readonly since: string };
+
+export function holdOf(stored: StoredHold | null): LaneHold | null {
+  return stored === null ? null : { ...stored, since: new Date(stored.since) };
 }
 
 /** Shows, or with `undefined` ends, the hold of a lane. */

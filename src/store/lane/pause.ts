@@ -9,9 +9,9 @@ import type { Database, Sql } from '../database/database.ts';
 export type PauseScope = { readonly topic: string } | { readonly transport: string };
 
 /** A lane that somebody drains. */
-export interface HeldLane extends Lane {
+export interface LeasedLane extends Lane {
   /** ISO time until which its owner need not be heard of. */
-  readonly aliveUntil: string;
+  readonly aliveUntil: Date;
 }
 
 export interface PauseChange {
@@ -96,9 +96,9 @@ export async function resumeOwn(
 }
 
 /** Lanes of the scope whose owner's lease is alive. */
-export async function readHeldLanes(sql: Sql, scope: PauseScope): Promise<readonly HeldLane[]> {
-  return sql.query<HeldLane>(
-    `select l.topic, l.n as lane, to_char(l.alive_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "aliveUntil"
+export async function readLeasedLanes(sql: Sql, scope: PauseScope): Promise<readonly LeasedLane[]> {
+  return sql.query<LeasedLane>(
+    `select l.topic, l.n as lane, l.alive_until as "aliveUntil"
      from outbox.lane l
      where outbox.lane_held(l) and l.topic in (select outbox.topics_of($1, $2))
      order by l.topic, l.n`,

@@ -5,7 +5,7 @@ import { writeOwnRow } from './lane-row.ts';
 import { leaseMs } from './lease.ts';
 
 /** What a settle writes on one row; rows without a change are published by being passed. */
-export interface MessageChange {
+export interface SettledChange {
   readonly id: string;
   /**
    * - `published`: the row says so itself, because the cursor cannot, because its workflow reports it, or because its
@@ -32,7 +32,7 @@ export interface Settlement {
   /** The new cursor and the snapshot that belongs to it. Never below the old cursor. */
   readonly cursor: string;
   readonly snapshot: string | null;
-  readonly changes: readonly MessageChange[];
+  readonly changes: readonly SettledChange[];
   /** What was acknowledged; absent when nothing was. */
   readonly batch?: {
     /** UUID; a settle that is repeated with it writes the batch once. */
@@ -94,7 +94,7 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
  * Every change is a compare-and-set on `ready`: what became something else meanwhile stays what it is. A message whose
  * receipt was faster stays confirmed, and learns where it was published.
  */
-async function applyChanges(sql: Sql, changes: readonly MessageChange[]): Promise<void> {
+async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promise<void> {
   await sql.query(
     `with changed as (
        update outbox.message m set
@@ -106,8 +106,8 @@ async function applyChanges(sql: Sql, changes: readonly MessageChange[]): Promis
          last_error = coalesce(c.error, m.last_error),
          maybe_published = m.maybe_published or c.maybe_published,
          due_at = case when c.state = 'retrying' then outbox.clock() + c.retry_in_ms * interval '1 ms' else m.due_at end,
-         workflow_id = case when c.state = 'retrying' and t.waits = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
-         workflow_due_at = case when c.state = 'retrying' and t.waits = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
+         workflow_id = case when c.state = 'retrying' and t.timer = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
+         workflow_due_at = case when c.state = 'retrying' and t.timer = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
            else m.workflow_due_at end,
          -- What was sent before and is refused or held now still lies where it was published first.
          partition = case when c.state = 'published' then c.partition else m.partition end,

@@ -8,7 +8,7 @@ export interface TopicPolicyRow {
   readonly lanes: number;
   /** Null before the broker was first seen. */
   readonly partitions: number | null;
-  readonly waits: 'workflow' | 'lane';
+  readonly timer: 'workflow' | 'lane';
   readonly exhausted: 'release-key' | 'hold-key';
   readonly retryMs: readonly number[];
   readonly horizonMs: number;
@@ -22,7 +22,7 @@ export interface TopicPolicyRow {
 /** All topics that a relay has announced, by name. */
 export async function readTopicPolicies(sql: Sql): Promise<readonly TopicPolicyRow[]> {
   return sql.query<TopicPolicyRow>(
-    `select name, transport, address, lanes, partitions, waits, exhausted, retry_ms::float8[] as "retryMs",
+    `select name, transport, address, lanes, partitions, timer, exhausted, retry_ms::float8[] as "retryMs",
        (extract(epoch from horizon) * 1000)::float8 as "horizonMs", payload_limit_bytes as "payloadLimitBytes",
        (extract(epoch from delay_limit) * 1000)::float8 as "delayLimitMs", confirm_group as "confirmGroup",
        outbox.is_paused(name) as paused

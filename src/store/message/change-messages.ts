@@ -41,14 +41,14 @@ export interface MessageChange<Result extends string> {
  * - `unknown`: no such message.
  * - `busy`: another transaction, or a relay in mid-send, holds it; nothing was done.
  */
-export type Refusal = 'too-late' | 'unknown' | 'busy';
+export type ChangeRefusal = 'too-late' | 'unknown' | 'busy';
 
 /** How one message fared. */
 export interface MessageAnswer<Result extends string = never> {
   readonly id: string;
   readonly topic: string | null;
   readonly lane: number | null;
-  readonly result: Result | Refusal;
+  readonly result: Result | ChangeRefusal;
   /** The state that people see afterwards; null where there is no such message. */
   readonly state: State | null;
 }
@@ -127,7 +127,7 @@ export async function changeLocked<Result extends string>(
     deferred: locked.filter(({ id }) => isDeferred(id)),
   };
 
-  function resultOf(id: string): Result | Refusal {
+  function resultOf(id: string): Result | ChangeRefusal {
     const result = changed.get(id)?.result;
     if (result === 'defer') return 'busy';
     if (result !== undefined) return result;

@@ -57,7 +57,7 @@ export interface ShownAudit {
 const entryLimit = 200;
 
 /** The message, live or archived. */
-export async function readMessage(sql: Sql, id: string): Promise<ShownMessage | undefined> {
+export async function readStoredMessage(sql: Sql, id: string): Promise<ShownMessage | undefined> {
   const [row] = await sql.query<ShownMessage>(
     `select a.id, a.topic, a.lane, a.position, a.key, a.ref, a.payload, a.content_type as "contentType", a.headers,
        a.state::text as state, a.workflow_id as "workflowId", a.due_at as "dueAt", a.attempts, a.sends, a.last_error as "lastError",

@@ -24,11 +24,11 @@ export interface StoreAnswer {
   readonly state: State;
   readonly dueAt: Date | null;
   readonly duplicate: boolean;
-  readonly refusal: Refusal | null;
+  readonly refusal: ChangeRefusal | null;
 }
 
 /** Why a message was not stored. */
-interface Refusal {
+interface ChangeRefusal {
   readonly code: OutboxErrorCode;
   readonly message: string;
   readonly details?: Record<string, unknown>;
@@ -55,7 +55,7 @@ export async function storeMessages(
   return rows.map(({ dueAtMs, refusal, ...row }) => ({
     ...row,
     dueAt: dueAtMs === null ? null : new Date(dueAtMs),
-    refusal: refusal === null ? null : (JSON.parse(refusal) as Refusal),
+    refusal: refusal === null ? null : (JSON.parse(refusal) as ChangeRefusal),
   }));
 }
 

@@ -37,6 +37,6 @@ export async function hostParkedKeyWorkers(input: ParkedKeyWorkersInput): Promis
     }),
   ];
   return keepRunning(create, (event) => {
-    if (event.type === 'failed') failed(event.error);
+    if (event.type === 'error') failed(event.error);
   });
 }

@@ -49,10 +49,10 @@ class ScheduleKeeper {
     });
     while (!signal.aborted) {
       const looked = this.#look(signal).catch((error: unknown) => {
-        if (!signal.aborted) report({ type: 'failed', what: 'schedules', error });
+        if (!signal.aborted) report({ type: 'error', during: 'schedules', error });
       });
       await Promise.race([looked, aborted]);
-      await pause(Math.min(lookEveryMs, intervals.checkEveryMs), signal);
+      await pause(Math.min(lookEveryMs, intervals.scheduleCheckIntervalMs), signal);
     }
   }
 
@@ -66,7 +66,7 @@ class ScheduleKeeper {
       onNamespaceReplaced();
       this.#checkedAt = Number.NEGATIVE_INFINITY;
     }
-    if (performance.now() - this.#checkedAt < intervals.checkEveryMs) return;
+    if (performance.now() - this.#checkedAt < intervals.scheduleCheckIntervalMs) return;
     await ensureSchedules(client, installation, intervals);
     this.#checkedAt = performance.now();
   }

@@ -48,7 +48,7 @@ function schedulesOf(installation: string, intervals: MaintenanceIntervals): rea
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: everyMs },
     state: { triggerImmediately: workflow === 'reconcile' },
   });
-  return [of('reconcile', intervals.reconcileEveryMs), of('archive', intervals.archiveEveryMs)];
+  return [of('reconcile', intervals.reconcileIntervalMs), of('archive', intervals.archiveIntervalMs)];
 }
 
 /** Whole seconds, as Temporal keeps them. Installations that share a server run at different seconds. */

@@ -1,7 +1,7 @@
 import type { Admin, ISocketFactory, Kafka } from 'kafkajs';
 import { type KafkaConnection, kafkaClient } from '../../kafka/connection.ts';
 import { type Sockets, tolerantSockets } from './metadata-tolerance.ts';
-import { disconnect, Session } from './session.ts';
+import { disconnect, ProducerSession } from './session.ts';
 
 /** Every open connection of kafkajs wakes the process about 900 times a second, so idle ones are closed. */
 const idleMs = 30_000;
@@ -11,8 +11,8 @@ const metadataMaxAgeMs = 10_000;
 export class KafkaClient {
   readonly #connection: KafkaConnection;
   readonly #openSocket: ISocketFactory | undefined;
-  readonly #sessions = new Set<Session>();
-  #current: Session | undefined;
+  readonly #sessions = new Set<ProducerSession>();
+  #current: ProducerSession | undefined;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(connection: KafkaConnection, openSocket?: ISocketFactory) {
@@ -21,7 +21,7 @@ export class KafkaClient {
   }
 
   /** Runs `work` with the connected producer of now. Throws when no broker can be reached. */
-  async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async use<T>(work: (session: ProducerSession) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
     if (this.#current === undefined || this.#current.retired) this.#current = this.#open();
     const session = this.#current;
@@ -54,7 +54,7 @@ export class KafkaClient {
     await Promise.all([...this.#sessions].map((session) => session.ended));
   }
 
-  #open(): Session {
+  #open(): ProducerSession {
     const { kafka, sockets } = this.#kafka();
     const producer = kafka.producer({
       allowAutoTopicCreation: false,
@@ -67,7 +67,7 @@ export class KafkaClient {
       metadataMaxAge: metadataMaxAgeMs,
       retry: { retries: 0 },
     });
-    const session = new Session(producer, sockets, () => this.#connect(producer));
+    const session = new ProducerSession(producer, sockets, () => this.#connect(producer));
     this.#sessions.add(session);
     void session.ended.then(() => this.#sessions.delete(session));
     return session;

@@ -5,7 +5,7 @@
  * - `split`: one message may be the reason, so the batch is halved. `single` is the outcome of one that is refused
  *   alone: `ambiguous` where the answer does not say that nothing was stored.
  */
-export type Failure =
+export type KafkaFailure =
   | {
       readonly kind: 'hold';
       readonly scope: 'topic' | 'transport';
@@ -87,7 +87,7 @@ export interface Sighting {
  * error without a code after the request was written may hide any answer, because the client reconnects before it
  * throws and lets that failure win; so it counts as maybe stored.
  */
-export function classify(error: unknown, sighting: Sighting): Failure {
+export function classify(error: unknown, sighting: Sighting): KafkaFailure {
   const cause = rootCause(error);
   const reason = messageOf(cause);
   const type = textOf(cause, 'type');

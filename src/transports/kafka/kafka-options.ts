@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { KafkaConfig, logCreator } from 'kafkajs';
+import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
 import { tlsOptionNames, unknownOption } from '../../core/option-names.ts';
@@ -19,10 +20,10 @@ export interface KafkaOptions {
   /** Credentials, in the form that kafkajs takes; a function is asked at every new connection. @defaultValue none */
   readonly sasl?: Lazy<Sasl>;
   /**
-   * Milliseconds that a broker may take to answer, 100 to 120,000. What has not been answered by then counts as maybe
-   * stored. Longer times keep a lane waiting on a stalled broker. @defaultValue 5000
+   * How long a broker may take to answer, 100 ms to 2 min. What has not been answered by then counts as maybe stored. Longer
+   * times keep a lane waiting on a stalled broker. @defaultValue `'5s'`
    */
-  readonly requestTimeout?: number;
+  readonly requestTimeout?: Duration;
   /** Receives the client's own log, warnings and above. @defaultValue nothing is logged */
   readonly logger?: logCreator;
 }
@@ -121,10 +122,11 @@ function brokerList(brokers: string | readonly string[]): readonly string[] {
   return list;
 }
 
-function requestTimeoutOf(value: number): number {
+function requestTimeoutOf(given: Duration): number {
   const { from, to } = requestTimeoutRangeMs;
-  if (Number.isFinite(value) && value >= from && value <= to) return value;
-  throw invalid('requestTimeout', `must be ${from} to ${to} ms`, value);
+  const value = durationMs(given);
+  if (value !== undefined && value >= from && value <= to) return value;
+  throw invalid('requestTimeout', 'must be 100 ms to 2 min', given);
 }
 
 function invalid(option: string, what: string, value: unknown): OutboxError {

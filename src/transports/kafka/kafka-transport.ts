@@ -1,15 +1,15 @@
 import type { ISocketFactory } from 'kafkajs';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { kafkajs } from '../../kafka/kafkajs.ts';
-import type { Hold, Outcome, OutgoingBatch, PublishResult, Transport } from '../transport.ts';
+import type { Hold, OutgoingBatch, PublishOutcome, PublishResult, Transport } from '../transport.ts';
 import { KafkaClient } from './client.ts';
 import { Doubts } from './doubts.ts';
 import { type KafkaOptions, kafkaConnection } from './kafka-options.ts';
 import { sendPartition } from './partition-send.ts';
 import { partitionOf } from './partitioning.ts';
 import { produce } from './produce.ts';
-import { TopicLimits } from './topic-limits.ts';
-import { countPartitions, probeTopic, unavailable } from './topic-metadata.ts';
+import { TopicSizeLimits } from './topic-limits.ts';
+import { countPartitions, probeTopic, topicUnavailable } from './topic-metadata.ts';
 
 /** A transport that also tells how to connect, so that what it delivers can be received from the same brokers. */
 export interface KafkaTransport extends Transport {
@@ -25,7 +25,7 @@ export function isKafkaTransport(transport: Transport): transport is KafkaTransp
  * Delivers to Kafka topics, one record batch per partition and chunk, acknowledged by all in-sync replicas.
  *
  * Keys choose partitions as Kafka's default partitioner does (murmur2); a message without a key goes by its id. Topics
- * are never created. At least once: what was on its way when a broker failed answers `held` with `onWire`, and the
+ * are never created. At least once: what was on its way when a broker failed answers `deferred` with `onWire`, and the
  * relay sends it again; a partition that leaves one request after the other in doubt rests in between, up to a minute.
  *
  * A partition without a leader, and a topic that was deleted or forbidden, hold only their own messages. Connections
@@ -42,7 +42,7 @@ export function kafka(options: KafkaOptions): KafkaTransport {
 /** {@link kafka} with a choice of how sockets are opened, which is where tests cut and delay connections. */
 export function kafkaOver(settings: KafkaConnection, openSocket?: ISocketFactory): KafkaTransport {
   const client = new KafkaClient(settings, openSocket);
-  const limits = new TopicLimits(client);
+  const limits = new TopicSizeLimits(client);
   const doubts = new Doubts();
   return {
     name: 'kafka',
@@ -50,7 +50,7 @@ export function kafkaOver(settings: KafkaConnection, openSocket?: ISocketFactory
     publish: (batch) => publish({ client, limits, doubts }, batch, settings.requestTimeoutMs),
     async probe(address) {
       const rest = doubts.restIn(address);
-      if (rest !== undefined) throw unavailable(address, rest.reason);
+      if (rest !== undefined) throw topicUnavailable(address, rest.reason);
       await probeTopic(client, address);
     },
     partitionCount: (address) => countPartitions(client, address),
@@ -61,11 +61,11 @@ export function kafkaOver(settings: KafkaConnection, openSocket?: ISocketFactory
 }
 
 /** What every place holds until its partition has filled it in. */
-const unsettled: Outcome = { kind: 'held', onWire: false };
+const unsettled: PublishOutcome = { kind: 'deferred', onWire: false };
 
 interface Parts {
   readonly client: KafkaClient;
-  readonly limits: TopicLimits;
+  readonly limits: TopicSizeLimits;
   readonly doubts: Doubts;
 }
 
@@ -76,7 +76,7 @@ async function publish(
 ): Promise<PublishResult> {
   if (messages.length === 0) return { outcomes: [] };
   const maxBytes = await limits.maxBytes(address);
-  const outcomes: Outcome[] = Array.from(messages, () => unsettled);
+  const outcomes: PublishOutcome[] = Array.from(messages, () => unsettled);
   const batch = {
     maxBytes,
     messages,
@@ -114,7 +114,7 @@ function placesByPartition(messages: OutgoingBatch['messages'], partitions: numb
 }
 
 /** A transport that delivered some of the batch is not down, whatever one of its brokers is. */
-function widest(holds: readonly Hold[], outcomes: readonly Outcome[]): Hold | undefined {
+function widest(holds: readonly Hold[], outcomes: readonly PublishOutcome[]): Hold | undefined {
   const hold = holds.find(({ scope }) => scope === 'transport') ?? holds[0];
   if (hold?.scope !== 'transport' || !outcomes.some(({ kind }) => kind === 'acknowledged')) return hold;
   return { ...hold, scope: 'topic' };

@@ -1,17 +1,17 @@
-import type { Hold, Outcome, OutgoingMessage } from '../transport.ts';
+import type { Hold, OutgoingMessage, PublishOutcome } from '../transport.ts';
 import { chunksOf } from './chunks.ts';
-import type { Failure } from './failure.ts';
-import type { Stored } from './produce.ts';
+import type { KafkaFailure } from './failure.ts';
+import type { StoredAt } from './produce.ts';
 
 /** What all partitions of a batch have in common. */
 export interface PartitionedBatch {
   readonly messages: readonly OutgoingMessage[];
   /** One per message; each partition fills in its own. */
-  readonly outcomes: Outcome[];
+  readonly outcomes: PublishOutcome[];
   /** The largest record batch that the topic takes, as far as is known. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  send(partition: number, messages: readonly OutgoingMessage[]): Promise<Stored | Failure>;
+  send(partition: number, messages: readonly OutgoingMessage[]): Promise<StoredAt | KafkaFailure>;
 }
 
 const stopped: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
@@ -70,7 +70,7 @@ function withoutBlocked(
   return places.filter((place) => {
     const key = batch.messages[place]?.key ?? null;
     if (key === null || !blockedKeys.has(key)) return true;
-    batch.outcomes[place] = doubted.has(place) ? { kind: 'skipped', onWire: true } : { kind: 'skipped' };
+    batch.outcomes[place] = doubted.has(place) ? { kind: 'held', onWire: true } : { kind: 'held' };
     return false;
   });
 }
@@ -99,10 +99,10 @@ function doubt(places: readonly number[], doubted: Set<number>): void {
 }
 
 function keep(batch: PartitionedBatch, places: readonly number[], doubted: ReadonlySet<number>): void {
-  for (const place of places) batch.outcomes[place] = { kind: 'held', onWire: doubted.has(place) };
+  for (const place of places) batch.outcomes[place] = { kind: 'deferred', onWire: doubted.has(place) };
 }
 
-function settle(batch: PartitionedBatch, places: readonly number[], outcome: Outcome): void {
+function settle(batch: PartitionedBatch, places: readonly number[], outcome: PublishOutcome): void {
   for (const place of places) batch.outcomes[place] = outcome;
 }
 

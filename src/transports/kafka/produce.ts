@@ -1,8 +1,8 @@
 import type { Message, RecordMetadata } from 'kafkajs';
 import type { OutgoingMessage } from '../transport.ts';
 import type { KafkaClient } from './client.ts';
-import { classify, type Failure, isStaleMetadata, isTimeout } from './failure.ts';
-import type { Session } from './session.ts';
+import { classify, isStaleMetadata, isTimeout, type KafkaFailure } from './failure.ts';
+import type { ProducerSession } from './session.ts';
 
 /** Messages of one partition, to be stored as one record batch. */
 export interface ProduceRequest {
@@ -12,7 +12,7 @@ export interface ProduceRequest {
 }
 
 /** Where the first message of a stored batch is; the others follow without a gap. */
-export interface Stored {
+export interface StoredAt {
   readonly kind: 'stored';
   readonly baseOffset: bigint;
 }
@@ -24,7 +24,7 @@ export async function produce(
   client: KafkaClient,
   request: ProduceRequest,
   timeoutMs: number,
-): Promise<Stored | Failure> {
+): Promise<StoredAt | KafkaFailure> {
   const first = await attempt(client, request, timeoutMs);
   // Nothing was sent, and the client has just learned who leads now: no reason to hold the topic yet.
   if ('unsent' in first) return settled(await attempt(client, request, timeoutMs));
@@ -33,10 +33,10 @@ export async function produce(
 
 /** Nothing left the process, because the client knew no leader for the partition; it has asked again since. */
 interface Unsent {
-  readonly unsent: Failure;
+  readonly unsent: KafkaFailure;
 }
 
-function settled(result: Stored | Failure | Unsent): Stored | Failure {
+function settled(result: StoredAt | KafkaFailure | Unsent): StoredAt | KafkaFailure {
   return 'unsent' in result ? result.unsent : result;
 }
 
@@ -44,9 +44,9 @@ async function attempt(
   client: KafkaClient,
   request: ProduceRequest,
   timeoutMs: number,
-): Promise<Stored | Failure | Unsent> {
+): Promise<StoredAt | KafkaFailure | Unsent> {
   const flight = { written: false };
-  let session: Session | undefined;
+  let session: ProducerSession | undefined;
   try {
     return await client.use(async (current) => {
       session = current;
@@ -72,8 +72,8 @@ async function attempt(
 function stored(
   answers: readonly RecordMetadata[],
   request: ProduceRequest,
-  session: Session,
-): Stored | Unsent {
+  session: ProducerSession,
+): StoredAt | Unsent {
   const [answer] = answers;
   if (answer === undefined) {
     session.retire();
@@ -94,7 +94,7 @@ function stored(
   return { kind: 'stored', baseOffset: BigInt(baseOffset) };
 }
 
-function withoutLeader({ address, partition }: ProduceRequest): Failure {
+function withoutLeader({ address, partition }: ProduceRequest): KafkaFailure {
   return {
     kind: 'hold',
     reason: `Partition ${partition} of topic ${address} has no leader now, does not exist or may not be written to.`,

@@ -2,7 +2,7 @@ import type { Producer } from 'kafkajs';
 import type { Sockets } from './metadata-tolerance.ts';
 
 /** A connected producer and the calls that use it now. It disconnects when it is retired and the last one is done. */
-export class Session {
+export class ProducerSession {
   readonly producer: Producer;
   /** Settles when everything is disconnected; never rejects. */
   readonly ended: Promise<void>;
@@ -36,7 +36,7 @@ export class Session {
   }
 
   /** Runs `work` once connected. Throws when no broker can be reached; the session is retired then. */
-  async run<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async run<T>(work: (session: ProducerSession) => Promise<T>): Promise<T> {
     this.#users += 1;
     try {
       await this.#connected.catch((error: unknown) => {

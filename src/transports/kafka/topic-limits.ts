@@ -19,7 +19,7 @@ interface Known {
  * Read at first use and again when it is 10 s old; the first call waits for it, later ones use what is known. It is
  * only an estimate that saves refused batches: the broker has the last word.
  */
-export class TopicLimits {
+export class TopicSizeLimits {
   readonly #client: KafkaClient;
   readonly #known = new Map<string, Known>();
   readonly #reading = new Map<string, Promise<number>>();

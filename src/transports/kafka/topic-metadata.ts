@@ -16,7 +16,10 @@ export async function probeTopic(client: KafkaClient, address: string): Promise<
   const partitions = await partitionsOf(client, address);
   const leaderless = partitions.filter(({ leader }) => leader < 0).map(({ partitionId }) => partitionId);
   if (leaderless.length > 0) {
-    throw unavailable(address, `partition ${leaderless.toSorted((a, b) => a - b).join(', ')} has no leader.`);
+    throw topicUnavailable(
+      address,
+      `partition ${leaderless.toSorted((a, b) => a - b).join(', ')} has no leader.`,
+    );
   }
 }
 
@@ -35,14 +38,14 @@ async function partitionsOf(client: KafkaClient, address: string): Promise<reado
       async (admin) => (await admin.fetchTopicMetadata({ topics: [address] })).topics[0]?.partitions ?? [],
     )
     .catch((error: unknown) => {
-      throw unavailable(address, messageOf(error), error);
+      throw topicUnavailable(address, messageOf(error), error);
     });
-  if (partitions.length === 0) throw unavailable(address, 'it does not exist or may not be used.');
+  if (partitions.length === 0) throw topicUnavailable(address, 'it does not exist or may not be used.');
   return partitions;
 }
 
 /** What is thrown when a topic cannot be used now. */
-export function unavailable(address: string, reason: string, cause?: unknown): OutboxError {
+export function topicUnavailable(address: string, reason: string, cause?: unknown): OutboxError {
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Kafka topic ${address}: ${reason}`, {
     cause,
     details: { address },

@@ -1,10 +1,10 @@
 import type { Hold, OutgoingMessage } from '../transport.ts';
 
 /** How a refused message is answered. */
-export type Refusal = 'rejected' | 'permanent';
+export type PlannedRefusal = 'rejected' | 'permanent';
 
 /** Says whether a message is refused, and how; `undefined` lets it pass. */
-export type RefusalRule = (message: OutgoingMessage) => Refusal | undefined;
+export type RefusalRule = (message: OutgoingMessage) => PlannedRefusal | undefined;
 
 /** What goes wrong in a memory transport, until {@link MemoryFaults.heal}. */
 export class MemoryFaults {
@@ -49,7 +49,7 @@ export class MemoryFaults {
   }
 
   /** @internal */
-  refusalOf(message: OutgoingMessage): Refusal | undefined {
+  refusalOf(message: OutgoingMessage): PlannedRefusal | undefined {
     return this.#refusal(message);
   }
 

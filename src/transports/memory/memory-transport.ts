@@ -3,9 +3,9 @@ import { assertOptions } from '../../core/option-names.ts';
 import { partitionOf } from '../kafka/partitioning.ts';
 import type {
   Hold,
-  Outcome,
   OutgoingBatch,
   OutgoingMessage,
+  PublishOutcome,
   PublishResult,
   Transport,
 } from '../transport.ts';
@@ -101,7 +101,7 @@ interface Placed {
 }
 
 async function publish(log: MemoryLog, faults: MemoryFaults, batch: OutgoingBatch): Promise<PublishResult> {
-  const outcomes: Outcome[] = Array.from(batch.messages, () => unsettled);
+  const outcomes: PublishOutcome[] = Array.from(batch.messages, () => unsettled);
   const lost = batch.messages.length > 0 && faults.takeLostAnswer();
   let hold: Hold | undefined;
   const groups = [...byPartition(batch)];
@@ -128,7 +128,7 @@ interface Storing {
   readonly log: MemoryLog;
   readonly faults: MemoryFaults;
   readonly batch: OutgoingBatch;
-  readonly outcomes: Outcome[];
+  readonly outcomes: PublishOutcome[];
   readonly lost: boolean;
 }
 
@@ -140,22 +140,24 @@ function storePartition(storing: Storing, partition: number, placed: readonly Pl
     const hold = batch.signal.aborted ? stopped : faults.holdOf(partition);
     const refusal = faults.refusalOf(message);
     if (message.key !== null && blockedKeys.has(message.key)) {
-      outcomes[place] = { kind: 'skipped' };
+      outcomes[place] = { kind: 'held' };
     } else if (hold !== undefined) {
-      outcomes[place] = { kind: 'held', onWire: false };
+      outcomes[place] = { kind: 'deferred', onWire: false };
       began = hold;
     } else if (refusal !== undefined) {
       outcomes[place] = { kind: refusal, error: 'refused by a test' };
       if (message.key !== null) blockedKeys.add(message.key);
     } else {
       const offset = log.append(message, partition);
-      outcomes[place] = lost ? { kind: 'held', onWire: true } : { kind: 'acknowledged', offset, partition };
+      outcomes[place] = lost
+        ? { kind: 'deferred', onWire: true }
+        : { kind: 'acknowledged', offset, partition };
       if (lost) began = answerLost;
     }
   }
   return began;
 }
 
-const unsettled: Outcome = { kind: 'held', onWire: false };
+const unsettled: PublishOutcome = { kind: 'deferred', onWire: false };
 const stopped: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
 const answerLost: Hold = { scope: 'transport', reason: 'the answer was lost by a test' };

@@ -1,5 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import type { Outcome, OutgoingBatch, Transport } from '../transport.ts';
+import type { OutgoingBatch, PublishOutcome, Transport } from '../transport.ts';
 
 /** Takes one line, without its line end. */
 export type WriteLine = (line: string) => void | Promise<void>;
@@ -16,7 +16,7 @@ export function print(write: WriteLine = writeToStandardOutput): Transport {
     name: 'print',
     async publish(batch) {
       const outcomes = await printAll(batch, write);
-      if (!outcomes.some(({ kind }) => kind === 'held')) return { outcomes };
+      if (!outcomes.some(({ kind }) => kind === 'deferred')) return { outcomes };
       return {
         outcomes,
         hold: { reason: 'The relay gave up the batch before all of it was printed.', scope: 'topic' },
@@ -27,14 +27,17 @@ export function print(write: WriteLine = writeToStandardOutput): Transport {
   };
 }
 
-async function printAll({ address, messages, signal }: OutgoingBatch, write: WriteLine): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
+async function printAll(
+  { address, messages, signal }: OutgoingBatch,
+  write: WriteLine,
+): Promise<PublishOutcome[]> {
+  const outcomes: PublishOutcome[] = [];
   const blockedKeys = new Set<string>();
   for (const { id, key, headers, payload } of messages) {
     if (key !== null && blockedKeys.has(key)) {
-      outcomes.push({ kind: 'skipped' });
+      outcomes.push({ kind: 'held' });
     } else if (signal.aborted) {
-      outcomes.push({ kind: 'held', onWire: false });
+      outcomes.push({ kind: 'deferred', onWire: false });
     } else {
       const outcome = await printOne(write, JSON.stringify({ address, id, key, headers, payload }));
       outcomes.push(outcome);
@@ -44,7 +47,7 @@ async function printAll({ address, messages, signal }: OutgoingBatch, write: Wri
   return outcomes;
 }
 
-async function printOne(write: WriteLine, line: string): Promise<Outcome> {
+async function printOne(write: WriteLine, line: string): Promise<PublishOutcome> {
   try {
     await write(line);
     return { kind: 'acknowledged', offset: null, partition: null };

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
-import type { ReceivedMessage } from '../../../src/testing/contract-subject.ts';
+import type { DeliveredMessage } from '../../../src/testing/contract-subject.ts';
 
 /** Reads everything that a topic holds now, in order of partition and offset. */
-export async function readTopic(kafka: Kafka, topic: string): Promise<readonly ReceivedMessage[]> {
+export async function readTopic(kafka: Kafka, topic: string): Promise<readonly DeliveredMessage[]> {
   const admin = kafka.admin();
   await admin.connect();
   const ends = await admin.fetchTopicOffsets(topic);
@@ -14,7 +14,7 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly R
       .map(({ partition, high }) => [partition, Number(high)]),
   );
   if (missing.size === 0) return [];
-  const received: ReceivedMessage[] = [];
+  const received: DeliveredMessage[] = [];
   const consumer = kafka.consumer({
     groupId: `reader-${randomUUID()}`,
     maxBytesPerPartition: 4_194_304,

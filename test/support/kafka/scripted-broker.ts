@@ -1,8 +1,8 @@
 import type {
   Hold,
-  Outcome,
   OutgoingBatch,
   OutgoingMessage,
+  PublishOutcome,
   PublishResult,
   Transport,
 } from '../../../src/transports/transport.ts';
@@ -52,10 +52,10 @@ export class ScriptedBroker implements Transport {
     await this.before(batch);
     const stopped = new Set<string>();
     let hold: Hold | undefined;
-    const outcomes = batch.messages.map((message): Outcome => {
-      if (message.key !== null && stopped.has(message.key)) return { kind: 'skipped' };
+    const outcomes = batch.messages.map((message): PublishOutcome => {
+      if (message.key !== null && stopped.has(message.key)) return { kind: 'held' };
       const outcome = this.#serve(message);
-      if (outcome.kind === 'held') hold = { scope: 'topic', reason: 'held by the script' };
+      if (outcome.kind === 'deferred') hold = { scope: 'topic', reason: 'held by the script' };
       if (outcome.kind !== 'acknowledged' && message.key !== null) stopped.add(message.key);
       return outcome;
     });
@@ -69,7 +69,7 @@ export class ScriptedBroker implements Transport {
 
   async close(): Promise<void> {}
 
-  #serve(message: OutgoingMessage): Outcome {
+  #serve(message: OutgoingMessage): PublishOutcome {
     switch (this.judge(message)) {
       case 'store':
         return { kind: 'acknowledged', partition: 0, offset: this.#store(message) };
@@ -83,10 +83,10 @@ export class ScriptedBroker implements Transport {
       case 'lose':
         return { kind: 'ambiguous', error: 'lost by the script' };
       case 'hold':
-        return { kind: 'held', onWire: false };
+        return { kind: 'deferred', onWire: false };
       case 'hold-on-wire':
         this.#store(message);
-        return { kind: 'held', onWire: true };
+        return { kind: 'deferred', onWire: true };
     }
   }
 

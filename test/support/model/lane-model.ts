@@ -150,7 +150,7 @@ export class LaneModel {
         return;
       }
       this.#step += 1;
-      for (const message of batch) this.#settle(message, answers.get(message) ?? 'skipped');
+      for (const message of batch) this.#settle(message, answers.get(message) ?? 'held');
       this.#releaseHeld();
     }
     for (const message of this.messages) message.suspect = false;
@@ -163,12 +163,9 @@ export class LaneModel {
     for (const message of this.messages) message.suspect = true;
   }
 
-  #publish(
-    batch: readonly ModelMessage[],
-    verdicts: Verdict[],
-  ): ReadonlyMap<ModelMessage, Verdict | 'skipped'> {
+  #publish(batch: readonly ModelMessage[], verdicts: Verdict[]): ReadonlyMap<ModelMessage, Verdict | 'held'> {
     const stopped = new Set<string>();
-    const answers = new Map<ModelMessage, Verdict | 'skipped'>();
+    const answers = new Map<ModelMessage, Verdict | 'held'>();
     for (const message of batch) {
       if (message.key !== null && stopped.has(message.key)) continue;
       const verdict = verdicts.shift() ?? 'store';
@@ -179,7 +176,7 @@ export class LaneModel {
     return answers;
   }
 
-  #settle(message: ModelMessage, answer: Verdict | 'skipped'): void {
+  #settle(message: ModelMessage, answer: Verdict | 'held'): void {
     if (answer === 'store') {
       message.state = 'published';
       return;
@@ -187,7 +184,7 @@ export class LaneModel {
     const onWire = answer === 'store-silently' || answer === 'lose' || answer === 'hold-on-wire';
     message.maybePublished ||= message.suspect || onWire;
     if (answer === 'hold' || answer === 'hold-on-wire') return;
-    if (answer === 'skipped') message.state = 'held';
+    if (answer === 'held') message.state = 'held';
     else this.#fail(message, answer === 'permanent');
   }
 

@@ -175,7 +175,7 @@ export class LaneWorld {
       lane: { topic: this.topic, lane: 0 },
       route: { name: this.topic, rules: this.#topic.rules, transport: this.#broker },
       source: '/outbox/model',
-      timings: { ...defaultTimings, lingerMs: 0, probeMs: 1 },
+      timings: { ...defaultTimings, laneIdleTimeoutMs: 0, probeIntervalMs: 1 },
       limits: defaultBatchLimits,
       wake: new Wake(),
       report: () => undefined,

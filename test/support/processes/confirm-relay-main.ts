@@ -8,5 +8,5 @@ const settings = JSON.parse(process.argv[2] ?? '') as ConfirmRelaySettings;
 const { address, brokers, crash, group, temporalAddress, url } = settings;
 
 crashAt(crash.point, { pass: crash.pass });
-const topic = confirmingTopic(address, { group, within: '1h' });
+const topic = confirmingTopic(address, { group, receiptTimeout: '1h' });
 await startRelay(confirmConfig(url, temporalAddress, brokers, topic)).ready;

@@ -13,7 +13,7 @@ const {
   failures = 1,
   feeds,
   lingering = [],
-  lingerMs,
+  laneIdleTimeoutMs,
   url,
   ...settings
 } = JSON.parse(process.argv[2] ?? '') as FedProcessSettings;
@@ -29,7 +29,7 @@ await startFed(openPrisma(url), source, {
     if (lingering.includes(n)) {
       inHand.add(n);
       process.stdout.write(`in hand ${n}\n`);
-      await (lingerMs === undefined ? new Promise(() => undefined) : delay(lingerMs));
+      await (laneIdleTimeoutMs === undefined ? new Promise(() => undefined) : delay(laneIdleTimeoutMs));
     }
     if (n === deadly) {
       const until = performance.now() + 2_000;

@@ -24,7 +24,7 @@ export interface FedProcessSettings
   /** Messages whose handlers take long; the process is killed when all of them are in hand, or after two seconds. */
   readonly lingering?: readonly number[];
   /** @defaultValue they never end */
-  readonly lingerMs?: number;
+  readonly laneIdleTimeoutMs?: number;
   readonly crash?: Crash;
 }
 

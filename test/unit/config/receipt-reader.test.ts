@@ -105,6 +105,6 @@ test('a receipt that the database could not take is not read, and the failure is
 
   expect(source.done).toEqual([]);
   expect(source.rejected).toEqual([{ offset: '0', afterMs: 1_000 }]);
-  expect(events).toMatchObject([{ type: 'failed', what: 'receipts' }]);
+  expect(events).toMatchObject([{ type: 'error', during: 'receipts' }]);
   await reader.stop();
 });

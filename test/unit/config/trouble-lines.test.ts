@@ -20,13 +20,13 @@ test('each trouble of a consumer is one line, what goes well is none', () => {
 test('the same trouble is told once in five seconds', () => {
   const lines: string[] = [];
   const report = relayTroubleLines((line) => lines.push(line));
-  for (let n = 0; n < 100; n += 1) report({ type: 'failed', what: 'look', error: new Error(`port ${n}`) });
-  report({ type: 'failed', what: 'sweep', error: new Error('port 1') });
+  for (let n = 0; n < 100; n += 1) report({ type: 'error', during: 'look', error: new Error(`port ${n}`) });
+  report({ type: 'error', during: 'sweep', error: new Error('port 1') });
   report({ type: 'batch-settled', topic: 'orders', lane: 0, acknowledged: 1, exceptions: 0 });
 
   expect(lines.map((line) => line.replace(/^\S+Z /, ''))).toEqual([
-    'temporal-outbox relay failed what=look: Error: port 0',
-    'temporal-outbox relay failed what=sweep: Error: port 1',
+    'temporal-outbox relay error during=look: Error: port 0',
+    'temporal-outbox relay error during=sweep: Error: port 1',
   ]);
 });
 

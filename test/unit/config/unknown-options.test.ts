@@ -58,7 +58,10 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['retention', (typo) => defineConfig({ ...base, retention: { ...typo } })],
   ['topic()', (typo) => topic('x', z.unknown(), { ...typo })],
   ['limits of a topic', (typo) => topic('x', z.unknown(), { limits: { ...typo } })],
-  ['confirm of a topic', (typo) => topic('x', z.unknown(), { confirm: { group: 'g', within: 1, ...typo } })],
+  [
+    'confirm of a topic',
+    (typo) => topic('x', z.unknown(), { confirm: { group: 'g', receiptTimeout: 1, ...typo } }),
+  ],
   ['kafka()', (typo) => kafka({ brokers: 'a:1', ...typo })],
   ['ssl of kafka()', (typo) => kafka({ brokers: 'a:1', ssl: { ...typo } })],
   ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CommittedMessage, judgeLog, type LogRecord } from '../../../src/demo/judge-log.ts';
+import { type AuditRecord, type CommittedMessage, judgeLog } from '../../../src/demo/judge-log.ts';
 
 const dueAt = new Date('2026-01-01T12:00:00.500Z');
 
@@ -7,7 +7,7 @@ function message(id: string, position: number, changes: Partial<CommittedMessage
   return { id, topic: 'orders', position: BigInt(position), state: 'published', dueAt: null, ...changes };
 }
 
-function record(id: string, offset: number, changes: Partial<LogRecord> = {}): LogRecord {
+function record(id: string, offset: number, changes: Partial<AuditRecord> = {}): AuditRecord {
   const at = new Date(dueAt.getTime() + 1_000 + offset);
   return { id, topic: 'orders', key: 'mug', partition: 0, offset: BigInt(offset), at, ...changes };
 }

@@ -70,9 +70,9 @@ test('only an endless window fits a broker that keeps messages for ever', () => 
 
 test('what is sent again for want of a receipt counts before the time at the broker', () => {
   const topics = [
-    confirming({ group: 'shop', within: '1 day', maxSends: 4, resend: ['2 days', '3 days'] }),
-    confirming({ group: 'shop', within: '1 hour' }),
-    confirming({ group: 'another', within: '300 days' }),
+    confirming({ group: 'shop', receiptTimeout: ['1 day', '2 days', '3 days'], maxSends: 4 }),
+    confirming({ group: 'shop', receiptTimeout: '1 hour' }),
+    confirming({ group: 'another', receiptTimeout: '300 days' }),
   ];
   // 1 + 2 + 3 + 3 days.
   expect(() => assertWindow({ ...week, topics, windowMs: 16 * day })).not.toThrow();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { explain, type Why } from '../../../src/operations/why.ts';
+import { explainDelivery, type Why } from '../../../src/operations/why.ts';
 import type { DeliveryFacts } from '../../../src/store/message/why.ts';
 
 /** A ready message of a lane that is being drained. */
@@ -26,7 +26,11 @@ const ready: DeliveryFacts = {
   relays: 1,
   temporalError: null,
 };
-const hold = { scope: 'transport', reason: 'connection refused', since: '2026-11-20T10:00:00.000Z' } as const;
+const hold = {
+  scope: 'transport',
+  reason: 'connection refused',
+  since: new Date('2026-11-20T10:00:00.000Z'),
+} as const;
 const blocker = { id: 'm-1', state: 'retrying' } as const;
 const dueAt = new Date('2026-11-22T10:00:00.000Z');
 
@@ -35,7 +39,11 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['queued', { before: 1 }, /^1 message of its lane goes first\.$/],
   ['queued', { before: 10_000 }, /^10000 or more messages/],
   ['no-relay', { owned: false }, /^No relay drains its lane at this moment\.$/],
-  ['no-relay', { owned: false, wantedSince: '2026-11-20T10:00:00.000Z' }, /asked for since 2026-11-20T10/],
+  [
+    'no-relay',
+    { owned: false, wantedSince: new Date('2026-11-20T10:00:00.000Z') },
+    /asked for since 2026-11-20T10/,
+  ],
   ['no-relay', { owned: false, relays: 0 }, /^No relay is running: start one\.$/],
   [
     'no-relay',
@@ -86,7 +94,7 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['discarded', { state: 'discarded' }, /discarded/],
   ['archived', { state: 'published', archived: true }, /ended as published and is in the history/],
 ])('%s is said of %o', (code, facts, text) => {
-  const why = explain({ ...ready, ...facts });
+  const why = explainDelivery({ ...ready, ...facts });
 
   expect(why.code).toBe(code);
   expect(why.text).toMatch(text);

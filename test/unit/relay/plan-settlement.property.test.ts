@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type PlanInput, planSettlement } from '../../../src/relay/plan-settlement.ts';
-import type { Outcome } from '../../../src/transports/transport.ts';
+import type { PublishOutcome } from '../../../src/transports/transport.ts';
 import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
-const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+const outcome: fc.Arbitrary<PublishOutcome> = fc.oneof(
   fc.record({
     kind: fc.constant('acknowledged'),
     partition: fc.nat(3),
     offset: fc.nat().map(String),
   } as const),
   fc.record({ kind: fc.constantFrom('rejected', 'ambiguous', 'permanent'), error: fc.string() } as const),
-  fc.constant({ kind: 'skipped' } as const),
-  fc.record({ kind: fc.constant('held'), onWire: fc.boolean() } as const),
+  fc.constant({ kind: 'held' } as const),
+  fc.record({ kind: fc.constant('deferred'), onWire: fc.boolean() } as const),
 );
 
 const row = fc.record({
@@ -91,8 +91,8 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   rejected: ['retrying', 'failed'],
   ambiguous: ['retrying', 'failed'],
   permanent: ['failed'],
-  skipped: ['held'],
-  held: ['ready', 'read again'],
+  held: ['held'],
+  deferred: ['ready', 'read again'],
   blocked: ['held', 'read again'],
 };
 
@@ -116,7 +116,7 @@ test('what may be at the broker is marked, unless its row stays as suspect as it
       const changes = new Map(planSettlement(given)?.changes.map((change) => [change.id, change]));
       for (const { id, suspect } of given.claim.messages) {
         const answer = given.outcomes.get(id);
-        const onWire = answer?.kind === 'ambiguous' || (answer?.kind === 'held' && answer.onWire);
+        const onWire = answer?.kind === 'ambiguous' || (answer?.kind === 'deferred' && answer.onWire);
         const change = changes.get(id);
         if (onWire) expect(change?.maybePublished).toBe(true);
         if (suspect && change !== undefined && change.to !== 'published')

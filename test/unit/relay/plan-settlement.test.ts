@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type PlanInput, planSettlement } from '../../../src/relay/plan-settlement.ts';
-import type { Outcome } from '../../../src/transports/transport.ts';
+import type { PublishOutcome } from '../../../src/transports/transport.ts';
 import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
-const acknowledged = (offset: number, partition = 0): Outcome => ({
+const acknowledged = (offset: number, partition = 0): PublishOutcome => ({
   kind: 'acknowledged',
   partition,
   offset: String(offset),
@@ -12,7 +12,7 @@ const acknowledged = (offset: number, partition = 0): Outcome => ({
 /** Plans a batch with the given outcomes, in order of its messages; `undefined` for one that was not handed over. */
 function plan(
   messages: PlanInput['claim']['messages'],
-  outcomes: readonly (Outcome | undefined)[],
+  outcomes: readonly (PublishOutcome | undefined)[],
   overrides: Partial<PlanInput> & { readonly truncated?: boolean } = {},
 ) {
   const { truncated = false, ...input } = overrides;
@@ -101,21 +101,21 @@ test('a permanent error fails the message at its first try', () => {
   ]);
 });
 
-test('what was skipped behind an earlier message of its key becomes held', () => {
+test('what is held behind an earlier message of its key becomes held', () => {
   const settlement = plan(
     [claimedMessage(11), claimedMessage(12)],
-    [{ kind: 'rejected', error: 'no' }, { kind: 'skipped' }],
+    [{ kind: 'rejected', error: 'no' }, { kind: 'held' }],
   );
 
   expect(settlement?.changes[1]).toEqual({ id: 'id-12', to: 'held', maybePublished: false });
 });
 
-test('what was skipped, but was in a request without a clear answer, can no longer be canceled', () => {
+test('what is held, but was in a request without a clear answer, can no longer be canceled', () => {
   const settlement = plan(
     [claimedMessage(11), claimedMessage(12)],
     [
       { kind: 'ambiguous', error: 'odd' },
-      { kind: 'skipped', onWire: true },
+      { kind: 'held', onWire: true },
     ],
   );
 
@@ -167,13 +167,13 @@ test('a truncated batch that goes beyond the cursor has read all late rows, and 
 test('a hold before anything was sent settles nothing', () => {
   const messages = [claimedMessage(11), claimedMessage(12, { blocked: true })];
 
-  expect(plan(messages, [{ kind: 'held', onWire: false }, undefined])).toBeUndefined();
+  expect(plan(messages, [{ kind: 'deferred', onWire: false }, undefined])).toBeUndefined();
 });
 
 test('a hold of the whole batch leaves the cursor and marks only what was on the wire', () => {
   const settlement = plan(
     [claimedMessage(11), claimedMessage(12), claimedMessage(13, { blocked: true })],
-    [{ kind: 'held', onWire: true }, { kind: 'held', onWire: false }, undefined],
+    [{ kind: 'deferred', onWire: true }, { kind: 'deferred', onWire: false }, undefined],
   );
 
   expect(settlement).toEqual({
@@ -187,7 +187,7 @@ test('a hold of the whole batch leaves the cursor and marks only what was on the
 test('when one partition is on hold, the others are passed and its messages are put back', () => {
   const settlement = plan(
     [claimedMessage(11), claimedMessage(12)],
-    [{ kind: 'held', onWire: false }, acknowledged(5)],
+    [{ kind: 'deferred', onWire: false }, acknowledged(5)],
   );
 
   expect(settlement).toMatchObject({
@@ -198,11 +198,11 @@ test('when one partition is on hold, the others are passed and its messages are 
   expect(settlement?.changes).toEqual([{ id: 'id-11', to: 'ready', maybePublished: false }]);
 });
 
-test.each<[string, Outcome | undefined]>([
+test.each<[string, PublishOutcome | undefined]>([
   ['rejected', { kind: 'rejected', error: 'no' }],
   ['permanent', { kind: 'permanent', error: 'no' }],
-  ['skipped', { kind: 'skipped' }],
-  ['held', { kind: 'held', onWire: false }],
+  ['held', { kind: 'held' }],
+  ['deferred', { kind: 'deferred', onWire: false }],
   ['blocked', undefined],
 ])('what a dead owner may have published and is now %s can no longer be canceled', (_name, outcome) => {
   const settlement = plan([claimedMessage(11, { suspect: true, blocked: outcome === undefined })], [outcome]);

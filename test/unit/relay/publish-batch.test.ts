@@ -34,8 +34,8 @@ test('a transport that throws may have sent anything: a hold with all of it on t
   const { outcomes, hold } = await publish(broker);
 
   expect([...outcomes.values()]).toEqual([
-    { kind: 'held', onWire: true },
-    { kind: 'held', onWire: true },
+    { kind: 'deferred', onWire: true },
+    { kind: 'deferred', onWire: true },
   ]);
   expect(hold).toEqual({ scope: 'topic', reason: 'broken transport' });
 });

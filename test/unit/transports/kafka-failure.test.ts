@@ -1,7 +1,12 @@
 import { createRequire } from 'node:module';
 import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
-import { brokerAnswers, classify, type Failure, isTimeout } from '../../../src/transports/kafka/failure.ts';
+import {
+  brokerAnswers,
+  classify,
+  isTimeout,
+  type KafkaFailure,
+} from '../../../src/transports/kafka/failure.ts';
 
 interface CodeTable {
   readonly errorCodes: readonly { readonly type: string; readonly code: number }[];
@@ -24,7 +29,7 @@ const maybeInTopic = { kind: 'hold', scope: 'topic', stored: true } as const;
 const maybeStored = { kind: 'hold', scope: 'transport', stored: true } as const;
 
 /** Kafka's own table is what is tested here, not what the code says of it. */
-const listed: readonly (readonly [code: number, type: string, failure: Partial<Failure>])[] = [
+const listed: readonly (readonly [code: number, type: string, failure: Partial<KafkaFailure>])[] = [
   [2, 'CORRUPT_MESSAGE', { kind: 'split', single: 'rejected' }],
   [3, 'UNKNOWN_TOPIC_OR_PARTITION', maybeInTopic],
   [5, 'LEADER_NOT_AVAILABLE', maybeInTopic],

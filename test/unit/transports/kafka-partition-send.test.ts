@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Failure } from '../../../src/transports/kafka/failure.ts';
+import type { KafkaFailure } from '../../../src/transports/kafka/failure.ts';
 import { sendPartition } from '../../../src/transports/kafka/partition-send.ts';
-import type { Stored } from '../../../src/transports/kafka/produce.ts';
-import type { Outcome, OutgoingMessage } from '../../../src/transports/transport.ts';
+import type { StoredAt } from '../../../src/transports/kafka/produce.ts';
+import type { OutgoingMessage, PublishOutcome } from '../../../src/transports/transport.ts';
 
-type Send = (messages: readonly OutgoingMessage[]) => Stored | Failure;
+type Send = (messages: readonly OutgoingMessage[]) => StoredAt | KafkaFailure;
 
 function keyed(keys: readonly (string | null)[]): OutgoingMessage[] {
   return keys.map((key, place) => ({ headers: {}, id: String(place), key, payload: 'p' }));
 }
 
 async function run(messages: readonly OutgoingMessage[], send: Send, signal = new AbortController().signal) {
-  const outcomes = Array.from(messages, (): Outcome => ({ kind: 'skipped' }));
+  const outcomes = Array.from(messages, (): PublishOutcome => ({ kind: 'held' }));
   const sent: string[][] = [];
   const batch = {
     maxBytes: 1_000_000,
@@ -49,7 +49,7 @@ test('whichever messages are bad: only they are permanent, only their followers 
       expect(hold).toBeUndefined();
       const blocked = new Set<string>();
       const expected = messages.map(({ id, key }) => {
-        if (key !== null && blocked.has(key)) return 'skipped';
+        if (key !== null && blocked.has(key)) return 'held';
         if (!bad.has(id)) return 'acknowledged';
         if (key !== null) blocked.add(key);
         return 'permanent';
@@ -86,10 +86,10 @@ test('what was in a request without a clear answer says so until it is acknowled
   expect(outcomes).toEqual([
     { kind: 'acknowledged', offset: '0', partition: 7 },
     { kind: 'ambiguous', error: 'too large' },
-    { kind: 'skipped', onWire: true },
-    { kind: 'ambiguous', error: 'odd' },
-    { kind: 'skipped', onWire: true },
     { kind: 'held', onWire: true },
+    { kind: 'ambiguous', error: 'odd' },
+    { kind: 'held', onWire: true },
+    { kind: 'deferred', onWire: true },
   ]);
 });
 
@@ -108,7 +108,7 @@ test('after a hold nothing more is sent: what was in the request may be stored, 
     ['2', '3'],
   ]);
   expect(hold).toEqual({ reason: 'lost', scope: 'transport' });
-  expect(outcomes.map((one) => (one.kind === 'held' ? one.onWire : one.kind))).toEqual([
+  expect(outcomes.map((one) => (one.kind === 'deferred' ? one.onWire : one.kind))).toEqual([
     'acknowledged',
     'acknowledged',
     true,
@@ -128,7 +128,7 @@ test('a batch that is given up between two requests holds the rest unsent', asyn
     return { baseOffset: 0n, kind: 'stored' };
   };
   const { hold, outcomes } = await run(messages, send, stop.signal);
-  expect(outcomes.map(({ kind }) => kind)).toEqual(['acknowledged', 'acknowledged', 'held', 'held']);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['acknowledged', 'acknowledged', 'deferred', 'deferred']);
   expect(hold?.scope).toBe('topic');
 });
 

@@ -40,7 +40,7 @@ async function play(): Promise<unknown> {
   await prisma.$disconnect();
   return {
     answer,
-    processed: orders.counts().processed,
+    processed: orders.counts().handled,
     refused: refused instanceof OutboxError ? refused.code : String(refused),
     timeout: shown?.message.state,
   };

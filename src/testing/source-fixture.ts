@@ -10,7 +10,7 @@ import type {
   Subscription,
 } from '../sources/source.ts';
 import { OfferRules } from './source-rules.ts';
-import type { SentMessage, SourceSubject } from './source-subject.ts';
+import type { SourceMessage, SourceSubject } from './source-subject.ts';
 
 /** A message that was offered to a member. */
 export interface Offer {
@@ -45,7 +45,7 @@ export interface Gate {
 }
 
 /** What a case works with: the subject, numbered messages, members, and the rules that hold in every case. */
-export class SourceBench {
+export class SourceFixture {
   readonly subject: SourceSubject;
   readonly address: string;
   readonly group = `contract-${randomUUID()}`;
@@ -78,7 +78,7 @@ export class SourceBench {
   }
 
   /** Sends these, each with a number in its header `n`. */
-  async sendThese(messages: readonly SentMessage[], address = this.address): Promise<readonly number[]> {
+  async sendThese(messages: readonly SourceMessage[], address = this.address): Promise<readonly number[]> {
     const numbered = messages.map((message, index) => {
       const n = this.#sent + 1 + index;
       return { n, message: { ...message, headers: { ...message.headers, n: String(n) } } };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { Outcome, OutgoingBatch, OutgoingMessage } from '../transports/transport.ts';
+import type { OutgoingBatch, OutgoingMessage, PublishOutcome } from '../transports/transport.ts';
 import { assertRules, type Exchange } from './contract-rules.ts';
 import type { ContractSubject } from './contract-subject.ts';
 
 /** What a case works with: the subject, and a record of every exchange with it. */
-export class ContractBench {
+export class ContractFixture {
   readonly subject: ContractSubject;
   readonly #exchanges: Exchange[] = [];
 
@@ -14,7 +14,10 @@ export class ContractBench {
   }
 
   /** Publishes messages as one batch, takes note of the answer, and returns its outcomes. */
-  async publish(messages: readonly OutgoingMessage[], signal?: AbortSignal): Promise<readonly Outcome[]> {
+  async publish(
+    messages: readonly OutgoingMessage[],
+    signal?: AbortSignal,
+  ): Promise<readonly PublishOutcome[]> {
     const { address, partitions, transport } = this.subject;
     const batch: OutgoingBatch = {
       address,
@@ -65,6 +68,6 @@ export function keyNames(count: number): string[] {
 }
 
 /** The outcome kinds, each once. */
-export function kindsOf(outcomes: readonly Outcome[]): readonly Outcome['kind'][] {
+export function kindsOf(outcomes: readonly PublishOutcome[]): readonly PublishOutcome['kind'][] {
   return [...new Set(outcomes.map(({ kind }) => kind))];
 }
