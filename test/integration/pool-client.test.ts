@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -261,7 +260,6 @@ test.for(['between two statements', 'within a statement', 'while it is idle'] as
 
     await client.$transaction((tx) => tx.query(insert, [2]));
     expect(await effects()).toEqual([2]);
-    await delay(0);
     expect(uncaught).toEqual([]);
   },
 );
