@@ -15,6 +15,8 @@ const gates = [
   'test:package',
   'test:scale',
   'test:faults',
+  // The oldest and the newest Node; `npm run versions` has all of the table.
+  'versions -- --ci',
   // A commit plants a few of the bugs that tests must catch; over some commits all have their turn.
   'test:mutations -- --rotate 8',
 ];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Admin, type EachBatchPayload, Kafka, type KafkaMessage, logLevel } from 'kafkajs';
+import { withoutIdleTimers } from '../kafka/idle-timers.ts';
 import type { AuditRecord } from './judge-log.ts';
 import { until } from './until.ts';
 
@@ -10,7 +11,9 @@ export class KafkaLog {
   readonly #kafka: Kafka;
 
   constructor(brokers: readonly string[]) {
-    this.#kafka = new Kafka({ brokers: [...brokers], clientId: 'demo-auditor', logLevel: logLevel.NOTHING });
+    this.#kafka = withoutIdleTimers(
+      new Kafka({ brokers: [...brokers], clientId: 'demo-auditor', logLevel: logLevel.NOTHING }),
+    );
   }
 
   /** Makes topics whose records carry the time at which the broker appended them, not one that the sender claims. */

@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Kafka, KafkaConfig, logCreator } from 'kafkajs';
+import { withoutIdleTimers } from './idle-timers.ts';
 import { kafkajs } from './kafkajs.ts';
 
 const connectionTimeoutMs = 3_000;
@@ -17,14 +18,15 @@ export interface KafkaConnection {
 }
 
 /**
- * A client of kafkajs. It logs warnings to the connection's logger, and nothing without one.
+ * A client of kafkajs, whose connections arm no timer while they wait for nothing. It logs warnings to the connection's
+ * logger, and nothing without one.
  *
  * @param config what this use of it wants otherwise
  */
 export function kafkaClient(connection: KafkaConnection, config: Partial<KafkaConfig> = {}): Kafka {
   const { Kafka, logLevel } = kafkajs();
   const { brokers, clientId, ssl, sasl, requestTimeoutMs, logger } = connection;
-  return new Kafka({
+  const kafka = new Kafka({
     brokers: [...brokers],
     clientId,
     connectionTimeout: Math.min(connectionTimeoutMs, requestTimeoutMs),
@@ -35,4 +37,5 @@ export function kafkaClient(connection: KafkaConnection, config: Partial<KafkaCo
     ...(logger !== undefined && { logCreator: logger }),
     ...config,
   });
+  return withoutIdleTimers(kafka);
 }

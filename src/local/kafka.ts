@@ -1,5 +1,6 @@
 import { Kafka, logLevel } from 'kafkajs';
 import { OutboxError } from '../core/errors.ts';
+import { withoutIdleTimers } from '../kafka/idle-timers.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { dockerCandidate } from './docker.ts';
 import { freePort } from './free-port.ts';
@@ -146,7 +147,7 @@ async function probe(address: string, nodeId: number): Promise<void> {
     requestTimeout: 3_000,
     retry: { retries: 0 },
   });
-  const admin = client.admin();
+  const admin = withoutIdleTimers(client).admin();
   try {
     await admin.connect();
     const { brokers } = await admin.describeCluster();

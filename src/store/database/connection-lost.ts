@@ -6,7 +6,7 @@ class ConnectionLost extends Error {
 }
 
 /** The error of a database that cannot be reached through the pool of somebody else. */
-export function connectionLost(what: string, cause?: unknown): OutboxError {
+export function databaseUnavailable(what: string, cause?: unknown): OutboxError {
   const said = what.trim().replace(/\.$/, '');
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `PostgreSQL, as the pool reaches it: ${said}.`, {
     details: { server: 'PostgreSQL' },

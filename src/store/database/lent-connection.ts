@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectionLost } from './connection-lost.ts';
+import { databaseUnavailable } from './connection-lost.ts';
 import { type ConnectionPool, outliveConnection, type PoolConnection } from './pool-connection.ts';
 
 /** What `pg` says of statements on a connection that has ended. */
@@ -35,11 +35,11 @@ export class LentConnection<Connection extends PoolConnection> {
       const connection = await answerWithin(withinMs, asked);
       if (connection !== undefined) return new LentConnection(connection);
     } catch (error) {
-      throw saidByServer(error) ? error : connectionLost(textOf(error), error);
+      throw saidByServer(error) ? error : databaseUnavailable(textOf(error), error);
     }
     // Nobody waits for it any longer.
     asked.then((connection) => connection.release()).catch(() => undefined);
-    throw connectionLost(`no connection of the pool was free within ${withinMs} ms`);
+    throw databaseUnavailable(`no connection of the pool was free within ${withinMs} ms`);
   }
 
   /** Waits for a statement that was given to the connection. @throws what it throws, or that the connection is lost */
@@ -50,7 +50,7 @@ export class LentConnection<Connection extends PoolConnection> {
     } catch (error) {
       if (this.#lost === undefined && !endedWords.test(textOf(error))) throw error;
       this.lose(error);
-      throw saidByServer(error) ? error : connectionLost(textOf(error), error);
+      throw saidByServer(error) ? error : databaseUnavailable(textOf(error), error);
     }
   }
 
@@ -62,7 +62,7 @@ export class LentConnection<Connection extends PoolConnection> {
   async run(text: string, withinMs: number, otherwise: string): Promise<{ readonly command: string }> {
     const answer = await answerWithin(withinMs, this.#after(text));
     if (answer !== undefined) return answer;
-    const error = connectionLost(otherwise);
+    const error = databaseUnavailable(otherwise);
     this.lose(error);
     this.giveBack();
     throw error;

@@ -3,7 +3,7 @@ import { type KafkaConnection, kafkaClient } from '../../kafka/connection.ts';
 import { type Sockets, tolerantSockets } from './metadata-tolerance.ts';
 import { disconnect, ProducerSession } from './session.ts';
 
-/** Every open connection of kafkajs wakes the process about 900 times a second, so idle ones are closed. */
+/** Every open connection of kafkajs wakes the process ten times a second to look for late answers, so idle ones are closed. */
 const idleMs = 30_000;
 const metadataMaxAgeMs = 10_000;
 

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type ITopicConfig, Kafka, logLevel } from 'kafkajs';
+import { withoutIdleTimers } from '../../../src/kafka/idle-timers.ts';
 import { until } from '../fixtures/until.ts';
 
 /** A client beside the one under test, for topics and for reading. */
 export function observer(brokers: string): Kafka {
-  return new Kafka({ brokers: brokers.split(','), clientId: 'observer', logLevel: logLevel.NOTHING });
+  return withoutIdleTimers(
+    new Kafka({ brokers: brokers.split(','), clientId: 'observer', logLevel: logLevel.NOTHING }),
+  );
 }
 
 /**

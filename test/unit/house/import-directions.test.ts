@@ -135,8 +135,17 @@ const cases: readonly Case[] = [
   ),
   ...allow('src/config', 'export const url = process.env.DATABASE_URL;\n'),
 
-  refuse('src/local', value('../config/config.ts'), 'src/local may import src/core only'),
-  ...allow('src/local', value('kafkajs'), value('@temporalio/client')),
+  refuse(
+    'src/local',
+    value('../config/config.ts'),
+    'src/local may import src/core and src/kafka/idle-timers.ts',
+  ),
+  refuse(
+    'src/local',
+    value('../kafka/topics.ts'),
+    'src/local may import src/core and src/kafka/idle-timers.ts',
+  ),
+  ...allow('src/local', value('kafkajs'), value('@temporalio/client'), value('../kafka/idle-timers.ts')),
   ...allow('src/local', value('../core/errors.ts'), value('pg'), 'export const path = process.env.PATH;\n'),
 
   refuse('src/server', value('../store/lane/claim.ts'), 'src/server may import'),
@@ -154,6 +163,7 @@ const cases: readonly Case[] = [
 
   refuse('src/demo', value('../store/lane/claim.ts'), 'src/demo is a user of the library'),
   refuse('src/demo', value('../outbox/send.ts'), 'src/demo is a user of the library'),
+  ...allow('src/demo', value('../kafka/idle-timers.ts')),
   ...allow('src/demo', value('../index.ts'), value('../consumer.ts'), value('@prisma/adapter-pg')),
 
   refuse('src/testing', value('../relay/relay.ts'), 'src/testing may import'),

@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { pinned, supported } from '../../../src/local/pinned-versions.ts';
+import { compareVersions, inRange, parseVersion } from '../../../src/local/version-range.ts';
+import { rows } from '../../versions/rows.ts';
+import { engines, nodes, postgres, prisma, typescript, withVersionTable } from '../../versions/table.ts';
+import { projectRoot } from './project-files.ts';
+
+interface Manifest {
+  readonly engines?: { readonly node: string };
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+const read = (path: string): string => readFileSync(join(projectRoot, path), 'utf8');
+const manifest = (folder: string): Manifest => JSON.parse(read(join(folder, 'package.json'))) as Manifest;
+const version = (text: string): readonly number[] => parseVersion(text) ?? [];
+
+test('README shows the table of versions', () => {
+  const readme = read('README.md');
+  expect(readme).toContain('| Node | 20.19, 22, 24, 26 |');
+  expect(withVersionTable(readme)).toBe(readme);
+});
+
+test('package.json and its lock name the Node releases of the table', () => {
+  expect(manifest('.').engines?.node).toBe(engines());
+  const lock = JSON.parse(read('package-lock.json')) as { packages: { '': Manifest } };
+  expect(lock.packages[''].engines?.node).toBe(engines());
+  expect(engines()).toBe('^20.19.0 || ^22.12.0 || ^24.0.0 || >=26.0.0');
+});
+
+test.each(nodes)(
+  'the line $name of Node begins where it says, and its newest release is not older',
+  (line) => {
+    expect(`${line.first}.`.startsWith(`${line.name}.`)).toBe(true);
+    expect(compareVersions(version(line.newest), version(line.first))).toBeGreaterThan(0);
+    expect(version(line.newest)[0]).toBe(version(line.first)[0]);
+  },
+);
+
+test('the lines of PostgreSQL are the versions that a local server may have, and the pinned one is among them', () => {
+  expect(postgres.map(({ name }) => [Number(name)])).toEqual([[15], [16], [17], [18]]);
+  const { from, before } = supported.postgres;
+  expect(postgres.map(({ name }) => inRange(version(name), { from, before }))).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect([from[0], before[0] - 1].map(String)).toEqual([postgres[0]?.name, postgres.at(-1)?.name]);
+  expect(postgres.filter(({ name, packageVersion }) => version(packageVersion)[0] !== Number(name))).toEqual(
+    [],
+  );
+  expect(postgres.map(({ packageVersion }) => packageVersion)).toContain(pinned.postgresPackage);
+});
+
+test('the versions of TypeScript and Prisma are those that the projects of test/package install', () => {
+  const { devDependencies: service = {} } = manifest('test/package/projects/service');
+  expect(typescript.map(({ version: exact }) => exact)).toEqual([
+    service['typescript'],
+    service['typescript-7']?.replace('npm:typescript@', ''),
+  ]);
+  expect(prisma.map(({ version: exact }) => exact)).toEqual(
+    ['prisma-6', 'prisma-7'].map(
+      (name) => manifest(`test/package/projects/${name}`).dependencies?.['@prisma/client'],
+    ),
+  );
+  expect(manifest('.').peerDependencies?.['@prisma/client']).toBe('^6.19.0 || ^7.0.0');
+});
+
+test('every suite finds the files and the tests that it names', () => {
+  const folders = ['test/integration', 'test/invariants', 'test/package'];
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(projectRoot, folder)).map((file) => `${folder}/${file}`),
+  );
+  const named = rows().flatMap(({ suites }) => suites.flatMap((suite) => suite.files ?? []));
+  expect(named.length).toBeGreaterThan(10);
+  expect([...new Set(named)].filter((part) => !files.some((file) => file.includes(part)))).toEqual([]);
+  // A title that fits no test would pass.
+  const compiling = read('test/package/service.test.ts');
+  expect(compiling).toContain('with TypeScript $version');
+  for (const { name } of typescript) expect(compiling).toContain(`version: '${name}'`);
+  const sending = read('test/package/prisma-clients.test.ts');
+  expect(sending).toContain('with Prisma $version,');
+  for (const { name } of prisma) expect(sending).toContain(`version: ${name.split('.')[0]},`);
+});
+
+test.each([
+  ['node', nodes.length * 2],
+  ['node:20.19', 2],
+  ['node:22.12', 1],
+  ['node:2', 0],
+  ['postgres:15', 1],
+  ['prisma', 2],
+  ['perl', 0],
+])('`--only %s` chooses %i versions', (only, count) => {
+  expect(rows({ only })).toHaveLength(count);
+});
+
+test('CI runs the oldest and the newest Node', () => {
+  expect(rows({ ci: true }).map(({ version: exact }) => exact)).toEqual([
+    nodes[0]?.first,
+    nodes.at(-1)?.newest,
+  ]);
+});

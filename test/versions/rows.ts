@@ -1,0 +1,108 @@
+import { nodes, postgres, prisma, typescript } from './table.ts';
+
+/** Something that is run on one version. */
+export interface Suite {
+  readonly name: string;
+  /** What Node is started with. */
+  readonly args: readonly string[];
+  /** Parts of the paths of the test files that it runs. @defaultValue all of a project */
+  readonly files?: readonly string[];
+}
+
+/** One version, and what is run on it. */
+export interface Row {
+  readonly kind: 'node' | 'postgres' | 'typescript' | 'prisma';
+  /** Its line in the table. */
+  readonly line: string;
+  readonly version: string;
+  readonly suites: readonly Suite[];
+}
+
+/** Which rows are run. */
+export interface Choice {
+  /** A kind, or a kind and a version or the beginning of one: `node`, `node:20.19`. @defaultValue all */
+  readonly only?: string | undefined;
+  /** The oldest and the newest Node, without what CI runs elsewhere. @defaultValue false */
+  readonly ci?: boolean;
+}
+
+/** @param title part of the titles of the tests that are run, all without one */
+function vitest(name: string, project: string, files: readonly string[] = [], title?: string): Suite {
+  const titled = title === undefined ? [] : ['-t', title];
+  return {
+    name,
+    args: ['node_modules/vitest/vitest.mjs', 'run', '--project', project, ...titled, ...files],
+    files,
+  };
+}
+
+const unit = vitest('unit', 'unit');
+const contract = vitest('contract', 'contract');
+const demo: Suite = { name: 'demo', args: ['dist/src/cli/main.js', 'demo', '--json'] };
+
+/**
+ * What a version of PostgreSQL could answer otherwise: the schema, plans, locks and races. Parts of paths; none of
+ * these files starts a server of its own, or measures how long something takes.
+ */
+const sqlFiles = [
+  'integration/migrate',
+  'schema-file',
+  'write-change',
+  'write-races',
+  'write-refusals',
+  'write-send',
+  'write-sql',
+  'write-values',
+  'lanes-c',
+  'relay-lease',
+  'relay-late',
+  'relay-held-keys',
+  'relay-plans',
+  'integration/archive',
+  'integration/retention',
+  'processed-',
+  'inbox-effect-once',
+  'inbox-once',
+  'parked-plans',
+  'bulk-plans',
+  'verify-rows',
+  'operate-',
+  'status-lane-locks',
+  'isolation',
+  'cancel-race.test',
+];
+const sql = vitest('sql', 'integration', sqlFiles);
+
+/** The titles are those of `test.each` in these files. */
+const compiled = (line: string): Suite => vitest('package', 'package', ['service'], `TypeScript ${line}`);
+const sent = (line: string): Suite =>
+  vitest('package', 'package', ['prisma-clients'], `with Prisma ${line.split('.')[0] ?? ''},`);
+
+/** All rows, in the order of the table. A choice that names nothing has none. */
+export function rows({ only, ci = false }: Choice = {}): readonly Row[] {
+  const nodeVersions = nodes.flatMap(({ name, first, newest }) =>
+    [first, newest].map((version) => ({ line: name, version })),
+  );
+  const ends = nodeVersions.filter((_, n) => n === 0 || n === nodeVersions.length - 1);
+  const ofNode = (ci ? ends : nodeVersions).map(
+    (one): Row => ({ kind: 'node', ...one, suites: ci ? [unit, demo] : [unit, contract, demo] }),
+  );
+  const others: readonly Row[] = [
+    ...postgres.map(({ name, packageVersion }) => row('postgres', name, packageVersion, sql)),
+    ...typescript.map(({ name, version }) => row('typescript', name, version, compiled(name))),
+    ...prisma.map(({ name, version }) => row('prisma', name, version, sent(name))),
+  ];
+  const all = ci ? ofNode : [...ofNode, ...others];
+  return only === undefined ? all : all.filter((one) => isMeant(one, only));
+}
+
+function row(kind: Row['kind'], line: string, version: string, suite: Suite): Row {
+  return { kind, line, version, suites: [suite] };
+}
+
+/** `node:2` means neither 20 nor 22: a version is named up to one of its dots. */
+function isMeant({ kind, line, version }: Row, only: string): boolean {
+  const [asked, begins] = only.split(':');
+  if (asked !== kind) return false;
+  return begins === undefined || line === begins || `${version}.`.startsWith(`${begins}.`);
+}

@@ -1,0 +1,103 @@
+/**
+ * The versions that are supported, and those that `npm run versions` runs for each. README's table and the engines of
+ * package.json are made of this; a unit test holds both to it.
+ */
+
+/** A line of Node releases. */
+export interface NodeLine {
+  /** As people call it. */
+  readonly name: string;
+  /** The first and the newest release of the line that is run. Releases before the first are not supported. */
+  readonly first: string;
+  readonly newest: string;
+}
+
+/** A major version of PostgreSQL. */
+export interface PostgresLine {
+  readonly name: string;
+  /** Version of the npm package with its binaries. */
+  readonly packageVersion: string;
+}
+
+/** A version of something that the packed package is installed beside. */
+export interface NeighborLine {
+  readonly name: string;
+  /** What is installed, exactly. */
+  readonly version: string;
+}
+
+export const nodes: readonly NodeLine[] = [
+  { name: '20.19', first: '20.19.0', newest: '20.20.2' },
+  { name: '22', first: '22.12.0', newest: '22.23.3' },
+  { name: '24', first: '24.0.0', newest: '24.21.0' },
+  { name: '26', first: '26.0.0', newest: '26.10.0' },
+];
+
+export const postgres: readonly PostgresLine[] = [
+  { name: '15', packageVersion: '15.18.0-beta.17' },
+  { name: '16', packageVersion: '16.14.0-beta.17' },
+  { name: '17', packageVersion: '17.10.0-beta.17' },
+  { name: '18', packageVersion: '18.4.0-beta.17' },
+];
+
+export const typescript: readonly NeighborLine[] = [
+  { name: '5.9', version: '5.9.3' },
+  { name: '7', version: '7.0.2' },
+];
+
+export const prisma: readonly NeighborLine[] = [
+  { name: '6.19', version: '6.19.3' },
+  { name: '7', version: '7.10.0' },
+];
+
+/** What package.json says of Node: the lines above from their first releases, and what comes after the last. */
+export function engines(): string {
+  return nodes.map(({ first }, n) => `${n === nodes.length - 1 ? '>=' : '^'}${first}`).join(' || ');
+}
+
+/** README's table. */
+function readmeTable(): string {
+  const named = (lines: readonly { readonly name: string }[]): string =>
+    lines.map(({ name }) => name).join(', ');
+  const exact = (versions: readonly string[]): string => versions.join(', ');
+  const rows = [
+    [
+      'Node',
+      named(nodes),
+      'unit and contract tests and the demo, without a warning',
+      exact(nodes.flatMap(({ first, newest }) => [first, newest])),
+    ],
+    [
+      'PostgreSQL',
+      named(postgres),
+      'tests of the schema, of sending, of lanes and of the inbox',
+      exact(postgres.map(({ packageVersion }) => packageVersion.replace(/\.0-.*/, ''))),
+    ],
+    [
+      'TypeScript',
+      named(typescript),
+      'the packed package in CommonJS and ESM projects',
+      exact(typescript.map(({ version }) => version)),
+    ],
+    [
+      'Prisma',
+      named(prisma),
+      'sending with plain and extended clients, and those with replicas',
+      exact(prisma.map(({ version }) => version)),
+    ],
+  ];
+  const head = ['', 'versions', 'what is run on each', 'exactly'];
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+const start = '<!-- versions: made of test/versions/table.ts by `npm run versions -- --write` -->\n';
+const end = '<!-- /versions -->';
+
+/** A page with its table renewed. */
+export function withVersionTable(page: string): string {
+  const from = page.indexOf(start);
+  const to = page.indexOf(end);
+  if (from < 0 || to < from) throw new Error('The page has no place for the table of versions.');
+  return `${page.slice(0, from + start.length)}\n${readmeTable()}\n\n${page.slice(to)}`;
+}
