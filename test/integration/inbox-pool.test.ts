@@ -165,7 +165,7 @@ test('by a pool, a transaction that takes too long is rolled back, and its messa
   expect(one.counts().failedAttempts).toBe(1);
   expect(one.events).toContainEqual(
     expect.objectContaining({
-      type: 'failed',
+      type: 'attempt-failed',
       error: expect.objectContaining({ code: 'OUTBOX_TRANSACTION_ROLLED_BACK' }),
     }),
   );

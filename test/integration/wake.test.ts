@@ -31,8 +31,8 @@ test('a message whose transaction its sender opened leaves at once with wake, an
     woken.push(await lateness(n + 1, () => wake(prisma)));
   }
   const middle = (some: readonly number[]): number => some.toSorted((a, b) => a - b)[1] ?? Number.NaN;
-  expect(middle(left)).toBeGreaterThan(300);
-  expect(middle(woken)).toBeLessThan(150);
+  // In proportion, because a busy machine is late with both.
+  expect(middle(woken)).toBeLessThan(middle(left) / 2);
 });
 
 test('wake refuses what belongs to a transaction, and takes extended clients and pools', async (context) => {

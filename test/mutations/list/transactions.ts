@@ -86,7 +86,7 @@ export const transactionMutations: readonly Mutation[] = [
     find: `readonly code = '08006'`,
     replace: `readonly code = 'XX000'`,
     test: client,
-    title: 'a connection that the server ends',
+    title: 'who waits for a connection for too long is told so',
   },
   {
     name: 'pool-level-of-the-database',
