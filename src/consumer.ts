@@ -1,8 +1,11 @@
 export type { Config } from './config/config.ts';
 export { type ConsumerOptions, consumer } from './config/consumer.ts';
+export type { DatabaseConfig } from './config/database-config.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
+export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export type { Lazy } from './core/lazy.ts';
 export type { Retention } from './core/retention.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';

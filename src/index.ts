@@ -24,3 +24,11 @@ export type { Due, SendOptions } from './outbox/prepare.ts';
 export { type BatchMessage, type Stored, send, sendBatch } from './outbox/send.ts';
 export { type TransactionRunner, transaction } from './outbox/transact.ts';
 export { fromQuery, type Transaction } from './store/database/transaction.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './transports/transport.ts';

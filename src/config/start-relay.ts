@@ -41,6 +41,7 @@ export interface RelayOptions {
   readonly workers?: WorkerExtras;
 }
 
+/** A relay that was started. It may still wait for its servers: see {@link RunningRelay.ready}. */
 export interface RunningRelay {
   /** Resolves when the relay delivers. Rejects when it could not start, or was stopped before. */
   readonly ready: Promise<void>;

@@ -5,7 +5,9 @@ import { lanesFilledBy } from './ready-lanes.ts';
 
 /** A Prisma client, as far as {@link transaction} needs it. */
 export interface TransactionRunner<Tx, Options = unknown> {
+  /** Runs `work` in a transaction, which rolls back when it rejects. */
   $transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>;
+  /** Runs one statement outside of it: the word to the relays after the commit. */
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
 }
 
