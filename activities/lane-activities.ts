@@ -1,5 +1,5 @@
 import type { Lane } from '../src/core/lane.ts';
-import type { DrainAnswer } from '../src/relay/drain.ts';
+import type { DrainAnswer } from '../src/relay/drain-input.ts';
 import type { Relay } from '../src/relay/relay.ts';
 import { withHeartbeat } from './heartbeat.ts';
 

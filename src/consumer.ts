@@ -27,7 +27,7 @@ export { type Once, once } from './inbox/once.ts';
 export type { InboxMessage } from './inbox/reading/inbox-message.ts';
 export type { MessageIdRule } from './inbox/reading/message-id.ts';
 export type { RefusalReason } from './inbox/reading/unreadable.ts';
-export type { UnknownTopics } from './inbox/routes.ts';
+export type { UnknownTopics } from './inbox/route-table.ts';
 export type { TransactionClient } from './inbox/transaction-client.ts';
 export { permanent, retryAfter } from './inbox/verdict.ts';
 export type { SeenFilter } from './inbox/window/seen-filter.ts';

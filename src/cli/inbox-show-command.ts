@@ -53,7 +53,7 @@ function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonl
     ['reason', message.reason],
     ['error', message.lastError === null ? null : causeIn(message.lastError)],
     ['tries', String(message.attempts)],
-    ['next try', parkedKey?.nextAt],
+    ['next try', parkedKey?.nextAt?.toISOString()],
     ['workflow', parkedKey?.workflowId],
     [
       'arrived',

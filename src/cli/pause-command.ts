@@ -38,7 +38,7 @@ export async function pauseCommand(
   );
   for (const { topic: of, lane, aliveUntil } of holding)
     output.line(
-      `  a relay still holds lane ${lane} of ${of}, and was last heard of for the time until ${aliveUntil}`,
+      `  a relay still holds lane ${lane} of ${of}, and was last heard of for the time until ${aliveUntil.toISOString()}`,
     );
   output.value({ ok: complete || dryRun, dryRun, ...answer });
   return complete || dryRun ? exitCodes.ok : exitCodes.partial;

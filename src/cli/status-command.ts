@@ -172,7 +172,8 @@ function stateOf(lane: LaneStatus, { laneLocks, relays, servers }: Status): stri
   const lock = lockOf(lane, laneLocks);
   if (lock !== undefined) return `${lane.paused ? 'paused, ' : ''}locked by pid ${lock.pid}`;
   if (lane.paused) return lane.owned ? 'pausing' : 'paused';
-  if (lane.hold !== null) return `on hold (${lane.hold.scope}) since ${lane.hold.since}: ${lane.hold.reason}`;
+  if (lane.hold !== null)
+    return `on hold (${lane.hold.scope}) since ${lane.hold.since.toISOString()}: ${lane.hold.reason}`;
   if (lane.owned) return 'draining';
   if (lane.oldestDueMs === null && lane.ready === 0) return 'quiet';
   if (!relays.some(({ alive }) => alive)) return 'waits: no relay runs';

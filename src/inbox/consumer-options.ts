@@ -6,7 +6,7 @@ import type { ConsumerReport } from './consumer-event.ts';
 import type { BreakerRules } from './intake/breaker.ts';
 import { assertName } from './once.ts';
 import { quickRetryDelays, retryDelays } from './retry-delays.ts';
-import type { UnknownTopics } from './routes.ts';
+import type { UnknownTopics } from './route-table.ts';
 import type { SeenFilter } from './window/seen-filter.ts';
 import { resolveWindow, type Window } from './window/window.ts';
 

@@ -1,7 +1,4 @@
 import { type Duration, durationMs } from '../core/duration.ts';
-import type { TopicDelays } from '../store/inbox/tries.ts';
-import type { Way } from './intake/arrived.ts';
-import type { Route } from './route.ts';
 
 const longestQuickRetryMs = 10_000;
 /** 36,500 days. */
@@ -34,22 +31,4 @@ function delays(
     if (valueMs !== undefined && valueMs >= 0 && valueMs <= maxMs) return valueMs;
     throw refuse(`${option}[${index}]`, `a duration from 0 to ${most}`);
   });
-}
-
-/** The delays of a message: those of its handler, else those of its consumer. */
-export function delaysOf<Tx>(
-  name: 'retryMs' | 'quickRetriesMs',
-  way: Way<Tx> | undefined,
-  ofConsumer: readonly number[],
-): readonly number[] {
-  return (way?.kind === 'route' ? way[name] : undefined) ?? ofConsumer;
-}
-
-/** Who dies with a message of a topic that has its handler elsewhere leaves it to others after so long. */
-const elsewhereMs = 30_000;
-
-/** The delays of all topics that have a handler here. */
-export function topicDelaysOf<Tx>(routes: readonly Route<Tx>[], ofConsumer: readonly number[]): TopicDelays {
-  const byTopic = routes.map(({ retryMs, topic }) => [topic.name, retryMs ?? ofConsumer]);
-  return { byTopic: JSON.stringify(Object.fromEntries(byTopic)), elsewhereMs };
 }

@@ -1,17 +1,17 @@
 import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
-import type { ConsumerPlan } from './consumer.ts';
 import type { ConsumerReport } from './consumer-event.ts';
+import type { ConsumerPlan } from './consumer-plan.ts';
 import { Receipts } from './intake/receipts.ts';
 import { DeadLetters } from './parked/dead-letters.ts';
 import type { Route } from './route.ts';
-import { Routes } from './routes.ts';
+import { RouteTable } from './route-table.ts';
 
 /** The topics that arrive from one broker. */
 export interface SourceRoutes<Tx> {
   readonly source: Source;
   readonly routes: readonly Route<Tx>[];
-  readonly lookup: Routes<Tx>;
+  readonly lookup: RouteTable<Tx>;
   readonly receipts: Receipts | undefined;
   readonly deadLetters: DeadLetters | undefined;
 }
@@ -32,7 +32,7 @@ export function sourceRoutesOf<Tx extends Transaction>(
     return {
       source,
       routes: theirs,
-      lookup: new Routes(theirs, topics, rules.unknown),
+      lookup: new RouteTable(theirs, topics, rules.unknown),
       receipts: confirming && new Receipts({ group, sender: receiptSenderOf(confirming.topic), report }),
       deadLetters:
         deadAddressOf &&

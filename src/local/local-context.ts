@@ -1,8 +1,4 @@
-import { homedir } from 'node:os';
-import { OutboxError } from '../core/errors.ts';
-import { cacheFolder, makeOpenFolder } from './cache-folder.ts';
-import type { Environment, LocalOptions, LocalPorts, ReportProgress } from './local-options.ts';
-import { reapAbandoned } from './reap-abandoned.ts';
+import type { Environment, LocalPorts, ReportProgress } from './local-options.ts';
 
 /** The options with their defaults, and a cache folder that exists. */
 export interface LocalContext {
@@ -12,24 +8,4 @@ export interface LocalContext {
   readonly keep: string | undefined;
   readonly ports: LocalPorts;
   readonly signal: AbortSignal | undefined;
-}
-
-/** Checks the options, makes the cache folder, and ends what earlier processes have left running. */
-export async function openContext(options: LocalOptions): Promise<LocalContext> {
-  const { env, keep, signal } = options;
-  if (keep !== undefined && !/^[a-z0-9-]{1,40}$/.test(keep)) {
-    throw new OutboxError(
-      'OUTBOX_OPTION_INVALID',
-      `keep must be 1 to 40 of a-z, 0-9 and "-", but it is "${keep}".`,
-      {
-        details: { keep },
-      },
-    );
-  }
-  signal?.throwIfAborted();
-  const user = { platform: process.platform, root: process.getuid?.() === 0, home: env['HOME'] ?? homedir() };
-  const cache = await makeOpenFolder(cacheFolder(env, user));
-  const tell = options.progress ?? (() => {});
-  await reapAbandoned(cache, tell);
-  return { env, cache, tell, keep, ports: options.ports ?? {}, signal };
 }

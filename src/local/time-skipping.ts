@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OutboxError } from '../core/errors.ts';
 import { javaProgram } from './java-program.ts';
-import { openContext } from './local-context.ts';
 import type { LocalOptions } from './local-options.ts';
 import { mavenPackage } from './maven-jars.ts';
+import { openContext } from './open-context.ts';
 import { pinned } from './pinned-versions.ts';
 
 /**

@@ -111,7 +111,7 @@ function stopped(facts: DeliveryFacts): Why | undefined {
       hold.scope === 'settle'
         ? 'The database refuses what its lane has to write'
         : `Its ${hold.scope} cannot be reached`;
-    return { code: 'lane-hold', text: `${what} since ${hold.since}: ${hold.reason}.` };
+    return { code: 'lane-hold', text: `${what} since ${hold.since.toISOString()}: ${hold.reason}.` };
   }
   return undefined;
 }
@@ -138,7 +138,7 @@ function queued({ owned, wantedSince, before, relays, temporalError }: DeliveryF
         code: 'temporal-away',
         text: `Relays run, and Temporal does not answer them: ${temporalError}`,
       };
-    const since = wantedSince === null ? '' : `, asked for since ${wantedSince}`;
+    const since = wantedSince === null ? '' : `, asked for since ${wantedSince.toISOString()}`;
     return { code: 'no-relay', text: `No relay drains its lane at this moment${since}.` };
   }
   if (before === 0) return { code: 'next', text: 'Its lane is about to publish it.' };

@@ -1,43 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
-import type { Lane } from '../core/lane.ts';
-import { type Database, isConnectionFailure, type LiveSession } from '../store/database/database.ts';
+import { isConnectionFailure } from '../store/database/database.ts';
 import { type Claim, claim } from '../store/lane/claim.ts';
 import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
 import { pinPartitions, readPartitions } from '../store/lane/topics.ts';
 import { releaseHeld } from '../store/message/release-held.ts';
 import type { Hold } from '../transports/transport.ts';
+import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { sitOutHold } from './hold.ts';
 import { LaneLease } from './lane-lease.ts';
 import { type LaneProgress, planSettlement } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
-import type { Report } from './report.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
-import type { BatchLimits, RelayTimings } from './timings.ts';
-import type { TopicRoute } from './topic-route.ts';
-import type { Wake } from './wake.ts';
-
-/** `more`: call again at once. `quiet`: nothing was left for a while, or an operator has paused the topic. */
-export type DrainAnswer = 'more' | 'quiet';
-
-export interface DrainInput {
-  readonly database: Database;
-  readonly lane: Lane;
-  readonly route: TopicRoute;
-  /** CloudEvents source: which installation speaks. */
-  readonly source: string;
-  readonly timings: RelayTimings;
-  readonly limits: BatchLimits;
-  readonly wake: Wake;
-  /** The session of this process, by which others see that it lives. @defaultValue none: its leases alone say so */
-  readonly session?: () => LiveSession | undefined;
-  readonly report: Report;
-  /** Shutdown or cancel: settle what is on its way, free the lane, return. */
-  readonly signal: AbortSignal;
-  /** Called whenever the drain gets on, so that a watchdog can tell slow from stuck. */
-  readonly progress: () => void;
-}
 
 /** Retry of an acquire while another owner's lease is alive. */
 const acquireEveryMs = 250;

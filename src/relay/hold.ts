@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { writeHold } from '../store/lane/lease.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import type { Hold } from '../transports/transport.ts';
-import type { DrainInput } from './drain.ts';
+import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
 
 interface HoldLimits {
@@ -23,7 +23,7 @@ export async function sitOutHold(
   { firstProbeMs, deadline, stop }: HoldLimits,
 ): Promise<void> {
   const beganAt = performance.now();
-  await writeHold(database, lane, lease.owner, { ...hold, since: new Date().toISOString() });
+  await writeHold(database, lane, lease.owner, { ...hold, since: new Date() });
   report({ type: 'hold-began', hold, ...lane });
   let waitMs = firstProbeMs;
   while (!stop.aborted && performance.now() < deadline) {

@@ -4,9 +4,9 @@ import type { Database, Session } from '../store/database/database.ts';
 import { lanesOfNudge, nudgeChannel } from '../store/lane/nudge.ts';
 import { cancelAudited } from '../store/message/cancel-audited.ts';
 import { type ReleaseAnswer, readOutcome, releaseMessage } from '../store/message/release.ts';
-import type { DrainAnswer } from './drain.ts';
-import { Drains } from './drains.ts';
+import type { DrainAnswer } from './drain-input.ts';
 import { LaneBlockers } from './lane-blockers.ts';
+import { LaneDrains } from './lane-drains.ts';
 import { type ConfirmingTopic, Overdue } from './overdue.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
@@ -38,7 +38,7 @@ const outcomeEveryMs = 25;
 export class Relay {
   readonly #input: RelayInput;
   readonly #routes: ReadonlyMap<string, TopicRoute>;
-  readonly #drains: Drains;
+  readonly #drains: LaneDrains;
   readonly #starter: Starter;
   readonly #overdue: Overdue;
   readonly #watcher: Watcher;
@@ -47,7 +47,7 @@ export class Relay {
   constructor(input: RelayInput) {
     const { database, workflows, report, routes, timings } = input;
     this.#input = input;
-    this.#drains = new Drains(input.draining ?? (() => undefined));
+    this.#drains = new LaneDrains(input.draining ?? (() => undefined));
     this.#routes = new Map(routes.map((route) => [route.name, route]));
     this.#starter = new Starter(
       database,
@@ -80,7 +80,7 @@ export class Relay {
     this.#watcher.start();
   }
 
-  /** Ends watching and starting. Drains end by the signals of their callers. */
+  /** Ends watching and starting. LaneDrains end by the signals of their callers. */
   async stop(): Promise<void> {
     await this.#watcher.stop();
     await this.#starter.stop();
@@ -96,7 +96,7 @@ export class Relay {
     return this.#routes.has(topic);
   }
 
-  /** Drains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
+  /** LaneDrains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
   async drain(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
     const route = this.#routes.get(lane.topic);
     if (route === undefined) throw new Error(`This relay does not know the topic "${lane.topic}".`);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { writeHold } from '../store/lane/lease.ts';
 import { type Settlement, settle } from '../store/lane/settle.ts';
-import type { DrainInput } from './drain.ts';
+import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
 
 /** Between tries while the database cannot be reached. */
@@ -23,7 +23,7 @@ export async function settlePatiently(
   { deadline, stop }: { readonly deadline: number; readonly stop: AbortSignal },
 ): Promise<boolean> {
   const startedAt = performance.now();
-  let since: string | undefined;
+  let since: Date | undefined;
   for (;;) {
     try {
       const settled = await settle(database, lane, settlement);
@@ -37,7 +37,7 @@ export async function settlePatiently(
         continue;
       }
       if (stop.aborted || performance.now() > deadline) throw error;
-      since ??= new Date().toISOString();
+      since ??= new Date();
       const reason = error instanceof Error ? error.message : String(error);
       await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since });
       await delay(timings.probeIntervalMs, undefined, { signal: stop }).catch(() => undefined);

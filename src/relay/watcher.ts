@@ -3,8 +3,8 @@ import type { Database } from '../store/database/database.ts';
 import { DueEdge } from '../store/lane/due-edge.ts';
 import { type LaneNews, look } from '../store/lane/watch.ts';
 import { sweep } from '../store/message/release.ts';
-import type { Drains } from './drains.ts';
 import type { LaneBlockers } from './lane-blockers.ts';
+import type { LaneDrains } from './lane-drains.ts';
 import type { Overdue } from './overdue.ts';
 import type { Report } from './report.ts';
 import type { Starter } from './starter.ts';
@@ -20,7 +20,7 @@ const sweepAgainMs = 20;
 
 export interface WatcherInput {
   readonly database: Database;
-  readonly drains: Drains;
+  readonly drains: LaneDrains;
   readonly starter: Starter;
   readonly overdue: Overdue;
   readonly blockers: LaneBlockers;

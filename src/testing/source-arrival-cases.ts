@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SourceCase } from './source-contract.ts';
+import type { SourceCase } from './source-case.ts';
 import { includesAll } from './source-fixture.ts';
 
 const backlog = 3_000;

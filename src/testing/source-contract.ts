@@ -1,16 +1,10 @@
 import type { ContractCase } from './contract-subject.ts';
 import { arrivalCases } from './source-arrival-cases.ts';
+import type { SourceCase } from './source-case.ts';
 import { SourceFixture } from './source-fixture.ts';
 import { groupCases } from './source-group-cases.ts';
 import { redeliveryCases } from './source-redelivery-cases.ts';
 import type { SourceAbility, SourceContract, SourceSubject } from './source-subject.ts';
-
-/** A case before it knows its subject. */
-export interface SourceCase {
-  readonly name: string;
-  readonly needs: readonly SourceAbility[];
-  run(fixture: SourceFixture): Promise<void>;
-}
 
 /**
  * The rules of {@link Source} as cases for any test runner.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SourceCase } from './source-contract.ts';
+import type { SourceCase } from './source-case.ts';
 import { aborted, acknowledgeAll, includesAll, type Member } from './source-fixture.ts';
 
 /** Groups, their members, and how a member leaves. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SourceCase } from './source-contract.ts';
+import type { SourceCase } from './source-case.ts';
 import { includesAll, type Member, numberOf } from './source-fixture.ts';
 
 const restMs = 600;

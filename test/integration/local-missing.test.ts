@@ -14,7 +14,7 @@ import {
   timeSkippingServer,
 } from '../../src/local/index.ts';
 import { installOnce } from '../../src/local/install-once.ts';
-import { openContext } from '../../src/local/local-context.ts';
+import { openContext } from '../../src/local/open-context.ts';
 import { processSpace } from '../../src/local/process-identity.ts';
 import { startServer } from '../../src/local/server-process.ts';
 

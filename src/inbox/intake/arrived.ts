@@ -6,7 +6,7 @@ import { isName } from '../once.ts';
 import { positionId } from '../reading/message-id.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import type { Route } from '../route.ts';
-import type { Routes } from '../routes.ts';
+import type { RouteTable } from '../route-table.ts';
 
 /** Where a message goes: to its handler, or to a person, because it has none. */
 export type Way<Tx> = Route<Tx> | { readonly kind: 'refused'; readonly error: OutboxError };
@@ -44,7 +44,7 @@ export interface Ignored {
 }
 
 /** Looks at address and headers only, so that duplicates cost no reading of their bodies. */
-export function identify<Tx>(incoming: IncomingMessage, routes: Routes<Tx>): Arrived<Tx> | Ignored {
+export function identify<Tx>(incoming: IncomingMessage, routes: RouteTable<Tx>): Arrived<Tx> | Ignored {
   try {
     const route = routes.find(incoming);
     if (typeof route === 'string') return { incoming, ignored: route };

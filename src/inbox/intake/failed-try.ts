@@ -1,7 +1,7 @@
 import type { BegunTry, FailedTry } from '../../store/inbox/tries.ts';
 import { errorText } from '../parked/kept.ts';
 import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
-import { delaysOf } from '../retry-delays.ts';
+import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 import type { Way } from './arrived.ts';
 

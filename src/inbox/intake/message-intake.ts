@@ -5,7 +5,7 @@ import { type Applied, counterOf, eventOf } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';
 import { type ConsumerReport, unheard } from '../consumer-event.ts';
 import type { KeyQueues } from '../parked/key-queues.ts';
-import type { Routes } from '../routes.ts';
+import type { RouteTable } from '../route-table.ts';
 import { type Applier, HoldsKey } from './applier.ts';
 import { type Arrived, identify } from './arrived.ts';
 import { type Breaker, keyNameOf } from './breaker.ts';
@@ -21,7 +21,7 @@ import { OneByOne, positionOf, type Settled } from './settle-one.ts';
 
 export interface MessageIntakeOptions<Tx extends Transaction> {
   readonly group: string;
-  readonly routes: Routes<Tx>;
+  readonly routes: RouteTable<Tx>;
   readonly applier: Applier<Tx>;
   readonly known: KnownMessages<Tx>;
   readonly marks: PoisonMarks<Tx>;

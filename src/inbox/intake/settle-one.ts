@@ -4,7 +4,7 @@ import type { Transaction } from '../../store/database/transaction.ts';
 import type { Applied } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';
 import type { ConsumerReport, Position } from '../consumer-event.ts';
-import { delaysOf } from '../retry-delays.ts';
+import { delaysOf } from '../route-delays.ts';
 import type { ToldFailure } from '../told-error.ts';
 import { verdictOf } from '../verdict.ts';
 import type { Applier } from './applier.ts';

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../../core/crash-point.ts';
 import { installationOf } from '../../core/receipt.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
-import type { TransactionLimits } from '../../store/inbox/receive.ts';
 import {
   type BeginAnswer,
   type BegunTry,
@@ -12,57 +11,19 @@ import {
   failTry,
   joinTry,
   returnTry,
-  type TopicDelays,
-  type TryRules,
 } from '../../store/inbox/tries.ts';
-import type { Tally } from '../consumer-counts.ts';
-import type { ConsumerReport, IdentifiedMessage } from '../consumer-event.ts';
-import type { Breaker } from '../intake/breaker.ts';
+import type { IdentifiedMessage } from '../consumer-event.ts';
 import { isFinal, judgeTry } from '../intake/failed-try.ts';
-import { GivenUp, type HandlerTransactions } from '../intake/handler-transactions.ts';
-import type { OneSuspect } from '../intake/one-suspect.ts';
+import { GivenUp } from '../intake/handler-transactions.ts';
 import type { Receipts } from '../intake/receipts.ts';
-import { UncountedTries } from '../intake/uncounted-tries.ts';
 import type { KeyDrains, ParkedKeyAnswer } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
-import { delaysOf } from '../retry-delays.ts';
-import type { Routes } from '../routes.ts';
-import type { TransactionClient } from '../transaction-client.ts';
+import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 import { DrainPace } from './drain-pace.ts';
-import { callHandlers, type FoundMessage, findParked, type ReadyTry, readParked } from './parked-message.ts';
-
-export interface KeyDrainOptions<Tx extends Transaction> {
-  readonly client: TransactionClient<Tx>;
-  readonly handlers: HandlerTransactions<Tx>;
-  readonly group: string;
-  /** Of every source: a parked message does not tell from where it came. */
-  readonly routes: readonly Routes<Tx>[];
-  readonly rules: TryRules;
-  /** Of the topics that have a handler here. */
-  readonly topics: TopicDelays;
-  /** As of a message that has just arrived, for those whose first try is here. */
-  readonly quickRetriesMs: readonly number[];
-  /** What the server ends of its transactions. */
-  readonly limits: TransactionLimits;
-  /** As of `TryHand`. */
-  readonly worker: string;
-  readonly suspects: OneSuspect;
-  readonly breaker: Breaker;
-  readonly tally: Tally;
-  readonly report: ConsumerReport;
-  readonly receiptsOf: (routes: Routes<Tx>) => Receipts | undefined;
-  /** Called when a message has failed for good. */
-  readonly onFailed: () => void;
-}
-
-/** A try that was begun, of one message or of many. */
-export interface Begun<Tx> {
-  readonly keyId: string;
-  readonly messages: readonly [BegunTry, ...BegunTry[]];
-  /** In the order of the messages. */
-  readonly found: readonly (FoundMessage<Tx> | undefined)[];
-}
+import type { Begun, KeyDrainOptions } from './key-drain-options.ts';
+import { callHandlers, findParked, type ReadyTry, readParked } from './parked-message.ts';
+import { UncountedTries } from './uncounted-tries.ts';
 
 /** Somebody adds to the key, or an operator has it, or another suspect is in hand: that takes little time. */
 const busyPauseMs = 100;

@@ -3,13 +3,13 @@ import type { BegunTry } from '../../store/inbox/tries.ts';
 import type { HandlerContext } from '../handler.ts';
 import { Arrived, identify } from '../intake/arrived.ts';
 import type { ReadyMessage, Route } from '../route.ts';
-import type { Routes } from '../routes.ts';
+import type { RouteTable } from '../route-table.ts';
 import { arrivedAgain } from './kept.ts';
 
 /** A parked message with its handler, and where its receipts go. */
 export interface FoundMessage<Tx> {
   readonly arrived: Arrived<Tx>;
-  readonly routes: Routes<Tx>;
+  readonly routes: RouteTable<Tx>;
 }
 
 /** A parked message that can be handled. */
@@ -19,7 +19,10 @@ export interface ReadyTry<Tx> {
 }
 
 /** Finds the handler of a parked message, which does not tell by which source it came. */
-export function findParked<Tx>(message: BegunTry, all: readonly Routes<Tx>[]): FoundMessage<Tx> | undefined {
+export function findParked<Tx>(
+  message: BegunTry,
+  all: readonly RouteTable<Tx>[],
+): FoundMessage<Tx> | undefined {
   const incoming = arrivedAgain(message);
   for (const routes of all) {
     const arrived = identify(incoming, routes);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Topic } from '../../core/topic.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
-import type { ConsumerPlan } from '../consumer.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
+import type { ConsumerPlan } from '../consumer-plan.ts';
 import { addressesOf, type SourceRoutes } from '../source-routes.ts';
 import { assertWindow } from './window.ts';
 import { WindowKeeper } from './window-keeper.ts';

@@ -66,7 +66,7 @@ function parked(facts: KeptFacts, { before, first, inHand, nextAt, nextInMs, tol
   if (nextInMs > 0)
     return {
       code: 'next-try',
-      text: `${last}It is tried in ${length(nextInMs)}, at ${nextAt ?? ''}; a retry makes that now.`,
+      text: `${last}It is tried in ${length(nextInMs)}, at ${nextAt?.toISOString() ?? ''}; a retry makes that now.`,
     };
   const started = told ? '' : ', and its workflow was not started';
   return {

@@ -40,8 +40,8 @@ export interface KeptKey {
   readonly workflowId: string;
   /** Milliseconds until the next try of its first message; negative: overdue, `null`: a failed message holds it. */
   readonly nextInMs: number | null;
-  /** ISO time of that try; `null` as `nextInMs`. */
-  readonly nextAt: string | null;
+  /** Time of that try; `null` as `nextInMs`. */
+  readonly nextAt: Date | null;
   /** The first message of the queue; a failed one holds it. */
   readonly first: { readonly id: string; readonly state: KeptState } | null;
   /** Messages of the queue before this one. */
@@ -73,7 +73,10 @@ export async function readKeptMessage(sql: Sql, { group, id }: KeptName): Promis
      from outbox.parked p where consumer_group = $1 and message_id = $2`,
     [group, id],
   );
-  return row;
+  if (row === undefined || row.parkedKey === null) return row;
+  const { nextAt } = row.parkedKey;
+  // A date in JSON is a text.
+  return { ...row, parkedKey: { ...row.parkedKey, nextAt: nextAt === null ? null : new Date(nextAt) } };
 }
 
 /** Whether the group has committed the effects of this message, or keeps it. */

@@ -110,8 +110,15 @@ export interface LaneHold {
   readonly scope: 'topic' | 'transport' | 'settle';
   /** The error that began it, for people. */
   readonly reason: string;
-  /** ISO time at which the hold began. */
-  readonly since: string;
+  /** When the hold began, by the clock of its relay. */
+  readonly since: Date;
+}
+
+/** A hold as its lane's row has it, in JSON. */
+export type StoredHold = Omit<LaneHold, 'since'> & { readonly since: string };
+
+export function holdOf(stored: StoredHold | null): LaneHold | null {
+  return stored === null ? null : { ...stored, since: new Date(stored.since) };
 }
 
 /** Shows, or with `undefined` ends, the hold of a lane. */

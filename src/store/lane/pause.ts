@@ -10,8 +10,8 @@ export type PauseScope = { readonly topic: string } | { readonly transport: stri
 
 /** A lane that somebody drains. */
 export interface LeasedLane extends Lane {
-  /** ISO time until which its owner need not be heard of. */
-  readonly aliveUntil: string;
+  /** Time until which its owner need not be heard of, on the database's clock. */
+  readonly aliveUntil: Date;
 }
 
 export interface PauseChange {
@@ -98,7 +98,7 @@ export async function resumeOwn(
 /** Lanes of the scope whose owner's lease is alive. */
 export async function readLeasedLanes(sql: Sql, scope: PauseScope): Promise<readonly LeasedLane[]> {
   return sql.query<LeasedLane>(
-    `select l.topic, l.n as lane, to_char(l.alive_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "aliveUntil"
+    `select l.topic, l.n as lane, l.alive_until as "aliveUntil"
      from outbox.lane l
      where outbox.lane_held(l) and l.topic in (select outbox.topics_of($1, $2))
      order by l.topic, l.n`,

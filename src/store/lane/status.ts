@@ -1,5 +1,5 @@
 import type { Sql } from '../database/database.ts';
-import type { LaneHold } from './lease.ts';
+import { holdOf, type LaneHold, type StoredHold } from './lease.ts';
 
 /** How one lane stands. */
 export interface LaneStatus {
@@ -34,7 +34,7 @@ const countLimit = 100_000;
 
 /** The lanes of all topics, those with the oldest due message first. */
 export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
-  return sql.query<LaneStatus>(
+  const rows = await sql.query<Omit<LaneStatus, 'hold'> & { readonly hold: StoredHold | null }>(
     `with recursive topics (topic) as (
        (select min(topic) from outbox.message where state = 'ready')
        union all
@@ -85,4 +85,5 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
      order by c.oldest desc nulls last, 1, 2`,
     [countLimit],
   );
+  return rows.map((row) => ({ ...row, hold: holdOf(row.hold) }));
 }

@@ -1,7 +1,7 @@
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 import { relayStaleMs } from '../installation/relays.ts';
-import type { LaneHold } from '../lane/lease.ts';
+import { holdOf, type LaneHold, type StoredHold } from '../lane/lease.ts';
 
 /** What decides whether and when a message is delivered, all seen at one instant. */
 export interface DeliveryFacts {
@@ -24,8 +24,8 @@ export interface DeliveryFacts {
   readonly hold: LaneHold | null;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
-  /** ISO time since which the lane's workflow has been asked for in vain. */
-  readonly wantedSince: string | null;
+  /** Since when the lane's workflow has been asked for in vain. */
+  readonly wantedSince: Date | null;
   /** How many relays run. */
   readonly relays: number;
   /** Why Temporal does not answer, when it answers no relay that runs. */
@@ -48,7 +48,7 @@ function earlierOfKey(state: 'retrying' | 'held' | 'failed'): string {
 
 /** The facts about a message; undefined: there is none of this id. */
 export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryFacts | undefined> {
-  const [row] = await sql.query<DeliveryFacts>(
+  const [row] = await sql.query<Omit<DeliveryFacts, 'hold'> & { readonly hold: StoredHold | null }>(
     `select a.state::text as state, a.key, a.topic, a.archived_at is not null as archived, a.due_at as "dueAt",
        (extract(epoch from a.due_at - outbox.clock()) * 1000)::float8 as "dueInMs", a.last_error as "lastError",
        (select c.id from outbox.message c where c.supersedes = a.id limit 1) as "supersededBy", a.confirm_by as "confirmBy",
@@ -56,7 +56,7 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        coalesce(x.paused, false) as "transportPaused",
        outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,
        l.hold, coalesce(outbox.lane_held(l), false) as owned,
-       to_char(l.wanted_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "wantedSince",
+       l.wanted_since as "wantedSince",
        blocker.found as blocker, coalesce(before.count, 0) as before, running.count as relays,
        case when running.count = running.cut_off then running.error end as "temporalError"
      from outbox.message_all a
@@ -83,5 +83,5 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
      where a.id = $1`,
     [id, relayStaleMs],
   );
-  return row;
+  return row === undefined ? undefined : { ...row, hold: holdOf(row.hold) };
 }

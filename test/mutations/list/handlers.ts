@@ -49,7 +49,7 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'verdict-opens-the-breaker',
     promise: lastWord,
-    file: 'src/inbox/intake/uncounted-tries.ts',
+    file: 'src/inbox/parked/uncounted-tries.ts',
     find: 'if (verdictOf(error) !== undefined) {',
     replace: 'if (verdictOf(error) === null) {',
     test: verdicts,

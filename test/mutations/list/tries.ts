@@ -84,7 +84,7 @@ export const tryMutations: readonly Mutation[] = [
   {
     name: 'missing-handler-counts-as-a-try',
     promise: 'A try by whom it does not concern is not counted',
-    file: 'src/inbox/intake/uncounted-tries.ts',
+    file: 'src/inbox/parked/uncounted-tries.ts',
     find: ` && error.code === 'OUTBOX_HANDLER_MISSING'`,
     replace: ` && error.code === 'OUTBOX_INTERNAL'`,
     test: 'test/integration/inbox-handler-elsewhere.test.ts',

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { topic } from '../../../src/core/topic.ts';
 import { identify } from '../../../src/inbox/intake/arrived.ts';
 import { routeOf } from '../../../src/inbox/route.ts';
-import { Routes } from '../../../src/inbox/routes.ts';
+import { RouteTable } from '../../../src/inbox/route-table.ts';
 import { incoming } from './incoming.ts';
 
-const routes = new Routes(
+const routes = new RouteTable(
   [routeOf<unknown, unknown, unknown>(topic('orders', z.unknown()), () => undefined)],
   [],
 );

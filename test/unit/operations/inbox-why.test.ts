@@ -16,7 +16,7 @@ const message = {
 const key: KeptKey = {
   workflowId: 'w',
   nextInMs: 90_000,
-  nextAt: '2026-01-02T03:04:05Z',
+  nextAt: new Date('2026-01-02T03:04:05Z'),
   first: { id: 'me', state: 'parked' },
   before: 0,
   inHand: false,
@@ -28,7 +28,7 @@ test.each([
     'the next try',
     {},
     'next-try',
-    'Its last try failed: Error: the bank is closed. It is tried in 1 min 30 s, at 2026-01-02T03:04:05Z; a retry makes that now.',
+    'Its last try failed: Error: the bank is closed. It is tried in 1 min 30 s, at 2026-01-02T03:04:05.000Z; a retry makes that now.',
   ],
   [
     'a try at this moment',

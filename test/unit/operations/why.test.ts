@@ -26,7 +26,11 @@ const ready: DeliveryFacts = {
   relays: 1,
   temporalError: null,
 };
-const hold = { scope: 'transport', reason: 'connection refused', since: '2026-11-20T10:00:00.000Z' } as const;
+const hold = {
+  scope: 'transport',
+  reason: 'connection refused',
+  since: new Date('2026-11-20T10:00:00.000Z'),
+} as const;
 const blocker = { id: 'm-1', state: 'retrying' } as const;
 const dueAt = new Date('2026-11-22T10:00:00.000Z');
 
@@ -35,7 +39,11 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['queued', { before: 1 }, /^1 message of its lane goes first\.$/],
   ['queued', { before: 10_000 }, /^10000 or more messages/],
   ['no-relay', { owned: false }, /^No relay drains its lane at this moment\.$/],
-  ['no-relay', { owned: false, wantedSince: '2026-11-20T10:00:00.000Z' }, /asked for since 2026-11-20T10/],
+  [
+    'no-relay',
+    { owned: false, wantedSince: new Date('2026-11-20T10:00:00.000Z') },
+    /asked for since 2026-11-20T10/,
+  ],
   ['no-relay', { owned: false, relays: 0 }, /^No relay is running: start one\.$/],
   [
     'no-relay',

@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { type BegunTry, returnTry } from '../../store/inbox/tries.ts';
-import type { Begun } from '../parked/key-drain.ts';
+import { type Breaker, keyNameOf } from '../intake/breaker.ts';
+import { faultOf } from '../intake/infrastructure-faults.ts';
+import { nextPauseMs } from '../intake/retry-pace.ts';
 import type { ParkedKeyAnswer } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import type { TransactionClient } from '../transaction-client.ts';
 import { verdictOf } from '../verdict.ts';
-import { type Breaker, keyNameOf } from './breaker.ts';
-import { faultOf } from './infrastructure-faults.ts';
-import { nextPauseMs } from './retry-pace.ts';
+import type { Begun } from './key-drain-options.ts';
 
 /** After so many in a row the fault may be the message's after all: one that ends each session of the database. */
 const maxInARow = 20;

@@ -7,7 +7,7 @@ import type { Route } from './route.ts';
 export type UnknownTopics = 'keep' | 'ignore';
 
 /** Finds the handler of a message. */
-export class Routes<Tx> {
+export class RouteTable<Tx> {
   /** A topic of the configuration that has no handler here leads to its name. */
   readonly #byName: ReadonlyMap<string, Route<Tx> | string>;
   readonly #byAddress: ReadonlyMap<string, readonly (Route<Tx> | string)[]>;

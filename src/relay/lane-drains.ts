@@ -1,5 +1,6 @@
 import { type Lane, laneName } from '../core/lane.ts';
-import { type DrainAnswer, type DrainInput, drainLane } from './drain.ts';
+import { drainLane } from './drain.ts';
+import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { Wake } from './wake.ts';
 
 interface Running {
@@ -9,7 +10,7 @@ interface Running {
 }
 
 /** The drains of this process: one per lane. */
-export class Drains {
+export class LaneDrains {
   readonly #running = new Map<string, Running>();
   readonly #counted: (lanes: number) => void;
 
@@ -18,7 +19,7 @@ export class Drains {
     this.#counted = counted;
   }
 
-  /** Drains a lane. A drain of the same lane that still runs here is ended, and awaited, first. */
+  /** LaneDrains a lane. A drain of the same lane that still runs here is ended, and awaited, first. */
   async run(lane: Lane, input: Omit<DrainInput, 'lane' | 'wake'>): Promise<DrainAnswer> {
     const name = laneName(lane);
     const before = this.#running.get(name);

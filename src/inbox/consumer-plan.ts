@@ -1,0 +1,51 @@
+import type { Topic } from '../core/topic.ts';
+import type { Source } from '../sources/source.ts';
+import type { Transaction } from '../store/database/transaction.ts';
+import type { ConsumerRules, ConsumerSettings } from './consumer-options.ts';
+import type { ReceiptSender } from './intake/receipts.ts';
+import type { Middleware } from './middleware.ts';
+import type { DeadLetterSender } from './parked/dead-letters.ts';
+import type { KeyDrains, ParkedKeyWorkflows } from './ports.ts';
+import type { Route } from './route.ts';
+import type { TransactionClient } from './transaction-client.ts';
+
+/** The workflows of parked keys, and the worker that runs their tries. */
+export interface HostedParkedKeys {
+  readonly workflows: ParkedKeyWorkflows;
+  stop(): Promise<void>;
+}
+
+/** What a consumer is given from outside. */
+export interface ConsumerParts<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly settings: ConsumerSettings;
+  /** All topics of the configuration, so that those of others are known for what they are. */
+  readonly topics: readonly Topic[];
+  /** Where messages of a topic arrive: the same object for topics of the same broker. */
+  readonly sourceOf: (topic: Topic) => Source;
+  /** How receipts of a topic leave. */
+  readonly receiptSenderOf: (topic: Topic) => ReceiptSender;
+  /** How copies of failed messages leave, to the broker of these topics. */
+  readonly deadLetterSenderOf: (topics: readonly Topic[]) => DeadLetterSender;
+  /** Where it runs, for those who look. */
+  readonly place: { readonly host: string; readonly pid: number };
+  /** Needs nothing until the first key is parked. */
+  readonly hostParkedKeys: (input: ParkedKeysPlan) => HostedParkedKeys;
+}
+
+export interface ParkedKeysPlan {
+  readonly installation: string;
+  readonly group: string;
+  readonly drains: KeyDrains;
+  /** Keys that are worked on side by side. */
+  readonly concurrency: number;
+  readonly failed: (error: unknown) => void;
+}
+
+/** A consumer's handlers and rules. */
+export interface ConsumerPlan<Tx extends Transaction> extends ConsumerParts<Tx> {
+  readonly rules: ConsumerRules;
+  readonly routes: readonly Route<Tx>[];
+  /** The outermost first. */
+  readonly middlewares: readonly Middleware[];
+}

@@ -1,0 +1,44 @@
+import type { Transaction } from '../../store/database/transaction.ts';
+import type { TransactionLimits } from '../../store/inbox/receive.ts';
+import type { BegunTry, TopicDelays, TryRules } from '../../store/inbox/tries.ts';
+import type { Tally } from '../consumer-counts.ts';
+import type { ConsumerReport } from '../consumer-event.ts';
+import type { Breaker } from '../intake/breaker.ts';
+import type { HandlerTransactions } from '../intake/handler-transactions.ts';
+import type { OneSuspect } from '../intake/one-suspect.ts';
+import type { Receipts } from '../intake/receipts.ts';
+import type { RouteTable } from '../route-table.ts';
+import type { TransactionClient } from '../transaction-client.ts';
+import type { FoundMessage } from './parked-message.ts';
+
+export interface KeyDrainOptions<Tx extends Transaction> {
+  readonly client: TransactionClient<Tx>;
+  readonly handlers: HandlerTransactions<Tx>;
+  readonly group: string;
+  /** Of every source: a parked message does not tell from where it came. */
+  readonly routes: readonly RouteTable<Tx>[];
+  readonly rules: TryRules;
+  /** Of the topics that have a handler here. */
+  readonly topics: TopicDelays;
+  /** As of a message that has just arrived, for those whose first try is here. */
+  readonly quickRetriesMs: readonly number[];
+  /** What the server ends of its transactions. */
+  readonly limits: TransactionLimits;
+  /** As of `TryHand`. */
+  readonly worker: string;
+  readonly suspects: OneSuspect;
+  readonly breaker: Breaker;
+  readonly tally: Tally;
+  readonly report: ConsumerReport;
+  readonly receiptsOf: (routes: RouteTable<Tx>) => Receipts | undefined;
+  /** Called when a message has failed for good. */
+  readonly onFailed: () => void;
+}
+
+/** A try that was begun, of one message or of many. */
+export interface Begun<Tx> {
+  readonly keyId: string;
+  readonly messages: readonly [BegunTry, ...BegunTry[]];
+  /** In the order of the messages. */
+  readonly found: readonly (FoundMessage<Tx> | undefined)[];
+}

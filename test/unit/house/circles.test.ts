@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { expect, test } from 'vitest';
+import { projectFiles, projectRoot } from './project-files.ts';
+
+const files = projectFiles().filter((file) => /^(?:src|workflows|activities)\/.+\.ts$/.test(file));
+
+/** The files of the project that a file imports, types included. */
+function importsOf(file: string): readonly string[] {
+  const imports = readFileSync(`${projectRoot}/${file}`, 'utf8').matchAll(/ from '(\.[^']+)'/g);
+  return Array.from(imports, ([, path]) => posix.join(posix.dirname(file), path ?? ''));
+}
+
+/** The first way found that leads from a file back to it, for each file that is on one. */
+function circles(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const walk = (file: string, way: readonly string[]): void => {
+    const at = way.indexOf(file);
+    if (at >= 0) found.push([...way.slice(at), file].join(' → '));
+    if (at >= 0 || done.has(file)) return;
+    for (const next of graph.get(file) ?? []) walk(next, [...way, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) walk(file, []);
+  return found;
+}
+
+test('no two files import each other, directly or by way of others', () => {
+  expect(
+    circles(
+      new Map([
+        ['a', ['b']],
+        ['b', ['c']],
+        ['c', ['b']],
+      ]),
+    ),
+  ).toEqual(['b → c → b']);
+  expect(files.length).toBeGreaterThan(300);
+  expect(circles(new Map(files.map((file) => [file, importsOf(file)])))).toEqual([]);
+});
