@@ -1,12 +1,15 @@
 export type { Config } from './config/config.ts';
 export { type ConsumerOptions, consumer } from './config/consumer.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
+export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export type { Failing, Health } from './core/health.ts';
 export type { Lazy } from './core/lazy.ts';
 export type { Retention } from './core/retention.ts';
+export type { StopOptions } from './core/running.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { ConsumerCounts } from './inbox/consumer-counts.ts';
@@ -17,7 +20,7 @@ export type {
   PausedAddress,
   Position,
 } from './inbox/consumer-event.ts';
-export type { Consumer, ConsumerStatus, RunningConsumer, StopOptions } from './inbox/consumer-interface.ts';
+export type { Consumer, ConsumerStatus, RunningConsumer } from './inbox/consumer-interface.ts';
 export type { ConsumerSettings } from './inbox/consumer-options.ts';
 export type { BatchHandler, Handler, HandlerContext } from './inbox/handler.ts';
 export type { HandlerOptions } from './inbox/handler-options.ts';
@@ -33,6 +36,14 @@ export { permanent, retryAfter } from './inbox/verdict.ts';
 export type { SeenFilter } from './inbox/window/seen-filter.ts';
 export type { Window } from './inbox/window/window.ts';
 export type { IncomingMessage, Lag, Partition, SourceNotice } from './sources/source.ts';
+export {
+  clientOf,
+  type PoolClient,
+  type PoolTransactionClient,
+  type PoolTransactionOptions,
+} from './store/database/pool-client.ts';
+export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
+export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
 export type {

@@ -1,4 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
+import { connectionsOf } from '../store/database/pool-client.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
 import type { TransactionClient } from './transaction-client.ts';
@@ -22,7 +23,7 @@ interface Limits {
 
 /**
  * The client as the inbox uses it: READ COMMITTED, because what another transaction has just committed must be seen, and
- * with an end also for work that never settles. Prisma itself rolls such a transaction back, but goes on to wait for it.
+ * with an end also for work that never settles. The client itself rolls such a transaction back, but goes on to wait for it.
  * What it cannot end, the statement that runs meanwhile, the server does: by {@link limits}.
  */
 export class InboxTransactions<Tx extends Transaction> implements TransactionClient<Tx> {
@@ -99,7 +100,8 @@ interface Told {
   };
 }
 
-function limitOf(client: object): number | undefined {
+/** How long a transaction of the client may take; `undefined`: it was told nothing. */
+export function limitOf(client: object): number | undefined {
   const told: Told = client;
   // oxlint-disable-next-line no-underscore-dangle -- there is no other name for it
   const timeout = told._engineConfig?.transactionOptions?.timeout;
@@ -111,7 +113,7 @@ export function poolSizeOf(client: object): number | undefined {
   const told: Told = client;
   // oxlint-disable-next-line no-underscore-dangle -- as above
   const adapter = told._engineConfig?.adapter;
-  if (adapter?.adapterName !== '@prisma/adapter-pg') return undefined;
+  if (adapter?.adapterName !== '@prisma/adapter-pg') return connectionsOf(client);
   const max = adapter.externalPool?.options?.max ?? adapter.config?.max ?? poolOfPg;
   return typeof max === 'number' ? max : undefined;
 }

@@ -7,6 +7,7 @@ import { laneMutations } from './list/lanes.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
 import { settleMutations } from './list/settle.ts';
+import { transactionMutations } from './list/transactions.ts';
 import { tryMutations } from './list/tries.ts';
 import { waitingMutations } from './list/waiting.ts';
 import { writingMutations } from './list/writing.ts';
@@ -15,6 +16,7 @@ import type { Mutation } from './mutation.ts';
 /** All bugs that tests are known to catch, in the order of a message's way. */
 export const mutations: readonly Mutation[] = [
   ...writingMutations,
+  ...transactionMutations,
   ...waitingMutations,
   ...laneMutations,
   ...laneNumberMutations,

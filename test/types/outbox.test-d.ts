@@ -1,9 +1,11 @@
+import type pg from 'pg';
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import {
   type CancelAnswer,
   cancel,
+  clientOf,
   type Duration,
   fromQuery,
   type RescheduleAnswer,
@@ -17,9 +19,11 @@ import {
   type Transaction,
   topic,
   transaction,
+  wake,
 } from '../../src/index.ts';
 
 declare const prisma: PrismaClient;
+declare const pool: pg.Pool;
 declare const tx: Transaction;
 
 const orders = topic(
@@ -112,4 +116,33 @@ test('a transaction of Prisma is taken, the client itself is not', () => {
 test('any function that runs SQL makes a transaction', () => {
   expectTypeOf(fromQuery(async () => [])).toEqualTypeOf<Transaction>();
   expectTypeOf(fromQuery).parameter(0).parameters.toEqualTypeOf<[text: string, values: unknown[]]>();
+});
+
+test('wake takes clients, pools and functions, and nothing that belongs to a transaction', () => {
+  expectTypeOf(wake(prisma)).toEqualTypeOf<void>();
+  wake(prisma.$extends({ client: { $hello: () => 1 } }));
+  wake(pool);
+  wake((text, values) => pool.query(text, values));
+  // @ts-expect-error within a transaction it would make commits wait for each other
+  void prisma.$transaction(async (inside) => wake(inside));
+  // @ts-expect-error what the library takes for a transaction
+  wake(tx);
+  // @ts-expect-error a connection may be in a transaction
+  void pool.connect().then((connection) => wake(connection));
+});
+
+test('the client of a pool has the types of its connections', () => {
+  const client = clientOf(pool);
+  void client.$transaction(async ({ query, connection }) => {
+    expectTypeOf(query).toEqualTypeOf<pg.PoolClient['query']>();
+    expectTypeOf(connection).toEqualTypeOf<pg.PoolClient>();
+  });
+  void transaction(client, (inside) => send(inside, orders, { orderId: '1', at: '' }), { timeout: 9 });
+  wake(client);
+  // @ts-expect-error an option that it does not have
+  void transaction(client, async () => 1, { isolation: 'Serializable' });
+  // @ts-expect-error outside of a transaction a message would survive a rollback
+  void send(client, orders, { orderId: '1', at: '' });
+  // @ts-expect-error a connection is no pool
+  void pool.connect().then((connection) => clientOf(connection));
 });

@@ -77,7 +77,7 @@ interface TryRow {
   readonly offset: string;
   readonly wire: string;
   readonly body: string | null;
-  readonly sentAt: Date;
+  readonly sentAtMs: number;
   readonly attempts: number;
   readonly number: number;
 }
@@ -101,9 +101,10 @@ export async function beginTry(
       : `coalesce((select array(select d::float8 from json_array_elements_text($8::json -> k.topic) d)
            from outbox.parked_key k where k.id = $1::uuid and ($8::json -> k.topic) is not null),
          array_fill($2::float8, array[${moreTriesThanAny}]))`;
+  // Clients differ in how they read timestamps, or are told to.
   const rows = await sql.query<TryRow>(
-    `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body, sent_at as "sentAt",
-       attempts, number
+    `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body,
+       floor(extract(epoch from sent_at) * 1000)::float8 as "sentAtMs", attempts, number
      from outbox.begin_try($1::uuid, ${delays}, $3, $4::integer, $5::bigint, $6::integer, $7)`,
     [keyId, topics?.elsewhereMs ?? retryMs, holdKey, maxKills, worker, most, alone].concat(
       topics?.byTopic ?? [],
@@ -118,7 +119,7 @@ export async function beginTry(
 }
 
 function begunOf({ id, body, ...row }: TryRow): BegunTry {
-  const { address, attempts, number, offset, partition, sentAt, topic, wire } = row;
+  const { address, attempts, number, offset, partition, sentAtMs, topic, wire } = row;
   return {
     id: id ?? '',
     topic,
@@ -127,7 +128,7 @@ function begunOf({ id, body, ...row }: TryRow): BegunTry {
     offset,
     wire,
     body: body === null ? null : Buffer.from(body, 'base64'),
-    sentAt,
+    sentAt: new Date(sentAtMs),
     attempts,
     number,
   };
@@ -203,7 +204,7 @@ export async function failTry(
 }
 
 /**
- * Gives a try back that has come to nothing for reasons that are not its messages', once its effects are rolled back: no
+ * Hands back a try that failed for reasons other than its messages, once its effects are rolled back: no
  * attempt is counted.
  *
  * @param message the first of the try

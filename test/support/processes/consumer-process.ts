@@ -5,6 +5,8 @@ export interface ConsumerProcessSettings {
   readonly brokers: string;
   readonly address: string;
   readonly group: string;
+  /** Its transactions are those of a pool of `pg`. @defaultValue of Prisma */
+  readonly byPool?: boolean;
   readonly crash: Crash;
 }
 

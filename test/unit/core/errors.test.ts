@@ -32,6 +32,7 @@ const retryable: ReadonlySet<string> = new Set([
   'OUTBOX_LANE_LOCKED',
   'OUTBOX_QUEUE_FULL',
   'OUTBOX_SERVER_UNAVAILABLE',
+  'OUTBOX_TRANSACTION_ROLLED_BACK',
   'OUTBOX_WINDOW_LATE',
 ]);
 

@@ -1,0 +1,117 @@
+import { OutboxError } from '../core/errors.ts';
+import { type Lane, laneName } from '../core/lane.ts';
+import type { Sql } from '../store/database/database.ts';
+import { sendNudge } from '../store/lane/nudge.ts';
+
+/** Runs one statement with `$1`-style values. */
+export type RunQuery = (text: string, values: unknown[]) => PromiseLike<unknown>;
+
+/** A Prisma client, an extended one included, or what `clientOf` makes of a pool; not the `tx` of a transaction. */
+export interface RootClient {
+  /** What tells it from a transaction. */
+  $connect(): PromiseLike<unknown>;
+  /** Runs one statement with `$1`-style values, outside of any transaction. */
+  $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
+}
+
+/** What runs a statement by `query`, outside of any transaction: a pool of `pg`, a `DataSource` of TypeORM. */
+export interface QueryRunner {
+  /** Runs one statement with `$1`-style values. */
+  query(text: string, values: unknown[]): PromiseLike<unknown>;
+  /** Only a connection has it, which is refused. */
+  readonly release?: "Pass the pool instead of one of its connections: that may be in a transaction, or another one's by now.";
+}
+
+/** Through what {@link wake} reaches the database: a client, a pool, or a function that runs one statement. */
+export type Waker = RootClient | QueryRunner | RunQuery;
+
+/**
+ * Relays are told at most this often per client; what is committed in between rides along. At 200 commits a second a
+ * longer pause would hold back every second one, half a millisecond on average.
+ */
+const nudgeEveryMs = 2;
+
+/** What the next nudge of a client is to say. */
+interface Nudge {
+  lastAt: number;
+  planned: boolean;
+  /** By name. */
+  lanes: Map<string, Lane>;
+  /** A commit whose lanes are not known: relays have to look for themselves. */
+  anywhere: boolean;
+}
+
+const nudges = new WeakMap<object, Nudge>();
+
+/**
+ * Wakes the relays after the commit of a transaction that you opened yourself, so that its messages leave within a few
+ * milliseconds instead of at a relay's next look. `transaction` does this by itself.
+ *
+ * Nothing depends on it: a message whose wake-up is forgotten, or lost with a connection, leaves within 100 ms. It answers at
+ * once, and no failure of the database is told. Called many times it asks the database once in 2 ms, by each object or
+ * function that it is given: so give the same one each time. Called before the commit it does nothing for the message, and
+ * within the transaction it would make commits wait for each other.
+ *
+ * @param through the Prisma client; a pool of `pg`; a `DataSource` of TypeORM; or a function that runs one statement with
+ * `$1`-style values. Never what belongs to a transaction
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for anything else, a transaction of Prisma and a connection of a pool included
+ * @example
+ * await prisma.$transaction((tx) => send(tx, orderPlaced, { orderId }));
+ * wake(prisma);
+ */
+export function wake(through: Waker): void {
+  nudge(through, runQueryOf(through), []);
+}
+
+/** Never awaited and never failing: the commit stands whether or not a relay hears of it. */
+export function nudge(by: object, run: RunQuery, filled: readonly Lane[]): void {
+  const next = nudges.get(by) ?? { lastAt: 0, planned: false, lanes: new Map(), anywhere: false };
+  nudges.set(by, next);
+  for (const lane of filled) next.lanes.set(laneName(lane), lane);
+  if (filled.length === 0) next.anywhere = true;
+  if (next.planned) return;
+  const waitMs = next.lastAt + nudgeEveryMs - performance.now();
+  if (waitMs <= 0) {
+    notify(run, next);
+    return;
+  }
+  next.planned = true;
+  setTimeout(() => notify(run, next), waitMs).unref();
+}
+
+function notify(run: RunQuery, next: Nudge): void {
+  const lanes = next.anywhere ? [] : [...next.lanes.values()];
+  Object.assign(next, { lastAt: performance.now(), planned: false, lanes: new Map(), anywhere: false });
+  const sql: Sql = {
+    query: async (text, values = []) => {
+      await run(text, [...values]);
+      return [];
+    },
+  };
+  void sendNudge(sql, lanes).catch(() => undefined);
+}
+
+function runQueryOf(through: Waker): RunQuery {
+  if (typeof through === 'function') return through;
+  const given: unknown = through;
+  if (typeof given !== 'object' || given === null) throw noWaker();
+  if (isRootClient(through)) return (text, values) => through.$queryRawUnsafe(text, ...values);
+  if (isPool(through)) return (text, values) => through.query(text, values);
+  throw noWaker();
+}
+
+function noWaker(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    'wake takes a client, a pool, or a function that runs one statement, and nothing that belongs to a transaction.',
+    { details: { option: 'through' } },
+  );
+}
+
+function isRootClient(through: object): through is RootClient {
+  return '$queryRawUnsafe' in through && '$connect' in through && typeof through.$connect === 'function';
+}
+
+function isPool(through: object): through is QueryRunner {
+  return 'query' in through && typeof through.query === 'function' && !('release' in through);
+}

@@ -1,0 +1,171 @@
+import { callbackify } from 'node:util';
+import { OutboxError } from '../../core/errors.ts';
+import { LentConnection } from './lent-connection.ts';
+import type { ConnectionPool, PoolConnection } from './pool-connection.ts';
+
+/** As Prisma names them. */
+export type IsolationLevel = 'ReadUncommitted' | 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
+
+const begins: Readonly<Record<IsolationLevel, string>> = {
+  ReadUncommitted: 'begin isolation level read uncommitted',
+  ReadCommitted: 'begin isolation level read committed',
+  RepeatableRead: 'begin isolation level repeatable read',
+  Serializable: 'begin isolation level serializable',
+};
+
+/** The server ends a statement when it has taken as long as its transaction may; its answer has so much longer to arrive. */
+const graceMs = 5_000;
+
+export interface BeginOptions {
+  /** @defaultValue that of the database */
+  readonly isolationLevel: IsolationLevel | undefined;
+  /** Milliseconds for a connection, and again for the transaction to begin on it. */
+  readonly maxWaitMs: number;
+  /** Milliseconds from then until it is rolled back. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * A transaction on a connection of a pool: rolled back when its time is over, and closed to statements from its end on,
+ * because the connection is somebody else's then.
+ */
+export class PoolTransaction<Connection extends PoolConnection> {
+  /** The connection, as far as it is this transaction's: it ends with it, and to release it does nothing. */
+  readonly connection: Connection;
+  readonly #lent: LentConnection<Connection>;
+  readonly #limitMs: number;
+  readonly #timer: NodeJS.Timeout;
+  #ended: OutboxError | undefined;
+  #rolledBack: Promise<void> | undefined;
+
+  private constructor(lent: LentConnection<Connection>, timeoutMs: number) {
+    this.#lent = lent;
+    this.#limitMs = timeoutMs + graceMs;
+    this.connection = this.#guarded();
+    this.#timer = setTimeout(() => {
+      this.#ended = tooLong(timeoutMs);
+      void this.rollBack();
+    }, timeoutMs);
+  }
+
+  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_OPTION_INVALID`; and what the server says */
+  static async begin<Connection extends PoolConnection>(
+    pool: ConnectionPool<Connection>,
+    { isolationLevel, maxWaitMs, timeoutMs }: BeginOptions,
+  ): Promise<PoolTransaction<Connection>> {
+    const begin = beginOf(isolationLevel);
+    const lent = await LentConnection.of(pool, maxWaitMs);
+    try {
+      await lent.run(begin, maxWaitMs, `no transaction has begun within ${maxWaitMs} ms`);
+    } catch (error) {
+      lent.giveBack();
+      throw error;
+    }
+    return new PoolTransaction(lent, timeoutMs);
+  }
+
+  /**
+   * @throws OutboxError `OUTBOX_TRANSACTION_ROLLED_BACK`; `OUTBOX_SERVER_UNAVAILABLE` when nobody can tell whether it is
+   * committed; and what the server says
+   */
+  async commit(): Promise<void> {
+    if (this.#ended !== undefined) throw this.#ended;
+    this.#end();
+    try {
+      const otherwise = 'a commit was not answered, and nobody can tell whether it was done';
+      const { command } = await this.#lent.run('commit', this.#limitMs, otherwise);
+      // So the server answers, without an error, where one of a statement was caught.
+      if (command === 'ROLLBACK') throw failedBefore();
+    } finally {
+      this.#lent.giveBack();
+    }
+  }
+
+  /** Resolves when nothing of the transaction is left, or the connection is lost. Never rejects; does nothing after a commit. */
+  rollBack(): Promise<void> {
+    this.#rolledBack ??= this.#rollBack();
+    return this.#rolledBack;
+  }
+
+  async #rollBack(): Promise<void> {
+    this.#end();
+    await this.#lent
+      .run('rollback', this.#limitMs, 'a rollback was not answered')
+      .catch((error: unknown) => this.#lent.lose(error));
+    this.#lent.giveBack();
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    this.#ended ??= over();
+  }
+
+  #guarded(): Connection {
+    const { connection } = this.#lent;
+    const query = (...given: unknown[]): unknown => this.#query(given);
+    return new Proxy(connection, {
+      get(_, name): unknown {
+        if (name === 'query') return query;
+        if (name === 'release') return () => undefined;
+        const value: unknown = Reflect.get(connection, name, connection);
+        return typeof value === 'function' ? value.bind(connection) : value;
+      },
+    });
+  }
+
+  /** In any of the forms that the connection takes: some answer a promise, some call back at last. */
+  #query(given: readonly unknown[]): unknown {
+    const { connection } = this.#lent;
+    const last = given.at(-1);
+    if (isCallback(last)) {
+      const answered = this.#query(given.slice(0, -1));
+      if (isPromise(answered)) callbackify(() => answered)(last);
+      return undefined;
+    }
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    const answer: unknown = Reflect.apply(connection.query, connection, given);
+    return isPromise(answer) ? this.#lent.noted(answer) : answer;
+  }
+}
+
+function isCallback(last: unknown): last is (error: unknown, result: unknown) => void {
+  return typeof last === 'function';
+}
+
+function isPromise(answer: unknown): answer is Promise<unknown> {
+  return typeof answer === 'object' && answer !== null && 'then' in answer;
+}
+
+function beginOf(level: IsolationLevel | undefined): string {
+  if (level === undefined) return 'begin';
+  const known: Readonly<Record<string, string>> = begins;
+  const begin = known[level];
+  if (begin !== undefined) return begin;
+  throw new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    `The option "isolationLevel" is none of ${Object.keys(begins).join(', ')}.`,
+    { details: { option: 'isolationLevel' } },
+  );
+}
+
+function over(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_NOT_IN_TRANSACTION',
+    'The transaction has ended: a statement would be in one of somebody else.',
+  );
+}
+
+function tooLong(timeoutMs: number): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TRANSACTION_ROLLED_BACK',
+    `The transaction has taken ${timeoutMs} ms, as long as it may, and is rolled back.`,
+    { details: { limitMs: timeoutMs } },
+  );
+}
+
+function failedBefore(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TRANSACTION_ROLLED_BACK',
+    'One of its statements had failed, so PostgreSQL has rolled the transaction back instead of committing it.',
+  );
+}
