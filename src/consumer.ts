@@ -1,10 +1,13 @@
 export type { Config } from './config/config.ts';
 export { type ConsumerOptions, consumer } from './config/consumer.ts';
+export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
+export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Failing, Health } from './core/health.ts';
+export type { Lazy } from './core/lazy.ts';
 export type { Retention } from './core/retention.ts';
 export type { StopOptions } from './core/running.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';

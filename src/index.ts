@@ -23,7 +23,7 @@ export { type CancelAnswer, cancel, type RescheduleAnswer, reschedule } from './
 export type { Due, SendOptions } from './outbox/prepare.ts';
 export { type BatchMessage, type Stored, send, sendBatch } from './outbox/send.ts';
 export { type TransactionRunner, transaction } from './outbox/transact.ts';
-export { type QueryRunner, type RootClient, type Waker, wake } from './outbox/wake.ts';
+export { type QueryRunner, type RootClient, type RunQuery, type Waker, wake } from './outbox/wake.ts';
 export {
   clientOf,
   type PoolClient,
@@ -33,3 +33,11 @@ export {
 export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
 export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export { fromQuery, type Transaction } from './store/database/transaction.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './transports/transport.ts';

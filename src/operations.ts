@@ -1,12 +1,21 @@
 export type { BulkOperations, BulkTask } from './config/bulk-operations.ts';
+export type { DatabaseConfig } from './config/database-config.ts';
 export type { InboxOperations, KeptAction } from './config/inbox-operations.ts';
 export {
   type Operations,
   type OperationsConfig,
   operations,
   type RescheduleOptions,
+  type VerifyOptions,
 } from './config/operations.ts';
+export type { Duration } from './core/duration.ts';
+export type { Lane } from './core/lane.ts';
+export type { Lazy } from './core/lazy.ts';
 export type { KeptState } from './core/parked-states.ts';
+export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
+export type { Upcast, VersionRules } from './core/topic-version.ts';
+export type { State } from './core/transitions.ts';
+export type { AdoptOptions } from './operations/adopt.ts';
 export type { BulkAnswer, BulkOperation } from './operations/bulk.ts';
 export type { BulkOptions } from './operations/bulk-filter.ts';
 export type { Edited, EditOptions } from './operations/edit.ts';
@@ -15,8 +24,10 @@ export type { KeptFilter, KeptTarget } from './operations/inbox/kept-target.ts';
 export type { KeptList } from './operations/inbox/list.ts';
 export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
 export type { KeptWhy } from './operations/inbox/why.ts';
+export type { ChangeAnswer, LanesChangeOptions } from './operations/lanes.ts';
 export type { ListPageOptions, MessageList } from './operations/list.ts';
 export type { OperationOptions, Target } from './operations/operation-options.ts';
+export type { PartitionOptions } from './operations/partitions.ts';
 export type { PauseAnswer, PauseOptions, ResumeAnswer } from './operations/pause.ts';
 export type { MessageDetails } from './operations/show.ts';
 export type {
@@ -31,18 +42,37 @@ export type {
   Status,
   TopicPolicyRow,
 } from './operations/status.ts';
+export type { Invariant, InvariantResult, VerifyReport } from './operations/verify/report.ts';
+export type { VerifyBounds } from './operations/verify/verify.ts';
 export type { Why } from './operations/why.ts';
 export type { WithdrawOptions } from './operations/withdraw.ts';
-export type { BulkAction, BulkCounts, BulkState, BulkStepAnswer } from './store/bulk/bulk.ts';
+export type { Due } from './outbox/prepare.ts';
+export type { BulkAction, BulkCounts, BulkRow, BulkState, BulkStepAnswer } from './store/bulk/bulk.ts';
 export type { BulkFilter, SampledMessage } from './store/bulk/selection.ts';
 export type { KeptAnswer, KeptRefusal } from './store/inbox/change.ts';
 export type { KeptName } from './store/inbox/edit.ts';
 export type { ListedKept } from './store/inbox/list.ts';
+export type { StoredKept } from './store/inbox/show.ts';
+export type { Adoption } from './store/installation/adopt.ts';
 export type { ServerView } from './store/installation/relays.ts';
+export type { Twin } from './store/installation/twin.ts';
 export type { LaneHold } from './store/lane/lease.ts';
 export type { LeasedLane, PauseScope } from './store/lane/pause.ts';
+export type { PartitionRanges } from './store/lane/settle.ts';
 export type { ChangeRefusal, MessageAnswer } from './store/message/change-messages.ts';
 export type { ListedMessage, MessageFilter } from './store/message/list.ts';
-export type { Rescheduled } from './store/message/reschedule.ts';
+export type { NewDue, Rescheduled } from './store/message/reschedule.ts';
 export type { ShownAttempt, ShownAudit, ShownMessage } from './store/message/show.ts';
 export type { ShownDelivery } from './store/message/show-delivery.ts';
+export type { EffectsQuery } from './store/verify/effects.ts';
+export type { Violation } from './store/verify/finding.ts';
+export type { DuePlace } from './store/verify/reconcile.ts';
+export type { Reconciliation, ReconciliationResume } from './store/verify/reconciliation.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './transports/transport.ts';

@@ -1,3 +1,5 @@
+export type { Duration } from './core/duration.ts';
+export type { Lazy } from './core/lazy.ts';
 export { redisFilter } from './filters/redis/redis-filter.ts';
 export type {
   RedisFilterEvent,

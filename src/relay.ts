@@ -1,5 +1,24 @@
+export type { Config, RelayConfig } from './config/config.ts';
+export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
+export type { RelaySettings } from './config/relay-settings.ts';
 export { type RelayOptions, type RunningRelay, startRelay } from './config/start-relay.ts';
+export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
+export type { Duration } from './core/duration.ts';
 export type { Failing, Health } from './core/health.ts';
+export type { Lane } from './core/lane.ts';
+export type { Lazy } from './core/lazy.ts';
+export type { Retention } from './core/retention.ts';
 export type { StopOptions } from './core/running.ts';
+export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
+export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { RelayEvent, Report } from './relay/report.ts';
+export type { WorkerExtras } from './temporal/relay/workers.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './transports/transport.ts';

@@ -1,4 +1,5 @@
-export type { CrashPoint } from './core/crash-point.ts';
+export { type CrashPoint, crashPoints } from './core/crash-point.ts';
+export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { State } from './core/transitions.ts';
 export type { MemoryMessage } from './sources/memory/memory-log.ts';
 export {
@@ -12,9 +13,11 @@ export type {
   Lag,
   Partition,
   Source,
+  SourceNotice,
   Subscribed,
   Subscription,
 } from './sources/source.ts';
+export type { Transaction } from './store/database/transaction.ts';
 export {
   type ContractCase,
   type ContractFaults,
@@ -32,9 +35,18 @@ export {
   type SourceSubject,
 } from './testing/source-subject.ts';
 export { transportContract } from './testing/transport-contract.ts';
+export type { MemoryFaults, PlannedRefusal, RefusalRule } from './transports/memory/memory-faults.ts';
 export {
   type MemoryOptions,
   type MemoryRecord,
   type MemoryTransport,
   memoryTransport,
 } from './transports/memory/memory-transport.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './transports/transport.ts';

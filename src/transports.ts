@@ -1,4 +1,6 @@
-export type { KafkaOptions } from './transports/kafka/kafka-options.ts';
+export type { Duration } from './core/duration.ts';
+export type { Lazy } from './core/lazy.ts';
+export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
 export { kafka } from './transports/kafka/kafka-transport.ts';
 export { print, type WriteLine } from './transports/print/print-transport.ts';
 export type {

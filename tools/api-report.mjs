@@ -1,6 +1,8 @@
 /**
  * Compares the public names of every entry point with the reports in `etc/api`, so that a change of the surface is
  * seen in review. `--write` renews the reports. Reads the declarations in `dist`: build first.
+ *
+ * Fails, with `--write` too, when a public name has no docstring, or a type that it needs is not exported beside it.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -15,8 +17,8 @@ const entries = Object.entries(exports)
   .filter(([, target]) => target.types !== undefined)
   .map(([path, target]) => ({ name: path === '.' ? 'index' : path.slice(2), types: target.types }));
 
-/** True when the report of the entry point says what the declarations say. */
-function agrees({ name, types }) {
+/** What is wrong with an entry point. */
+function judge({ name, types }) {
   const configObject = structuredClone(base);
   configObject.mainEntryPointFilePath = resolve(root, types);
   configObject.apiReport.reportFileName = name;
@@ -31,14 +33,20 @@ function agrees({ name, types }) {
       if (message.logLevel === 'info') message.handled = true;
     },
   });
-  return result.succeeded && (write || !result.apiReportChanged);
+  return { name, flawed: result.errorCount > 0, changed: !write && result.apiReportChanged };
 }
 
 mkdirSync(`${root}/etc/api`, { recursive: true });
 const missing = entries.filter(({ types }) => !existsSync(resolve(root, types)));
 for (const { name, types } of missing) console.error(`${name}: ${types} was not built.`);
 
-const changed = entries.filter((entry) => !missing.includes(entry)).filter((entry) => !agrees(entry));
+const judged = entries.filter((entry) => !missing.includes(entry)).map(judge);
+const flawed = judged.filter((entry) => entry.flawed);
+for (const { name } of flawed)
+  console.error(
+    `${name}: export what is forgotten, and say what each undocumented name means (errors above).`,
+  );
+const changed = judged.filter((entry) => entry.changed);
 for (const { name } of changed)
   console.error(`${name}: etc/api/${name}.api.md differs. Renew with: npm run api`);
 
@@ -46,4 +54,4 @@ const known = new Set(entries.map(({ name }) => `${name}.api.md`));
 const left = readdirSync(`${root}/etc/api`).filter((file) => file.endsWith('.api.md') && !known.has(file));
 for (const file of left) console.error(`etc/api/${file} belongs to no entry point: remove it.`);
 
-if (missing.length + changed.length + left.length > 0) process.exitCode = 1;
+if (missing.length + flawed.length + changed.length + left.length > 0) process.exitCode = 1;

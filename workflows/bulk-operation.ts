@@ -15,7 +15,9 @@ const { runBulkPage, abortBulk } = proxyActivities<BulkActivities>({
   retry: { initialInterval: '500 milliseconds', maximumInterval: '10 seconds' },
 });
 
+/** How a bulk operation ended. */
 export interface BulkOperationResult {
+  /** `unknown`: its row is gone. */
   readonly state: 'done' | 'aborted' | 'unknown';
   /** How many messages had which answer. */
   readonly counts: Readonly<Record<string, number>>;

@@ -16,14 +16,19 @@ const { releaseMessage, cancelMessage } = proxyActivities<MessageActivities>({
 
 /** Ids and times only: payloads stay in the database, so a history's size does not depend on the message. */
 export interface DeliverMessageInput {
+  /** UUID of the message. */
   readonly id: string;
-  /** By the database's clock at the time of the start. An absolute time would trust two clocks. */
+  /** Milliseconds until it is due, by the database's clock at the start. An absolute time would trust two clocks. */
   readonly dueInMs: number;
 }
 
+/** What became of a message. */
 export interface DeliverMessageResult {
+  /** Its state at the end; `unknown`: its row is gone. */
   readonly state: string;
+  /** Where the broker has it, from 0; null or absent: not published, or its row does not tell. */
   readonly partition?: number | null;
+  /** Its place in the partition, as text; null or absent as `partition`. */
   readonly offset?: string | null;
 }
 

@@ -15,10 +15,11 @@ const { drainKey } = proxyActivities<ParkedKeyActivities>({
 export interface DrainParkedKeyInput {
   /** UUID of the row in `outbox.parked_key`. */
   readonly keyId: string;
-  /** By the database's clock at the time of the start. An absolute time would trust two clocks. */
+  /** Milliseconds until the next try, by the database's clock at the start. An absolute time would trust two clocks. */
   readonly dueInMs: number;
 }
 
+/** How a parked key was left. */
 export interface DrainParkedKeyResult {
   /** `drained`: the key is free again. `held`: a failed message holds it until a person decides. */
   readonly state: 'drained' | 'held';

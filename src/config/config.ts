@@ -29,6 +29,7 @@ export interface Config {
 
 /** A configuration with what a relay cannot do without. */
 export interface RelayConfig extends Config {
+  /** The database in which messages are stored and delivered from. */
   readonly database: DatabaseConfig;
 }
 
@@ -58,6 +59,7 @@ export function requireDatabase(config: Config, who: string): RelayConfig {
  * `OUTBOX_TRANSPORT_UNKNOWN`
  */
 export function defineConfig(config: RelayConfig): RelayConfig;
+/** The same for a process that needs no database: a consumer. */
 export function defineConfig(config: Config): Config;
 export function defineConfig(config: Config): Config {
   checkSettings(configShape, config);

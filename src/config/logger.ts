@@ -11,7 +11,9 @@ import { OutboxError } from '../core/errors.ts';
  * `warn`: it is tried again, or passes by itself. `error`: it does not without a person. What it throws is dropped.
  */
 export interface Logger {
+  /** Takes a trouble that is tried again, or passes by itself. */
   warn(facts: object, message: string): void;
+  /** Takes a trouble that needs a person. */
   error(facts: object, message: string): void;
 }
 

@@ -18,7 +18,7 @@ import {
 import { type MessageDetails, showMessage } from '../operations/show.ts';
 import { type Status, statusOf } from '../operations/status.ts';
 import type { VerifyReport } from '../operations/verify/report.ts';
-import { type VerificationOptions, verify } from '../operations/verify/verify.ts';
+import { type VerifyBounds, verify } from '../operations/verify/verify.ts';
 import { type WithdrawOptions, withdrawMessages } from '../operations/withdraw.ts';
 import { currentForm } from '../outbox/current-form.ts';
 import { type Due, dueOf, prepare } from '../outbox/prepare.ts';
@@ -29,9 +29,9 @@ import type { MessageAnswer } from '../store/message/change-messages.ts';
 import type { MessageFilter } from '../store/message/list.ts';
 import type { Rescheduled } from '../store/message/reschedule.ts';
 import type { EffectsQuery } from '../store/verify/effects.ts';
+import type { Transport } from '../transports/transport.ts';
 import { brokerViewOf, logsOf } from './broker-views.ts';
 import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
-import type { Config } from './config.ts';
 import { type DatabaseConfig, databaseOf } from './database-config.ts';
 import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
 import { assertOperation, assertScope, assertTarget, assertVerify } from './operation-options.ts';
@@ -39,15 +39,16 @@ import { operationsDatabase } from './operations-database.ts';
 
 /** What operations need of a configuration. A whole one is fine. */
 export interface OperationsConfig {
+  /** The database of the installation. */
   readonly database: DatabaseConfig;
   /** Their schemas judge edited payloads; payloads of other topics are only checked to be JSON within the limits. */
   readonly topics?: readonly Topic[];
   /** What `verify` and `changePartitions` ask about their brokers. */
-  readonly transports?: Config['transports'];
+  readonly transports?: Readonly<Record<string, Transport>>;
 }
 
 /** How a verification is asked for. */
-export interface VerifyOptions extends Omit<VerificationOptions, 'effects'> {
+export interface VerifyOptions extends VerifyBounds {
   /** How to count effects, and where, when the inbox is in another database. @defaultValue effects are not judged */
   readonly effects?: (EffectsQuery & { readonly database?: DatabaseConfig }) | undefined;
 }

@@ -17,7 +17,7 @@ export interface RelayServers {
   /** Asks the database, as soon as it answers. */
   database<Answer>(question: () => Promise<Answer>): Promise<Answer>;
   /** Connects to Temporal, as soon as it answers. */
-  engine(extra: WorkerExtras): Promise<Engine>;
+  engine(extra: WorkerExtras | undefined): Promise<Engine>;
   /** Temporal, to be asked whether it answers. */
   readonly temporal: AskedServer;
 }

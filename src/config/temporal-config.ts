@@ -9,7 +9,7 @@ export type { TemporalConnection, TemporalTls };
 export interface TemporalConfig {
   /** `host:port`. @defaultValue `localhost:7233` */
   readonly address?: Lazy<string>;
-  /** @defaultValue `default` */
+  /** The namespace, which must exist. @defaultValue `default` */
   readonly namespace?: Lazy<string>;
   /** Where its UI is, for links of `show`. @defaultValue `http://localhost:8233` where Temporal is at `localhost:7233` */
   readonly ui?: Lazy<string>;

@@ -41,6 +41,7 @@ export const crashPoints = [
   'inbox:given-up',
 ] as const;
 
+/** Name of a crash point; {@link crashPoints} says what is half done at each. */
 export type CrashPoint = (typeof crashPoints)[number];
 
 const traps = new Map<CrashPoint, () => void>();

@@ -1,5 +1,6 @@
 /** An ordered share of one topic. */
 export interface Lane {
+  /** Name of the topic. */
   readonly topic: string;
   /** 0 to the topic's number of lanes, exclusive. */
   readonly lane: number;

@@ -1,7 +1,19 @@
-/** The states of a message that a consumer keeps. A handled one is not kept any more: only its id stays. */
-export const keptStates = ['parked', 'failed', 'superseded', 'discarded'] as const;
+/**
+ * The state of a message that a consumer keeps. A handled one is not kept any more: only its id stays.
+ *
+ * - `parked`: to be tried again, or behind an earlier message of its key.
+ * - `failed`: given up; a person decides.
+ * - `superseded`: an edited copy took its place. `discarded`: a person ended it.
+ */
+export type KeptState = 'parked' | 'failed' | 'superseded' | 'discarded';
 
-export type KeptState = (typeof keptStates)[number];
+/** Every {@link KeptState}. */
+export const keptStates = [
+  'parked',
+  'failed',
+  'superseded',
+  'discarded',
+] as const satisfies readonly KeptState[];
 
 /** One legal change of state of a kept message. Every one is a compare-and-set on `from`. */
 export interface KeptTransition {

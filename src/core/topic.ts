@@ -58,6 +58,7 @@ export interface TopicOptions extends VersionOptions {
    * without a word: while it is merely behind, the message waits. @defaultValue none
    */
   readonly confirm?: Confirm;
+  /** Bounds of one message. @defaultValue see {@link TopicLimits} */
   readonly limits?: TopicLimits;
 }
 

@@ -1,4 +1,28 @@
-/** The states of a message. `ready` and passed by its lane's cursor reads as `published` everywhere but in the table. */
+/**
+ * The state of a message. `ready` and passed by its lane's cursor reads as `published` everywhere but in the table.
+ *
+ * - `waiting`: not due yet.
+ * - `ready`: to be sent by its lane now.
+ * - `held`: behind a retrying or failed message of its key.
+ * - `retrying`: its last try failed; it waits for the next one.
+ * - `published`: the broker has acknowledged it. `confirmed`: a receipt came, too.
+ * - `failed`: given up; a person decides.
+ * - `canceled`: it is never sent.
+ * - `superseded`: an edited copy took its place. `discarded`: a person ended it.
+ */
+export type State =
+  | 'waiting'
+  | 'ready'
+  | 'held'
+  | 'retrying'
+  | 'published'
+  | 'confirmed'
+  | 'failed'
+  | 'canceled'
+  | 'superseded'
+  | 'discarded';
+
+/** Every {@link State}. */
 export const states = [
   'waiting',
   'ready',
@@ -10,9 +34,7 @@ export const states = [
   'canceled',
   'superseded',
   'discarded',
-] as const;
-
-export type State = (typeof states)[number];
+] as const satisfies readonly State[];
 
 /** One legal change of state. Every one is a compare-and-set on `from`. */
 export interface Transition {

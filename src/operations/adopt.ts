@@ -4,6 +4,7 @@ import { requireMigrated } from '../store/installation/migrate.ts';
 
 export type { Adoption };
 
+/** Who adopts a database, and what of its original. */
 export interface AdoptOptions {
   /** Who does it, for the audit. */
   readonly actor: string;

@@ -12,9 +12,9 @@ import {
   readBulks,
   takeBulkStep,
 } from '../store/bulk/bulk.ts';
-import { countSelection, fixTimes, type SelectionCount } from '../store/bulk/count.ts';
+import { countSelection, fixTimes } from '../store/bulk/count.ts';
 import { resumeLeftPauses } from '../store/bulk/pauses.ts';
-import type { BulkFilter } from '../store/bulk/selection.ts';
+import type { BulkFilter, SampledMessage } from '../store/bulk/selection.ts';
 import type { Database } from '../store/database/database.ts';
 import type { MessageFilter } from '../store/message/list.ts';
 import { type BulkOptions, checkBulkFilter, checkChange, checkOptions } from './bulk-filter.ts';
@@ -31,7 +31,7 @@ export interface BulkAnswer {
   /** False: there are at least so many. Beyond 100,000, and after ten seconds, nobody counts. */
   readonly exact: boolean;
   /** The first ten of them. */
-  readonly sample: SelectionCount['sample'];
+  readonly sample: readonly SampledMessage[];
 }
 
 /** How a bulk operation stands. */

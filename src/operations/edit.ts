@@ -20,6 +20,7 @@ export interface EditOptions extends OperationOptions {
   readonly expectedVersion?: string;
 }
 
+/** What an edit has made; after a dry run there is no such copy. */
 export interface Edited {
   /** The copy, which is delivered. */
   readonly id: string;

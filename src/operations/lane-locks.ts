@@ -8,11 +8,16 @@ import {
 } from '../store/lane/lane-blockers.ts';
 
 /** Somebody's open transaction that keeps relays from lanes. */
-export interface LaneLock extends Pick<LaneBlocker, 'pid' | 'application'> {
+export interface LaneLock {
+  /** Process id of the server, for `pg_terminate_backend`. */
+  readonly pid: number;
+  /** The `application_name` of its connection; empty where it has none. */
+  readonly application: string;
   /** As in `pg_stat_activity`. */
   readonly state: string;
   /** When the transaction began; its locks may be younger. */
   readonly since: Date;
+  /** Milliseconds since then. */
   readonly openMs: number;
   /** It has all lanes locked, also those to come. */
   readonly all: boolean;

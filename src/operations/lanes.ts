@@ -23,6 +23,7 @@ import { readLanes } from '../store/lane/topics.ts';
 import { authorOf, durationOf, type OperationOptions } from './operation-options.ts';
 import { untilHandsAreEmpty } from './pause.ts';
 
+/** Who changes lanes, and how long to wait. */
 export interface LanesChangeOptions extends Omit<OperationOptions, 'dryRun'> {
   /** How long one call may wait, 0 or more. @defaultValue `'60s'` */
   readonly timeout?: Duration | undefined;
@@ -34,7 +35,11 @@ export interface LanesChangeOptions extends Omit<OperationOptions, 'dryRun'> {
  * How far a change is. While it is not done the topic is not delivered, and the same call goes on where this one ended.
  */
 export type ChangeAnswer =
-  | { readonly done: true; readonly moved: number }
+  | {
+      readonly done: true;
+      /** Messages that changed their lane in this call, 0 or more. */
+      readonly moved: number;
+    }
   | {
       readonly done: false;
       /** What could not be waited for: a sending relay, open transactions, locked rows, or consumers that lag. */

@@ -17,6 +17,7 @@ export interface ListPageOptions {
   readonly after?: string;
 }
 
+/** One page of messages. */
 export interface MessageList {
   /** Newest first by position: the order in which they became deliverable. */
   readonly messages: readonly ListedMessage[];

@@ -21,6 +21,7 @@ export interface BrokerView {
   lag(group: string, address: string): Promise<number>;
 }
 
+/** Who changes partitions, how long to wait, and for whom. */
 export interface PartitionOptions extends LanesChangeOptions {
   /** Consumer groups that must have come past everything before the change. @defaultValue none */
   readonly groups?: readonly string[] | undefined;

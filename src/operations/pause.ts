@@ -13,11 +13,13 @@ import { assertText, authorOf, durationOf, type OperationOptions } from './opera
 
 export type { PauseScope };
 
+/** Who pauses, and how long to wait for relays. */
 export interface PauseOptions extends OperationOptions {
   /** How long to wait for relays to let go of their lanes, 0 or more. @defaultValue `'15s'` */
   readonly timeout?: Duration;
 }
 
+/** How a pause stands. */
 export interface PauseAnswer {
   /** False: it was paused before. */
   readonly changed: boolean;
@@ -27,6 +29,7 @@ export interface PauseAnswer {
   readonly holding: readonly LeasedLane[];
 }
 
+/** What a resume did. */
 export interface ResumeAnswer {
   /** False: it was not paused. */
   readonly changed: boolean;

@@ -16,7 +16,9 @@ import { workflowLink } from './workflow-link.ts';
 
 /** A message, what happened to it, and why it is not delivered. */
 export interface MessageDetails {
+  /** The message with its payload and headers. */
   readonly message: ShownMessage;
+  /** Why it is not delivered, or what became of it. */
   readonly why: Why;
   /** Where the Temporal UI shows its workflow; null where no UI is known. */
   readonly workflowUrl: string | null;

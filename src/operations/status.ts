@@ -19,8 +19,9 @@ import { type LaneLock, readLaneLocks } from './lane-locks.ts';
 
 /** A server that relays need, as those that run see it. */
 export interface ServerStatus extends Pick<ServerView, 'server' | 'address'> {
-  /** How many relays need it, and for how many of them it answers. */
+  /** Living relays that need it, 1 or more. */
   readonly relays: number;
+  /** For how many of them it answers. */
   readonly answering: number;
   /** What one of the others says; `null`: it answers all. */
   readonly error: string | null;

@@ -19,6 +19,7 @@ import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../sto
 import { idsOf, lanesOf, wakeLanes } from './change.ts';
 import { authorOf, durationOf, type OperationOptions, type Target } from './operation-options.ts';
 
+/** Who withdraws, and how long to wait for relays. */
 export interface WithdrawOptions extends OperationOptions {
   /** How long to wait for relays to let go of the lanes concerned, 0 or more. @defaultValue `'15s'` */
   readonly timeout?: Duration;

@@ -7,6 +7,7 @@ import { assertIdentifier, type Due, dueOf, outOfRange, uuid } from './prepare.t
 
 /** `'too-late'`: it is on its way, delivered, or ended otherwise. `'unknown'`: no such message. */
 export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';
+/** `'too-late'`: it does not wait (any more). `'unknown'`: no such message. */
 export type RescheduleAnswer = 'rescheduled' | 'too-late' | 'unknown';
 
 /**

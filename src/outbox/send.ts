@@ -12,6 +12,7 @@ export interface Stored {
   readonly id: string;
   /** The Temporal workflow that delivers it: its lane's, or its own while it waits. */
   readonly workflowId: string;
+  /** `ready`, or `waiting` for its due time; of a duplicate its state now. */
   readonly state: State;
   /** When it is due; null: at once. */
   readonly dueAt: Date | null;

@@ -4,7 +4,9 @@ import { nudge } from './wake.ts';
 
 /** A Prisma client, or what `clientOf` makes of a pool, as far as {@link transaction} and {@link wake} need it. */
 export interface TransactionRunner<Tx, Options = unknown> {
+  /** Runs `work` in a transaction, which rolls back when it rejects. */
   $transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>;
+  /** Runs one statement outside of it: the word to the relays after the commit. */
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
 }
 

@@ -4,12 +4,13 @@ import type { Sql } from '../store/database/database.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
 
 /** Runs one statement with `$1`-style values. */
-type RunQuery = (text: string, values: unknown[]) => PromiseLike<unknown>;
+export type RunQuery = (text: string, values: unknown[]) => PromiseLike<unknown>;
 
 /** A Prisma client, an extended one included, or what `clientOf` makes of a pool; not the `tx` of a transaction. */
 export interface RootClient {
   /** What tells it from a transaction. */
   $connect(): PromiseLike<unknown>;
+  /** Runs one statement with `$1`-style values, outside of any transaction. */
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
 }
 

@@ -61,4 +61,5 @@ export type RelayEvent =
       readonly error: unknown;
     };
 
+/** Called with every event, at the moment of it; it should return soon, and not throw. */
 export type Report = (event: RelayEvent) => void;

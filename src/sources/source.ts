@@ -26,6 +26,7 @@ export interface IncomingMessage extends Partition {
 
 /** Messages of one partition in their order, without a gap to what was acknowledged before. */
 export interface IncomingBatch extends Partition {
+  /** In the order of their offsets; at least one. */
   readonly messages: readonly IncomingMessage[];
   /** Fires when waiting has become pointless: the partition goes to another consumer, or this one stops. */
   readonly signal: AbortSignal;
@@ -74,6 +75,7 @@ export type SourceNotice =
 
 /** What a consumer wants from a source, and how it takes it. */
 export interface Subscription {
+  /** Where messages arrive: Kafka topics, queues. */
   readonly addresses: readonly string[];
   /** Consumers of one group share the partitions. */
   readonly group: string;

@@ -12,8 +12,11 @@ export interface TemporalTls {
 
 /** A `NativeConnection` of `@temporalio/worker`, by its shape. */
 export interface TemporalConnection {
+  /** Calls to the server, as Temporal's SDK makes them. */
   readonly workflowService: object;
+  /** Sends another API key with calls from now on. */
   setApiKey(apiKey: string): Promise<void>;
+  /** Closes the connection. */
   close(): Promise<void>;
 }
 

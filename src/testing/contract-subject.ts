@@ -4,6 +4,7 @@ import type { OutgoingMessage, Transport } from '../transports/transport.ts';
 export interface DeliveredMessage extends OutgoingMessage {
   /** Where it lies; `null` where the transport has no such thing. */
   readonly partition: number | null;
+  /** Its place in the partition; `null` as `partition`. */
   readonly offset: string | null;
 }
 
@@ -29,12 +30,15 @@ export interface ContractFaults {
 
 /** What one case of the suite runs on: a transport and an address that nobody else uses. */
 export interface ContractSubject {
+  /** The transport under test; the suite closes it. */
   readonly transport: Transport;
+  /** Where messages are sent: empty, and nobody else's. */
   readonly address: string;
   /** Pinned number of partitions; 1 where the transport has none. */
   readonly partitions: number;
   /** Everything that the address holds now, in order of arrival within each partition. */
   read(): Promise<readonly DeliveredMessage[]>;
+  /** Faults that the suite may inject. @defaultValue none, so no case needs one */
   readonly faults?: ContractFaults;
   /** Releases what was opened. The suite has closed the transport by then. */
   dispose(): Promise<void>;

@@ -1,10 +1,11 @@
 import { type CrashPoint, setTrap } from '../core/crash-point.ts';
 import { assertOptions } from '../core/option-names.ts';
 
+/** When to crash, and how. */
 export interface CrashOptions {
   /** The pass at which to crash, from 1. @defaultValue 1 */
   readonly pass?: number;
-  /** What to do instead of ending the process as `kill -9` does. */
+  /** What to do instead. @defaultValue the process ends as by `kill -9` */
   readonly instead?: () => void;
 }
 

@@ -15,13 +15,17 @@ export type SourceAbility = 'order' | 'partitions' | 'history' | 'empty-body';
 export interface SourceMessage {
   /** 0 where the broker has no partitions. */
   readonly partition: number;
+  /** Its key; `null`: it has none. */
   readonly key: string | null;
+  /** A text that is sent as UTF-8; `null`: it has no body. */
   readonly body: string | null;
+  /** Headers by name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** What one case of the suite runs on. */
 export interface SourceSubject {
+  /** The source under test. */
   readonly source: Source;
   /** Two addresses that nobody else uses, and that are empty. */
   readonly addresses: readonly [string, string];
@@ -35,6 +39,7 @@ export interface SourceSubject {
 
 /** A rule that cannot be put to this source. */
 export interface SkippedCase {
+  /** The sentence of the case, as in {@link ContractCase}. */
   readonly name: string;
   /** The abilities for want of which it is skipped. */
   readonly missing: readonly SourceAbility[];
@@ -42,6 +47,8 @@ export interface SkippedCase {
 
 /** The rules of the port for one source. */
 export interface SourceContract {
+  /** Rules that can be put to this source. */
   readonly cases: readonly ContractCase[];
+  /** Those that cannot. */
   readonly skipped: readonly SkippedCase[];
 }

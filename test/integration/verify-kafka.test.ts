@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import type { LogRecord } from '../../src/core/delivery-log.ts';
 import { kafkaLog } from '../../src/kafka/log.ts';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { kafkaTransport } from '../../src/transports/kafka/kafka-transport.ts';
 import { runCli } from '../support/fixtures/cli.ts';
 import { KafkaFixture } from '../support/kafka/kafka-fixture.ts';
 
@@ -28,7 +28,7 @@ async function forge(headers: Readonly<Record<string, string>>): Promise<void> {
 }
 
 async function readLog(since: Date | null): Promise<readonly LogRecord[]> {
-  const { connection } = kafka({ brokers: inject('kafkaBrokers') });
+  const { connection } = kafkaTransport({ brokers: inject('kafkaBrokers') });
   const log = await kafkaLog(connection).open([world.address], since);
   const records: LogRecord[] = [];
   for await (const some of log.records()) records.push(...some);

@@ -19,9 +19,11 @@ import { checkKeptFilter, invalid, type KeptFilter } from './kept-target.ts';
 
 /** How a change of many kept messages went. */
 export interface KeptManyAnswer {
+  /** True: nothing was changed. */
   readonly dryRun: boolean;
   /** Messages that matched at the beginning, counted up to a million. */
   readonly count: number;
+  /** False: a million or more match. */
   readonly exact: boolean;
   /** The latest ten of them, before the change. */
   readonly sample: readonly ListedKept[];

@@ -9,7 +9,9 @@ import { assertText } from '../operation-options.ts';
 export interface KeptFilter {
   /** Name of the consumer group. */
   readonly group?: string;
+  /** Name of the topic, exactly. */
   readonly topic?: string;
+  /** How they stand, at least one. @defaultValue all */
   readonly states?: readonly KeptState[];
   /** As it is listed: a key of more than 512 bytes ends in its digest there. */
   readonly key?: string;
@@ -24,7 +26,9 @@ export interface KeptFilter {
 
 /** Messages that one group keeps, by their ids. */
 export interface KeptTarget {
+  /** Name of the consumer group. */
   readonly group: string;
+  /** Ids of the messages within the group, 1 to 10,000. */
   readonly ids: readonly string[];
 }
 

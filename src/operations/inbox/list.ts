@@ -3,6 +3,7 @@ import { type KeptPosition, type ListedKept, listKept } from '../../store/inbox/
 import type { ListPageOptions } from '../list.ts';
 import { checkKeptFilter, invalid, type KeptFilter } from './kept-target.ts';
 
+/** One page of kept messages. */
 export interface KeptList {
   /** The latest first, by their places in the order of their keys. */
   readonly messages: readonly ListedKept[];

@@ -4,9 +4,9 @@ import type { KeptName } from '../../store/inbox/edit.ts';
 import {
   isNoted,
   type KeptKey,
-  type KeptRow,
   readKeptAudit,
   readKeptMessage,
+  type StoredKept,
 } from '../../store/inbox/show.ts';
 import { readWire } from '../../store/inbox/wire.ts';
 import type { ShownAudit } from '../../store/message/show.ts';
@@ -14,7 +14,7 @@ import { checkKeptName } from './kept-target.ts';
 import { explainKept, type KeptWhy } from './why.ts';
 
 /** A message that a consumer keeps, with everything that its row says. */
-export interface ShownKept extends Omit<KeptRow, 'wire' | 'body'> {
+export interface ShownKept extends StoredKept {
   /** As they arrived. */
   readonly headers: Readonly<Record<string, string>>;
   /** `null`: it has no body. */
@@ -23,7 +23,9 @@ export interface ShownKept extends Omit<KeptRow, 'wire' | 'body'> {
 
 /** A kept message, what was done to it, and why it waits. */
 export interface KeptDetails {
+  /** The message with its headers and body. */
   readonly message: ShownKept;
+  /** Why it is kept, and what to do about it. */
   readonly why: KeptWhy;
   /** What operators did to it, and were refused; the newest first. */
   readonly audit: readonly ShownAudit[];
@@ -31,9 +33,11 @@ export interface KeptDetails {
 
 /** What became of a message that is not kept (any more). */
 export interface NotKept {
+  /** Always null: this tells it from {@link KeptDetails}. */
   readonly message: null;
   /** True: the group has committed its effects. False: it never had it, or its window is over. */
   readonly handled: boolean;
+  /** What operators did to it while it was kept, and were refused; the newest first, at most 200. */
   readonly audit: readonly ShownAudit[];
 }
 

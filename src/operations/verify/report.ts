@@ -16,10 +16,13 @@ export type Invariant =
 
 /** How one promise was kept. */
 export interface InvariantResult {
+  /** Which promise. */
   readonly invariant: Invariant;
+  /** False: it was broken. */
   readonly ok: boolean;
   /** How many things were looked at. */
   readonly checked: number;
+  /** How often it was broken. */
   readonly violations: number;
   /** The first 20 violations. */
   readonly first: readonly Violation[];
@@ -31,9 +34,11 @@ export interface InvariantResult {
   readonly notes: Readonly<Record<string, number>>;
 }
 
+/** What a verification found. */
 export interface VerifyReport {
   /** False when an invariant is broken. */
   readonly ok: boolean;
+  /** One result per promise that was judged. */
   readonly invariants: readonly InvariantResult[];
   /** Records read. */
   readonly records: number;

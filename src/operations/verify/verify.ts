@@ -21,7 +21,8 @@ export interface VerifiedLog {
   readonly topics: readonly LoggedTopic[];
 }
 
-export interface VerificationOptions {
+/** From when on a verification judges, and what it lets pass. */
+export interface VerifyBounds {
   /** Judges messages created and records written since then. @defaultValue all that database and broker keep */
   readonly since?: Date | undefined;
   /** How long a message may be due before it counts as late. @defaultValue `'60s'` */
@@ -35,6 +36,10 @@ export interface VerificationOptions {
   readonly maxTransaction?: Duration | undefined;
   /** Share of duplicates, 0 to 1, beyond which they are a violation. @defaultValue none is */
   readonly maxDuplicates?: number | undefined;
+}
+
+/** A verification, with effects in a database that is open. */
+export interface VerificationOptions extends VerifyBounds {
   /** How to count effects. @defaultValue effects are not judged */
   readonly effects?: EffectsQuery | undefined;
 }

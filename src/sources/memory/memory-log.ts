@@ -3,13 +3,13 @@ import type { IncomingMessage } from '../source.ts';
 
 /** A message for a memory source. */
 export interface MemoryMessage {
-  /** @defaultValue null */
+  /** Messages of one key go to one partition. @defaultValue null, it has none */
   readonly key?: string | null;
-  /** A text becomes UTF-8. */
+  /** A text becomes UTF-8; `null`: it has no body. */
   readonly body: Uint8Array | string | null;
-  /** @defaultValue none */
+  /** Headers by name. @defaultValue none */
   readonly headers?: Readonly<Record<string, string>>;
-  /** @defaultValue chosen by the key; in turn without one */
+  /** Its partition, from 0. @defaultValue chosen by the key; in turn without one */
   readonly partition?: number;
 }
 

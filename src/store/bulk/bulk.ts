@@ -5,9 +5,7 @@ import type { NewDue } from '../message/reschedule.ts';
 import type { BulkFilter } from './selection.ts';
 
 /** What is done to every message of a bulk operation. */
-export const bulkActions = ['cancel', 'discard', 'reschedule', 'retry', 'withdraw'] as const;
-
-export type BulkAction = (typeof bulkActions)[number];
+export type BulkAction = 'cancel' | 'discard' | 'reschedule' | 'retry' | 'withdraw';
 
 /**
  * - `running`: goes on as soon as a relay runs.
@@ -39,26 +37,37 @@ export interface NewBulk {
 
 /** A bulk operation, as its row says. */
 export interface BulkRow {
+  /** UUID of the operation. */
   readonly id: string;
+  /** What is done to every message. */
   readonly action: BulkAction;
+  /** Which messages, with states named and times in UTC. */
   readonly filter: BulkFilter;
   /** For `reschedule`: when the messages are to be due; else empty. */
   readonly arguments: NewDue | Readonly<Record<string, never>>;
+  /** Who started it, 1 to 200 characters. */
   readonly actor: string;
+  /** Why, up to 2,000 characters. */
   readonly reason: string;
-  /** Most messages a second. */
+  /** Most messages a second, 1 to 10,000. */
   readonly ratePerSecond: number;
+  /** How it stands. */
   readonly state: BulkState;
   /** Messages counted at the start. */
   readonly total: number;
   /** False: there were at least so many. */
   readonly totalExact: boolean;
+  /** How many messages had which answer so far. */
   readonly counts: BulkCounts;
   /** Messages that are chosen but not answered yet, because others have them locked. */
   readonly pending: number;
+  /** What the last page that failed ended with; null: none has since the last that did not. */
   readonly lastError: string | null;
+  /** When it was started, on the database's clock. */
   readonly createdAt: Date;
+  /** When its row was last written, on the database's clock. */
   readonly updatedAt: Date;
+  /** When it ended, on the database's clock; null: it has not. */
   readonly finishedAt: Date | null;
 }
 
@@ -136,6 +145,7 @@ export const bulkSteps: Readonly<
   abort: { from: ['running', 'paused', 'failed'], to: 'aborted' },
 };
 
+/** What a pause, resume or abort of a bulk operation did. */
 export interface BulkStepAnswer {
   /** False: its state did not allow it, or it was so before. */
   readonly changed: boolean;

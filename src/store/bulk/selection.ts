@@ -4,6 +4,7 @@ import { filterValues, type MessageFilter, matchesSql } from '../message/list.ts
 
 /** A filter with its states named: those that the change can be made of. */
 export interface BulkFilter extends Omit<MessageFilter, 'id'> {
+  /** States as people see them, at least one: those that were asked for, else all that the action can change. */
   readonly states: readonly State[];
 }
 
@@ -179,14 +180,23 @@ export async function stillMatching(
 
 /** A message of a selection, as a dry run shows it. */
 export interface SampledMessage {
+  /** UUID of the message; it travels to the consumer. */
   readonly id: string;
+  /** Name of its topic. */
   readonly topic: string;
+  /** Messages of one key are delivered in order; null: it has none. */
   readonly key: string | null;
+  /** Business name, unique in the topic while the message waits; null: it has none. */
   readonly ref: string | null;
+  /** The state as people see it: `published` also where only the cursor of the lane says so. */
   readonly state: State;
+  /** When it is or was due, or its next try; null: it was due at once. */
   readonly dueAt: Date | null;
+  /** Tries that failed, 0 or more. A retry of a failed message begins at 0 again. */
   readonly attempts: number;
+  /** What the last failed try ended with; null: none has failed. */
   readonly lastError: string | null;
+  /** When it was sent, on the database's clock. */
   readonly createdAt: Date;
 }
 

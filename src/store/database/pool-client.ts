@@ -12,7 +12,7 @@ export interface PoolTransactionOptions {
   readonly maxWait?: number;
   /** How many milliseconds its work may take, before it is rolled back. @defaultValue 5,000 */
   readonly timeout?: number;
-  /** @defaultValue that of the database */
+  /** How far it sees what others commit meanwhile. @defaultValue that of the database */
   readonly isolationLevel?: IsolationLevel;
 }
 

@@ -11,7 +11,9 @@ export interface PoolConnection {
   }) => Promise<{ readonly command: string; readonly rows: readonly unknown[] }>;
   /** Gives it back; with an error it is closed. */
   release(error?: Error): void;
+  /** Tells the listener of errors of the connection. */
   on(event: 'error', listener: (error: Error) => void): unknown;
+  /** Stops telling the listener. */
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
@@ -19,14 +21,16 @@ export interface PoolConnection {
 export interface ConnectionPool<Connection extends PoolConnection = PoolConnection> {
   /** Answers a connection that nobody else has, until it is released. */
   connect(): Promise<Connection>;
-  // As the pool of pg has two forms, the compiler finds the type of its connections only when there are two here.
+  /** No way to call it: `pg` has two forms, and the compiler finds the type of its connections only when there are two here. */
   connect(callback: never): void;
   /** Runs one statement with `$1`-style values on any connection. */
   query(statement: {
     readonly text: string;
     readonly values: unknown[];
   }): Promise<{ readonly rows: readonly unknown[] }>;
+  /** Tells the listener of errors of connections that nobody uses. */
   on(event: 'error', listener: (error: Error) => void): unknown;
+  /** Tells the listener of every new connection. */
   on(event: 'connect', listener: (connection: PoolConnection) => void): unknown;
   /** `max`: how many connections it has at most. */
   readonly options?: { readonly max?: unknown };

@@ -3,15 +3,21 @@ import { storableText } from './park.ts';
 
 /** An address that the breaker of a consumer pauses, as that consumer said last. */
 export interface BreakerStatus {
+  /** Name of the consumer group. */
   readonly group: string;
+  /** Where its messages arrive: a Kafka topic. */
   readonly address: string;
   /** Where the consumer runs; each of a group has a breaker of its own. */
   readonly host: string;
+  /** Process id of the consumer on its host. */
   readonly pid: number;
+  /** When the pause began, on the database's clock. */
   readonly pausedAt: Date;
+  /** Milliseconds since then. */
   readonly pausedMs: number;
   /** Of `keys` that were looked at, so many had failed when the pause began. */
   readonly failedKeys: number;
+  /** Keys that were looked at when the pause began. */
   readonly keys: number;
   /** How many probes have failed since; each is a message of another key. */
   readonly probes: number;

@@ -30,9 +30,13 @@ export interface KeptChange<Result extends string> {
 
 /** How one kept message fared. */
 export interface KeptAnswer<Result extends string = never> {
+  /** Id of the message, as it was asked for. */
   readonly id: string;
+  /** Name of its topic; null: the group does not keep it. */
   readonly topic: string | null;
+  /** Its key; null: it has none, or the group does not keep it. */
   readonly key: string | null;
+  /** What was done, or why nothing was. */
   readonly result: Result | KeptRefusal;
   /** Afterwards. `handled`: it is not kept any more, its effects are committed. `null`: it is unknown. */
   readonly state: KeptState | 'handled' | null;

@@ -8,7 +8,9 @@ import type { KeptChanged, KeptRefusal } from './change.ts';
 
 /** A message that a group keeps, by its name. */
 export interface KeptName {
+  /** Name of the consumer group. */
   readonly group: string;
+  /** Id of the message within the group, up to 1,000 characters. */
   readonly id: string;
 }
 

@@ -15,18 +15,27 @@ export interface KeptSelection {
 
 /** A kept message in a list: everything but its body and headers. */
 export interface ListedKept {
+  /** Name of the consumer group that keeps it. */
   readonly group: string;
+  /** Id of the message within the group: that of its sender, any text. */
   readonly id: string;
+  /** Its place in the order of what is kept, a 64-bit integer as text. */
   readonly position: string;
+  /** Name of its topic; of one that is unknown, the address where it arrived. */
   readonly topic: string;
+  /** Its key, of which more than 512 bytes end in a digest; null: it has none. */
   readonly key: string | null;
+  /** How it stands with the group. */
   readonly state: KeptState;
   /** `null`: it only waits behind another message of its key. */
   readonly reason: string | null;
+  /** What its last try ended with, or why it cannot be read; null: nothing was tried yet. */
   readonly lastError: string | null;
   /** Tries, the quick ones together counting as the first. */
   readonly attempts: number;
+  /** When the group had it first, on the database's clock. */
   readonly arrivedAt: Date;
+  /** When its row was last written, on the database's clock. */
   readonly updatedAt: Date;
 }
 

@@ -5,27 +5,42 @@ import type { ShownAudit } from '../message/show.ts';
 import type { KeptName } from './edit.ts';
 import type { ListedKept } from './list.ts';
 
-/** One kept message with everything that its row says, and how its key stands. */
-export interface KeptRow extends ListedKept {
+/** One kept message with everything that its row says beside headers and body, and how its key stands. */
+export interface StoredKept extends ListedKept {
+  /** Where it arrived: a Kafka topic. */
   readonly address: string;
+  /** Partition of the address, from 0. */
   readonly partition: number;
+  /** Its place in the partition, as text. */
   readonly offset: string;
-  readonly wire: string;
-  /** In base64. */
-  readonly body: string | null;
+  /** When the broker says it was sent. */
   readonly sentAt: Date;
+  /** When its copy reached the address of dead letters; null: it has not. */
   readonly copiedAt: Date | null;
+  /** Id of what it replaces after an edit; null: nothing. */
   readonly supersedes: string | null;
+  /** Id of what replaced it; null: nothing. */
   readonly supersededBy: string | null;
+  /** For `expectedVersion` of an edit. */
   readonly version: string;
-  /** How its parked key stands; `null`: it is behind none. */
+  /** How its parked key stands; null: it is behind none. */
   readonly parkedKey: KeptKey | null;
 }
 
+/** The same with key and headers as JSON, and the body. */
+export interface KeptRow extends StoredKept {
+  readonly wire: string;
+  /** In base64. */
+  readonly body: string | null;
+}
+
+/** How a parked key stands, for one of its messages. */
 export interface KeptKey {
+  /** The Temporal workflow `drainParkedKey` that tries its messages. */
   readonly workflowId: string;
-  /** Until the next try of its first message; negative: overdue, `null`: a failed message holds it. */
+  /** Milliseconds until the next try of its first message; negative: overdue, `null`: a failed message holds it. */
   readonly nextInMs: number | null;
+  /** Time of that try; `null` as `nextInMs`. */
   readonly nextAt: Date | null;
   /** The first message of the queue; a failed one holds it. */
   readonly first: { readonly id: string; readonly state: KeptState } | null;

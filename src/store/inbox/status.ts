@@ -2,20 +2,23 @@ import type { Sql } from '../database/database.ts';
 
 /** How a consumer group stands, as far as this database knows. */
 export interface GroupStatus {
+  /** Name of the consumer group. */
   readonly group: string;
-  /** Messages that wait for a try, or behind one that does, counted up to {@link countLimit}. */
+  /** Messages that wait for a try, or behind one that does; counting stops at 100,000. */
   readonly parked: number;
-  /** Since the oldest of them arrived; `null`: none is parked. */
+  /** Milliseconds since the oldest of them arrived; `null`: none is parked. */
   readonly oldestParkedMs: number | null;
+  /** Keys with a queue of parked messages. */
   readonly parkedKeys: number;
   /** Keys that wait for a person, because a failed message holds them. */
   readonly heldKeys: number;
   /** Messages that wait for a person. */
   readonly failed: number;
+  /** Milliseconds since the oldest of them arrived; `null`: none is failed. */
   readonly oldestFailedMs: number | null;
-  /** How long processed ids are kept; `null`: for ever. */
+  /** How long processed ids are kept, in milliseconds; `null`: for ever. */
   readonly windowMs: number | null;
-  /** Since a consumer of the group was last seen; `null`: never. */
+  /** Milliseconds since a consumer of the group was last seen; `null`: never. */
   readonly seenMs: number | null;
 }
 

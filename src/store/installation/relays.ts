@@ -4,6 +4,7 @@ import type { Sql } from '../database/database.ts';
 export interface ServerView {
   /** `Temporal`, or the name of a transport. */
   readonly server: string;
+  /** `host:port`, several separated by commas; empty where a transport has no address. */
   readonly address: string;
   /** Why it cannot be used; `null`: it answers. */
   readonly error: string | null;
@@ -11,22 +12,31 @@ export interface ServerView {
 
 /** What a consumer group has not committed yet of a topic. */
 export interface GroupLag {
+  /** Name of the consumer group. */
   readonly group: string;
+  /** Name of the topic. */
   readonly topic: string;
+  /** Messages of all partitions of the topic that it has not committed. */
   readonly messages: number;
 }
 
 /** A relay that runs, or did until lately. */
 export interface RelayStatus {
+  /** UUID of this life of the relay. */
   readonly id: string;
+  /** Name of the host where it runs. */
   readonly host: string;
+  /** Process id on that host. */
   readonly pid: number;
+  /** When it started, on the database's clock. */
   readonly startedAt: Date;
-  /** Since it was last seen. */
+  /** Milliseconds since it was last seen. */
   readonly seenMs: number;
-  /** False: it has not been seen for longer than {@link relayStaleMs}. */
+  /** False: it has not been seen for more than 15 s. */
   readonly alive: boolean;
+  /** Temporal and the brokers, as it sees them. */
   readonly servers: readonly ServerView[];
+  /** What consumer groups of this database have not committed yet, as it sees them. */
   readonly lags: readonly GroupLag[];
 }
 

@@ -11,6 +11,7 @@ export interface PlaceAnswer {
 
 /** Another living database that is this installation, too. */
 export interface Twin {
+  /** Address of its server, database and time of its start, for people. */
   readonly place: string;
   /** ISO time at which it was last seen. */
   readonly seenAt: string;

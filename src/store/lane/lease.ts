@@ -106,7 +106,9 @@ export async function markSuspect(sql: Sql, lane: Lane, owner: string, snapshot:
 
 /** Why a lane waits, for operators. */
 export interface LaneHold {
+  /** What is away: the address of the `topic`, its whole `transport`, or the database in which a batch is to be settled. */
   readonly scope: 'topic' | 'transport' | 'settle';
+  /** The error that began it, for people. */
   readonly reason: string;
   /** When the hold began, by the clock of its relay. */
   readonly since: Date;

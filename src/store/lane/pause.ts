@@ -10,7 +10,7 @@ export type PauseScope = { readonly topic: string } | { readonly transport: stri
 
 /** A lane that somebody drains. */
 export interface LeasedLane extends Lane {
-  /** ISO time until which its owner need not be heard of. */
+  /** Time until which its owner need not be heard of, on the database's clock. */
   readonly aliveUntil: Date;
 }
 

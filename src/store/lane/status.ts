@@ -3,22 +3,29 @@ import { holdOf, type LaneHold, type StoredHold } from './lease.ts';
 
 /** How one lane stands. */
 export interface LaneStatus {
+  /** Name of the topic. */
   readonly topic: string;
   /** Null for messages of a topic that no relay has announced. */
   readonly lane: number | null;
   /** Age of the oldest message that is due and not published; null: none. */
   readonly oldestDueMs: number | null;
-  /** Ready messages not yet published, counted up to {@link countLimit}. */
+  /** Ready messages not yet published; counting stops at 100,000. */
   readonly ready: number;
+  /** Messages behind a retrying or failed one of their key; counting stops at 100,000. */
   readonly held: number;
+  /** Messages that wait for their next try; counting stops at 100,000. */
   readonly retrying: number;
+  /** Messages that are not due yet; counting stops at 100,000. */
   readonly waiting: number;
+  /** Messages that were given up and wait for a person; counting stops at 100,000. */
   readonly failed: number;
+  /** What its relay waits for; null: nothing. */
   readonly hold: LaneHold | null;
   /** True when an operator has paused the topic or its transport. */
   readonly paused: boolean;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
+  /** The Temporal workflow `deliverLane` of the lane; null where `lane` is. */
   readonly workflowId: string | null;
 }
 

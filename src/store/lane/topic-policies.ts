@@ -2,18 +2,29 @@ import type { Sql } from '../database/database.ts';
 
 /** A topic as relays and writers see it. */
 export interface TopicPolicyRow {
+  /** Name of the topic. */
   readonly name: string;
+  /** Name of the transport that delivers it. */
   readonly transport: string;
+  /** Where the transport sends it: a Kafka topic, for example. */
   readonly address: string;
+  /** Ordered shares that are delivered side by side, 1 to 1,024. */
   readonly lanes: number;
-  /** Null before the broker was first seen. */
+  /** Partitions among which keys are placed, 1 or more; null before the broker was first seen. */
   readonly partitions: number | null;
+  /** What measures the time until a message is due: a `workflow` of its own, or the relay alone (`lane`). */
   readonly timer: 'workflow' | 'lane';
+  /** What a failed message does to the later ones of its key: they go on (`release-key`) or wait (`hold-key`). */
   readonly exhausted: 'release-key' | 'hold-key';
+  /** Milliseconds before the second, third, … try; after the last of them the message is failed. */
   readonly retryMs: readonly number[];
+  /** A waiting message gets its workflow when it is due within so many milliseconds. */
   readonly horizonMs: number;
+  /** Bytes of a serialised payload, at most. */
   readonly payloadLimitBytes: number;
+  /** Longest delay of a message, in milliseconds. */
   readonly delayLimitMs: number;
+  /** The consumer group whose receipts are awaited; null: none is. */
   readonly confirmGroup: string | null;
   /** True when the topic or its transport is paused. */
   readonly paused: boolean;

@@ -45,9 +45,13 @@ export type ChangeRefusal = 'too-late' | 'unknown' | 'busy';
 
 /** How one message fared. */
 export interface MessageAnswer<Result extends string = never> {
+  /** UUID of the message, as it was asked for. */
   readonly id: string;
+  /** Name of its topic; null: there is no such message. */
   readonly topic: string | null;
+  /** Number of its lane, from 0; null: there is no such message. */
   readonly lane: number | null;
+  /** What was done, or why nothing was. */
   readonly result: Result | ChangeRefusal;
   /** The state that people see afterwards; null where there is no such message. */
   readonly state: State | null;

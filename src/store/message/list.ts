@@ -3,37 +3,57 @@ import type { Sql } from '../database/database.ts';
 
 /** Which messages. All that is given must hold. */
 export interface MessageFilter {
+  /** UUID of the message; finds archived ones, too. */
   readonly id?: string;
+  /** Name of the topic, exactly. */
   readonly topic?: string;
-  /** States as people see them. */
+  /** States as people see them, at least one. @defaultValue all */
   readonly states?: readonly State[];
+  /** The key, exactly. */
   readonly key?: string;
+  /** The ref, exactly; with `topic` it finds archived messages, too. */
   readonly ref?: string;
   /** Part of the last error, whatever its case. */
   readonly error?: string;
-  /** ISO times; the first included, the last not. */
+  /** ISO time; sent then or later. Without a zone it is read in that of the database session. */
   readonly createdFrom?: string;
+  /** ISO time; sent before it. */
   readonly createdTo?: string;
+  /** ISO time; due then or later. Messages that were due at once have no due time. */
   readonly dueFrom?: string;
+  /** ISO time; due before it. */
   readonly dueTo?: string;
 }
 
 /** A message in a list: everything but its payload and headers. */
 export interface ListedMessage {
+  /** UUID of the message; it travels to the consumer. */
   readonly id: string;
+  /** Name of its topic. */
   readonly topic: string;
+  /** Number of its lane in the topic, from 0. */
   readonly lane: number;
+  /** Its place in the order of the lane, a 64-bit integer as text. A message that becomes due gets a new one. */
   readonly position: string;
+  /** Messages of one key are delivered in order; null: it has none. */
   readonly key: string | null;
+  /** Business name, unique in the topic while the message waits; null: it has none. */
   readonly ref: string | null;
+  /** The state as people see it: `published` also where only the cursor of the lane says so. */
   readonly state: State;
+  /** The Temporal workflow that delivers it: its lane's, or its own. */
   readonly workflowId: string;
+  /** When it is or was due, or its next try; null: it was due at once. */
   readonly dueAt: Date | null;
+  /** Tries that failed, 0 or more. A retry of a failed message begins at 0 again. */
   readonly attempts: number;
+  /** What the last failed try ended with; null: none has failed. */
   readonly lastError: string | null;
+  /** When it was sent, on the database's clock. */
   readonly createdAt: Date;
+  /** When its row was last written, on the database's clock; that its lane passes it writes no row. */
   readonly updatedAt: Date;
-  /** Null: not archived. */
+  /** When it was moved to the history; null: it is live. */
   readonly archivedAt: Date | null;
 }
 

@@ -3,6 +3,7 @@ import type { PartitionRanges } from '../lane/settle.ts';
 
 /** Where a broker has a message that its lane has passed. */
 export interface ShownDelivery {
+  /** When its batch was settled, on the database's clock. */
   readonly publishedAt: Date;
   /** By partition: the first offset of the batch, and how many messages went there with it. */
   readonly partitions: PartitionRanges;

@@ -17,11 +17,13 @@ import { dropExpired, makePartitions } from './history.ts';
 export interface RetentionOutcome {
   /** Messages moved to the history. */
   readonly archived: number;
+  /** Rows of batches and attempts that were deleted, as their messages are gone. */
   readonly deleted: { readonly batches: number; readonly attempts: number };
   /** Of the processed ids of consumers of this database. */
   readonly processed: KeptWindow;
-  /** Months of history that were dropped, and those that were in use and are left to the next round. */
+  /** Months of history that were dropped. */
   readonly dropped: number;
+  /** Expired months of history that were in use, and are left to the next round. */
   readonly inUse: number;
   /** False when the round ran out of its time; the next one goes on. */
   readonly complete: boolean;

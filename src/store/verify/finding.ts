@@ -4,9 +4,11 @@ import type { Sql } from '../database/database.ts';
 export interface Violation {
   /** What is wrong, as a sentence. */
   readonly what: string;
+  /** Name of the topic; null: it is of none. */
   readonly topic: string | null;
   /** Of the message, or the name of what else is concerned. */
   readonly id: string | null;
+  /** Key of the message; null: it has none. */
   readonly key: string | null;
 }
 

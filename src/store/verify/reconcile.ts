@@ -18,7 +18,9 @@ export async function countTold(sql: Sql): Promise<number> {
 
 /** A place in the order of due times. */
 export interface DuePlace {
+  /** Due time as PostgreSQL writes it; `-infinity` before all. */
   readonly dueAt: string;
+  /** UUID of the message. */
   readonly id: string;
 }
 

@@ -3,6 +3,7 @@ import type { DuePlace } from './reconcile.ts';
 
 /** Where a thorough comparison goes on that was too long for one run; absent: that side is done. */
 export interface ReconciliationResume {
+  /** Of the messages: the place of the last one that was compared. */
   readonly rows?: DuePlace;
   /** A page, in the words of the workflow engine. */
   readonly workflows?: string;
@@ -12,15 +13,19 @@ export interface ReconciliationResume {
 export interface Reconciliation {
   /** ISO time of its beginning, on the database's clock. */
   readonly at: string;
+  /** How long it took, in milliseconds. */
   readonly tookMs: number;
-  /** Was everything compared, or only what is due next? */
+  /** True: everything was compared. False: only what is due next. */
   readonly thorough: boolean;
   /** Where the next run goes on; null: this one came to the end. */
   readonly resume: ReconciliationResume | null;
-  /** Messages with a workflow of their own, and running workflows of messages, as they were counted. */
+  /** Messages with a workflow of their own; counting stops at 100,000. */
   readonly rows: number;
+  /** Running workflows of messages, as Temporal counts them. */
   readonly workflows: number;
+  /** Messages that this run compared. */
   readonly checkedRows: number;
+  /** Workflows that this run compared. */
   readonly checkedWorkflows: number;
   /** Messages without a running workflow, which get one again. */
   readonly restarted: number;

@@ -11,11 +11,11 @@ import { hasSearchAttributes } from '../search-attributes.ts';
 import type { TemporalAddress } from '../temporal-address.ts';
 import { createPlaceAsker } from './place-asker.ts';
 import { keepSchedules } from './schedule-keeper.ts';
-import { hostWorkers, type WorkersInput } from './workers.ts';
+import { hostWorkers, type WorkerExtras } from './workers.ts';
 import { createWorkflowCensus } from './workflow-census.ts';
 import { createWorkflowStarter } from './workflow-starter.ts';
 
-export type WorkerExtras = WorkersInput['extra'];
+export type { WorkerExtras };
 
 /** What the workers of a relay call. */
 export interface HostedParts {
@@ -51,7 +51,10 @@ export interface Engine {
 const pingWithinMs = 3_000;
 
 /** @throws OutboxError as {@link connectTemporal} */
-export async function connectEngine(target: TemporalAddress, extra: WorkerExtras): Promise<Engine> {
+export async function connectEngine(
+  target: TemporalAddress,
+  extra: WorkerExtras | undefined,
+): Promise<Engine> {
   quietRuntime();
   const link = await connectTemporal(target);
   const { connection } = link;

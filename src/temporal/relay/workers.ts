@@ -15,6 +15,9 @@ import { type Hosted, keepRunning } from '../running-workers.ts';
 import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from '../task-queues.ts';
 import { bundleWorkflows } from '../workflow-bundle.ts';
 
+/** What every worker of a relay gets besides: interceptors, and the id of a build. */
+export type WorkerExtras = Pick<WorkerOptions, 'interceptors' | 'workerDeploymentOptions'>;
+
 export interface WorkersInput {
   readonly connection: NativeConnection;
   readonly namespace: string;
@@ -24,8 +27,7 @@ export interface WorkersInput {
   readonly report: Report;
   /** How many topics this relay delivers. */
   readonly topics: number;
-  /** What else every worker gets: interceptors, or the id of a build. */
-  readonly extra: Pick<WorkerOptions, 'interceptors' | 'workerDeploymentOptions'> | undefined;
+  readonly extra: WorkerExtras | undefined;
 }
 
 const messageSlots = 50;

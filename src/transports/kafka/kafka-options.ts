@@ -7,7 +7,7 @@ import { tlsOptionNames, unknownOption } from '../../core/option-names.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 
 /** Credentials, in the form that kafkajs takes. */
-type Sasl = NonNullable<KafkaConfig['sasl']>;
+export type Sasl = NonNullable<KafkaConfig['sasl']>;
 
 /** How to reach Kafka, and how long to wait for it. */
 export interface KafkaOptions {

@@ -33,7 +33,12 @@ export function isKafkaTransport(transport: Transport): transport is KafkaTransp
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without kafkajs.
  */
-export function kafka(options: KafkaOptions): KafkaTransport {
+export function kafka(options: KafkaOptions): Transport {
+  return kafkaTransport(options);
+}
+
+/** {@link kafka}, with how it connects. */
+export function kafkaTransport(options: KafkaOptions): KafkaTransport {
   const settings = kafkaConnection(options);
   kafkajs();
   return kafkaOver(settings);

@@ -7,39 +7,49 @@ export type PlannedRefusal = 'rejected' | 'permanent';
 export type RefusalRule = (message: OutgoingMessage) => PlannedRefusal | undefined;
 
 /** What goes wrong in a memory transport, until {@link MemoryFaults.heal}. */
-export class MemoryFaults {
+export interface MemoryFaults {
+  /** Refuses the messages that the rule names. */
+  refuse(rule: RefusalRule): void;
+  /** Makes the topic or the whole transport unreachable; nothing is stored. @defaultValue the transport */
+  hold(scope?: Hold['scope'], reason?: string): void;
+  /** Makes one partition of every address unreachable; partitions count from 0. */
+  failPartition(partition: number): void;
+  /** Stores the next batch and then answers as if no answer had come. */
+  loseNextAnswer(): void;
+  /** Serves the partitions of a batch in reverse, and lets batches that run at the same time overtake each other. */
+  reorder(): void;
+  /** Ends every fault. */
+  heal(): void;
+}
+
+/** The faults, and what the transport asks them. */
+export class PlannedFaults implements MemoryFaults {
   #refusal: RefusalRule = () => undefined;
   #hold: Hold | undefined;
   readonly #failedPartitions = new Set<number>();
   #lostAnswers = 0;
   #reversed = false;
 
-  /** Refuses the messages that the rule names. */
   refuse(rule: RefusalRule): void {
     this.#refusal = rule;
   }
 
-  /** Makes the topic or the whole transport unreachable; nothing is stored. @defaultValue the transport */
   hold(scope: Hold['scope'] = 'transport', reason = 'held by a test'): void {
     this.#hold = { scope, reason };
   }
 
-  /** Makes one partition of every address unreachable. */
   failPartition(partition: number): void {
     this.#failedPartitions.add(partition);
   }
 
-  /** Stores the next batch and then answers as if no answer had come. */
   loseNextAnswer(): void {
     this.#lostAnswers += 1;
   }
 
-  /** Serves the partitions of a batch in reverse, and lets batches that run at the same time overtake each other. */
   reorder(): void {
     this.#reversed = true;
   }
 
-  /** Ends every fault. */
   heal(): void {
     this.#refusal = () => undefined;
     this.#hold = undefined;
@@ -48,29 +58,24 @@ export class MemoryFaults {
     this.#reversed = false;
   }
 
-  /** @internal */
   refusalOf(message: OutgoingMessage): PlannedRefusal | undefined {
     return this.#refusal(message);
   }
 
-  /** @internal */
   get currentHold(): Hold | undefined {
     return this.#hold;
   }
 
-  /** @internal */
   get reordered(): boolean {
     return this.#reversed;
   }
 
-  /** @internal */
   holdOf(partition: number): Hold | undefined {
     if (this.#hold !== undefined) return this.#hold;
     if (!this.#failedPartitions.has(partition)) return undefined;
     return { scope: 'topic', reason: `partition ${partition} failed by a test` };
   }
 
-  /** @internal */
   takeLostAnswer(): boolean {
     if (this.#lostAnswers === 0) return false;
     this.#lostAnswers -= 1;

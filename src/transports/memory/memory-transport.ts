@@ -9,10 +9,11 @@ import type {
   PublishResult,
   Transport,
 } from '../transport.ts';
-import { MemoryFaults } from './memory-faults.ts';
+import { type MemoryFaults, PlannedFaults } from './memory-faults.ts';
 
 /** A message as it lies in the memory of the process. */
 export interface MemoryRecord extends OutgoingMessage {
+  /** Its partition, from 0. */
   readonly partition: number;
   /** Place in its partition, from 0. */
   readonly offset: string;
@@ -30,6 +31,7 @@ export interface MemoryTransport extends Transport {
   readonly faults: MemoryFaults;
   /** Everything stored under the address, in the order in which it was stored. */
   records(address: string): readonly MemoryRecord[];
+  /** Partitions of every address: the option `partitions`. */
   partitionCount(address: string): Promise<number>;
 }
 
@@ -52,7 +54,7 @@ export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
       },
     );
   }
-  const faults = new MemoryFaults();
+  const faults = new PlannedFaults();
   const logs = new Map<string, MemoryLog>();
   const log = (address: string): MemoryLog => {
     const known = logs.get(address) ?? new MemoryLog();
@@ -87,7 +89,7 @@ class MemoryLog {
   }
 }
 
-function firstHold(faults: MemoryFaults, partitions: number): Hold | undefined {
+function firstHold(faults: PlannedFaults, partitions: number): Hold | undefined {
   for (let partition = 0; partition < partitions; partition += 1) {
     const hold = faults.holdOf(partition);
     if (hold !== undefined) return hold;
@@ -100,7 +102,7 @@ interface Placed {
   readonly place: number;
 }
 
-async function publish(log: MemoryLog, faults: MemoryFaults, batch: OutgoingBatch): Promise<PublishResult> {
+async function publish(log: MemoryLog, faults: PlannedFaults, batch: OutgoingBatch): Promise<PublishResult> {
   const outcomes: PublishOutcome[] = Array.from(batch.messages, () => unsettled);
   const lost = batch.messages.length > 0 && faults.takeLostAnswer();
   let hold: Hold | undefined;
@@ -126,7 +128,7 @@ function byPartition({ messages, partitions }: OutgoingBatch): Map<number, Place
 
 interface Storing {
   readonly log: MemoryLog;
-  readonly faults: MemoryFaults;
+  readonly faults: PlannedFaults;
   readonly batch: OutgoingBatch;
   readonly outcomes: PublishOutcome[];
   readonly lost: boolean;

@@ -9,10 +9,10 @@ import { startRelay } from '../../../src/config/start-relay.ts';
 import { temporalOf } from '../../../src/config/temporal-config.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { redisFilter } from '../../../src/filters/redis/redis-filter.ts';
-import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
+import { kafkaTransport } from '../../../src/transports/kafka/kafka-transport.ts';
 
 const orders = topic('orders', z.unknown());
-const transports = { kafka: kafka({ brokers: env('NOBODY_SETS_BROKERS') }) };
+const transports = { kafka: kafkaTransport({ brokers: env('NOBODY_SETS_BROKERS') }) };
 /** As in a file that a test imports, where nothing is set. */
 const config = defineConfig({
   database: { url: env('NOBODY_SETS_URL') },
@@ -64,12 +64,12 @@ test('what a function answers is checked as what is written down', () => {
   const tls = () => ({ serverRootCACertificate: './ca.pem' });
   expect(() => temporalOf({ tls })).toThrow(/temporal\.tls\.serverRootCACertificate is not a PEM/);
   const ssl = () => ({ caa: 'x' }) as object;
-  expect(() => kafka({ brokers: 'a:1', ssl }).connection.ssl).toThrow(/ssl\.caa/);
+  expect(() => kafkaTransport({ brokers: 'a:1', ssl }).connection.ssl).toThrow(/ssl\.caa/);
 });
 
 test('credentials of Kafka are asked for at every connection', () => {
   let password = 'first';
-  const { connection } = kafka({
+  const { connection } = kafkaTransport({
     brokers: 'a:1',
     sasl: () => ({ mechanism: 'scram-sha-512', username: 'u', password }),
   });
