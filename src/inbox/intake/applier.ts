@@ -15,6 +15,7 @@ import { verdictOf } from '../verdict.ts';
 import type { Arrived } from './arrived.ts';
 import type { HandlerTransactions } from './handler-transactions.ts';
 import { faultOf } from './infrastructure-faults.ts';
+import { refuseSwallowedError } from './swallowed-error.ts';
 
 export interface ApplierOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
@@ -69,7 +70,7 @@ export class Applier<Tx extends Transaction> {
       const sql = sqlOf(tx);
       const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);
       await this.#keep(sql, messages, prepared, arrivals);
-      await handleNew({ tx, context }, messages, prepared, arrivals);
+      if (await handleNew({ tx, context }, messages, prepared, arrivals)) await refuseSwallowedError(sql);
       passCrashPoint('inbox:handled');
       return allApplied(messages, prepared, arrivals);
     });
@@ -188,13 +189,13 @@ function allApplied<Tx>(
   });
 }
 
-/** Calls the handlers of what is new: in order per topic, which is all that is promised. */
+/** Calls the handlers of what is new, in order per topic, which is all that is promised. @returns whether there was any */
 async function handleNew<Tx>(
   { context, tx }: { readonly tx: Tx; readonly context: HandlerContext },
   messages: readonly Arrived<Tx>[],
   prepared: readonly Prepared<Tx>[],
   arrivals: readonly Arrival[],
-): Promise<void> {
+): Promise<boolean> {
   const byRoute = new Map<Route<Tx>, ReadyMessage<Tx>[]>();
   for (const [n, { way }] of messages.entries()) {
     const one = prepared[n];
@@ -207,4 +208,5 @@ async function handleNew<Tx>(
     if (route.batch) await route.handleAll(tx, those, context);
     else for (const ready of those) await ready.handle(tx, context);
   }
+  return byRoute.size > 0;
 }

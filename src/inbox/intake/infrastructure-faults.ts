@@ -56,16 +56,29 @@ const maxLayers = 10;
  */
 export function faultOf(error: unknown): Fault | undefined {
   if (verdictOf(error) !== undefined) return undefined;
+  for (const { code, message, originalCode } of layersOf(error)) {
+    const fault = faultOfCode(originalCode) ?? faultOfCode(code) ?? faultOfText(message);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** True when the server has refused a statement because another one of its transaction had failed. */
+export function saysAborted(error: unknown): boolean {
+  return layersOf(error).some(({ code, originalCode }) => code === '25P02' || originalCode === '25P02');
+}
+
+function layersOf(error: unknown): readonly Layer[] {
   const layers: unknown[] = [error];
+  const found: Layer[] = [];
   for (let n = 0; n < Math.min(layers.length, maxLayers); n += 1) {
     const layer = layers[n];
     if (typeof layer !== 'object' || layer === null) continue;
-    const { cause, code, message, meta, originalCode }: Layer = layer;
-    const fault = faultOfCode(originalCode) ?? faultOfCode(code) ?? faultOfText(message);
-    if (fault !== undefined) return fault;
+    const { cause, meta }: Layer = layer;
+    found.push(layer);
     layers.push(meta?.driverAdapterError, cause);
   }
-  return undefined;
+  return found;
 }
 
 function faultOfCode(code: unknown): Fault | undefined {

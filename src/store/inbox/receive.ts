@@ -101,6 +101,11 @@ async function ask(sql: Sql, values: readonly unknown[]): Promise<readonly Arriv
   return row?.arrivals ?? null;
 }
 
+/** Fails in a transaction in which another statement has failed, and does nothing else. */
+export async function touchTransaction(sql: Sql): Promise<void> {
+  await sql.query('select');
+}
+
 /** One text that stands for all, where they are the same. */
 function alike(texts: readonly string[]): readonly string[] {
   return texts.every((text) => text === texts[0]) ? texts.slice(0, 1) : texts;

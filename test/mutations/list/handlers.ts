@@ -5,11 +5,22 @@ const topicDelays = 'The retry delays of a topic apply wherever its messages are
 const givenUp = "A handler's signal fires when its transaction was given up";
 const middlewares = 'Middlewares wrap every transaction of handlers';
 const promise = 'A forgotten promise is reported';
+const committed = 'A message is handled only if its transaction has committed';
 const verdicts = 'test/integration/inbox-verdicts.test.ts';
 const signal = 'test/integration/inbox-signal.test.ts';
 
 /** What a handler may say, and what it is told. */
 export const handlerMutations: readonly Mutation[] = [
+  {
+    name: 'swallowed-error-counts-as-handled',
+    promise: committed,
+    file: 'src/inbox/intake/applier.ts',
+    find: 'if (await handleNew({ tx, context }, messages, prepared, arrivals)) await refuseSwallowedError(sql);',
+    replace:
+      'await handleNew({ tx, context }, messages, prepared, arrivals);\n      void refuseSwallowedError;',
+    test: 'test/integration/inbox-caught-errors.test.ts',
+    title: 'a message whose handler caught an error of the database is not lost',
+  },
   {
     name: 'permanent-tried-quickly',
     promise: lastWord,

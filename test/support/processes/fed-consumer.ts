@@ -37,7 +37,7 @@ export interface FedSettings extends Partial<ConsumerSettings> {
   /** Runs before the effect is written. */
   readonly before?: (message: InboxMessage<{ n: number }>, context: HandlerContext) => unknown;
   /** Runs after the effect was written, in its transaction. */
-  readonly after?: (message: InboxMessage<{ n: number }>) => unknown;
+  readonly after?: (message: InboxMessage<{ n: number }>, tx: ShopTransaction) => unknown;
   /** Uses one handler for all messages of a transaction. */
   readonly inBatches?: boolean;
   /** Of the handler. */
@@ -108,7 +108,7 @@ export async function startFed(
   const handle: Handler<ShopTransaction, { n: number }> = async (tx, message, context) => {
     await before?.(message, context);
     await tx.$executeRaw`insert into effect (n, consumer, at) values (${message.payload.n}, ${name}, clock_timestamp())`;
-    await after?.(message);
+    await after?.(message, tx);
   };
   if (inBatches)
     consumer.onBatch(
