@@ -1,5 +1,11 @@
-export type { BulkOperations, BulkTask } from './config/bulk-operations.ts';
-export type { InboxOperations, KeptAction } from './config/inbox-operations.ts';
+export type {
+  BulkOperations,
+  BulkTask,
+  KeptBulkOperations,
+  KeptBulkTarget,
+  KeptTask,
+} from './config/bulk-operations.ts';
+export type { InboxOperations } from './config/inbox-operations.ts';
 export {
   type Operations,
   type OperationsConfig,
@@ -7,10 +13,9 @@ export {
   type RescheduleOptions,
 } from './config/operations.ts';
 export type { KeptState } from './core/parked-states.ts';
-export type { BulkAnswer, BulkOperation } from './operations/bulk.ts';
+export type { BulkAnswer, BulkOperation, BulkProgress } from './operations/bulk.ts';
 export type { BulkOptions } from './operations/bulk-filter.ts';
 export type { Edited, EditOptions } from './operations/edit.ts';
-export type { KeptManyAnswer } from './operations/inbox/change-many.ts';
 export type { KeptFilter, KeptTarget } from './operations/inbox/kept-target.ts';
 export type { KeptList } from './operations/inbox/list.ts';
 export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
@@ -33,7 +38,17 @@ export type {
 } from './operations/status.ts';
 export type { Why } from './operations/why.ts';
 export type { WithdrawOptions } from './operations/withdraw.ts';
-export type { BulkAction, BulkCounts, BulkState, BulkStepAnswer } from './store/bulk/bulk.ts';
+export type {
+  BulkAction,
+  BulkCounts,
+  BulkRow,
+  BulkScope,
+  BulkStanding,
+  BulkState,
+  BulkStepAnswer,
+  KeptAction,
+} from './store/bulk/bulk.ts';
+export type { KeptBulkFilter } from './store/bulk/kept-selection.ts';
 export type { BulkFilter, SampledMessage } from './store/bulk/selection.ts';
 export type { KeptAnswer, KeptRefusal } from './store/inbox/change.ts';
 export type { KeptName } from './store/inbox/edit.ts';

@@ -19,6 +19,7 @@ const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
 /** What goes well, and what others tell as well. */
 const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
   'assigned',
+  'bulk-ended',
   'duplicate',
   'handled',
   'ignored',

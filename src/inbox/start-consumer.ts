@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { type BulkRunner, createBulkRunner } from '../bulk/bulk-runner.ts';
 import type { Subscribed } from '../sources/source.ts';
 import type { Sql } from '../store/database/database.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
@@ -10,7 +11,7 @@ import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
 import type { ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
 import type { ConsumerPlan } from './consumer-plan.ts';
-import { InboxTransactions, poolSizeOf } from './inbox-transactions.ts';
+import { InboxTransactions, poolSizeOf, transactionsOf } from './inbox-transactions.ts';
 import { Applier } from './intake/applier.ts';
 import { Breaker } from './intake/breaker.ts';
 import { BreakerRows } from './intake/breaker-rows.ts';
@@ -254,12 +255,14 @@ function startParked<Tx extends Transaction>(
     onFailed,
   });
   const { parkedConcurrency: concurrency } = rules;
-  const hosted = hostParkedKeys({ installation, group, drains, concurrency, failed });
+  const bulk = bulkRunnerOf(client, report);
+  const hosted = hostParkedKeys({ installation, group, drains, bulk, concurrency, failed });
   running.add(() => hosted.stop());
   const watcher = new ParkedWatcher({
     withSql: ask,
     group,
     workflows: hosted.workflows,
+    bulks: hosted.bulks,
     async endDeadTries() {
       const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, group, worker, rules.tries));
       for (const id of gaveUp) {
@@ -274,6 +277,17 @@ function startParked<Tx extends Transaction>(
   watcher.start();
   running.add(() => watcher.stop());
   return watcher;
+}
+
+function bulkRunnerOf<Tx extends Transaction>(
+  client: InboxTransactions<Tx>,
+  report: ConsumerReport,
+): BulkRunner {
+  return createBulkRunner({
+    database: transactionsOf(client),
+    ended: (id, counts) => report({ type: 'bulk-ended', id, counts }),
+    failed: (error) => report({ type: 'bulk-failing', error }),
+  });
 }
 
 function nudgeDeadLetters<Tx>(sourceRoutes: readonly SourceRoutes<Tx>[]): void {
