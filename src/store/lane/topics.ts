@@ -32,7 +32,7 @@ export const announcer = 'announcement';
 export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): Promise<void> {
   await sql.query(
     `with policy as (
-       select * from jsonb_to_recordset($1::jsonb) as p(name text, transport text, address text, lanes integer, waits text,
+       select * from jsonb_to_recordset($1::jsonb) as p(name text, transport text, address text, lanes integer, timer text,
          exhausted text, "retryMs" bigint[], "horizonMs" float8, visible boolean, confirm jsonb, "payloadLimitBytes" integer, "delayLimitMs" float8)
      ), stored as (
        insert into outbox.topic as t (name, transport, address, lanes, timer, exhausted, retry_ms, horizon, visible,
