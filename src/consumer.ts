@@ -1,9 +1,12 @@
 export type { Config } from './config/config.ts';
 export { type ConsumerOptions, consumer } from './config/consumer.ts';
+export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export type { Failing, Health } from './core/health.ts';
 export type { Retention } from './core/retention.ts';
+export type { StopOptions } from './core/running.ts';
 export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { ConsumerCounts } from './inbox/consumer-counts.ts';
@@ -14,7 +17,7 @@ export type {
   PausedAddress,
   Position,
 } from './inbox/consumer-event.ts';
-export type { Consumer, ConsumerStatus, RunningConsumer, StopOptions } from './inbox/consumer-interface.ts';
+export type { Consumer, ConsumerStatus, RunningConsumer } from './inbox/consumer-interface.ts';
 export type { ConsumerSettings } from './inbox/consumer-options.ts';
 export type { BatchHandler, Handler, HandlerContext } from './inbox/handler.ts';
 export type { HandlerOptions } from './inbox/handler-options.ts';

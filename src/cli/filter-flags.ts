@@ -49,7 +49,7 @@ export function filterOf(flags: FilterFlags): MessageFilter {
 function stateOf(name: string): State {
   const state = states.find((each) => each === name);
   if (state !== undefined) return state;
-  throw new OutboxError('OUTBOX_OPTION_INVALID', `"${name}" is none of the states ${states.join(', ')}.`, {
+  throw new OutboxError('OUTBOX_OPTION_INVALID', `"${name}" is not one of the states ${states.join(', ')}.`, {
     details: { option: 'state' },
   });
 }

@@ -51,7 +51,7 @@ function stateOf(name: string): KeptState {
   if (state !== undefined) return state;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    `"${name}" is none of the states ${keptStates.join(', ')}.`,
+    `"${name}" is not one of the states ${keptStates.join(', ')}.`,
     {
       details: { option: 'state' },
     },

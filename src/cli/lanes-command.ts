@@ -67,6 +67,6 @@ function tell(answer: ChangeAnswer, { what, topic, count }: CountWanted, output:
     return exitCodes.ok;
   }
   output.line(`${waits[answer.waitingFor]}${answer.who.length > 0 ? `: ${answer.who.join(', ')}` : ''}.`);
-  output.line(`"${topic}" is not delivered until the change is complete: give the same command again.`);
+  output.line(`"${topic}" is not delivered until the change is complete: repeat the command.`);
   return exitCodes.partial;
 }

@@ -40,7 +40,7 @@ export async function migrateCommand(flags: MigrateFlags, output: Output): Promi
 function inWords({ topics, receipts }: MigratedTopics): string {
   const policies = `Policies of ${topics.length} topics are written.`;
   if (receipts.wanted === 0) return policies;
-  return `${policies} ${receipts.made === 0 ? 'The topic of receipts is there.' : 'The topic of receipts was made.'}`;
+  return `${policies} ${receipts.made === 0 ? 'The topic of receipts exists.' : 'The topic of receipts was created.'}`;
 }
 
 async function print(output: Output): Promise<number> {

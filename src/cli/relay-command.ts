@@ -1,11 +1,15 @@
 import { type Config, requireDatabase } from '../config/config.ts';
+import type { Logger } from '../config/logger.ts';
 import { type RelayOptions, type RunningRelay, startRelay } from '../config/start-relay.ts';
 import { OutboxError } from '../core/errors.ts';
 import { exitCodes, type Output } from './output.ts';
 
-/** Runs a relay until the signal fires. */
+/** Runs a relay until the signal fires. Troubles are lines of JSON on standard error, of text for a person at a terminal. */
 export async function relayCommand(config: Config, output: Output, signal: AbortSignal): Promise<number> {
-  const relay = startRelay(requireDatabase(config, 'A relay'), { report: (event) => tell(event, output) });
+  const relay = startRelay(requireDatabase(config, 'A relay'), {
+    report: (event) => tell(event, output),
+    ...(process.stderr.isTTY && { logger: inText(output) }),
+  });
   const stop = (): void => void relay.stop();
   signal.addEventListener('abort', stop, { once: true });
   if (!(await untilReady(relay, signal))) return exitCodes.ok;
@@ -32,25 +36,25 @@ async function untilReady({ ready }: RunningRelay, signal: AbortSignal): Promise
   }
 }
 
+/** For people. */
+function inText(output: Output): Logger {
+  const line = (facts: object, message: string): void => {
+    const next = 'next' in facts ? ` ${String(facts.next)}` : '';
+    output.trouble(`${new Date().toISOString()} ${message}${next}`);
+  };
+  return { warn: line, error: line };
+}
+
 type RelayEvent = Parameters<NonNullable<RelayOptions['report']>>[0];
 
 function tell(event: RelayEvent, output: Output): void {
-  if (event.type === 'error') {
-    const error = inWords(event.error);
-    output.trouble(`${new Date().toISOString()} ${event.during} failed: ${error}`);
-    output.value({ event: 'error', during: event.during, error });
-    return;
-  }
-  if (event.type === 'waiting-for-server') {
-    const { server, address } = event;
-    const error = event.error instanceof Error ? event.error.message : String(event.error);
-    output.trouble(`${new Date().toISOString()} waits for ${server} at ${address}: ${error}`);
-    output.value({ event: 'waiting-for-server', server, address, error });
-    return;
-  }
   // One per batch and one per receipt: what goes well would hide all else.
   if (event.type === 'batch-settled' || event.type === 'messages-confirmed') return;
   const { type, ...details } = event;
+  if ('error' in details) {
+    output.value({ event: type, ...details, error: inWords(details.error) });
+    return;
+  }
   output.line(`${new Date().toISOString()} ${type} ${JSON.stringify(details)}`);
   output.value({ event: type, ...details });
 }

@@ -84,7 +84,7 @@ export function transportOf(
   if (transport !== undefined) return { name, transport };
   throw new OutboxError(
     'OUTBOX_TRANSPORT_UNKNOWN',
-    `The topic "${topic.name}" wants the transport "${name}", which the configuration does not define.`,
+    `The topic "${topic.name}" names the transport "${name}", which the configuration does not define.`,
     {
       details: { topic: topic.name, transport: name, known: names },
     },

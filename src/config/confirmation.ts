@@ -87,7 +87,7 @@ function askingTopics(
     if (!isKafkaTransport(transport)) {
       throw new OutboxError(
         'OUTBOX_SOURCE_UNKNOWN',
-        `The topic "${topic.name}" asks for receipts, which its transport "${transportName}" (${transport.name}) cannot bring back.`,
+        `The topic "${topic.name}" asks for receipts, which its transport "${transportName}" (${transport.name}) cannot receive.`,
         { details: { topic: topic.name, transport: transportName } },
       );
     }

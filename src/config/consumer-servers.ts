@@ -1,5 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import type { ConsumerReport } from '../inbox/consumer-event.ts';
+import { faultOf } from '../inbox/intake/infrastructure-faults.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
@@ -7,22 +8,23 @@ import { patiently } from './patience.ts';
 
 /** Between words about the same wait for a broker. */
 const sayEveryMs = 5_000;
-/** Codes of clients for a database that is away, or starts: Prisma's own, PostgreSQL's, and of sockets. */
-const away = /^(?:P1001|P1002|P1017|57P0[123]|08\d{3}|53300|E[A-Z_]{4,})$/;
+/** Codes of sockets, where a client passes them on. */
+const socket = /^E[A-Z_]{4,}$/;
 const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
 
 /**
  * The client of a consumer that may start before its database: the first transaction is tried until the server answers.
  *
- * @throws OutboxError (from that transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`
+ * @throws OutboxError (from that transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`; the
+ * reason of `stopping`
  */
 export function patientClient<Tx extends Transaction>(
   client: TransactionClient<Tx>,
   withinMs: number,
   report: ConsumerReport,
+  stopping: AbortSignal,
 ): TransactionClient<Tx> {
   let reached = false;
-  const never = new AbortController().signal;
   return {
     async $transaction(work, options) {
       if (reached) return client.$transaction(work, options);
@@ -32,7 +34,7 @@ export function patientClient<Tx extends Transaction>(
             throw clientFailure(error) ?? error;
           }),
         {
-          signal: never,
+          signal: stopping,
           withinMs,
           passing: (error) => error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE',
           waiting: (error) => report({ type: 'waiting-for-server', server: 'PostgreSQL', error }),
@@ -70,7 +72,7 @@ function clientFailure(error: unknown): OutboxError | undefined {
   const codes = codesIn(error);
   const code = codes.some((one) => refused.test(one))
     ? 'OUTBOX_SERVER_REFUSED'
-    : codes.some((one) => away.test(one)) && 'OUTBOX_SERVER_UNAVAILABLE';
+    : (faultOf(error) === 'away' || codes.some((one) => socket.test(one))) && 'OUTBOX_SERVER_UNAVAILABLE';
   if (code === false) return undefined;
   const said = error.message.trim().split('\n').at(-1) ?? '';
   return new OutboxError(

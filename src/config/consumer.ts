@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { requirePackages } from '../core/packages.ts';
 import { InboxConsumer } from '../inbox/consumer.ts';
-import { undisturbed } from '../inbox/consumer-event.ts';
 import type { Consumer } from '../inbox/consumer-interface.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
@@ -11,8 +10,10 @@ import { type Config, defineConfig } from './config.ts';
 import { patientClient } from './consumer-servers.ts';
 import { sourcesOf } from './consumer-sources.ts';
 import { deadLetterSendersOf } from './dead-letter-sender.ts';
+import type { Logger } from './logger.ts';
 import { receiptSendersOf } from './receipt-sender.ts';
 import { temporalOf } from './temporal-config.ts';
+import { together } from './together.ts';
 import { consumerTroubleLines } from './trouble-lines.ts';
 
 /** What a consumer is made of: where things are, and how it works. */
@@ -22,6 +23,11 @@ export interface ConsumerOptions extends ConsumerSettings {
    * are tried. `database`, `relay` and `retention` are not used.
    */
   readonly config: Config;
+  /**
+   * Told of every trouble, whether or not there is a `report`: the same one every five seconds at most, with how often it was
+   * met meanwhile as `more`. `false`: nobody is. @defaultValue one line of JSON each on standard error
+   */
+  readonly logger?: Logger | false;
 }
 
 /**
@@ -45,17 +51,17 @@ export function consumer<Tx extends Transaction>(
 ): Consumer<Tx> {
   // Not first when a message is parked, which may be weeks later.
   requirePackages('temporal');
-  const { config, ...given } = options;
+  const { config, logger, ...given } = options;
   const { temporal, topics, transports } = defineConfig(config);
   const hidden = new Set(topics.filter(({ rules }) => !rules.visible).map(({ name }) => name));
-  const report = undisturbed(given.report ?? consumerTroubleLines(given.group));
-  const settings: ConsumerSettings = { ...given, report };
+  const report = together(consumerTroubleLines(given.group, logger), given.report);
+  const { startWithinMs } = resolveConsumerRules(given);
   return new InboxConsumer({
-    given: client,
-    client: patientClient(client, resolveConsumerRules(settings).startWithinMs, report),
-    settings,
+    client,
+    whenReached: (some, told, stopping) => patientClient(some, startWithinMs, told, stopping),
+    settings: { ...given, ...(report !== undefined && { report }) },
     topics,
-    sourceOf: sourcesOf({ transports }, report),
+    sourceOf: sourcesOf({ transports }, report ?? (() => undefined)),
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
     place: { host: hostname(), pid: process.pid },

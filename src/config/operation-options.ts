@@ -89,7 +89,7 @@ function assertOneOf(what: string, given: object, ways: readonly (readonly strin
   if (ways.some((names) => unknownOption(given, names) === undefined)) return;
   assertOptions(what, given, ways.flat());
   const said = ways.map((names) => names.map((name) => `"${name}"`).join(' and ')).join(', or by ');
-  throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, and not by both.`, {
+  throw new OutboxError('OUTBOX_OPTION_INVALID', `Name ${what} by ${said}, not by both.`, {
     details: { option: Object.keys(given).join(', ') },
   });
 }

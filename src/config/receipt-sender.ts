@@ -30,7 +30,7 @@ function receiptSender(transport: Transport): ReceiptSender {
       const reason = hold?.reason ?? ('error' in unsent ? unsent.error : unsent.kind);
       throw new OutboxError(
         'OUTBOX_SERVER_UNAVAILABLE',
-        `Receipts were not taken at ${receiptsAddress}: ${reason}`,
+        `Receipts were not accepted at ${receiptsAddress}: ${reason}`,
       );
     },
     close: () => transport.close(),

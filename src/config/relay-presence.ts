@@ -31,6 +31,8 @@ export interface PresenceInput {
   readonly database: Database;
   readonly config: Pick<Config, 'topics' | 'transports'>;
   readonly temporal: AskedServer;
+  /** Called with each answer, or its lack. */
+  readonly asked: (view: ServerView) => void;
 }
 
 /**
@@ -77,7 +79,12 @@ class Presence {
           asking = false;
         });
       }
-      const beat = Promise.all(this.#servers.map(viewOf)).then((servers) =>
+      const views = this.#servers.map(async (server) => {
+        const view = await viewOf(server);
+        if (!signal.aborted) this.#input.asked(view);
+        return view;
+      });
+      const beat = Promise.all(views).then((servers) =>
         signal.aborted
           ? undefined
           : writeRelay(database, {
@@ -127,7 +134,7 @@ function transportServers(config: PresenceInput['config']): readonly AskedServer
     const { connection } = transport;
     const ask = async (): Promise<void> => {
       const missing = await missingTopics(connection, addresses);
-      if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: make it.`);
+      if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: create it.`);
     };
     return [{ server: name, address: connection.brokers.join(','), ask }];
   });

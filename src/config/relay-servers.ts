@@ -26,13 +26,16 @@ export interface RelayServersInput {
   readonly at: DatabaseAddress;
   readonly target: TemporalAddress;
   readonly report: Report;
+  /** Called when a server was reached. */
+  readonly reached: (server: 'PostgreSQL' | 'Temporal') => void;
   /** Ends every wait. */
   readonly signal: AbortSignal;
   readonly withinMs: number;
 }
 
 /** Waits for PostgreSQL and Temporal, and says so. What they refuse is thrown at once. */
-export function relayServers({ at, target, report, signal, withinMs }: RelayServersInput): RelayServers {
+export function relayServers(input: RelayServersInput): RelayServers {
+  const { at, target, report, reached, signal, withinMs } = input;
   const { url } = at;
   const { address } = target;
   const waiting = (server: 'PostgreSQL' | 'Temporal', place: string) => (error: unknown) =>
@@ -49,11 +52,14 @@ export function relayServers({ at, target, report, signal, withinMs }: RelayServ
           error: databaseFailure(url, event.error) ?? temporalFailure(target, event.error) ?? event.error,
         });
     },
-    database: (question) =>
-      patiently(() => named(url, question), {
+    database: async (question) => {
+      const answer = await patiently(() => named(url, question), {
         ...rules,
         waiting: waiting('PostgreSQL', databasePlace(url).address),
-      }),
+      });
+      reached('PostgreSQL');
+      return answer;
+    },
     engine: async (extra) => {
       const tell = waiting('Temporal', address);
       // Temporal takes half a second to load, and has to be installed only where relays run.
@@ -66,6 +72,7 @@ export function relayServers({ at, target, report, signal, withinMs }: RelayServ
         },
         late: (engine) => void engine.close().catch(() => undefined),
       });
+      reached('Temporal');
       return connected;
     },
     temporal: {

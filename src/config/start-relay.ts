@@ -1,7 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { type Health, HealthRecord } from '../core/health.ts';
 import { assertOptions } from '../core/option-names.ts';
 import { requirePackages } from '../core/packages.ts';
 import { type RetentionRules, resolveRetention } from '../core/retention.ts';
+import { Running, type StopOptions } from '../core/running.ts';
+import { unlessStopped } from '../core/unless-stopped.ts';
 import { withdrawIds } from '../operations/withdraw.ts';
 import { createMaintenance } from '../relay/maintenance.ts';
 import { Relay } from '../relay/relay.ts';
@@ -15,80 +17,96 @@ import { requireMigrated } from '../store/installation/migrate.ts';
 import { writeSettings } from '../store/installation/settings.ts';
 import { upsertTopics } from '../store/lane/topics.ts';
 import type { Engine, WorkerExtras } from '../temporal/relay/engine.ts';
-import type { Hosted } from '../temporal/running-workers.ts';
 import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import { completeInBackground } from './announced-topics.ts';
 import { type Config, defineConfig, type RelayConfig, requireDatabase, transportOf } from './config.ts';
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { databaseOf } from './database-config.ts';
-import { unlessStopped } from './patience.ts';
+import type { Logger } from './logger.ts';
+import { askServers, notedBy, noteView } from './relay-health.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
 import { type ResolvedRelaySettings, resolveRelaySettings } from './relay-settings.ts';
 import { retentionInWords } from './retention-in-words.ts';
 import { temporalOf } from './temporal-config.ts';
 import { temporalInWords } from './temporal-in-words.ts';
+import { together } from './together.ts';
 import { policyOf } from './topic-policy.ts';
 import { relayTroubleLines } from './trouble-lines.ts';
 
 /** What most relays leave alone. */
 export interface RelayOptions {
-  /** Called with what the relay does; nothing depends on it. @defaultValue troubles go to standard error, one line each */
+  /** Called with what the relay does; nothing depends on it, and what it throws is dropped. @defaultValue nobody is */
   readonly report?: Report;
+  /**
+   * Told of every trouble, whether or not there is a `report`: the same one every five seconds at most, with how often it was
+   * met meanwhile as `more`. `false`: nobody is. @defaultValue one line of JSON each on standard error
+   */
+  readonly logger?: Logger | false;
   /** How long to wait at the start for PostgreSQL and for Temporal, each, in milliseconds. @defaultValue no limit */
   readonly startWithinMs?: number;
   /** Interceptors of the workers, for tests and tracing, and the id of this build, for the Temporal UI. */
   readonly workers?: WorkerExtras;
 }
 
+/** A relay, from its start to its stop. */
 export interface RunningRelay {
-  /** Resolves when the relay delivers. Rejects when it could not start, or was stopped before. */
+  /** Resolves when the relay delivers. Rejects when it could not start, and with `OUTBOX_STOPPED` when it was stopped before. */
   readonly ready: Promise<void>;
-  /** Resolves after {@link RunningRelay.stop}. Rejects when the relay could not start. */
+  /**
+   * Resolves when the relay has ended, which it does by {@link RunningRelay.stop} alone: what fails later is tried again. Rejects
+   * when it could not start.
+   */
   readonly done: Promise<void>;
   /** False when the namespace does not know OutboxTopic, OutboxKey and OutboxRef: workflows cannot be searched by them. */
   readonly searchAttributes: Promise<boolean>;
+  /** How it is, answered at once from what this process knows. */
+  health(): Health;
   /**
-   * Settles what is on its way, frees the lanes and ends. Another relay goes on at once. A relay that waits for a server
-   * at its start ends at once.
+   * Settles the batches on their way, frees the lanes and ends; another relay goes on at once. With no batch in hand it takes
+   * less than a second, whatever is away, also at the start. After `within` it leaves its batches as a relay that dies does:
+   * others may send them twice, and lose none.
+   *
+   * A second call ends with the first one, and may give it less time.
+   *
+   * @throws OutboxError `OUTBOX_OPTION_INVALID` for another `within`, before anything is stopped
    */
-  stop(): Promise<void>;
+  stop(options?: StopOptions): Promise<void>;
 }
 
 interface Started {
   readonly searchAttributes: boolean;
-  readonly done: Promise<void>;
-  stop(): Promise<void>;
 }
 
 /**
  * Starts the process that delivers: watcher, starter and Temporal workers. Any number of relays may run. While PostgreSQL
- * or Temporal is away or starting, it waits, and says so by the event `waiting`.
+ * or Temporal is away or starting, it waits, and says so by the event `waiting`. It listens to no signal of the process: to stop
+ * it at SIGTERM is up to the caller.
  *
  * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
  * `OUTBOX_SERVER_REFUSED`, `OUTBOX_TLS_FAILED`, `OUTBOX_CONFIG_MISSING`, `OUTBOX_PACKAGE_MISSING` without Temporal's packages,
- * `OUTBOX_SERVER_UNAVAILABLE` after `startWithinMs`;
+ * `OUTBOX_SERVER_UNAVAILABLE` after `startWithinMs`, `OUTBOX_STOPPED`;
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
 export function startRelay(config: RelayConfig, options: RelayOptions = {}): RunningRelay {
-  assertOptions('startRelay()', options, ['report', 'startWithinMs', 'workers']);
-  const stopping = new AbortController();
-  const starting = start(requireDatabase(defineConfig(config), 'A relay'), options, stopping.signal);
+  assertOptions('startRelay()', options, ['logger', 'report', 'startWithinMs', 'workers']);
+  const log = relayTroubleLines(options.logger);
+  const health = new HealthRecord();
+  const running = new Running(health);
+  const starting = start(requireDatabase(defineConfig(config), 'A relay'), { ...options, log }, running);
   const done = starting.then(
-    (started) => started.done,
+    () => running.over,
     (error: unknown) => {
-      if (!stopping.signal.aborted) throw error;
+      if (!running.stopping.aborted) throw error;
+      return running.over;
     },
   );
   return {
     ready: observed(starting.then(() => undefined)),
     done: observed(done),
     searchAttributes: observed(starting.then((started) => started.searchAttributes)),
-    stop: async () => {
-      stopping.abort();
-      const started = await starting.catch(() => undefined);
-      await started?.stop();
-    },
+    health: () => health.read(),
+    stop: (stopOptions) => running.stop(stopOptions),
   };
 }
 
@@ -98,45 +116,27 @@ function observed<Value>(promise: Promise<Value>): Promise<Value> {
   return promise;
 }
 
-/** How long a stop in the middle of a start waits for what is open. */
-const leaveWithinMs = 300;
-
-/** What has been opened, to be closed in reverse order, once. */
-class Opened {
-  readonly #closers: (() => Promise<unknown>)[] = [];
-  #closing: Promise<void> | undefined;
-
-  add(close: () => Promise<unknown>): void {
-    this.#closers.push(close);
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= (async () => {
-      for (const close of this.#closers.toReversed()) await close();
-    })();
-    return this.#closing;
-  }
+/** With the logger as a report. */
+interface StartOptions extends RelayOptions {
+  readonly log: Report;
 }
 
-async function start(config: RelayConfig, options: RelayOptions, stop: AbortSignal): Promise<Started> {
-  const opened = new Opened();
+async function start(config: RelayConfig, options: StartOptions, running: Running): Promise<Started> {
+  const { stopping } = running;
   try {
     requirePackages('temporal');
-    return await open(config, options, opened, stop);
+    const started = await unlessStopped(open(config, options, running), stopping);
+    if (!stopping.aborted) running.health.state = 'running';
+    return started;
   } catch (error) {
-    const closed = opened.close().catch(() => undefined);
-    // A connection that is being made to a server that is away would keep whoever stops for seconds.
-    await (stop.aborted ? Promise.race([closed, delay(leaveWithinMs)]) : closed);
-    throw error;
+    const wanted = stopping.aborted;
+    await running.end().catch(() => undefined);
+    throw wanted ? stopping.reason : error;
   }
 }
 
-async function open(
-  config: RelayConfig,
-  options: RelayOptions,
-  opened: Opened,
-  stop: AbortSignal,
-): Promise<Started> {
+async function open(config: RelayConfig, options: StartOptions, running: Running): Promise<Started> {
+  const { health, stopping } = running;
   const at = databaseOf(config.database);
   const target = temporalOf(config.temporal);
   requireBrokers(config);
@@ -145,33 +145,37 @@ async function open(
     connections: connectionsOf(config, 0),
     limits: relayLimits,
   });
-  opened.add(() => database.close());
+  running.add(() => database.close());
   const { settings, ...resolved } = resolveRelaySettings(config.relay);
+  const told = together(notedBy(health, resolved.intervals), options.log, options.report);
   const servers = relayServers({
     at,
     target,
-    report: options.report ?? relayTroubleLines(),
-    signal: stop,
+    // What a stop has given up is no trouble of a relay any more.
+    report: (event) => (health.state === 'stopped' ? undefined : told?.(event)),
+    reached: (server) => health.mended(server),
+    signal: stopping,
     withinMs: options.startWithinMs ?? Number.POSITIVE_INFINITY,
   });
-  await unlessStopped(requireReceiptTopics(config), stop);
+  await requireReceiptTopics(config);
   const { installation, routes } = await servers.database(() => announce(database, config));
   const retention = resolveRetention(config.retention);
   const words = [...settings, ...retentionInWords(retention), ...temporalInWords(target)];
   await writeSettings(database, words);
-  opened.add(() => closeTransports(routes));
-  const presence = keepPresence({ database, config, temporal: servers.temporal });
-  opened.add(() => presence.stop());
+  stopping.throwIfAborted();
+  running.add(() => closeTransports(routes));
+  const { temporal } = servers;
+  const presence = keepPresence({ database, config, temporal, asked: (view) => noteView(health, view) });
+  running.add(() => presence.stop());
   const engine = await servers.engine(options.workers);
-  opened.add(() => engine.close());
+  running.add(() => engine.close());
   const { report } = servers;
   const draining = (lanes: number): void => database.resize(connectionsOf(config, lanes));
-  const hosted = await host(
+  await host(
     { config, database, engine, installation, routes, retention, report, draining, ...resolved },
-    opened,
-    stop,
+    running,
   );
-  return { searchAttributes: engine.searchAttributes, done: hosted.done, stop: () => opened.close() };
+  return { searchAttributes: engine.searchAttributes };
 }
 
 /** What a relay that has found its servers is made of. */
@@ -187,12 +191,14 @@ interface HostInput extends Omit<ResolvedRelaySettings, 'settings'> {
 }
 
 /** Runs the workers, and watches the outbox. */
-async function host(input: HostInput, opened: Opened, stop: AbortSignal): Promise<Hosted> {
+async function host(input: HostInput, running: Running): Promise<void> {
   const { database, engine, installation, intervals, limits, report, retention, routes, timings } = input;
+  const { health, stopping } = running;
   const askPlace = engine.placeAsker(installation);
   await refuseTwin(database, askPlace);
+  stopping.throwIfAborted();
   const confirmation = confirmationOf(input.config, { database, installation, report });
-  opened.add(() => confirmation.stop());
+  running.add(() => confirmation.stop());
   const relay = new Relay({
     database,
     installation,
@@ -203,10 +209,16 @@ async function host(input: HostInput, opened: Opened, stop: AbortSignal): Promis
     report,
     confirming: confirmation.topics,
     draining: input.draining,
+    looking: async (round) => {
+      const waitMs = await health.during('PostgreSQL', round);
+      health.mended('look');
+      return waitMs;
+    },
   });
+  running.inHand(() => relay.inHand > 0);
   const topics = routes.map(({ name }) => name);
   const completing = completeInBackground(database, topics, report);
-  opened.add(() => completing.stop());
+  running.add(() => completing.stop());
   const maintenance = createMaintenance({
     database,
     census: engine.census(installation),
@@ -216,17 +228,19 @@ async function host(input: HostInput, opened: Opened, stop: AbortSignal): Promis
     report,
   });
   await relay.open();
-  opened.add(() => relay.close());
+  running.add(() => relay.close());
+  stopping.throwIfAborted();
   const hosted = await engine.host({ relay, maintenance }, installation, routes.length, report);
-  opened.add(() => hosted.stop());
-  stop.throwIfAborted();
+  running.add(() => hosted.stop());
+  stopping.throwIfAborted();
+  health.joined = () => hosted.running();
+  stopping.addEventListener('abort', () => void askServers(database, engine, health), { once: true });
   const kept = engine.keep(hosted, installation, intervals, report);
-  opened.add(() => kept.stop());
+  running.add(() => kept.stop());
   // Watching ends first, so that nothing is started for workers that are about to end.
-  opened.add(() => relay.stop());
+  running.add(() => relay.stop());
   relay.start();
   confirmation.start();
-  return hosted;
 }
 
 /** For the watcher, the starter and releases. */

@@ -1,6 +1,8 @@
 import { causeIn } from '../core/cause.ts';
+import { OutboxError } from '../core/errors.ts';
 import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
 import type { RelayEvent, Report } from '../relay/report.ts';
+import { type Logger, type Trouble, troublesTo } from './logger.ts';
 
 /** The same trouble is told again after this time, with how often it was met meanwhile. */
 const againMs = 5_000;
@@ -13,11 +15,13 @@ const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
   'lane-lost',
   'messages-unconfirmed',
   'receipt-unreadable',
+  'topic-waiting',
   'waiting-for-server',
 ]);
 
 /** What goes well, and what others tell as well. */
 const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
+  'address-resumed',
   'assigned',
   'bulk-ended',
   'duplicate',
@@ -26,54 +30,97 @@ const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
   'partition-resumed',
 ]);
 
-/** The report of a relay for which nobody gave another: each trouble is one line. */
-export function relayTroubleLines(write: (line: string) => void = toStandardError): Report {
-  const line = withoutRepeats(write);
+/** What does not pass without a person, whatever its error says. */
+const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
+  'failed',
+  'messages-lost',
+  'messages-unconfirmed',
+  'partitions-unread',
+  'promise-missing',
+  'receipt-unreadable',
+]);
+
+/** Facts that differ from message to message of the same trouble. */
+const passing: ReadonlySet<string> = new Set(['attempt', 'id', 'lane', 'offset', 'partition', 'retryInMs']);
+
+/**
+ * Tells a logger the troubles among the events of a relay.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for a logger that is none
+ */
+export function relayTroubleLines(logger?: Logger | false): Report {
+  const tell = withoutRepeats(troublesTo(logger));
   return (event) => {
-    if (relayTroubles.has(event.type)) line(`temporal-outbox relay ${inWords(event)}`);
+    if (relayTroubles.has(event.type)) tell(troubleOf({ component: 'temporal-outbox relay' }, event));
   };
 }
 
-/** The report of a consumer for which nobody gave another: each trouble is one line. */
-export function consumerTroubleLines(
-  group: string,
-  write: (line: string) => void = toStandardError,
-): ConsumerReport {
-  const line = withoutRepeats(write);
+/**
+ * Tells a logger the troubles among the events of a consumer; `undefined`: there is none to tell.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for a logger that is none
+ */
+export function consumerTroubleLines(group: string, logger?: Logger | false): ConsumerReport | undefined {
+  if (logger === false) return undefined;
+  const tell = withoutRepeats(troublesTo(logger));
   return (event) => {
-    if (!consumerNews.has(event.type)) line(`temporal-outbox consumer ${group} ${inWords(event)}`);
+    if (!consumerNews.has(event.type))
+      tell(troubleOf({ component: 'temporal-outbox consumer', group }, event));
   };
 }
 
-function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`);
+function troubleOf(from: Readonly<Record<string, string>>, event: RelayEvent | ConsumerEvent): Trouble {
+  const { type, ...fields } = event;
+  const { error: thrown, ...others } = { error: undefined, ...fields };
+  const error = thrown === undefined ? undefined : errorInWords(thrown);
+  const known = thrown instanceof OutboxError ? { code: thrown.code, next: thrown.next } : {};
+  const next = known.next ?? adviceFor(event);
+  const final = forPersons.has(type) || (thrown instanceof OutboxError && !thrown.retryable);
+  return {
+    level: final ? 'error' : 'warn',
+    facts: {
+      ...from,
+      event: type,
+      ...others,
+      ...(error !== undefined && { error }),
+      ...known,
+      ...(next !== undefined && { next }),
+    },
+    message: [inWords(event), error].filter((part) => part !== undefined).join(': '),
+  };
 }
 
 /** What to do about troubles that carry no error, which would say it. */
-function advice(event: RelayEvent | ConsumerEvent): string {
+function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
   return event.type === 'pool-small'
-    ? `: give the consumer a client of its own, by new PrismaPg({ connectionString, max: ${event.needed} }), or lower its concurrency, keyConcurrency or parkedConcurrency`
-    : '';
+    ? `Give the consumer a client of its own, by new PrismaPg({ connectionString, max: ${event.needed} }), or lower its concurrency, keyConcurrency or parkedConcurrency.`
+    : undefined;
 }
 
 function inWords(event: RelayEvent | ConsumerEvent): string {
-  const { type, ...facts } = event;
-  const error = 'error' in facts && facts.error !== null ? `: ${errorInWords(facts.error)}` : '';
-  const others = Object.entries(facts)
-    .filter(([name]) => name !== 'error')
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  return [type, ...others].join(' ') + error + advice(event);
+  switch (event.type) {
+    case 'waiting-for-server':
+      return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}`;
+    case 'error':
+      return `${event.during} failed`;
+    case 'hold-began':
+      return `lane ${event.topic}/${event.lane} waits: ${event.hold.reason}`;
+    default:
+      return event.type;
+  }
 }
 
 function errorInWords(error: unknown): string {
   return causeIn(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
-/** Lines with their time. What differs in figures only counts as the same trouble. */
-function withoutRepeats(write: (line: string) => void): (text: string) => void {
+/** What differs in figures and places only counts as the same trouble. */
+function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (trouble: Trouble) => void {
+  if (tell === undefined) return () => undefined;
   const told = new Map<string, { at: number; more: number }>();
-  return (text) => {
-    const kind = text.replaceAll(/\d+/g, '#');
+  return (trouble) => {
+    const facts = Object.entries(trouble.facts).filter(([name]) => !passing.has(name));
+    const kind = JSON.stringify(facts).replaceAll(/\d+/g, '#');
     const before = told.get(kind);
     const now = performance.now();
     if (before !== undefined && now - before.at < againMs) {
@@ -82,7 +129,7 @@ function withoutRepeats(write: (line: string) => void): (text: string) => void {
     }
     if (told.size >= maxKinds) told.clear();
     told.set(kind, { at: now, more: 0 });
-    const more = before === undefined || before.more === 0 ? '' : ` (and ${before.more} more like it)`;
-    write(`${new Date().toISOString()} ${text}${more}`);
+    const more = before === undefined || before.more === 0 ? undefined : before.more;
+    tell(more === undefined ? trouble : { ...trouble, facts: { ...trouble.facts, more } });
   };
 }

@@ -24,5 +24,5 @@ export async function askSecret(setting: string, given: Secret): Promise<string>
     });
   }
   if (typeof answer === 'string' && answer !== '') return answer;
-  throw new OutboxError('OUTBOX_CONFIG_INVALID', `The function ${setting} answered no text.`, { details });
+  throw new OutboxError('OUTBOX_CONFIG_INVALID', `The function ${setting} returned no string.`, { details });
 }

@@ -1,4 +1,4 @@
-/** How the library answers each of its errors: may the same call succeed later, and what should the reader do now. */
+/** What to do about an error: whether the same call may succeed later, and the next step for the reader. */
 interface ErrorRule {
   /** True when the same call may succeed later without a change by the caller. */
   readonly retryable: boolean;
@@ -10,49 +10,49 @@ interface ErrorRule {
 export const errorRules = {
   OUTBOX_ADDRESS_MISSING: {
     retryable: true,
-    next: 'Create the named topics at the broker, or correct their names. A consumer creates none, and goes on by itself once they exist.',
+    next: 'Create the named topics, or correct their names. A consumer creates none, and continues by itself once they exist.',
   },
   OUTBOX_BULK_UNEXPECTED: {
     retryable: false,
-    next: 'Look at a dry run again, and expect what it counts.',
+    next: 'Rerun the dry run, and pass its count as `expect`.',
   },
   OUTBOX_BULK_UNKNOWN: { retryable: false, next: 'List the bulk operations, and check the id.' },
   OUTBOX_CHANGE_UNDER_WAY: {
     retryable: false,
-    next: 'Complete the other change first, by giving its command again.',
+    next: 'Complete the other change first, by repeating its command.',
   },
   OUTBOX_CONFIG_FILE_MISSING: {
     retryable: false,
-    next: 'Run the command in the folder of outbox.config.ts, or name the file by --config.',
+    next: 'Run the command in the folder of outbox.config.ts, or pass the file as --config.',
   },
-  OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct what is named, in the configuration.' },
+  OUTBOX_CONFIG_INVALID: { retryable: false, next: 'Correct the named settings of the configuration.' },
   OUTBOX_CONFIG_MISSING: {
     retryable: false,
-    next: 'Set what is named: the environment variable, or the setting in the configuration.',
+    next: 'Set the named environment variable, or the setting in the configuration.',
   },
   OUTBOX_CONFLICT: {
     retryable: false,
-    next: 'Look at the message again: somebody else has changed it, or is about to.',
+    next: 'Look at the message again: it has been changed, or is being changed, by somebody else.',
   },
   OUTBOX_DEAD_LETTER_REFUSED: {
     retryable: true,
-    next: 'Make the address of dead letters, or have it take what the error names. The messages themselves are kept.',
+    next: 'Create the dead-letter topic, or fix what the error names. The messages themselves are kept.',
   },
   OUTBOX_DELAY_OUT_OF_RANGE: {
     retryable: false,
-    next: 'Choose a time between now and the longest delay of the topic; a raised one holds once a relay has started with it.',
+    next: 'Choose a time between now and the longest delay of the topic; a raised limit applies once a relay has started with it.',
   },
   OUTBOX_EPOCH_UNKNOWN: {
     retryable: false,
-    next: 'Give the filter an epoch, and change it in all consumers after each restore and takeover; or do without a filter.',
+    next: 'Give the filter an epoch, and change it in all consumers after each restore and failover; or use no filter.',
   },
   OUTBOX_GROUP_MIXED: {
     retryable: false,
-    next: 'Give the other consumers of the group another one, or let this one handle the named topics, too.',
+    next: 'Move the other consumers to another group, or handle the named topics in this one as well.',
   },
   OUTBOX_HANDLER_GIVEN_UP: {
     retryable: true,
-    next: 'End the handler by an error: another consumer, or the next start of this one, has the message.',
+    next: 'Let the handler throw: another consumer, or the next start of this one, gets the message.',
   },
   OUTBOX_HANDLER_MISSING: {
     retryable: true,
@@ -60,23 +60,23 @@ export const errorRules = {
   },
   OUTBOX_HANDLER_STUCK: {
     retryable: true,
-    next: 'Give everything that the handler waits for a time limit; raise transactionTimeout where it needs longer.',
+    next: 'Set a time limit on everything that the handler waits for, or raise transactionTimeout.',
   },
   OUTBOX_HEADER_INVALID: {
     retryable: false,
-    next: 'Use short names and text values, and leave the reserved names out.',
+    next: 'Use short names and string values, and no reserved names.',
   },
   OUTBOX_ID_INVALID: {
     retryable: false,
-    next: 'Pass the whole id, a UUID, as `list` shows it; to send, one may be left out.',
+    next: 'Pass the whole id, a UUID, as `list` shows it. For a send the id is optional.',
   },
   OUTBOX_ID_TAKEN: {
     retryable: false,
-    next: 'Use another id, or send exactly what the stored message says.',
+    next: 'Use another id, or send exactly what is stored under this one.',
   },
   OUTBOX_INSTALLATION_MOVED: {
     retryable: false,
-    next: 'Point the relay at the database it was installed in; a restored copy must be adopted before it may deliver.',
+    next: 'Point the relay at the original database, or adopt the copy with `temporal-outbox migrate --adopt`.',
   },
   OUTBOX_INSTALLATION_TWICE: {
     retryable: false,
@@ -85,27 +85,27 @@ export const errorRules = {
   OUTBOX_KEY_INVALID: { retryable: false, next: 'Use a key of 1 to 256 bytes without NUL characters.' },
   OUTBOX_LANE_LOCKED: {
     retryable: true,
-    next: 'End that transaction; select pg_terminate_backend(<pid>) does it by force.',
+    next: 'End that transaction, by force with select pg_terminate_backend(<pid>).',
   },
   OUTBOX_MESSAGES_EXPIRED: {
     retryable: false,
-    next: 'Let the senders send the lost messages again, and the broker keep messages for longer than a consumer may be away.',
+    next: 'Have the lost messages sent again, and raise the retention of the topic above the longest downtime of a consumer.',
   },
   OUTBOX_MESSAGE_UNKNOWN: {
     retryable: false,
-    next: 'Check the id; messages older than the retention are gone.',
+    next: 'Check the id. Messages older than the retention have been deleted.',
   },
   OUTBOX_MESSAGE_UNREADABLE: {
     retryable: false,
-    next: 'Correct who writes it, or deploy a consumer that can read it; then let the message be tried again.',
+    next: 'Fix the sender, or deploy a consumer that can read it; then retry the message.',
   },
   OUTBOX_MIDDLEWARE_BROKEN: {
     retryable: false,
-    next: 'Have the middleware call `next` once for every transaction, and return its promise.',
+    next: 'Have the middleware call `next` once per transaction, and return its promise.',
   },
   OUTBOX_MIGRATION_CHANGED: {
     retryable: false,
-    next: 'Restore the migration file that was applied; add a new one for changes.',
+    next: 'Restore the migration file as it was applied; make changes in a new one.',
   },
   OUTBOX_MIGRATION_MISSING: { retryable: false, next: 'Run `temporal-outbox migrate`.' },
   OUTBOX_MIGRATION_UNKNOWN: {
@@ -117,23 +117,23 @@ export const errorRules = {
     next: 'Pass the `tx` of `prisma.$transaction(async (tx) => …)`, not the client; with fromQuery, open one first; with clientOf, wait for every statement.',
   },
   OUTBOX_OPTION_INVALID: { retryable: false, next: 'Correct the named option.' },
-  OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages beside temporal-outbox.' },
-  OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that fits the schema of the topic.' },
+  OUTBOX_PACKAGE_MISSING: { retryable: false, next: 'Install the named packages.' },
+  OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that matches the schema of the topic.' },
   OUTBOX_PAYLOAD_TOO_LARGE: {
     retryable: false,
-    next: 'Store the body elsewhere and send its address, or raise `limits.payloadBytes` and start a relay with it.',
+    next: 'Store the body elsewhere and send a reference, or raise `limits.payloadBytes` and start a relay with it.',
   },
   OUTBOX_PROMISE_MISSING: {
     retryable: false,
-    next: 'Return what the function starts, or make it async and await that: what nobody waits for is not in the transaction, and a Prisma call that nobody waits for never runs.',
+    next: 'Return what the function starts, or make it async and await it: work that is not awaited is not part of the transaction, and a Prisma call that is not awaited never runs.',
   },
   OUTBOX_QUEUE_FULL: {
     retryable: true,
-    next: 'Repair what the handler of the key fails at, or decide about the failed message that holds it; raise maxQueued where that takes longer.',
+    next: 'Fix what makes the handler of the key fail, or decide about the failed message that holds it; raise maxQueued if that takes longer.',
   },
   OUTBOX_RECEIPTS_MISSING: {
     retryable: false,
-    next: 'Run `temporal-outbox migrate --topics`, or make the topic outbox.receipts by other means.',
+    next: 'Run `temporal-outbox migrate --topics`, or create the topic outbox.receipts by other means.',
   },
   OUTBOX_REF_INVALID: { retryable: false, next: 'Use a ref of 1 to 256 bytes without NUL characters.' },
   OUTBOX_REF_TAKEN: {
@@ -150,19 +150,23 @@ export const errorRules = {
   },
   OUTBOX_SOURCE_UNKNOWN: {
     retryable: false,
-    next: 'Consume topics of a transport that can also be received from: Kafka.',
+    next: 'Consume topics of a transport that can also receive: Kafka.',
   },
   OUTBOX_STILL_DELIVERING: {
     retryable: false,
     next: 'Stop every relay of this database, wait ten seconds, and try again.',
   },
+  OUTBOX_STOPPED: {
+    retryable: false,
+    next: 'Nothing is wrong when you have stopped it; start another one to go on.',
+  },
   OUTBOX_TLS_FAILED: {
     retryable: false,
-    next: 'Give the certificate of the CA that signed the server (`ssl.ca`, `tls.serverRootCACertificate`), the name that stands in its certificate (`ssl.servername`, `tls.serverNameOverride`), and a client certificate where the server wants one.',
+    next: 'Set the certificate of the CA that signed the server (`ssl.ca`, `tls.serverRootCACertificate`), the name in its certificate (`ssl.servername`, `tls.serverNameOverride`), and a client certificate if the server requires one.',
   },
   OUTBOX_TOPIC_INVALID: {
     retryable: false,
-    next: 'Use 1 to 200 characters of letters, digits, dot, underscore and hyphen.',
+    next: 'Use 1 to 200 letters, digits, dots, underscores and hyphens.',
   },
   OUTBOX_TOPIC_UNKNOWN: {
     retryable: false,
@@ -175,11 +179,11 @@ export const errorRules = {
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
   OUTBOX_WINDOW_LATE: {
     retryable: true,
-    next: 'End transactions that stay open for long, and make handlers shorter than five seconds; until then nothing is lost, but ids are kept for longer.',
+    next: 'End long-running transactions, and keep handlers below five seconds; until then nothing is lost, but ids are kept for longer.',
   },
   OUTBOX_WINDOW_TOO_SHORT: {
     retryable: false,
-    next: "Give the consumer a longer window, or 'forever', or have the broker keep the messages for a shorter time.",
+    next: "Give the consumer a longer window, or 'forever', or lower the retention of the topic.",
   },
 } as const satisfies Record<string, ErrorRule>;
 
@@ -190,14 +194,14 @@ export type OutboxErrorCode = keyof typeof errorRules;
  * The one error class of the library.
  *
  * `code` is for programs, `message` says what happened and why, `next` what to do. `details` holds the values that
- * the message speaks of, never a payload. What the library was answered by others is kept as `cause`.
+ * the message refers to, never a payload. Errors of other libraries are kept as `cause`.
  */
 export class OutboxError extends Error {
-  /** Tells it from other errors where `instanceof` cannot. */
+  /** Identifies it where `instanceof` cannot. */
   override readonly name = 'OutboxError';
   /** The stable name of what happened. */
   readonly code: OutboxErrorCode;
-  /** The values that the message speaks of, never a payload. */
+  /** The values that the message refers to, never a payload. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(

@@ -12,7 +12,7 @@ export function assertHeaders(headers: Readonly<Record<string, string>>): void {
       throw refuse(name, 'has a name other than 1 to 128 of a-z, 0-9, "_", ".", "-"');
     if (reserved.test(name)) throw refuse(name, 'is written by the outbox itself');
     if (typeof value !== 'string' || /\0|\p{Surrogate}/u.test(value))
-      throw refuse(name, 'is not a text without NUL and half characters');
+      throw refuse(name, 'is not a string without NUL and lone surrogates');
   }
   const bytes = storedBytes(headers);
   if (bytes > headerLimitBytes) {

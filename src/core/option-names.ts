@@ -9,7 +9,7 @@ export function unknownOption(given: object, known: readonly string[]): string |
 export function assertOptions(what: string, given: object, known: readonly string[]): void {
   const option = unknownOption(given, known);
   if (option === undefined) return;
-  throw new OutboxError('OUTBOX_OPTION_INVALID', `"${option}" is not an option of ${what}.`, {
+  throw new OutboxError('OUTBOX_OPTION_INVALID', `Unknown option "${option}" of ${what}.`, {
     details: { option },
   });
 }

@@ -208,7 +208,7 @@ function retryOf(retry: Retry): readonly Duration[] {
 
 function confirmOf(name: string, { group, receiptTimeout, maxSends = 3 }: Confirm): ConfirmRules {
   if (typeof group !== 'string' || group === '' || Buffer.byteLength(group) > 512 || group.includes('\0'))
-    throw invalid(name, 'confirm.group', 'is not a text of 1 to 512 bytes without NUL');
+    throw invalid(name, 'confirm.group', 'is not a string of 1 to 512 bytes without NUL');
   if (!Number.isInteger(maxSends) || maxSends < 1 || maxSends > maxTries)
     throw invalid(name, 'confirm.maxSends', `is not an integer from 1 to ${maxTries}`);
   const option = 'confirm.receiptTimeout';

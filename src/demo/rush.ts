@@ -30,7 +30,7 @@ export async function killRelay(scene: Scene): Promise<Blackout> {
   const inKafka = (): Promise<number> => log.size(topic);
   const known = (): Promise<number> => countPublished(scene);
   const rush = placeOrders(scene, orders);
-  // Whoever waits for something else meanwhile must not be ended by it.
+  // It must not end others that wait for something else meanwhile.
   rush.catch(() => undefined);
 
   const killFrom = messages * (0.15 + Math.random() * 0.35);

@@ -28,7 +28,7 @@ export async function startShopConsumer(prisma: PrismaClient, config: Config): P
     // A record that the broker delivers a second time is no second record.
     else if (!handled.has(place)) dropped.add(place);
   };
-  const running: RunningConsumer = await consumer(prisma, { config, group: 'shop', report })
+  const running: RunningConsumer = await consumer(prisma, { config, group: 'shop', report, logger: false })
     .on(orderEvents, async (tx, { id, payload }) => {
       await tx.effect.create({ data: { messageId: id, orderId: payload.orderId, what: payload.event } });
     })

@@ -65,7 +65,7 @@ export async function cancelUnpaid(tx: ShopTransaction, id: string): Promise<boo
 }
 
 /**
- * Takes one piece. The row stays locked until the commit: whoever has it comes next in the order of the product's
+ * Takes one piece. The row stays locked until the commit: its holder comes next in the order of the product's
  * messages.
  *
  * @throws when the product is sold out

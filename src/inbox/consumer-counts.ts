@@ -24,6 +24,18 @@ export class Tally {
   failedAttempts = 0;
   /** Messages that are being handled now. */
   inFlight = 0;
+  readonly #ended: () => void;
+
+  /** @param ended called whenever a message has ended */
+  constructor(ended: () => void) {
+    this.#ended = ended;
+  }
+
+  /** Counts a message that has ended. */
+  count(end: Exclude<keyof ConsumerCounts, 'failedAttempts'>): void {
+    this[end] += 1;
+    this.#ended();
+  }
 
   counts(): ConsumerCounts {
     const { handled, duplicates, parked, failed, ignored, failedAttempts } = this;

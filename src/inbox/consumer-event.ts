@@ -131,12 +131,9 @@ export type ConsumerEvent =
 /** Is called with what a consumer tells, at once and in its order; what it throws is dropped. It should not take long. */
 export type ConsumerReport = (event: ConsumerEvent) => void;
 
-/** Of a consumer to which nobody listens: what is told for every message need not be made then. */
-export const unheard: ConsumerReport = () => undefined;
-
 /** A listener that cannot disturb the consumer: what it throws is dropped. */
 export function undisturbed(report: ConsumerReport | undefined): ConsumerReport {
-  if (report === undefined) return unheard;
+  if (report === undefined) return () => undefined;
   return (event) => {
     try {
       report(event);

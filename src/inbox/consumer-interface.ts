@@ -1,4 +1,5 @@
-import type { Duration } from '../core/duration.ts';
+import type { Health } from '../core/health.ts';
+import type { StopOptions } from '../core/running.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Lag } from '../sources/source.ts';
 import type { KeptCounts } from '../store/inbox/kept-counts.ts';
@@ -23,16 +24,6 @@ export interface ConsumerStatus extends ConsumerCounts, KeptCounts {
   readonly paused: readonly PausedAddress[];
 }
 
-/** How a consumer is stopped. */
-export interface StopOptions {
-  /**
-   * How long the messages in hand may take, more than 0 and at most 1 day. Then their transactions are given up: the signal
-   * of their handlers fires, and half a second later nobody waits for those that go on. Such a message costs no try, and is
-   * handled by another consumer or the next start. @defaultValue as long as they take, which `transactionTimeout` bounds
-   */
-  readonly within?: Duration;
-}
-
 /** A consumer that is a member of its group. */
 export interface RunningConsumer {
   /** How many messages ended how in this consumer, since its start. */
@@ -41,11 +32,20 @@ export interface RunningConsumer {
   failing(): readonly FailingPartition[];
   /** The addresses that pause in this consumer, because most of their keys fail. */
   paused(): readonly PausedAddress[];
+  /** How it is, answered at once from what this process knows. */
+  health(): Health;
   /** As {@link Consumer.status}. */
   status(): Promise<ConsumerStatus>;
+  /** Resolves when the consumer has ended, which it does by {@link RunningConsumer.stop} alone. Does not reject. */
+  readonly done: Promise<void>;
   /**
-   * Lets the messages in hand end, tells the broker how far this consumer came, and leaves the group. A second call ends
-   * with the first one, and may give it less time.
+   * Lets the messages in hand end, tells the broker how far this consumer came, and leaves the group. With no message in hand
+   * it does not wait for a server that it knows to be away.
+   *
+   * After `within` their transactions are given up: the signal of their handlers fires, and half a second later nobody waits
+   * for those that go on. Such a message costs no try, and is handled by another consumer or the next start.
+   *
+   * A second call ends with the first one, and may give it less time.
    *
    * @throws OutboxError `OUTBOX_OPTION_INVALID` for another `within`, before anything is stopped
    */
@@ -95,14 +95,21 @@ export interface Consumer<Tx> {
   use(middleware: Middleware): this;
   /**
    * Joins the group and begins to handle messages. Once joined, a lost connection to the broker or the database is
-   * waited out, however long it takes. A consumer starts once; one that was stopped is done. After a start that failed it
-   * may be started again.
+   * waited out, however long it takes; before, as long as `startWithin` says. A consumer starts once; one that was stopped is
+   * done. After a start that failed it may be started again.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` after `startWithin`, `OUTBOX_SERVER_REFUSED`, `OUTBOX_ADDRESS_MISSING`,
-   * `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_EPOCH_UNKNOWN`,
+   * @throws OutboxError `OUTBOX_STOPPED` when it was stopped before it had joined; `OUTBOX_SERVER_UNAVAILABLE` and
+   * `OUTBOX_ADDRESS_MISSING` after `startWithin`, `OUTBOX_SERVER_REFUSED`, `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_EPOCH_UNKNOWN`,
    * `OUTBOX_OPTION_INVALID` when no topic has a handler or it was started before
    */
   start(): Promise<RunningConsumer>;
+  /**
+   * As {@link RunningConsumer.stop}, and ends a start, too, within a second, whatever that waits for. Before the start it does
+   * nothing.
+   */
+  stop(options?: StopOptions): Promise<void>;
+  /** As {@link RunningConsumer.health}, and while it starts. */
+  health(): Health;
   /**
    * What this consumer has done since its start, and what its group has before it. It asks the database and the broker.
    *

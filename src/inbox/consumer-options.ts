@@ -96,9 +96,9 @@ export interface ConsumerSettings {
   readonly fromBeginning?: boolean;
   /** How long one transaction may take, passed on to `$transaction`. @defaultValue Prisma's own: 5 s */
   readonly transactionTimeout?: Duration;
-  /** How long `start()` tries to reach the database, and the broker. @defaultValue 60 s */
+  /** How long `start()` waits for the database, and for each broker. @defaultValue as long as it takes, as relays do */
   readonly startWithin?: Duration;
-  /** Called with what the consumer does; nothing depends on it. @defaultValue troubles go to standard error, one line each */
+  /** Called with what the consumer does; nothing depends on it, and what it throws is dropped. @defaultValue nobody is */
   readonly report?: ConsumerReport;
 }
 
@@ -123,6 +123,7 @@ export interface ConsumerRules {
   readonly failedMs: number;
   readonly fromBeginning: boolean;
   readonly transactionTimeoutMs: number | undefined;
+  /** `Infinity`: as long as it takes. */
   readonly startWithinMs: number;
 }
 
@@ -135,7 +136,6 @@ const defaults = {
   maxQueued: 100_000,
   parkedConcurrency: 4,
   breaker: { keys: 5, longestPause: '30s' },
-  startWithin: '60s',
 } as const;
 
 const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
@@ -197,7 +197,8 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
     fromBeginning: settings.fromBeginning ?? true,
     transactionTimeoutMs:
       transactionTimeout === undefined ? undefined : positive('transactionTimeout', transactionTimeout),
-    startWithinMs: positive('startWithin', settings.startWithin ?? defaults.startWithin),
+    startWithinMs:
+      settings.startWithin === undefined ? Infinity : positive('startWithin', settings.startWithin),
   };
 }
 

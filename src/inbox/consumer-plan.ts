@@ -2,6 +2,7 @@ import type { BulkRunner } from '../bulk/bulk-runner.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
+import type { ConsumerReport } from './consumer-event.ts';
 import type { ConsumerRules, ConsumerSettings } from './consumer-options.ts';
 import type { ReceiptSender } from './intake/receipts.ts';
 import type { Middleware } from './middleware.ts';
@@ -20,8 +21,12 @@ export interface HostedParkedKeys {
 /** What a consumer is given from outside. */
 export interface ConsumerParts<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
-  /** What knows the pool and the limits of the client. @defaultValue the client itself */
-  readonly given?: object;
+  /** The client for a start that may come before the database does. @defaultValue the client itself */
+  readonly whenReached?: (
+    client: TransactionClient<Tx>,
+    report: ConsumerReport,
+    stopping: AbortSignal,
+  ) => TransactionClient<Tx>;
   readonly settings: ConsumerSettings;
   /** All topics of the configuration, so that those of others are known for what they are. */
   readonly topics: readonly Topic[];

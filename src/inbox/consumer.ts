@@ -1,4 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
+import { type Health, HealthRecord } from '../core/health.ts';
+import { Running, type StopOptions } from '../core/running.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import { undisturbed } from './consumer-event.ts';
@@ -11,6 +13,8 @@ import type { Middleware } from './middleware.ts';
 import { type Route, routeOf, routeOfBatch } from './route.ts';
 import { startConsumer } from './start-consumer.ts';
 
+const notStarted: Health = { state: 'stopped', joined: false, lastProgressAt: null, failing: [] };
+
 /** What {@link Consumer} promises. */
 export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
   readonly #parts: ConsumerParts<Tx>;
@@ -19,6 +23,8 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
   readonly #middlewares: Middleware[] = [];
   #started = false;
   #running: RunningConsumer | undefined;
+  /** Of the last start. */
+  #life: Running | undefined;
 
   constructor(parts: ConsumerParts<Tx>) {
     this.#parts = parts;
@@ -55,18 +61,29 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     if (this.#routes.size === 0) throw invalid('on', 'The consumer has no handler: name one with `on`.');
     if (this.#started) throw invalid('start', 'The consumer was started already: make another one.');
     this.#started = true;
+    const life = new Running(new HealthRecord());
+    this.#life = life;
+    const plan = {
+      ...this.#parts,
+      rules: this.#rules,
+      routes: [...this.#routes.values()],
+      middlewares: [...this.#middlewares],
+    };
     try {
-      this.#running = await startConsumer({
-        ...this.#parts,
-        rules: this.#rules,
-        routes: [...this.#routes.values()],
-        middlewares: [...this.#middlewares],
-      });
+      this.#running = await startConsumer(plan, life);
       return this.#running;
     } catch (error) {
       this.#started = false;
       throw error;
     }
+  }
+
+  health(): Health {
+    return this.#life?.health.read() ?? notStarted;
+  }
+
+  async stop(options?: StopOptions): Promise<void> {
+    await this.#life?.stop(options);
   }
 
   async status(): Promise<ConsumerStatus> {

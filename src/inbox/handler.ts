@@ -78,7 +78,7 @@ export function promiseMissing(
   then: string,
   details: Readonly<Record<string, unknown>> = {},
 ): OutboxError {
-  return new OutboxError('OUTBOX_PROMISE_MISSING', `${whose} has answered no promise, and ${then}.`, {
+  return new OutboxError('OUTBOX_PROMISE_MISSING', `${whose} has returned no promise, and ${then}.`, {
     details,
   });
 }

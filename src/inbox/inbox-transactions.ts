@@ -35,13 +35,10 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   /** Naming the level costs a round trip, so it is done only where the default is another. */
   #nameLevel = false;
 
-  /**
-   * @param timeoutMs @defaultValue that of the client
-   * @param given what knows that of the client
-   */
-  constructor(client: TransactionClient<Tx>, timeoutMs: number | undefined, given: object = client) {
+  /** @param timeoutMs @defaultValue that of the client */
+  constructor(client: TransactionClient<Tx>, timeoutMs: number | undefined) {
     this.#client = client;
-    this.#timeoutMs = timeoutMs ?? limitOf(given) ?? usualLimitMs;
+    this.#timeoutMs = timeoutMs ?? limitOf(client) ?? usualLimitMs;
     // A transaction that is allowed to take longer may be silent for longer.
     this.limits = { idleMs: Math.max(shortestIdleMs, this.#timeoutMs), statementMs: this.#timeoutMs };
   }
@@ -121,7 +118,8 @@ interface Told {
   };
 }
 
-function limitOf(client: object): number | undefined {
+/** How long a transaction of the client may take; `undefined`: it was told nothing. */
+export function limitOf(client: object): number | undefined {
   const told: Told = client;
   // oxlint-disable-next-line no-underscore-dangle -- there is no other name for it
   const timeout = told._engineConfig?.transactionOptions?.timeout;

@@ -59,7 +59,7 @@ export function assertName(option: string, value: string): void {
   if (isName(value)) return;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    `The option "${option}" is not a text of 1 to ${longestNameBytes} bytes without NUL.`,
+    `The option "${option}" is not a string of 1 to ${longestNameBytes} bytes without NUL.`,
     { details: { option } },
   );
 }

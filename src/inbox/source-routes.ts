@@ -9,6 +9,8 @@ import { RouteTable } from './route-table.ts';
 
 /** The topics that arrive from one broker. */
 export interface SourceRoutes<Tx> {
+  /** Of the source, with a number behind it from the second one of that name on. */
+  readonly name: string;
   readonly source: Source;
   readonly routes: readonly Route<Tx>[];
   readonly lookup: RouteTable<Tx>;
@@ -26,10 +28,12 @@ export function sourceRoutesOf<Tx extends Transaction>(
     const source = sourceOf(route.topic);
     bySource.set(source, [...(bySource.get(source) ?? []), route]);
   }
-  return [...bySource].map(([source, theirs]) => {
+  return [...bySource].map(([source, theirs], n, all) => {
+    const before = all.slice(0, n).filter(([other]) => other.name === source.name).length;
     const { group, deadAddressOf } = rules;
     const confirming = theirs.find(({ topic }) => topic.rules.confirm?.group === group);
     return {
+      name: before === 0 ? source.name : `${source.name} ${before + 1}`,
       source,
       routes: theirs,
       lookup: new RouteTable(theirs, topics, rules.unknown),

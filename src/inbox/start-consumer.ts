@@ -1,82 +1,76 @@
-import { randomBytes } from 'node:crypto';
-import { type BulkRunner, createBulkRunner } from '../bulk/bulk-runner.ts';
+import type { Running } from '../core/running.ts';
+import { unlessStopped } from '../core/unless-stopped.ts';
 import type { Subscribed } from '../sources/source.ts';
 import type { Sql } from '../store/database/database.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';
-import { endDeadTries } from '../store/inbox/parked-keys.ts';
 import { readInstallation } from '../store/installation/installation.ts';
 import { requireMigrated } from '../store/installation/migrate.ts';
 import { Tally } from './consumer-counts.ts';
 import { type ConsumerReport, undisturbed } from './consumer-event.ts';
+import { noting, standing } from './consumer-health.ts';
 import type { ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
 import type { ConsumerPlan } from './consumer-plan.ts';
-import { InboxTransactions, poolSizeOf, transactionsOf } from './inbox-transactions.ts';
+import { InboxTransactions, limitOf, poolSizeOf } from './inbox-transactions.ts';
 import { Applier } from './intake/applier.ts';
 import { Breaker } from './intake/breaker.ts';
 import { BreakerRows } from './intake/breaker-rows.ts';
+import type { FailingPartition } from './intake/failing-partitions.ts';
 import { HandlerTransactions } from './intake/handler-transactions.ts';
 import { KnownMessages } from './intake/known-messages.ts';
 import { MessageIntake } from './intake/message-intake.ts';
 import { OneSuspect } from './intake/one-suspect.ts';
 import { PoisonMarks } from './intake/poison-marks.ts';
-import { KeyDrain } from './parked/key-drain.ts';
 import { KeyQueues } from './parked/key-queues.ts';
-import { ParkedWatcher } from './parked/parked-watcher.ts';
-import { topicDelaysOf } from './route-delays.ts';
-import { Running } from './running.ts';
+import type { SharedParts, StartPlan } from './shared-parts.ts';
 import { addressesOf, type SourceRoutes, sourceRoutesOf } from './source-routes.ts';
+import { startParked } from './start-parked.ts';
 import { filterOfEpoch } from './window/filter-epoch.ts';
-import type { SeenFilter } from './window/seen-filter.ts';
 import { startWindow } from './window/start-window.ts';
 
 /** Messages that are looked at together, each with a transaction of its own. */
 const lookAhead = 200;
 
-/** With the client as the inbox uses it. */
-interface StartPlan<Tx extends Transaction> extends ConsumerPlan<Tx> {
-  readonly client: InboxTransactions<Tx>;
-}
-
-/** What the parts of a starting consumer share. */
-interface Common<Tx extends Transaction> {
-  readonly plan: StartPlan<Tx>;
-  readonly sourceRoutes: readonly SourceRoutes<Tx>[];
-  /** UUID of the database. */
-  readonly installation: string;
-  /** In the epoch of the database. */
-  readonly filter: SeenFilter | undefined;
-  readonly suspects: OneSuspect;
-  readonly tally: Tally;
-  readonly breaker: Breaker;
-  readonly handlers: HandlerTransactions<Tx>;
-  readonly report: ConsumerReport;
-  readonly ask: <Result>(question: (sql: Sql) => Promise<Result>) => Promise<Result>;
-}
-
 /** Puts a consumer together and lets it join its group. */
 export async function startConsumer<Tx extends Transaction>(
   plan: ConsumerPlan<Tx>,
+  running: Running,
 ): Promise<RunningConsumer> {
-  const running = new Running();
+  const { health, stopping } = running;
   try {
-    const client = new InboxTransactions(plan.client, plan.rules.transactionTimeoutMs, plan.given);
-    warnOfSmallPool(plan);
-    await client.learnLevel();
-    return await start({ ...plan, client }, running);
+    const started = await unlessStopped(open(plan, running), stopping);
+    if (!stopping.aborted) health.state = 'running';
+    return started;
   } catch (error) {
+    const wanted = stopping.aborted;
     await running.end().catch(() => undefined);
-    throw error;
+    throw wanted ? stopping.reason : error;
   }
+}
+
+/** Waits for the database, as the others wait for what they need. */
+async function open<Tx extends Transaction>(
+  plan: ConsumerPlan<Tx>,
+  running: Running,
+): Promise<RunningConsumer> {
+  const { health, stopping } = running;
+  const { client: given, rules, settings } = plan;
+  const report = noting(health, undisturbed(settings.report));
+  const reached = plan.whenReached?.(given, report, stopping) ?? given;
+  const client = new InboxTransactions(reached, rules.transactionTimeoutMs ?? limitOf(given));
+  warnOfSmallPool(plan);
+  await client.learnLevel();
+  health.mended('PostgreSQL');
+  return start({ ...plan, client }, running, report);
 }
 
 /** For the watcher, the keeper of the window, and marks. */
 const ownConnections = 3;
 
 function warnOfSmallPool<Tx extends Transaction>(plan: ConsumerPlan<Tx>): void {
-  const { client, given = client, rules, settings } = plan;
+  const { client, rules, settings } = plan;
   const { concurrency, keyConcurrency, parkedConcurrency } = rules;
-  const connections = poolSizeOf(given);
+  const connections = poolSizeOf(client);
   const needed = concurrency * keyConcurrency + parkedConcurrency + ownConnections;
   if (connections !== undefined && connections < needed)
     undisturbed(settings.report)({ type: 'pool-small', connections, needed });
@@ -85,12 +79,16 @@ function warnOfSmallPool<Tx extends Transaction>(plan: ConsumerPlan<Tx>): void {
 async function start<Tx extends Transaction>(
   plan: StartPlan<Tx>,
   running: Running,
+  report: ConsumerReport,
 ): Promise<RunningConsumer> {
   const { client, middlewares, rules, settings } = plan;
+  const { deadline, health, stopping } = running;
   const ask = <Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> =>
-    client.$transaction((tx) => question(sqlOf(tx)));
-  const report = undisturbed(settings.report);
-  const tally = new Tally();
+    health.during(
+      'PostgreSQL',
+      client.$transaction((tx) => question(sqlOf(tx))),
+    );
+  const tally = new Tally(() => health.progressed());
   const breaker = breakerOf(plan, report, running);
   const sourceRoutes = sourceRoutesOf(plan, report);
   // First, because they end last: tries that end with the consumer have receipts, too.
@@ -102,14 +100,17 @@ async function start<Tx extends Transaction>(
     await requireMigrated(sql);
     return readInstallation(sql);
   });
+  // Does it answer, so that a goodbye has a meaning?
+  stopping.addEventListener('abort', () => void ask(readInstallation).catch(() => undefined), { once: true });
   const filter = settings.filter && (await filterOfEpoch(settings.filter, ask));
-  const keeper = await startWindow(plan, sourceRoutes, report);
+  const keeper = await startWindow(plan, sourceRoutes, report, running);
   running.add(() => keeper.stop());
   await keeper.start();
-  const { deadline } = running;
+  stopping.throwIfAborted();
   const handlers = new HandlerTransactions({ client, group: rules.group, middlewares, deadline });
+  running.inHand(() => handlers.open > 0);
   const suspects = new OneSuspect();
-  const common = {
+  const shared = {
     plan,
     sourceRoutes,
     installation,
@@ -121,26 +122,47 @@ async function start<Tx extends Transaction>(
     report,
     ask,
   };
-  const parked = startParked(common, running);
-  const intakes: MessageIntake<Tx>[] = [];
-  const subscribed: Subscribed[] = [];
-  for (const ofSource of sourceRoutes) {
-    const intake = intakeOf(common, ofSource, () => parked.nudge());
-    running.add(() => intake.close());
-    intakes.push(intake);
-    const subscription = await subscribe(common, ofSource, intake);
-    running.add(() => subscription.stop());
-    subscribed.push(subscription);
-  }
+  const sources = await joinAll(shared, running);
   if (filter !== undefined) running.add(() => filter.close());
-  const failing = () => intakes.flatMap((intake) => intake.failing());
+  const failing = () => sources.failing();
   return {
     counts: () => tally.counts(),
     failing,
     paused: () => breaker.paused(),
+    health: () => health.read(),
+    done: running.over,
     stop: (options) => running.stop(options),
-    status: async () => ({ ...(await statusOf(common, subscribed)), failing: failing() }),
+    status: async () => ({ ...(await statusOf(shared, sources.subscribed)), failing: failing() }),
   };
+}
+
+/** The sources of a consumer. */
+interface Joined {
+  readonly subscribed: readonly Subscribed[];
+  failing(): readonly FailingPartition[];
+}
+
+/** Joins the group at each source, one after the other. */
+async function joinAll<Tx extends Transaction>(shared: SharedParts<Tx>, running: Running): Promise<Joined> {
+  const { breaker, sourceRoutes } = shared;
+  const { health, stopping } = running;
+  const parked = startParked(shared, running);
+  const intakes: MessageIntake<Tx>[] = [];
+  const subscribed: Subscribed[] = [];
+  const members = new Set<string>();
+  const failing = () => intakes.flatMap((intake) => intake.failing());
+  health.others = () => standing(failing(), breaker.paused());
+  health.joined = () => members.size === sourceRoutes.length;
+  for (const ofSource of sourceRoutes) {
+    const intake = intakeOf(shared, ofSource, () => parked.nudge());
+    running.add(() => intake.close());
+    intakes.push(intake);
+    const subscription = await subscribe(shared, ofSource, intake, running, members);
+    running.add(() => subscription.stop());
+    subscribed.push(subscription);
+    stopping.throwIfAborted();
+  }
+  return { subscribed, failing };
 }
 
 /** What it pauses is told to all who look at the database, too. */
@@ -159,7 +181,7 @@ function breakerOf<Tx extends Transaction>(
 }
 
 async function statusOf<Tx extends Transaction>(
-  { plan: { rules }, ask, breaker, tally }: Common<Tx>,
+  { plan: { rules }, ask, breaker, tally }: SharedParts<Tx>,
   subscribed: readonly Subscribed[],
 ): Promise<Omit<ConsumerStatus, 'failing'>> {
   const kept = await ask((sql) => countKept(sql, rules.group));
@@ -171,7 +193,16 @@ async function statusOf<Tx extends Transaction>(
 }
 
 function intakeOf<Tx extends Transaction>(
-  { plan: { client, rules }, ask, breaker, filter, handlers, report, suspects, tally }: Common<Tx>,
+  {
+    plan: { client, rules, settings },
+    ask,
+    breaker,
+    filter,
+    handlers,
+    report,
+    suspects,
+    tally,
+  }: SharedParts<Tx>,
   { deadLetters, lookup, receipts }: SourceRoutes<Tx>,
   onParked: () => void,
 ): MessageIntake<Tx> {
@@ -192,6 +223,7 @@ function intakeOf<Tx extends Transaction>(
     breaker,
     tally,
     report,
+    heard: settings.report !== undefined,
     receipts,
     onParked,
     onFailed: () => deadLetters?.nudge(),
@@ -199,9 +231,11 @@ function intakeOf<Tx extends Transaction>(
 }
 
 function subscribe<Tx extends Transaction>(
-  { plan: { rules }, report }: Common<Tx>,
-  { routes, source }: SourceRoutes<Tx>,
+  { plan: { rules }, report }: SharedParts<Tx>,
+  { name, routes, source }: SourceRoutes<Tx>,
   intake: MessageIntake<Tx>,
+  { health, stopping }: Running,
+  members: Set<string>,
 ): Promise<Subscribed> {
   return source.subscribe({
     addresses: addressesOf(routes),
@@ -209,87 +243,23 @@ function subscribe<Tx extends Transaction>(
     concurrency: rules.concurrency,
     fromBeginning: rules.fromBeginning,
     joinWithinMs: rules.startWithinMs,
+    signal: stopping,
     batchSize: rules.batchSize ?? lookAhead,
     handle: (batch) => intake.handle(batch),
-    assigned: (partitions) => intake.assigned(partitions),
-    disconnected: (error, retryInMs) => report({ type: 'disconnected', error, retryInMs }),
+    assigned: (partitions) => {
+      members.add(name);
+      health.mended(name);
+      intake.assigned(partitions);
+    },
+    disconnected: (error, retryInMs) => {
+      members.delete(name);
+      health.failed(name, error, { away: true });
+      report({ type: 'disconnected', error, retryInMs });
+    },
+    incomplete: (error) => {
+      if (error === undefined) health.mended(`topics of ${name}`);
+      else health.failed(`topics of ${name}`, error);
+    },
     noticed: report,
   });
-}
-
-/** Tries of parked messages, and whoever starts their workflows. */
-function startParked<Tx extends Transaction>(
-  {
-    plan: { client, hostParkedKeys, routes: all, rules },
-    handlers,
-    sourceRoutes,
-    installation,
-    suspects,
-    breaker,
-    tally,
-    report,
-    ask,
-  }: Common<Tx>,
-  running: Running,
-): ParkedWatcher {
-  const { group } = rules;
-  const failed = (error: unknown): void => report({ type: 'workflows-failing', error });
-  const onFailed = (): void => nudgeDeadLetters(sourceRoutes);
-  // What tells this process from others in the database.
-  const worker = randomBytes(8).readBigInt64BE().toString();
-  const drains = new KeyDrain({
-    client,
-    handlers,
-    group,
-    routes: sourceRoutes.map(({ lookup }) => lookup),
-    rules: rules.tries,
-    topics: topicDelaysOf(all, rules.tries.retryMs),
-    quickRetriesMs: rules.quickRetriesMs,
-    limits: client.limits,
-    worker,
-    suspects,
-    breaker,
-    tally,
-    report,
-    receiptsOf: (routes) => sourceRoutes.find(({ lookup }) => lookup === routes)?.receipts,
-    onFailed,
-  });
-  const { parkedConcurrency: concurrency } = rules;
-  const bulk = bulkRunnerOf(client, report);
-  const hosted = hostParkedKeys({ installation, group, drains, bulk, concurrency, failed });
-  running.add(() => hosted.stop());
-  const watcher = new ParkedWatcher({
-    withSql: ask,
-    group,
-    workflows: hosted.workflows,
-    bulks: hosted.bulks,
-    async endDeadTries() {
-      const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, group, worker, rules.tries));
-      for (const id of gaveUp) {
-        tally.failed += 1;
-        report({ type: 'failed', id, reason: 'killed', error: undefined });
-        onFailed();
-      }
-      return dead;
-    },
-    failed: ({ error }) => failed(error),
-  });
-  watcher.start();
-  running.add(() => watcher.stop());
-  return watcher;
-}
-
-function bulkRunnerOf<Tx extends Transaction>(
-  client: InboxTransactions<Tx>,
-  report: ConsumerReport,
-): BulkRunner {
-  return createBulkRunner({
-    database: transactionsOf(client),
-    ended: (id, counts) => report({ type: 'bulk-ended', id, counts }),
-    failed: (error) => report({ type: 'bulk-failing', error }),
-  });
-}
-
-function nudgeDeadLetters<Tx>(sourceRoutes: readonly SourceRoutes<Tx>[]): void {
-  for (const { deadLetters } of sourceRoutes) deadLetters?.nudge();
 }

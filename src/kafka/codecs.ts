@@ -13,6 +13,8 @@ const unpackers = [
  * Lets kafkajs read what is packed in Snappy, LZ4 or zstd. It knows gzip alone, and a single batch in another codec ends
  * the membership, with all topics, again and again; brokers pack by themselves where a topic has a `compression.type`.
  *
+ * Unpacking is done in JavaScript: native codecs are faster, and do not install everywhere.
+ *
  * Codecs that the application has given to kafkajs stay. Nothing is packed: kafkajs refuses to send in these.
  */
 export function readEveryCodec(): void {

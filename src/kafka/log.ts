@@ -34,7 +34,7 @@ async function rangesOf(
     ends: await admin.fetchTopicOffsets(address),
     starts: since === null ? [] : await admin.fetchTopicOffsetsByTimestamp(address, since.getTime()),
   })).catch((cause: unknown) => {
-    throw logUnavailable(`Kafka topic ${address} could not be looked at`, cause);
+    throw logUnavailable(`Kafka topic ${address} could not be inspected`, cause);
   });
   const startOf = new Map(starts.map(({ partition, offset }) => [partition, offset]));
   return ends.map(({ partition, low, high }) => {

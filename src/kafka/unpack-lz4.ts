@@ -9,7 +9,7 @@ const shortestRepeat = 4;
 /**
  * Unpacks a batch in frames of LZ4. Checksums are left to Kafka's own, which covers the batch.
  *
- * @throws RangeError when it is none
+ * @throws RangeError when it is not in that format
  */
 export function unpackLz4(packed: Buffer): Buffer {
   const out = { bytes: Buffer.allocUnsafe(Math.max(4 * packed.length, 65_536)), at: 0 };

@@ -7,7 +7,7 @@ const frameHeaderBytes = 16;
 /**
  * Unpacks a batch in Snappy, framed or bare.
  *
- * @throws RangeError when it is none
+ * @throws RangeError when it is not in that format
  */
 export function unpackSnappy(packed: Buffer): Buffer {
   if (!packed.subarray(0, framed.length).equals(framed)) return unpackBlock(packed);

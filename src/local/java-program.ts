@@ -16,7 +16,7 @@ export async function javaProgram(context: LocalContext): Promise<Candidate<stri
   try {
     output = await runCommand(file, ['-version'], { env: context.env, signal: context.signal });
   } catch (error) {
-    // macOS has a `java` that only says that there is none.
+    // macOS has a `java` that only prints that Java is not installed.
     if (error instanceof OutboxError) return { missing: `${file} does not run. ${wanted}` };
     throw error;
   }

@@ -122,7 +122,7 @@ export function toJson(payload: unknown): string {
     cause = error;
   }
   if (text !== undefined) return text;
-  throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload cannot be written as JSON.', { cause });
+  throw new OutboxError('OUTBOX_PAYLOAD_INVALID', 'The payload cannot be serialized as JSON.', { cause });
 }
 
 /** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
@@ -149,7 +149,7 @@ export function mergeHeaders(
   if (name !== undefined) {
     throw new OutboxError(
       'OUTBOX_HEADER_INVALID',
-      `The header "${name}" is locked: it tells where the message comes from.`,
+      `The header "${name}" is locked: it identifies the origin of the message.`,
       {
         details: { header: name },
       },

@@ -55,7 +55,7 @@ export function assertText(option: string, value: unknown, longest: number): ass
   if (fits) return;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    `The option "${option}" is not a text of 1 to ${longest} characters without NUL.`,
+    `The option "${option}" is not a string of 1 to ${longest} characters without NUL.`,
     { details: { option } },
   );
 }

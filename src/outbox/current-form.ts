@@ -23,7 +23,7 @@ export function currentForm(
   if (version === undefined || version < oldestVersion(rules) || version > rules.version) {
     throw new OutboxError(
       'OUTBOX_PAYLOAD_INVALID',
-      `The payload cannot be judged: the message is of version ${version ?? 'unknown'}, and the topic "${name}" of version ${rules.version} has no upcaster for it.`,
+      `The payload cannot be validated: the message is of version ${version ?? 'unknown'}, and the topic "${name}" of version ${rules.version} has no upcaster for it.`,
       { details: { topic: name, version } },
     );
   }

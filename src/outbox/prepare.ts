@@ -41,7 +41,7 @@ export async function prepare<Input>(
 ): Promise<NewMessage> {
   const unknown = Object.keys(options).find((option) => !optionNames.has(option));
   if (unknown !== undefined)
-    throw new OutboxError('OUTBOX_OPTION_INVALID', `"${unknown}" is not an option of send.`, {
+    throw new OutboxError('OUTBOX_OPTION_INVALID', `Unknown option "${unknown}" of send.`, {
       details: { option: unknown },
     });
   const { key, ref, id, headers } = options;
@@ -90,7 +90,7 @@ async function serialise<Input>(topic: Topic<Input, unknown>, payload: Input): P
   const issues = result.issues.slice(0, 10).map((issue) => ({ path: pathOf(issue), message: issue.message }));
   throw new OutboxError(
     'OUTBOX_PAYLOAD_INVALID',
-    `The payload does not fit the topic "${topic.name}": ${issues.map((issue) => `${issue.path || '(whole)'}: ${issue.message}`).join('; ')}.`,
+    `The payload does not match the schema of the topic "${topic.name}": ${issues.map((issue) => `${issue.path || '(whole)'}: ${issue.message}`).join('; ')}.`,
     { details: { topic: topic.name, issues } },
   );
 }
@@ -103,7 +103,7 @@ function toJson(topic: string, payload: unknown): string {
     const where = unwritablePlace(payload);
     throw new OutboxError(
       'OUTBOX_PAYLOAD_INVALID',
-      `The payload for the topic "${topic}" cannot be written as JSON${where === undefined ? '' : `: ${where.path} ${where.why}`}.`,
+      `The payload for the topic "${topic}" cannot be serialized as JSON${where === undefined ? '' : `: ${where.path} ${where.why}`}.`,
       { details: { topic, ...(where !== undefined && { path: where.path }) }, cause },
     );
   }
@@ -132,7 +132,7 @@ export function assertIdentifier(
   if (bytes >= 1 && bytes <= 256 && !/\0|\p{Surrogate}/u.test(value)) return;
   throw new OutboxError(
     code,
-    `The ${option} is not a text of 1 to 256 bytes without NUL and half characters.`,
+    `The ${option} is not a string of 1 to 256 bytes without NUL and lone surrogates.`,
     { details: { option, bytes } },
   );
 }
@@ -158,7 +158,7 @@ export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: numb
   if (afterMs === undefined) {
     throw new OutboxError(
       'OUTBOX_OPTION_INVALID',
-      `The option "after" (${String(due.after)}) is no duration: give milliseconds, or words such as '15 minutes'.`,
+      `The option "after" (${String(due.after)}) is not a duration: pass milliseconds, or a string such as '15 minutes'.`,
       { details: { option: 'after', value: String(due.after) } },
     );
   }

@@ -24,4 +24,6 @@ export interface DrainInput {
   readonly signal: AbortSignal;
   /** Called whenever the drain gets on, so that a watchdog can tell slow from stuck. */
   readonly progress: () => void;
+  /** Is put around a batch from its claim to its settle. @defaultValue nothing is */
+  readonly inHand?: <Result>(batch: () => Promise<Result>) => Promise<Result>;
 }

@@ -87,7 +87,7 @@ class Drain {
 
   /** Claim, publish, settle in a loop. */
   async #untilQuiet(): Promise<'quiet' | 'paused' | 'more'> {
-    const { timings, wake, progress } = this.#input;
+    const { timings, wake, progress, inHand = (batch) => batch() } = this.#input;
     let quietAt = performance.now() + timings.laneIdleTimeoutMs;
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
       progress();
@@ -96,7 +96,8 @@ class Drain {
       else if (claimed.paused) return 'paused';
       else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
       else if (claimed.messages.length > 0) {
-        await this.#deliver(claimed, claimedAt);
+        const hold = await inHand(() => this.#deliver(claimed, claimedAt));
+        if (hold !== undefined) await this.#hold(hold);
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
       } else if (performance.now() >= quietAt) return 'quiet';
       else await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
@@ -152,17 +153,18 @@ class Drain {
     this.#suspectMarked = true;
   }
 
-  async #deliver(claimed: Claim, claimedAt: number): Promise<void> {
+  /** @returns why the lane is to wait */
+  async #deliver(claimed: Claim, claimedAt: number): Promise<Hold | undefined> {
     const { route, source } = this.#input;
     const partitions = await this.#pinnedPartitions();
-    if (typeof partitions !== 'number') return this.#hold(partitions);
+    if (typeof partitions !== 'number') return partitions;
     // Nobody else had the lane since the claim when it is ours still; one that is discarded would cost as much again.
-    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return;
+    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;
     const { outcomes, hold } = await this.#lease.during(() =>
       publishBatch(route, source, partitions, claimed, this.#stop),
     );
     await this.#settle(claimed, outcomes);
-    if (hold !== undefined) await this.#hold(hold);
+    return hold;
   }
 
   /** The number of partitions by which keys are placed, or the hold when the broker cannot tell it yet. */

@@ -13,14 +13,20 @@ interface Running {
 export class LaneDrains {
   readonly #running = new Map<string, Running>();
   readonly #counted: (lanes: number) => void;
+  #inHand = 0;
 
   /** @param counted called with how many lanes are drained, whenever that has changed */
   constructor(counted: (lanes: number) => void) {
     this.#counted = counted;
   }
 
-  /** LaneDrains a lane. A drain of the same lane that still runs here is ended, and awaited, first. */
-  async run(lane: Lane, input: Omit<DrainInput, 'lane' | 'wake'>): Promise<DrainAnswer> {
+  /** Batches that are claimed and not settled. */
+  get inHand(): number {
+    return this.#inHand;
+  }
+
+  /** Drains a lane. A drain of the same lane that still runs here is ended, and awaited, first. */
+  async run(lane: Lane, input: Omit<DrainInput, 'inHand' | 'lane' | 'wake'>): Promise<DrainAnswer> {
     const name = laneName(lane);
     const before = this.#running.get(name);
     const abort = new AbortController();
@@ -28,7 +34,8 @@ export class LaneDrains {
     const answer = (async () => {
       before?.abort.abort();
       await before?.done;
-      return drainLane({ ...input, lane, wake, signal: AbortSignal.any([input.signal, abort.signal]) });
+      const signal = AbortSignal.any([input.signal, abort.signal]);
+      return drainLane({ ...input, lane, wake, signal, inHand: (batch) => this.#during(batch) });
     })();
     const running: Running = { abort, wake, done: answer.catch(() => undefined) };
     this.#running.set(name, running);
@@ -46,5 +53,14 @@ export class LaneDrains {
     const running = this.#running.get(laneName(lane));
     running?.wake.ring();
     return running !== undefined;
+  }
+
+  async #during<Result>(batch: () => Promise<Result>): Promise<Result> {
+    this.#inHand += 1;
+    try {
+      return await batch();
+    } finally {
+      this.#inHand -= 1;
+    }
   }
 }

@@ -28,6 +28,8 @@ export interface RelayInput {
   readonly confirming?: readonly ConfirmingTopic[];
   /** Called with how many lanes this process drains, whenever that has changed. @defaultValue nobody is */
   readonly draining?: (lanes: number) => void;
+  /** Is put around every round of looks at the outbox. @defaultValue nothing is */
+  readonly looking?: (round: Promise<number>) => Promise<number>;
 }
 
 /** How long a release waits for the outcome, and how often it asks. */
@@ -65,7 +67,13 @@ export class Relay {
       punctualTopics: routes.filter((route) => route.rules.timer === 'lane').map((route) => route.name),
       timings,
       report,
+      looking: input.looking ?? ((round) => round),
     });
+  }
+
+  /** Batches that were claimed and are not settled: what a stop waits for. */
+  get inHand(): number {
+    return this.#drains.inHand;
   }
 
   /** Opens the session of this process, to which the lanes that it drains are tied. */
@@ -96,7 +104,7 @@ export class Relay {
     return this.#routes.has(topic);
   }
 
-  /** LaneDrains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
+  /** Drains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
   async drain(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
     const route = this.#routes.get(lane.topic);
     if (route === undefined) throw new Error(`This relay does not know the topic "${lane.topic}".`);

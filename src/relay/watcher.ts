@@ -28,6 +28,8 @@ export interface WatcherInput {
   readonly punctualTopics: readonly string[];
   readonly timings: RelayTimings;
   readonly report: Report;
+  /** Is put around every round. */
+  readonly looking: (round: Promise<number>) => Promise<number>;
 }
 
 /**
@@ -66,7 +68,7 @@ export class Watcher {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const waitMs = await this.#round().catch((error: unknown) => {
+      const waitMs = await this.#input.looking(this.#round()).catch((error: unknown) => {
         this.#input.report({ type: 'error', during: 'look', error });
         return this.#input.timings.checkIntervalMs;
       });

@@ -54,7 +54,7 @@ export interface IncomingBatch extends Partition {
 
 /** What somebody should know, and messages do not tell. */
 export type SourceNotice =
-  /** A leader of the group that works by other rules gave this consumer what it does not handle: nobody reads that. */
+  /** A group leader with another assigner gave this consumer partitions that it does not handle: no member reads them. */
   | {
       readonly type: 'partitions-unread';
       readonly addresses: readonly string[];
@@ -81,8 +81,10 @@ export interface Subscription {
   readonly concurrency: number;
   /** Where a group that was never here begins: true with the oldest message, false with what arrives from now on. */
   readonly fromBeginning: boolean;
-  /** How long the first join may take. */
+  /** How long the first join may take; `Infinity`: as long as it takes. */
   readonly joinWithinMs: number;
+  /** Ends the wait for the first join. @defaultValue nothing does */
+  readonly signal?: AbortSignal;
   /** How many messages the consumer likes to take at once; a source may offer fewer, or more. */
   readonly batchSize: number;
   /** Takes messages of one partition; never called twice at once for the same one. It does not reject. */
@@ -91,6 +93,8 @@ export interface Subscription {
   assigned(partitions: readonly Partition[]): void;
   /** Tells that the connection was lost and when the next one is tried. */
   disconnected(error: unknown, retryInMs: number): void;
+  /** Tells why nothing arrives from some of the addresses while others go on; `undefined`: all of them go on. */
+  incomplete?(error: OutboxError | undefined): void;
   /** Tells what was noticed; nothing depends on anybody listening. */
   noticed?(notice: SourceNotice): void;
 }
@@ -129,7 +133,7 @@ export interface Source {
    * Joins the group and begins to deliver.
    *
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it could not join in time; `OUTBOX_ADDRESS_MISSING` when it was for
-   * want of an address, which `disconnected` has told at once
+   * want of an address, which `disconnected` has told at once; and the reason of `signal`
    */
   subscribe(subscription: Subscription): Promise<Subscribed>;
 }

@@ -9,6 +9,8 @@ const againAfterMs = 1_000;
 export interface Hosted {
   /** Resolves after {@link Hosted.stop}. */
   readonly done: Promise<void>;
+  /** False while workers that failed are made anew. */
+  running(): boolean;
   /** Ends the workers, and makes them anew. */
   renew(): void;
   /** Ends the workers: drains settle, free their lanes and return first. */
@@ -22,6 +24,7 @@ export async function keepRunning(create: () => Promise<readonly Worker[]>, repo
   const done = running.run(first);
   return {
     done,
+    running: () => running.running,
     renew: () => running.renew(),
     stop: () => {
       running.stop();
@@ -36,6 +39,7 @@ class RunningWorkers {
   readonly #report: Report;
   readonly #stopping = new AbortController();
   #renewing = new AbortController();
+  running = false;
 
   constructor(create: () => Promise<readonly Worker[]>, report: Report) {
     this.#create = create;
@@ -55,7 +59,9 @@ class RunningWorkers {
     let workers = first;
     for (;;) {
       this.#renewing = new AbortController();
+      this.running = workers.length > 0;
       await runTogether(workers, AbortSignal.any([stop, this.#renewing.signal])).catch(this.#failed);
+      this.running = false;
       if (stop.aborted) return;
       if (!this.#renewing.signal.aborted)
         await delay(againAfterMs, undefined, { signal: stop }).catch(() => undefined);

@@ -76,13 +76,13 @@ test('a configuration that is missing, or cannot be loaded, is told in one line 
   expect(await said(`${folder}/outbox.config.ts`)).toEqual({
     code: 2,
     stdout: '',
-    stderr: `OUTBOX_CONFIG_FILE_MISSING: There is no configuration at ${folder}/outbox.config.ts.\n  Next: Run the command in the folder of outbox.config.ts, or name the file by --config.\n`,
+    stderr: `OUTBOX_CONFIG_FILE_MISSING: There is no configuration at ${folder}/outbox.config.ts.\n  Next: Run the command in the folder of outbox.config.ts, or pass the file as --config.\n`,
   });
   const broken = await said(`${folder}/broken.ts`);
   expect(broken.code).toBe(1);
   expect(broken.stderr.split('\n')).toEqual([
     expect.stringMatching(/^OUTBOX_CONFIG_INVALID: .*broken\.ts cannot be loaded: .*nowhere/),
-    '  Next: Correct what is named, in the configuration.',
+    '  Next: Correct the named settings of the configuration.',
     '',
   ]);
 });

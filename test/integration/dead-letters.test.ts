@@ -101,7 +101,7 @@ test('letters that are refused stay, and keep none of the others from being sent
       error: {
         code: 'OUTBOX_DEAD_LETTER_REFUSED',
         message: expect.stringContaining(
-          '4 dead letters were not taken, the first at orders.dead: too large',
+          '4 dead letters were not accepted, the first at orders.dead: too large',
         ),
       },
       retryInMs: 3_600_000,

@@ -53,7 +53,7 @@ async function strand({ proxy, through }: Served, command: CliProcess): Promise<
 
   const { host, pathname } = new URL(through);
   expect(command.stderr()).toContain(
-    `OUTBOX_SERVER_UNAVAILABLE: PostgreSQL does not answer at ${host} (database "${pathname.slice(1)}"): nothing was heard of a statement for `,
+    `OUTBOX_SERVER_UNAVAILABLE: PostgreSQL does not answer at ${host} (database "${pathname.slice(1)}"): no sign of a statement for `,
   );
   expect(command.stderr()).toContain('Next: Start the server');
 }

@@ -153,10 +153,11 @@ test('a consumer that starts before its database says so, waits for it, and then
     message: expect.stringMatching(/^PostgreSQL, as the consumer's client reaches it: Authentication failed/),
   });
   const starting = make(prisma).start();
-  await until(() => events.length > 0);
-  expect(events).toEqual([
+  const waits = (): readonly ConsumerEvent[] => events.filter(({ type }) => type === 'waiting-for-server');
+  await until(() => waits().length > 0);
+  expect(waits()).toEqual([
     {
-      type: 'waiting',
+      type: 'waiting-for-server',
       server: 'PostgreSQL',
       error: expect.objectContaining({ code: 'OUTBOX_SERVER_UNAVAILABLE' }),
     },

@@ -120,7 +120,7 @@ test('a relay says that it runs, what it reaches, and how far groups are behind,
         address: inject('kafkaBrokers'),
         relays: 1,
         answering: 0,
-        error: 'It has no topic no-such-topic: make it.',
+        error: 'It has no topic no-such-topic: create it.',
       },
     ]);
     expect(lags).toEqual([{ group, topic: 'here', messages: 2 }]);

@@ -73,7 +73,7 @@ const waits = () =>
     )
     .then((rows) => rows.length > 0);
 
-test('hazard 10: a message that queues while its key is drained keeps the key parked, and follows in order', async () => {
+test('I3: a message that queues while its key is drained keeps the key parked, and follows in order', async () => {
   const { keyId, five } = await fiveBegun();
 
   // The consumer sees the key parked and adds 6, but has not committed.
@@ -144,7 +144,7 @@ test.each([
   },
 );
 
-test('hazard 10, the other order: a message that arrives while its key ends is handled, after the last one is committed', async () => {
+test('I3, the other order: a message that arrives while its key ends is handled, after the last one is committed', async () => {
   const { keyId, five } = await fiveBegun();
 
   // The retry has finished 5 and ended the key, but has not committed.
@@ -165,7 +165,7 @@ test('hazard 10, the other order: a message that arrives while its key ends is h
   expect(await made.database.query('select from outbox.parked_key')).toEqual([]);
 });
 
-test('hazard 10, when the drain is rolled back: what waited for it queues', async () => {
+test('I3, when the drain is rolled back: what waited for it queues', async () => {
   const { keyId, five } = await fiveBegun();
   const drain = await openTransaction(made.url);
   expect(await joinTry(drain, group, keyId, [five], hand.worker)).toBe(true);

@@ -36,6 +36,11 @@ export class HandlerTransactions<Tx extends Transaction> {
     options.deadline.addEventListener('abort', () => this.#passDeadline(), { once: true });
   }
 
+  /** Transactions that are under way. */
+  get open(): number {
+    return this.#open.size;
+  }
+
   /**
    * @param messages for which handlers may be called; where there is none, no middleware is either
    * @param lost fires when the partition of the messages is another consumer's; `undefined`: they are of none
@@ -159,7 +164,7 @@ class Handling implements HandlerContext {
 function tooLong(limitMs: number): OutboxError {
   return new OutboxError(
     'OUTBOX_HANDLER_STUCK',
-    `The transaction of the handler has taken ${limitMs / 1_000} s, as long as it may, and is rolled back.`,
+    `The transaction of the handler has reached its limit of ${limitMs / 1_000} s and is rolled back.`,
     { details: { limitMs } },
   );
 }

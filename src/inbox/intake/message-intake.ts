@@ -3,7 +3,7 @@ import type { IncomingBatch, Partition } from '../../sources/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { type Applied, counterOf, eventOf } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';
-import { type ConsumerReport, unheard } from '../consumer-event.ts';
+import type { ConsumerReport } from '../consumer-event.ts';
 import type { KeyQueues } from '../parked/key-queues.ts';
 import type { RouteTable } from '../route-table.ts';
 import { type Applier, HoldsKey } from './applier.ts';
@@ -35,6 +35,8 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
   /** Keys of one partition that are handled side by side. */
   readonly keyConcurrency: number;
   readonly report: ConsumerReport;
+  /** False: nobody listens, and what is told for every message need not be made. */
+  readonly heard: boolean;
   /** Told of the messages whose topic asks this group for receipts; `undefined` where none does. */
   readonly receipts: Receipts | undefined;
   /** Called when a message was parked. */
@@ -107,7 +109,7 @@ export class MessageIntake<Tx extends Transaction> {
         arrived.push(one);
         continue;
       }
-      tally.ignored += 1;
+      tally.count('ignored');
       const { address, partition, offset } = incoming;
       report({
         type: 'ignored',
@@ -277,10 +279,10 @@ export class MessageIntake<Tx extends Transaction> {
 
   /** Counts, tells, and answers the sender. */
   #tell(message: Arrived<Tx>, applied: Applied): void {
-    const { group, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
+    const { group, heard, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
     const { id, way } = message;
     const { kind } = applied;
-    tally[counterOf(applied)] += 1;
+    tally.count(counterOf(applied));
     if (this.#failing.settled(message.incoming))
       report({ type: 'partition-resumed', ...positionOf(message) });
     if (kind === 'duplicate' || kind === 'kept') known.expectMore();
@@ -293,6 +295,6 @@ export class MessageIntake<Tx extends Transaction> {
       const state = kind === 'handled' || kind === 'duplicate' ? 'processed' : 'parked';
       receipts.add({ id, installation: installationOf(message.incoming.header('ce_source')), state });
     }
-    if (report !== unheard) report(eventOf(message, applied, 1));
+    if (heard) report(eventOf(message, applied, 1));
   }
 }

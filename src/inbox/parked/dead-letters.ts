@@ -190,7 +190,7 @@ function errorOf({ count, first }: Untaken): OutboxError | undefined {
   if (first === undefined) return undefined;
   return new OutboxError(
     'OUTBOX_DEAD_LETTER_REFUSED',
-    `${count} dead letters were not taken, the first ${first}`,
+    `${count} dead letters were not accepted, the first ${first}`,
     { details: { count } },
   );
 }

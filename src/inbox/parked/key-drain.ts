@@ -224,7 +224,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     error: unknown,
   ): void {
     const { onFailed, report, tally } = this.#options;
-    tally.failed += 1;
+    tally.count('failed');
     report({ type: 'failed', ...message, reason, error });
     onFailed();
   }
@@ -234,7 +234,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     const { group, receiptsOf, report, tally } = this.#options;
     const answering = new Set<Receipts>();
     for (const [n, { id, topic, address, partition, offset, attempts }] of messages.entries()) {
-      tally.handled += 1;
+      tally.count('handled');
       report({ type: 'handled', id, topic, address, partition, offset, attempt: attempts + quick });
       const one = found[n];
       if (one === undefined || one.arrived.way.kind !== 'route') continue;

@@ -117,7 +117,11 @@ function valueOf<Input, Output>(
     payload,
   );
   const listed = issues.map(({ path }, n) => `${pathOf(path)}: ${problems[n]}`).join('; ');
-  throw unreadable(message, 'invalid', `its payload does not fit the topic "${name}" (${listed})`);
+  throw unreadable(
+    message,
+    'invalid',
+    `its payload does not match the schema of the topic "${name}" (${listed})`,
+  );
 }
 
 /** A schema that throws cannot be asked again with another answer. */

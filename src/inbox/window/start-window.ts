@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Running } from '../../core/running.ts';
 import type { Topic } from '../../core/topic.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
@@ -14,10 +15,17 @@ export async function startWindow<Tx extends Transaction>(
   { client, rules: { deadAddressOf, failedMs, group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
   sourceRoutes: readonly SourceRoutes<Tx>[],
   report: ConsumerReport,
+  { health, stopping }: Running,
 ): Promise<WindowKeeper<Tx>> {
-  for (const { source, routes } of sourceRoutes) {
+  for (const { name, source, routes } of sourceRoutes) {
     const topics: Topic[] = routes.map(({ topic }) => topic);
-    const horizonMs = await patiently(startWithinMs, () => source.redeliveryHorizonMs(addressesOf(routes)));
+    const horizonMs = await patiently(
+      () => source.redeliveryHorizonMs(addressesOf(routes)),
+      startWithinMs,
+      stopping,
+      (error) => health.failed(name, error, { away: true }),
+    );
+    health.mended(name);
     assertWindow({ group, windowMs, horizonMs, topics });
   }
   return new WindowKeeper({
@@ -31,14 +39,20 @@ export async function startWindow<Tx extends Transaction>(
 }
 
 /** Asks a broker that may have been started together with us. */
-async function patiently<Answer>(withinMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+async function patiently<Answer>(
+  ask: () => Promise<Answer>,
+  withinMs: number,
+  stopping: AbortSignal,
+  failed: (error: unknown) => void,
+): Promise<Answer> {
   const endsAt = performance.now() + withinMs;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
+      failed(error);
       if (performance.now() + againMs >= endsAt) throw error;
-      await delay(againMs);
+      await delay(againMs, undefined, { signal: stopping });
     }
   }
 }

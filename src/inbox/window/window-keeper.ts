@@ -110,7 +110,7 @@ export class WindowKeeper<Tx extends Transaction> {
 function lateError(tries: number): OutboxError {
   return new OutboxError(
     'OUTBOX_WINDOW_LATE',
-    `An epoch of processed ids is due to end, and ${tries} tries were in vain: there was always a transaction at work, or one is open for long.`,
+    `An epoch of processed ids is due to end, and ${tries} tries failed: transactions are always running, or one stays open for long.`,
     { details: { tries } },
   );
 }

@@ -121,12 +121,16 @@ export class GroupSession {
   async #existing(): Promise<readonly string[] | OutboxError> {
     const { addresses } = this.#subscription;
     const gone = await missingTopics(this.#connection, addresses).catch((): readonly string[] => []);
-    if (gone.length === 0) return addresses;
+    if (gone.length === 0) {
+      this.#subscription.incomplete?.(undefined);
+      return addresses;
+    }
     const error = missing(this.#connection, gone);
     if (!this.#everJoined) return error;
     this.#startOffsets?.forget(gone);
     if (gone.length === addresses.length) return error;
     this.#subscription.disconnected(error, this.#paces.lookAgainMs);
+    this.#subscription.incomplete?.(error);
     return addresses.filter((address) => !gone.includes(address));
   }
 

@@ -27,13 +27,17 @@ async function subscribe(
   subscription: Subscription,
   paces: SourcePaces,
 ): Promise<Subscribed> {
+  const { joinWithinMs, signal = new AbortController().signal } = subscription;
   const session = new GroupSession(connection, subscription, paces);
-  const late = new AbortController();
-  const inTime = delay(subscription.joinWithinMs, false, { signal: late.signal }).catch(() => false);
-  const joined = await Promise.race([session.joined.then(() => true), inTime]);
-  late.abort();
+  const over = new AbortController();
+  const ending = AbortSignal.any([signal, over.signal]);
+  const waited = untilOver(joinWithinMs, ending).then(() => false);
+  const joined = await Promise.race([session.joined.then(() => true), waited]);
+  over.abort();
   if (joined) return { lag: () => kafkaLag(connection, subscription), stop: () => session.stop() };
-  await session.stop();
+  const stopped = session.stop();
+  signal.throwIfAborted();
+  await stopped;
   const { lastError } = session;
   if (lastError instanceof OutboxError && lastError.code === 'OUTBOX_ADDRESS_MISSING') throw lastError;
   const reason = lastError instanceof Error ? lastError.message : 'no answer';
@@ -42,4 +46,15 @@ async function subscribe(
     `The group "${subscription.group}" could not be joined at ${connection.brokers.join(', ')}: ${reason}.`,
     { cause: lastError, details: { group: subscription.group, addresses: subscription.addresses } },
   );
+}
+
+/** Timers know no time of more than 24 days: who is to wait for longer waits without an end. */
+const longestTimerMs = 2 ** 31 - 1;
+
+async function untilOver(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= longestTimerMs) return delay(ms, undefined, { signal }).catch(() => undefined);
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

@@ -8,7 +8,7 @@ import type { Partition, Subscription } from '../source.ts';
 const resetMessage = 'Offset out of range, resetting to default offset';
 
 /**
- * Messages that Kafka has deleted before the group had acknowledged them. kafkajs passes over them without a word.
+ * Messages that Kafka has deleted before the group had acknowledged them. kafkajs skips them silently.
  *
  * Those of a group that was away are found before a member joins: with its first fetch kafkajs forgets the old place. Those
  * of a member that is too slow are known by what it has done before.
@@ -83,7 +83,7 @@ export class Losses {
       messages,
       error: new OutboxError(
         'OUTBOX_MESSAGES_EXPIRED',
-        `Kafka has deleted ${messages ?? 'some'} messages of ${address}/${partition} that the group "${group}" had not read: it goes on at offset ${to}.`,
+        `Kafka has deleted ${messages ?? 'some'} messages of ${address}/${partition} that the group "${group}" had not read: it continues at offset ${to}.`,
         { details: { address, partition, group, messages } },
       ),
     });

@@ -147,7 +147,7 @@ function partitionsOf(assignment: Readonly<Record<string, readonly number[]>>): 
 function unread(group: string, addresses: readonly string[], handled: readonly string[]): OutboxError {
   return new OutboxError(
     'OUTBOX_GROUP_MIXED',
-    `The leader of the group "${group}" gave this consumer partitions of ${addresses.join(', ')}, which it has no handler for: nobody reads these. It may have given those of ${handled.join(', ')} to nobody.`,
+    `The leader of the group "${group}" gave this consumer partitions of ${addresses.join(', ')}, for which it has no handler: no member reads them. It may have given those of ${handled.join(', ')} to no member.`,
     { details: { group, addresses, handled } },
   );
 }

@@ -25,7 +25,7 @@ export interface Database extends Transactions {
  * ends, the server knows within milliseconds.
  */
 export interface Session {
-  /** The connection of now; undefined while there is none, or where a pooler shares it among processes. */
+  /** The current connection; undefined while there is none, or if a pooler shares it among processes. */
   current(): LiveSession | undefined;
   stop(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface PoolOptions extends DatabaseAddress {
 
 /** Milliseconds. */
 export interface StatementLimits {
-  /** An answer that takes longer is given up, and its connection with it: the other side may be gone without a word. */
+  /** An answer that takes longer is given up, with its connection: the other side may have died silently. */
   readonly statementMs: number;
   /** Longest wait of a transaction for a lock. */
   readonly lockMs: number;
@@ -33,7 +33,7 @@ const idleMs = 5_000;
 
 /** A pool whose size may be changed. */
 export interface ResizableDatabase extends Database {
-  /** From now on it has at most so many connections. What is more than that is closed when it has been idle for a while. */
+  /** From now on it has at most this many connections. Connections above that are closed once they have been idle for a while. */
   resize(connections: number): void;
 }
 

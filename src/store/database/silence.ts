@@ -10,9 +10,9 @@ import type { DatabaseAddress } from './database-address.ts';
 export interface SilenceLimits {
   /** A statement that is not answered by then is asked about, and again after each such time. */
   readonly askEveryMs: number;
-  /** How long such a question may take. Who shares the way of one that takes longer, where others were answered, is given up. */
+  /** How long such a question may take. If it takes longer, statements that share its connection to the server are given up. */
   readonly askWithinMs: number;
-  /** Any statement of which nothing was heard for so long is given up, at the next question. */
+  /** A statement without a sign of life for this long is given up, at the next question. */
   readonly silentMs: number;
 }
 
@@ -42,7 +42,7 @@ interface Answer {
 }
 
 /**
- * Gives up statements whose connection has died without a word, and leaves others all the time that they need.
+ * Gives up statements whose connection has died silently; others have no time limit.
  *
  * TCP alone would wait for a quarter of an hour, and nothing can be asked over a connection that is busy. So the server is
  * asked over another one. Signs of life of a statement are bytes that pass, and a backend that is at work. When the other
@@ -101,7 +101,7 @@ export class Silence {
     const { address, database } = databasePlace(this.#at.url);
     return new OutboxError(
       'OUTBOX_SERVER_UNAVAILABLE',
-      `PostgreSQL does not answer at ${address} (database "${database}"): nothing was heard of a statement for ${Math.round(ms / 1_000)} s. Whether it was carried out is unknown.`,
+      `PostgreSQL does not answer at ${address} (database "${database}"): no sign of a statement for ${Math.round(ms / 1_000)} s. It is unknown whether it was executed.`,
       { details: { server: 'PostgreSQL', address, database } },
     );
   }

@@ -19,7 +19,7 @@ export interface Mark {
   readonly kills: number;
 }
 
-/** What is marked in a partition, by whomever; `undefined`: everything that was begun has ended. */
+/** What is marked in a partition, by any consumer; `undefined`: everything that was begun has ended. */
 export async function readMark(
   sql: Sql,
   { group, address, partition }: MarkedPartition,

@@ -23,7 +23,7 @@ export async function markProcessed(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Those of the ids that are noted already, by committed transactions or by this one. Waits for nobody. */
+/** Those of the ids that are already stored, by committed transactions or by this one. Never waits for a lock. */
 export async function readProcessed(
   sql: Sql,
   group: string,

@@ -111,7 +111,7 @@ function alike(texts: readonly string[]): readonly string[] {
   return texts.every((text) => text === texts[0]) ? texts.slice(0, 1) : texts;
 }
 
-/** Whether the group keeps, or has kept, any message: nearly never, and then nobody need ask which. */
+/** Whether the group keeps, or has kept, any message: nearly never, which saves asking which. */
 export async function keepsAny(sql: Sql, group: string): Promise<boolean> {
   const rows = await sql.query('select 1 from outbox.parked where consumer_group = $1 limit 1', [group]);
   return rows.length > 0;

@@ -204,7 +204,7 @@ export async function failTry(
 }
 
 /**
- * Gives a try back that has come to nothing for reasons that are not its messages', once its effects are rolled back: no
+ * Hands back a try that failed for reasons other than its messages, once its effects are rolled back: no
  * attempt is counted.
  *
  * @param message the first of the try

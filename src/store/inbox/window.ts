@@ -36,7 +36,7 @@ export interface KeptWindow {
   readonly deleted: number;
   /** False when something is left to do: handlers were in the way, another keeper was at it, or the time was over. */
   readonly complete: boolean;
-  /** How often a change of epochs that is due was tried in vain. */
+  /** How many tries to change epochs have failed since the change was due. */
   readonly inVain: number;
 }
 

@@ -3,7 +3,7 @@ import type { Sql } from '../database/database.ts';
 
 /** What a relay answers about the database that it works with. */
 export interface PlaceAnswer {
-  /** False: the question is not in it, so it is another database than that of whoever asked. */
+  /** False: the question is not in it, so it is not the database of the relay that asked. */
   readonly known: boolean;
   /** Address of the server, database and time of its start, for people. */
   readonly place: string;

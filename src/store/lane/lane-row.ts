@@ -1,7 +1,7 @@
 import type { Lane } from '../../core/lane.ts';
 
 /**
- * Where a lane's row was written last (its `ctid`), by the lane object of its owner. A hint: whoever writes the row moves it.
+ * Where a lane's row was written last (its `ctid`), by the lane object of its owner. A hint: every write to the row moves it.
  *
  * Every settle leaves a version of the row behind, and while somebody's snapshot is old nothing removes them. By its key the
  * row is found behind all of them: after ten minutes of 200 batches a second that takes longer than claim and settle together.

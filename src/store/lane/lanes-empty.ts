@@ -5,8 +5,8 @@ import { readSnapshot } from '../message/withdraw.ts';
 import { abandonLease, acquireLane, freeLease, markSuspect } from './lease.ts';
 
 /**
- * Makes sure that nobody has messages of a paused lane in hand: takes the lane as a new owner would, which fences the
- * one before, and frees it. Whoever takes it after that sees the pause.
+ * Makes sure that no relay has messages of a paused lane in hand: takes the lane as a new owner would, which fences the
+ * one before, and frees it. The next owner sees the pause.
  *
  * What an owner whose lease ran out may have published is remembered in the lane.
  *

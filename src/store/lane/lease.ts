@@ -126,7 +126,7 @@ export async function writeHold(
   owner: string,
   hold: LaneHold | undefined,
 ): Promise<void> {
-  // Whoever has the row locked would have to be waited for, only to say why the lane waits.
+  // A locked row is skipped: it is not worth waiting just to record why the lane waits.
   await sql.query(
     `update outbox.lane l set hold = $4::jsonb
      from (select topic, n from outbox.lane where topic = $1 and n = $2 and owner = $3 for update skip locked) own

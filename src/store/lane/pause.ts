@@ -52,7 +52,7 @@ export async function setPaused(
 }
 
 /**
- * Pauses a topic for a purpose of one's own, unless it is paused already, by whomever and whatever.
+ * Pauses a topic for the caller's own purpose, unless it is already paused.
  *
  * @returns the audit entry, for {@link resumeOwn}; undefined: nothing was done
  */
@@ -72,7 +72,7 @@ export async function pauseIfRunning(
 }
 
 /**
- * Resumes a topic that was paused for a purpose of one's own, unless somebody has paused it for another since.
+ * Resumes a topic that the caller has paused, unless it has been paused for another reason since.
  *
  * @param auditId of the own pause
  */
@@ -83,7 +83,7 @@ export async function resumeOwn(
   author: Author,
 ): Promise<void> {
   await database.transaction(async (sql) => {
-    // Whoever pauses locks this row first: after it, a pause is either in the audit or comes later.
+    // A pause locks this row first: from here on a pause is either in the audit or comes later.
     await sql.query('select from outbox.topic where name = $1 for update', [topic]);
     const since = await sql.query(
       `select from outbox.audit where topic = $1 and message_id is null and action = 'pause' and id > $2 limit 1`,

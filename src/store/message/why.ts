@@ -24,7 +24,7 @@ export interface DeliveryFacts {
   readonly hold: LaneHold | null;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
-  /** Since when the lane's workflow has been asked for in vain. */
+  /** Since when the lane's workflow has been requested without effect. */
   readonly wantedSince: Date | null;
   /** How many relays run. */
   readonly relays: number;
@@ -46,7 +46,7 @@ function earlierOfKey(state: 'retrying' | 'held' | 'failed'): string {
            order by m.position limit 1`;
 }
 
-/** The facts about a message; undefined: there is none of this id. */
+/** The facts about a message; undefined: no message has this id. */
 export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryFacts | undefined> {
   const [row] = await sql.query<Omit<DeliveryFacts, 'hold'> & { readonly hold: StoredHold | null }>(
     `select a.state::text as state, a.key, a.topic, a.archived_at is not null as archived, a.due_at as "dueAt",

@@ -26,7 +26,7 @@ export const withdrawWaiting: MessageChange<'canceled'> = {
  * A ready message is canceled when its lane has not passed it, no answer of a broker was ambiguous about it, and no
  * owner that died can have seen it.
  *
- * @param seize takes the lane from whoever has it, in a rehearsal: what would happen if it were free at this moment
+ * @param seize takes the lane from its owner, in a rehearsal: what would happen if it were free at this moment
  */
 export function withdrawAsOwner(
   { topic, lane }: Lane,

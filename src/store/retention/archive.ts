@@ -16,7 +16,7 @@ export interface ArchivedPage {
   readonly next: string | null;
 }
 
-/** What a message gets on its way into the history, where its row does not say it. */
+/** Columns that a message gets when it moves to the history, if its row does not have them. */
 interface Facts {
   readonly state: string;
   readonly publishedAt: string;

@@ -37,8 +37,7 @@ export interface Hosting extends ParkedKeyWorkflows {
 export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Promise<Hosting> {
   const { temporal, installation, group, drains, bulk, visible, report } = input;
   const { namespace } = temporal;
-  // The signals of a process that belongs to the application are its own.
-  quietRuntime({ shutdownSignals: [] });
+  quietRuntime();
   const link = await connectTemporal(temporal);
   const { connection } = link;
   try {

@@ -47,7 +47,7 @@ export class Doubts {
     const seconds = Math.ceil((restsUntilMs - this.#now()) / 1_000);
     return {
       scope: 'topic',
-      reason: `Partition ${partition} of topic ${address} left ${count} requests in a row in doubt, the next one goes in ${seconds} s: ${reason}`,
+      reason: `Partition ${partition} of topic ${address} left the outcome of ${count} requests in a row unknown; the next one is sent in ${seconds} s: ${reason}`,
     };
   }
 

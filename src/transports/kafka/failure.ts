@@ -31,7 +31,7 @@ const refusedForever: Answer = { kind: 'split', single: 'permanent' };
  * What a broker's answer means, by the name of its error code.
  *
  * Only what Kafka checks before it appends proves that nothing was stored. A leader that appends, and then loses its
- * place or waits in vain for its replicas, answers with the codes of one that did not append (seen in a cluster with
+ * place or times out waiting for its replicas, answers with the codes of one that did not append (seen in a cluster with
  * moving leaders); those about the connection may come while the client reconnects after a request was lost.
  */
 export const brokerAnswers: Readonly<Record<string, Answer>> = {
@@ -112,7 +112,7 @@ function wordOnTheClock(): string {
   );
 }
 
-/** True when the client waited in vain: its connection and its metadata are not to be trusted any more. */
+/** True when the client got no answer: its connection and its metadata can no longer be trusted. */
 export function isTimeout(error: unknown): boolean {
   const name = nameOf(rootCause(error));
   return name === 'KafkaJSRequestTimeoutError' || name === 'KafkaJSLockTimeout' || name === 'KafkaJSTimeout';

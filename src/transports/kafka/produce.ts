@@ -68,7 +68,7 @@ async function attempt(
   }
 }
 
-/** kafkajs leaves out, without a word, partitions that its metadata does not know. */
+/** kafkajs silently leaves out partitions that its metadata does not know. */
 function stored(
   answers: readonly RecordMetadata[],
   request: ProduceRequest,
@@ -87,7 +87,7 @@ function stored(
     errorCode !== 0
   ) {
     throw new Error(
-      `Kafka answered for ${topicName}/${partition} with code ${errorCode} to a batch for another place.`,
+      `Kafka answered for ${topicName}/${partition} with code ${errorCode} to a batch for another partition.`,
     );
   }
   if (baseOffset === undefined) throw new Error('Kafka acknowledged a batch without an offset.');

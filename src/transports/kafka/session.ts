@@ -63,7 +63,7 @@ export class ProducerSession {
   }
 }
 
-/** Disconnects a client of kafkajs. What it fails to say good-bye to is cut off. */
+/** Disconnects a client of kafkajs. Connections that it cannot close in an orderly way are cut. */
 export async function disconnect(client: { disconnect(): Promise<void> }, sockets: Sockets): Promise<void> {
   try {
     await client.disconnect();

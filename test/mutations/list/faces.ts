@@ -1,9 +1,9 @@
 import type { Mutation } from '../mutation.ts';
 
-const told = 'An operator is told what is away';
-const gone = 'A command ends when its server is gone without a word';
-const elsewhere = '`status` tells what stands still in other processes';
-const unseen = 'Names that may not be seen stay out of Temporal';
+const told = 'An operator sees what is unreachable';
+const gone = 'A command ends when its server disappears silently';
+const elsewhere = '`status` shows what is stopped in other processes';
+const unseen = 'Hidden names stay out of Temporal';
 const waits = 'A start waits for its servers';
 const sql = 'SQL refuses what the library refuses';
 
@@ -39,7 +39,7 @@ export const faceMutations: readonly Mutation[] = [
   },
   {
     name: 'closed-pipe-is-a-failure',
-    promise: 'Who reads only the first lines of a command makes no failure of it',
+    promise: 'Closing the output of a command early is not a failure',
     file: 'src/cli/main.ts',
     find: `    if (error.code !== 'EPIPE') throw error;`,
     replace: '    throw error;',

@@ -1,10 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
 const lastWord = 'A handler has the last word about its message';
-const topicDelays = 'The delays of a topic hold wherever its messages are tried';
-const givenUp = 'A handler is told when its transaction was given up';
-const middlewares = 'Middlewares stand around every transaction of handlers';
-const promise = 'A forgotten promise is told';
+const topicDelays = 'The retry delays of a topic apply wherever its messages are tried';
+const givenUp = "A handler's signal fires when its transaction was given up";
+const middlewares = 'Middlewares wrap every transaction of handlers';
+const promise = 'A forgotten promise is reported';
 const verdicts = 'test/integration/inbox-verdicts.test.ts';
 const signal = 'test/integration/inbox-signal.test.ts';
 

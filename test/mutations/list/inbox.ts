@@ -1,12 +1,12 @@
 import type { Mutation } from '../mutation.ts';
 
 const effectOnce = 'Effect once (I4)';
-const hostile = 'Hostile messages are refused in words (F28)';
+const hostile = 'Hostile messages are refused with a reason (F28)';
 const killer = 'A message that kills its consumer is failed after three deaths';
 const filter = 'The fast filter loses nothing';
 const settledFirst = 'A message is acknowledged after it is settled';
-const ownLimits = 'What others lock costs a consumer a connection per message in hand, no more';
-const away = 'What is away costs no message';
+const ownLimits = 'Rows locked by others cost a consumer one connection per message in hand, no more';
+const away = 'An outage of a dependency fails no message';
 
 /** A message arrives and is handled. */
 export const inboxMutations: readonly Mutation[] = [
@@ -95,7 +95,7 @@ export const inboxMutations: readonly Mutation[] = [
   },
   {
     name: 'faults-of-the-database-are-the-message',
-    promise: 'Errors of the database are charged to no message',
+    promise: 'Errors of the database cost no message a try',
     file: 'src/inbox/intake/infrastructure-faults.ts',
     find: 'const layers: unknown[] = [error];',
     replace: 'const layers: unknown[] = [];',

@@ -5,7 +5,7 @@ const order = 'Order per key (I3)';
 const cancelHolds = 'A committed cancel holds (I5)';
 
 const standsStill =
-  'No lane stands still for a connection that died without a word, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)';
+  'No lane stops because of a silently dead connection, a process frozen within a transaction, or a claim that takes longer than half a lease (I13)';
 
 /** A lane is owned and claimed. */
 export const laneMutations: readonly Mutation[] = [
@@ -67,14 +67,14 @@ export const laneMutations: readonly Mutation[] = [
     name: 'stale-claim-sent-unasked',
     promise: 'A frozen process does no harm when it thaws',
     file: 'src/relay/drain.ts',
-    find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return;\n',
+    find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;\n',
     replace: '',
     test: 'test/integration/relay-lost-lane.test.ts',
     title: 'a claim that is old is not sent when the lane was taken since',
   },
   {
     name: 'lane-of-a-dead-session-stays',
-    promise: 'The lanes of a relay that died go on at once',
+    promise: 'The lanes of a dead relay are taken over at once',
     file: 'outbox.lane_held()',
     find: ' or outbox.session_lives(l.session)',
     replace: ' or true',

@@ -1,10 +1,10 @@
 import type { Mutation } from '../mutation.ts';
 
-const archive = 'The archive keeps nobody waiting';
+const archive = 'The archive blocks nobody';
 const window = 'The window is kept (I12)';
 const slowHandlers = 'Slow handlers do not keep processed ids for ever';
-const strangers = 'Strangers fill no table';
-const gathered = 'What has gathered slows nothing';
+const strangers = 'Unknown messages fill no table';
+const gathered = 'Backlogs and history slow nothing down';
 
 /** What is finished is archived, what is missing is started again, and processed ids are dropped by epochs. */
 export const maintenanceMutations: readonly Mutation[] = [
@@ -64,7 +64,7 @@ export const maintenanceMutations: readonly Mutation[] = [
   },
   {
     name: 'every-database-knows-the-question',
-    promise: 'Two living databases of one installation are found',
+    promise: 'Two running databases of one installation are detected',
     file: 'src/store/installation/twin.ts',
     find: 'select exists (select from answered) as known',
     replace: 'select true as known',

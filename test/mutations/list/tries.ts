@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const hotKey = 'A hot key leaves parking while its traffic goes on';
-const overtaken = 'A try that another one has overtaken does nothing';
+const overtaken = 'A try that another one has replaced does nothing';
 const takeover = 'A key that a killed consumer was trying goes on within a second or so';
 const killer = 'A message that kills its consumer is failed after three deaths';
 const tries = 'test/integration/parked-tries.test.ts';
@@ -83,7 +83,7 @@ export const tryMutations: readonly Mutation[] = [
   },
   {
     name: 'missing-handler-counts-as-a-try',
-    promise: 'A try by whom it does not concern is not counted',
+    promise: 'A try by a consumer without the handler does not count',
     file: 'src/inbox/parked/uncounted-tries.ts',
     find: ` && error.code === 'OUTBOX_HANDLER_MISSING'`,
     replace: ` && error.code === 'OUTBOX_INTERNAL'`,

@@ -1,0 +1,36 @@
+import type { Failing, HealthRecord } from '../core/health.ts';
+import type { ConsumerReport, PausedAddress } from './consumer-event.ts';
+import type { FailingPartition } from './intake/failing-partitions.ts';
+
+/** The workflows of parked keys are looked at again after this time at the latest. */
+const keysAgainMs = 10_000;
+
+/** Notes what the events of a consumer say about its health, and hands them on. */
+export function noting(health: HealthRecord, report: ConsumerReport): ConsumerReport {
+  return (event) => {
+    // What a stop has given up is no trouble of a consumer any more.
+    if (health.state === 'stopped') return;
+    if (event.type === 'waiting-for-server') health.failed(event.server, event.error, { away: true });
+    if (event.type === 'workflows-failing')
+      health.failed('parked keys', event.error, { retryInMs: keysAgainMs });
+    if (event.type === 'window-failing') health.failed('window', event.error, event);
+    if (event.type === 'dead-letters-failing') health.failed('dead letters', event.error, event);
+    if (event.type === 'receipts-unsent') health.failed('receipts', event.error, event);
+    report(event);
+  };
+}
+
+/** What stands still at the moment, as health tells it. */
+export function standing(
+  partitions: readonly FailingPartition[],
+  paused: readonly PausedAddress[],
+): readonly Failing[] {
+  return [
+    ...partitions.map(({ address, partition, since, error }) => ({
+      what: `partition ${address}/${partition}`,
+      since,
+      error,
+    })),
+    ...paused.map(({ address, since, error }) => ({ what: `address ${address}`, since, error })),
+  ];
+}

@@ -1,0 +1,25 @@
+import { consumer } from '../../../src/config/consumer.ts';
+import { OutboxError } from '../../../src/core/errors.ts';
+import { configOf, numbered } from '../fixtures/inbox-stage.ts';
+import { openPrisma } from '../fixtures/prisma.ts';
+import type { PatientConsumerSettings } from './patient-consumer.ts';
+
+// A consumer as a service runs it: stopped at SIGTERM, whatever it does then; `patient-consumer.ts` starts it and says how.
+const { address, brokers, group, url } = JSON.parse(process.argv[2] ?? '') as PatientConsumerSettings;
+const topic = numbered(address);
+const orders = consumer(openPrisma(url), {
+  config: configOf(url, brokers, topic),
+  group,
+  window: 'forever',
+}).on(topic, async () => undefined);
+
+process.once('SIGTERM', () => {
+  void orders.stop().then(() => process.exit(0));
+});
+try {
+  await orders.start();
+  process.stdout.write('ready\n');
+} catch (error) {
+  // The handler of the signal ends the process.
+  if (!(error instanceof OutboxError && error.code === 'OUTBOX_STOPPED')) throw error;
+}

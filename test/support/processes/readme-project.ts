@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const installed = (...names: readonly string[]) => path.join(root, 'node_modules', ...names);
+
+/** A fenced block of a document. */
+interface Block {
+  readonly language: string;
+  /** From its first line, `// name: what it is`; `undefined` without one. */
+  readonly name: string | undefined;
+  readonly text: string;
+}
+
+/** What README leaves to the project: how TypeScript compiles it, and where Prisma writes its client. */
+const tsconfig = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    strict: true,
+    skipLibCheck: true,
+    types: ['node'],
+    outDir: 'built',
+  },
+  include: ['*.ts', 'generated'],
+};
+const prismaHead = `generator client {
+  provider     = "prisma-client"
+  output       = "./generated"
+  moduleFormat = "esm"
+}
+datasource db {
+  provider = "postgresql"
+}
+`;
+
+/** A program that was started by a line of README. */
+export interface Started {
+  /** What it has written so far, to both outputs. */
+  readonly said: () => string;
+  readonly exited: Promise<number | null>;
+  end(signal: NodeJS.Signals): void;
+}
+
+/** A project with the files of README, in which its install commands have found the packages of this repository. */
+export class ReadmeProject {
+  readonly folder: string;
+  readonly blocks: readonly Block[];
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #children: ChildProcess[] = [];
+
+  private constructor(folder: string, blocks: readonly Block[], env: Readonly<Record<string, string>>) {
+    this.folder = folder;
+    this.blocks = blocks;
+    this.#env = env;
+  }
+
+  static async create(env: Readonly<Record<string, string>>): Promise<ReadmeProject> {
+    const readme = await readFile(path.join(root, 'README.md'), 'utf8');
+    const folder = await mkdtemp(path.join(tmpdir(), 'outbox-readme-'));
+    const project = new ReadmeProject(folder, blocksOf(readme), env);
+    await mkdir(path.join(folder, 'node_modules'));
+    const packages = [...readme.matchAll(/npm install (?<names>[\w@/ -]+)/g)].flatMap(
+      ({ groups }) => groups?.['names']?.trim().split(/ +/) ?? [],
+    );
+    await Promise.all([...packages, '@types/node'].map((name) => project.#link(name)));
+    await project.#write('package.json', JSON.stringify({ type: 'module' }));
+    await project.#write('tsconfig.json', JSON.stringify(tsconfig));
+    for (const { name, text } of project.blocks) if (name !== undefined) await project.#write(name, text);
+    await project.#write('schema.prisma', project.schema);
+    return project;
+  }
+
+  /** Prisma's schema, with what every project has in it. */
+  get schema(): string {
+    return prismaHead + this.text('schema.prisma');
+  }
+
+  text(name: string): string {
+    return this.blocks.find((block) => block.name === name)?.text ?? '';
+  }
+
+  /** Adds a file that is compiled with the others. */
+  async add(name: string, text: string): Promise<void> {
+    await this.#write(name, text);
+  }
+
+  /** Generates Prisma's client and compiles. Answers what the compiler says: nothing. */
+  async build(): Promise<string> {
+    // Generating needs no engine, but would download one.
+    const env = { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1' };
+    const generate = [
+      installed('prisma/build/index.js'),
+      'generate',
+      '--no-hints',
+      '--schema',
+      'schema.prisma',
+    ];
+    const generated = this.#start(process.execPath, generate, env);
+    if ((await generated.exited) !== 0) return generated.said();
+    const compiled = this.#start(process.execPath, [installed('typescript/bin/tsc'), '-p', '.']);
+    await compiled.exited;
+    return compiled.said();
+  }
+
+  /**
+   * Runs a command of README: `npx tsx` what the compiler has made of the file, `npx temporal-outbox` the command of this
+   * repository as it is built.
+   */
+  start(command: string): Started {
+    const [program, ...args] = command
+      .replace(/^npx tsx (?<name>\w+)\.ts$/, 'node built/$<name>.js')
+      .replace(/^npx temporal-outbox /, `node ${path.join(root, 'dist/src/cli/main.js')} `)
+      .split(' ');
+    if (program !== 'node') throw new Error(`The test does not know how to run "${command}".`);
+    return this.#start(process.execPath, args);
+  }
+
+  async remove(): Promise<void> {
+    for (const child of this.#children) child.kill('SIGKILL');
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  #start(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
+    const child = spawn(program, args, {
+      cwd: this.folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...this.#env, ...env },
+    });
+    this.#children.push(child);
+    let said = '';
+    for (const output of [child.stdout, child.stderr])
+      output.on('data', (data: Buffer) => (said += data.toString()));
+    const exited = once(child, 'close').then(() => child.exitCode);
+    return { said: () => said, exited, end: (signal) => void child.kill(signal) };
+  }
+
+  async #link(name: string): Promise<void> {
+    const target = path.join(this.folder, 'node_modules', name);
+    await mkdir(path.dirname(target), { recursive: true });
+    await symlink(name === 'temporal-outbox' ? root : installed(name), target);
+  }
+
+  async #write(name: string, text: string): Promise<void> {
+    await writeFile(path.join(this.folder, name), text);
+  }
+}
+
+function blocksOf(markdown: string): readonly Block[] {
+  return [...markdown.matchAll(/^```(?<language>\w+)\n(?<text>.*?)^```$/gms)].map(({ groups }) => {
+    const text = groups?.['text'] ?? '';
+    const name = /^\/\/ (?<name>[\w.-]+):/.exec(text)?.groups?.['name'];
+    return { language: groups?.['language'] ?? '', name, text };
+  });
+}

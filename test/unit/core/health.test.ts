@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { HealthRecord } from '../../../src/core/health.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: 0 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What is failing, as names. */
+const failing = (health: HealthRecord) => health.read().failing.map(({ what }) => what);
+
+test('a failure is told with its first time and its last error, until it is mended', () => {
+  const health = new HealthRecord();
+  health.failed('Temporal', 'first');
+  vi.advanceTimersByTime(60_000);
+  health.failed('Temporal', 'second');
+
+  expect(health.read().failing).toEqual([{ what: 'Temporal', since: new Date(0), error: 'second' }]);
+  health.mended('Temporal');
+  expect(health.read().failing).toEqual([]);
+});
+
+test('what nobody can call mended is forgotten ten seconds after its next try was due, and begins anew then', () => {
+  const health = new HealthRecord();
+  health.failed('receipts', 'no', { retryInMs: 5_000 });
+  vi.advanceTimersByTime(14_999);
+  expect(failing(health)).toEqual(['receipts']);
+  vi.advanceTimersByTime(1);
+  expect(failing(health)).toEqual([]);
+
+  health.failed('receipts', 'no', { retryInMs: 5_000 });
+  expect(health.read().failing[0]?.since).toEqual(new Date(15_000));
+});
+
+test('a server that has not answered for three seconds is failing, until it answers', async () => {
+  const health = new HealthRecord();
+  let answer: () => void = () => undefined;
+  const asked = health.during('PostgreSQL', new Promise<void>((resolve) => (answer = resolve)));
+  vi.advanceTimersByTime(3_000);
+  expect(failing(health)).toEqual([]);
+  expect(health.isAway(1_000)).toBe(true);
+  vi.advanceTimersByTime(1_000);
+
+  expect(health.read().failing).toEqual([
+    {
+      what: 'PostgreSQL',
+      since: new Date(0),
+      error: expect.objectContaining({
+        code: 'OUTBOX_SERVER_UNAVAILABLE',
+        message: 'PostgreSQL has not answered for 4 s.',
+      }),
+    },
+  ]);
+  answer();
+  await asked;
+  expect(failing(health)).toEqual([]);
+  expect(health.isAway(0)).toBe(false);
+});
+
+test('only what is said to be about a server makes it away', () => {
+  const health = new HealthRecord();
+  health.failed('lane orders/0', 'it has no leader');
+  expect(health.isAway(1_000)).toBe(false);
+  health.failed('kafka', 'refused', { away: true });
+  expect(health.isAway(1_000)).toBe(true);
+});
+
+test('nothing is joined unless it runs, and progress has the time of the last message', () => {
+  const health = new HealthRecord();
+  health.joined = () => true;
+  expect(health.read()).toEqual({ state: 'starting', joined: false, lastProgressAt: null, failing: [] });
+  health.state = 'running';
+  vi.advanceTimersByTime(1_000);
+  health.progressed();
+  vi.advanceTimersByTime(1_000);
+  expect(health.read()).toMatchObject({ joined: true, lastProgressAt: new Date(1_000) });
+  health.state = 'stopping';
+  expect(health.read().joined).toBe(false);
+});

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import type { Duration } from '../../../src/core/duration.ts';
+import { HealthRecord } from '../../../src/core/health.ts';
+import { Running } from '../../../src/core/running.ts';
+
+/** What runs, and which of its ends were called. */
+function running() {
+  const health = new HealthRecord();
+  const made = new Running(health);
+  const ended: string[] = [];
+  /** One that never ends. */
+  const hang = (name: string): void =>
+    made.add(() => {
+      ended.push(name);
+      return new Promise(() => undefined);
+    });
+  const add = (name: string, end: () => Promise<void> = async () => undefined): void =>
+    made.add(() => {
+      ended.push(name);
+      return end();
+    });
+  return { health, made, ended, add, hang };
+}
+
+/** How long it takes, in milliseconds. */
+async function timed(work: Promise<unknown>): Promise<number> {
+  const from = performance.now();
+  await work;
+  return performance.now() - from;
+}
+
+test('all ends in the reverse order, also behind one that fails, and a second stop ends with the first', async () => {
+  const { made, ended, add } = running();
+  add('database');
+  add('workers', () => Promise.reject(new Error('no')));
+  add('watcher');
+
+  const [first, second] = [made.stop(), made.stop({ within: '1s' })];
+  expect(made.health.state).toBe('stopping');
+  await expect(first).rejects.toThrow('no');
+  await expect(second).rejects.toThrow('no');
+  expect(ended).toEqual(['watcher', 'workers', 'database']);
+  expect(made.health.state).toBe('stopped');
+  await made.over;
+});
+
+test('what is added after the end is ended at once', async () => {
+  const { made, ended, add } = running();
+  await made.stop();
+  add('late');
+  expect(ended).toEqual(['late']);
+});
+
+test('with nothing in hand a server that is away is not waited for, and everything is told to end', async () => {
+  const { made, ended, add, hang, health } = running();
+  add('database');
+  hang('workers');
+  health.failed('Temporal', 'refused', { away: true });
+
+  expect(await timed(made.stop())).toBeLessThan(900);
+  expect(ended).toEqual(['workers', 'database']);
+});
+
+test('a server that says nothing counts as away', async () => {
+  const { made, hang, health } = running();
+  hang('workers');
+  void health.during('Temporal', new Promise(() => undefined));
+
+  expect(await timed(made.stop())).toBeLessThan(1_000);
+});
+
+test('what is in hand is waited for, whatever is away', async () => {
+  const { made, ended, add, health } = running();
+  let inHand = true;
+  made.inHand(() => inHand);
+  let settle: () => void = () => undefined;
+  add('batch', () => new Promise((resolve) => (settle = resolve)));
+  health.failed('PostgreSQL', 'refused', { away: true });
+  let over = false;
+  const stopping = made.stop().then(() => (over = true));
+  // Longer than anything is waited for in vain.
+  await timed(new Promise((resolve) => setTimeout(resolve, 800)));
+  expect(over).toBe(false);
+  inHand = false;
+  settle();
+  await stopping;
+  expect(ended).toEqual(['batch']);
+});
+
+test('when the time of a stop is over, its deadline fires, and a second later it is over', async () => {
+  const { made, hang } = running();
+  made.inHand(() => true);
+  hang('batch');
+  const fired = new Promise((resolve) => made.deadline.addEventListener('abort', resolve));
+
+  const stopping = timed(made.stop({ within: 100 }));
+  expect(await timed(fired)).toBeLessThan(500);
+  const tookMs = await stopping;
+  expect(tookMs).toBeGreaterThan(800);
+  expect(tookMs).toBeLessThan(1_500);
+});
+
+test.each([0, -1, '2 days', 'soon', Number.NaN] as Duration[])(
+  'within %s is refused before anything is stopped',
+  async (within) => {
+    const { made, ended, add } = running();
+    add('database');
+    await expect(made.stop({ within })).rejects.toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: { option: 'within' },
+    });
+    expect(ended).toEqual([]);
+    expect(made.stopping.aborted).toBe(false);
+  },
+);

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { projectFiles, textOf } from './project-files.ts';
+
+const page = textOf('docs/invariants.md') ?? '';
+
+/** The numbers that the page defines, in its order. */
+const defined = [...page.matchAll(/^\| (?<number>[IF]\d+) \|/gm)].map(
+  ({ groups }) => groups?.['number'] ?? '',
+);
+
+/** An invariant, a fault, or a number of some other list, which nobody could look up. */
+const number = /\b(?:I\d{1,2}|F\d{2}|hazard \d+)\b/g;
+
+const files = projectFiles()
+  .filter((path) => /\.(?:ts|mjs|sql|md)$/.test(path) && path !== 'test/unit/house/invariants.test.ts')
+  .map((path) => ({ path, text: textOf(path) ?? '' }));
+
+/** Numbers in the titles of tests, also of those that run once for each entry of a table. */
+const inTitles = new Set(
+  files
+    .filter(({ path }) => path.endsWith('.test.ts'))
+    .flatMap(({ text }) => [...text.matchAll(/^(?:test[^\n]*\(|[\])][^\n'`]*\()\s*['`](?<title>[^'`\n]+)/gm)])
+    .flatMap(({ groups }) => groups?.['title']?.match(number) ?? []),
+);
+
+test('every invariant and fault that code, tests and documents name is defined in docs/invariants.md', () => {
+  const unknown = files.flatMap(({ path, text }) =>
+    (text.match(number) ?? []).filter((each) => !defined.includes(each)).map((each) => `${path}: ${each}`),
+  );
+  expect(unknown).toEqual([]);
+});
+
+test('every invariant and fault of docs/invariants.md is named by the title of a test', () => {
+  expect(defined).toContain('I1');
+  expect(defined).toContain('F01');
+  expect(defined.filter((each) => !inTitles.has(each))).toEqual([]);
+});
+
+test('docs/invariants.md defines each number once', () => {
+  expect(defined).toEqual([...new Set(defined)]);
+});
