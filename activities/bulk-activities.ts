@@ -1,4 +1,4 @@
-import type { BulkPageAnswer, BulkRunner } from '../src/relay/bulk.ts';
+import type { BulkPageAnswer, BulkRunner } from '../src/bulk/bulk-runner.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
 /** Activities of the workflow `bulkOperation`. */
@@ -11,7 +11,7 @@ export interface BulkActivities {
 
 export function createBulkActivities(bulk: BulkRunner): BulkActivities {
   return {
-    runBulkPage: (id) => withHeartbeat((_, progress) => bulk.runPage(id, progress)),
+    runBulkPage: (id) => withHeartbeat((signal, progress) => bulk.runPage(id, progress, signal)),
     abortBulk: (id) => withHeartbeat(() => bulk.abort(id, 'temporal-ui')),
   };
 }

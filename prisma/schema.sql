@@ -87,6 +87,7 @@ create table outbox.audit (
 );
 constraint audit_pkey PRIMARY KEY (id);
 CREATE UNIQUE INDEX audit_bulk ON outbox.audit USING btree (bulk_id, message_id) WHERE (bulk_id IS NOT NULL);
+CREATE UNIQUE INDEX audit_bulk_kept ON outbox.audit USING btree (bulk_id, inbox_id) WHERE ((bulk_id IS NOT NULL) AND (inbox_id IS NOT NULL));
 CREATE INDEX audit_inbox ON outbox.audit USING btree (consumer_group, inbox_id, id) WHERE (inbox_id IS NOT NULL);
 CREATE INDEX audit_message ON outbox.audit USING btree (message_id, id) WHERE (message_id IS NOT NULL);
 CREATE INDEX audit_topic ON outbox.audit USING btree (topic, id) WHERE (message_id IS NULL);
@@ -123,6 +124,7 @@ constraint breaker_pkey PRIMARY KEY (consumer_group, address, consumer);
 
 create table outbox.bulk_operation (
   id uuid not null,
+  consumer_group text collate "C",
   action text not null,
   filter jsonb not null,
   arguments jsonb not null,
@@ -134,9 +136,9 @@ create table outbox.bulk_operation (
   total integer not null,
   total_exact boolean not null,
   walked_position bigint not null,
-  walked_id uuid not null,
+  walked_id text collate "C" not null,
   walked boolean not null,
-  pending uuid[] not null,
+  pending text[] not null,
   pending_since timestamp with time zone,
   counts jsonb not null,
   next_page_at timestamp with time zone not null,
@@ -148,6 +150,7 @@ create table outbox.bulk_operation (
   finished_at timestamp with time zone
 );
 constraint bulk_operation_action_check CHECK ((action = ANY (ARRAY['cancel'::text, 'discard'::text, 'reschedule'::text, 'retry'::text, 'withdraw'::text])));
+constraint bulk_operation_check CHECK (((consumer_group IS NULL) OR (action = ANY (ARRAY['discard'::text, 'retry'::text]))));
 constraint bulk_operation_filter_check CHECK (((jsonb_typeof(filter) = 'object'::text) AND (filter <> '{}'::jsonb)));
 constraint bulk_operation_pkey PRIMARY KEY (id);
 constraint bulk_operation_rate_per_second_check CHECK (((rate_per_second >= 1) AND (rate_per_second <= 10000)));
@@ -947,7 +950,7 @@ CREATE OR REPLACE FUNCTION outbox.current_epoch()
  STABLE
 AS $function$ select e.epoch from outbox.processed_epoch e where e.ended_at is null $function$;
 
-CREATE OR REPLACE FUNCTION outbox.discard_kept(p_group text, p_id text, OUT result text, OUT details jsonb)
+CREATE OR REPLACE FUNCTION outbox.discard_kept(p_group text, p_id text, p_states text[] DEFAULT NULL::text[], p_reason text DEFAULT NULL::text, OUT result text, OUT details jsonb)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -957,7 +960,8 @@ begin
   select * into l from outbox.lock_kept(p_group, p_id);
   result := case
     when l.answer is not null then l.answer
-    when (l.message).state not in ('parked', 'failed') then 'too-late' end;
+    when (l.message).state not in ('parked', 'failed') then 'too-late'
+    when not outbox.is_asked_for(l.message, p_states, p_reason) then 'too-late' end;
   if result is not null then return; end if;
   update outbox.parked p set state = 'discarded', key_id = null, updated_at = outbox.clock()
   where p.consumer_group = p_group and p.message_id = p_id;
@@ -1384,6 +1388,13 @@ exception when data_exception then
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION outbox.is_asked_for(p_message outbox.parked, p_states text[], p_reason text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select (p_states is null or p_message.state = any (p_states))
+  and (p_reason is null or p_message.reason is not distinct from p_reason) $function$;
 
 CREATE OR REPLACE FUNCTION outbox.is_json(candidate text)
  RETURNS boolean
@@ -1968,7 +1979,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION outbox.retry_kept(p_group text, p_id text, OUT result text, OUT details jsonb)
+CREATE OR REPLACE FUNCTION outbox.retry_kept(p_group text, p_id text, p_states text[] DEFAULT NULL::text[], p_reason text DEFAULT NULL::text, OUT result text, OUT details jsonb)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -1980,6 +1991,7 @@ begin
   result := case
     when l.answer is not null then l.answer
     when (l.message).state not in ('parked', 'failed') then 'too-late'
+    when not outbox.is_asked_for(l.message, p_states, p_reason) then 'too-late'
     when (l.message).state = 'parked' and not l.is_first then 'behind-key' end;
   if result is not null then return; end if;
   v_home := coalesce(l.home, outbox.bring_back_key(l.message));
@@ -1995,6 +2007,28 @@ begin
   perform outbox.go_on(v_home, not exists (select from outbox.parked p
     where p.key_id = v_home and p.position < (l.message).position));
   result := 'retried';
+end $function$;
+
+CREATE OR REPLACE FUNCTION outbox.retry_kept_in_order(p_group text, p_ids text[], p_states text[] DEFAULT NULL::text[], p_reason text DEFAULT NULL::text)
+ RETURNS TABLE(id text, result text, details jsonb)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_key jsonb;
+  v_busy jsonb[] := '{}';
+begin
+  foreach id in array p_ids loop
+    select jsonb_build_array(p.topic, p.key) into v_key from outbox.parked p
+    where p.consumer_group = p_group and p.message_id = id and p.key is not null;
+    if v_key = any (v_busy) then
+      result := 'busy';
+      details := null;
+    else
+      select r.result, r.details into result, details from outbox.retry_kept(p_group, id, p_states, p_reason) r;
+      if result = 'busy' and v_key is not null then v_busy := v_busy || v_key; end if;
+    end if;
+    return next;
+  end loop;
 end $function$;
 
 CREATE OR REPLACE FUNCTION outbox.return_try(p_id uuid, p_group text, p_number integer, p_in_ms double precision)

@@ -1,6 +1,12 @@
-export type { BulkOperations, BulkTask } from './config/bulk-operations.ts';
+export type {
+  BulkOperations,
+  BulkTask,
+  KeptBulkOperations,
+  KeptBulkTarget,
+  KeptTask,
+} from './config/bulk-operations.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
-export type { InboxOperations, KeptAction } from './config/inbox-operations.ts';
+export type { InboxOperations } from './config/inbox-operations.ts';
 export {
   type Operations,
   type OperationsConfig,
@@ -16,10 +22,9 @@ export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { State } from './core/transitions.ts';
 export type { AdoptOptions } from './operations/adopt.ts';
-export type { BulkAnswer, BulkOperation } from './operations/bulk.ts';
+export type { BulkAnswer, BulkOperation, BulkProgress } from './operations/bulk.ts';
 export type { BulkOptions } from './operations/bulk-filter.ts';
 export type { Edited, EditOptions } from './operations/edit.ts';
-export type { KeptManyAnswer } from './operations/inbox/change-many.ts';
 export type { KeptFilter, KeptTarget } from './operations/inbox/kept-target.ts';
 export type { KeptList } from './operations/inbox/list.ts';
 export type { KeptDetails, KeptKey, NotKept, ShownKept } from './operations/inbox/show.ts';
@@ -47,7 +52,17 @@ export type { VerifyBounds } from './operations/verify/verify.ts';
 export type { Why } from './operations/why.ts';
 export type { WithdrawOptions } from './operations/withdraw.ts';
 export type { Due } from './outbox/prepare.ts';
-export type { BulkAction, BulkCounts, BulkRow, BulkState, BulkStepAnswer } from './store/bulk/bulk.ts';
+export type {
+  BulkAction,
+  BulkCounts,
+  BulkRow,
+  BulkScope,
+  BulkStanding,
+  BulkState,
+  BulkStepAnswer,
+  KeptAction,
+} from './store/bulk/bulk.ts';
+export type { KeptBulkFilter } from './store/bulk/kept-selection.ts';
 export type { BulkFilter, SampledMessage } from './store/bulk/selection.ts';
 export type { KeptAnswer, KeptRefusal } from './store/inbox/change.ts';
 export type { KeptName } from './store/inbox/edit.ts';

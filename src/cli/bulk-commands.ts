@@ -49,10 +49,23 @@ export function registerBulkCommands(root: Command): void {
 const heading = ['ID', 'ACTION', 'STATE', 'ANSWERED', 'STARTED', 'BY'];
 
 async function listCommand({ limit = '50', ...flags }: ListBulkFlags, output: Output): Promise<number> {
-  const bulks = await withOperations(flags, (at) => at.bulk.list(Number(limit)));
-  output.line(bulks.length === 0 ? 'None was started.' : table(heading, bulks.map(row)));
+  const bulks = await withOperations(flags, (at) => listBoth(at, Number(limit)));
+  output.line(bulks.length === 0 ? 'None was started.' : bulkTable(bulks));
   output.value({ ok: true, bulks });
   return exitCodes.ok;
+}
+
+/** On messages of the outbox and on those that consumers keep. */
+async function listBoth({ bulk, inbox }: Operations, limit: number): Promise<readonly BulkOperation[]> {
+  const [sent, kept] = await Promise.all([bulk.list(limit), inbox.bulk.list(limit)]);
+  return [...sent, ...kept].toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime()).slice(0, limit);
+}
+
+/** Below an operation on kept messages stands their group. */
+function bulkTable(bulks: readonly BulkOperation[]): string {
+  const [head = '', ...lines] = table(heading, bulks.map(row)).split('\n');
+  const below = ({ group }: BulkOperation) => (group === null ? [] : [`  of the group ${clip(group, 60)}`]);
+  return [head, ...bulks.flatMap((bulk, n) => [lines[n] ?? '', ...below(bulk)])].join('\n');
 }
 
 function row({ id, action, state, answered, total, totalExact, createdAt, actor }: BulkOperation): string[] {

@@ -4,9 +4,25 @@ import type { Operations } from '../config/operations.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
+import { stopSignal } from './register.ts';
 
 const lookEveryMs = 500;
-const refusals = ['too-late', 'unknown', 'busy', 'out-of-range'];
+const refusals = ['too-late', 'behind-key', 'unknown', 'busy', 'out-of-range'];
+
+/** Tells how an operation stands that was just started, or its progress until it has ended. */
+export async function tellStarted(
+  at: Operations,
+  id: string,
+  wait: boolean,
+  output: Output,
+): Promise<number> {
+  if (wait) return untilEnded(at, id, output, stopSignal());
+  const bulk = await at.bulk.show(id);
+  output.line(showStanding(bulk));
+  if (bulk.finishedAt === null) output.line(goesOn(bulk));
+  output.value({ ok: true, bulk });
+  return exitCodes.ok;
+}
 
 /** Tells the progress of an operation until it has ended, or the signal fires; the operation goes on then. */
 export async function untilEnded(
@@ -24,6 +40,7 @@ export async function untilEnded(
     const ended = bulk.finishedAt !== null || bulk.state === 'failed';
     if (ended || signal.aborted) {
       output.line(showStanding(bulk));
+      if (!ended) output.line(goesOn(bulk));
       output.value({ ok: bulk.state === 'done', bulk });
       return ended ? exitCodeOf(bulk) : exitCodes.ok;
     }
@@ -40,9 +57,17 @@ export function showStanding(bulk: BulkOperation): string {
     `  ${progressOf(bulk)}${etaMs === null || etaMs === 0 ? '' : `, ${ms(etaMs)} left at least`}`,
     ...(answers.length > 0 ? [`  answers: ${answers.join(', ')}`] : []),
     ...(pending > 0 ? [`  ${pending} are locked by others`] : []),
+    ...(bulk.group === null ? [] : [`  of the group ${clip(bulk.group, 64)}`]),
     `  by ${clip(actor, 40)}: ${clip(reason, 88)}`,
     ...(lastError === null ? [] : [`  last error: ${clip(lastError, 86)}`]),
   ].join('\n');
+}
+
+/** What somebody should know who does not see its end. */
+function goesOn({ id, group, state }: BulkOperation): string {
+  const who = group === null ? 'Relays carry' : 'Consumers of the group carry';
+  const how = state === 'running' ? `${who} it out, without this command.` : `It is ${state}.`;
+  return `${how} How it stands: temporal-outbox bulk show ${id} --wait`;
 }
 
 /** 4 when some messages were refused, 1 when it did not come to its end. */

@@ -3,27 +3,30 @@ import type { Command } from 'commander';
 import type { BulkTask } from '../config/bulk-operations.ts';
 import type { Operations } from '../config/operations.ts';
 import type { BulkAnswer } from '../operations/bulk.ts';
-import { showStanding, untilEnded } from './bulk-show-command.ts';
-import { type FilterFlags, filterOf, withFilter } from './filter-flags.ts';
+import type { BulkOptions } from '../operations/bulk-filter.ts';
+import { tellStarted } from './bulk-show-command.ts';
+import { type FilterFlags, filterOf } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
 import { type OperatorFlags, optionsOf, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
-import { stopSignal } from './register.ts';
 import { table } from './table.ts';
 
-/** Options of a change of all messages that match a filter. */
-export interface BulkStartFlags extends OperatorFlags, FilterFlags {
+/** Options of a change of all messages that match a filter, whatever the filter is. */
+export interface ManyFlags extends OperatorFlags {
   readonly rate?: string;
   readonly expect?: string;
   readonly wait?: boolean;
 }
 
+/** With a filter of messages of the outbox. */
+export type BulkStartFlags = ManyFlags & FilterFlags;
+
 /** With more messages than this, their number has to be said. */
 const unsaid = 100;
 
-/** Adds the flags of a filter, and what a change of many messages takes besides. */
+/** Adds what a change of many messages takes beside its filter. */
 export function withMany(command: Command): Command {
-  return withFilter(command)
+  return command
     .option('--rate <count>', 'most messages a second, with a filter (default: 500)')
     .option('--expect <count>', 'do it only when so many messages match')
     .option('--wait', 'show the progress until it is done');
@@ -35,20 +38,47 @@ export function isFilter(flags: FilterFlags, ids: readonly string[]): boolean {
   return ids.length === 0 && names.length > 0 && names.toSorted().join() !== 'ref,topic';
 }
 
+export const bothWays = 'Name messages by their ids or by a filter, not by both.';
+
 /** What is wrong when messages are named and flags are given that go with a filter. */
 export function filterMisuse(flags: BulkStartFlags, ids: readonly string[]): string | undefined {
   if (isFilter(flags, ids)) return undefined;
-  if (ids.length > 0 && Object.keys(filterOf(flags)).length > 0)
-    return 'Name messages by their ids or by a filter, not by both.';
-  const { rate, expect, wait } = flags;
+  if (ids.length > 0 && Object.keys(filterOf(flags)).length > 0) return bothWays;
+  return manyMisuse(flags);
+}
+
+/** The same of flags that go with a filter, where there is none. */
+export function manyMisuse({ rate, expect, wait }: ManyFlags): string | undefined {
   const given = rate !== undefined || expect !== undefined || wait !== undefined;
   return given ? '--rate, --expect and --wait go with a filter.' : undefined;
 }
 
-/** Shows what a filter matches, asks, and starts the change; relays carry it out. */
-export async function bulkStartCommand(
-  task: BulkTask,
-  flags: BulkStartFlags,
+/** A change of all messages that some filter matches. */
+export interface AskedBulk<Sample> {
+  readonly action: string;
+  readonly start: (at: Operations, options: BulkOptions) => Promise<BulkAnswer<Sample>>;
+  /** The first messages of the selection, as a table. */
+  readonly tableOf: (sample: readonly Sample[]) => string;
+}
+
+/** Shows what a filter of messages of the outbox matches, asks, and starts the change. */
+export function bulkStartCommand(task: BulkTask, flags: BulkStartFlags, output: Output): Promise<number> {
+  const asked: AskedBulk<BulkAnswer['sample'][number]> = {
+    action: task.action,
+    start: (at, options) => at.bulk.start(filterOf(flags), task, options),
+    tableOf: (sample) =>
+      table(
+        ['ID', 'TOPIC', 'STATE', 'KEY'],
+        sample.map(({ id, topic, state, key }) => [id, topic, state, key ?? '-']),
+      ),
+  };
+  return startManyCommand(asked, flags, output);
+}
+
+/** Shows what a filter matches, asks, and starts the change; relays or consumers carry it out. */
+export async function startManyCommand<Sample>(
+  asked: AskedBulk<Sample>,
+  flags: ManyFlags & { readonly topic?: string; readonly group?: string },
   output: Output,
 ): Promise<number> {
   const { reason = flags.dryRun === true ? 'dry run' : undefined } = flags;
@@ -58,29 +88,29 @@ export async function bulkStartCommand(
     return usageError('--rate and --expect take a number of messages.', output);
   const options = { ...optionsOf(flags), reason, ...(rate !== undefined && { ratePerSecond: rate }) };
   return withOperations(flags, async (at) => {
-    const found = await at.bulk.start(filterOf(flags), task, { ...options, dryRun: true });
+    const found = await asked.start(at, { ...options, dryRun: true });
     const unknown = found.count === 0 ? await unknownNames(at, flags) : undefined;
     if (unknown !== undefined) return usageError(unknown, output);
-    output.line(describe(task, found));
+    output.line(describe(asked, found));
     if (flags.dryRun === true) {
       output.value({ ok: true, dryRun: true, count: found.count, exact: found.exact, sample: found.sample });
       return exitCodes.ok;
     }
     const consent = await consentTo(found, expected, flags, output);
     if ('refused' in consent) return consent.refused;
-    const { id } = await at.bulk.start(filterOf(flags), task, {
+    const { id } = await asked.start(at, {
       ...options,
       ...(consent.expect !== undefined && { expect: consent.expect }),
     });
-    return tellStarted(at, id ?? '', flags, output);
+    return tellStarted(at, id ?? '', flags.wait ?? false, output);
   });
 }
 
-export type Consent = { readonly refused: number } | { readonly expect: number | undefined };
+type Consent = { readonly refused: number } | { readonly expect: number | undefined };
 
 /** More than a hundred messages are consented to by their number: on the command line, or typed. */
-export async function consentTo(
-  { count }: Pick<BulkAnswer, 'count'>,
+async function consentTo(
+  { count }: { readonly count: number },
   expected: number | undefined,
   { yes }: OperatorFlags,
   output: Output,
@@ -106,30 +136,17 @@ export async function consentTo(
   return { refused: exitCodes.failed };
 }
 
-async function tellStarted(
-  at: Operations,
-  id: string,
-  { wait }: BulkStartFlags,
-  output: Output,
-): Promise<number> {
-  if (wait === true) return untilEnded(at, id, output, stopSignal());
-  const bulk = await at.bulk.show(id);
-  output.line(showStanding(bulk));
-  output.value({ ok: true, bulk });
-  return exitCodes.ok;
-}
-
-const heading = ['ID', 'TOPIC', 'STATE', 'KEY'];
-
-function describe({ action }: BulkTask, { count, exact, sample }: BulkAnswer): string {
+function describe<Sample>(
+  { action, tableOf }: AskedBulk<Sample>,
+  { count, exact, sample }: BulkAnswer<Sample>,
+): string {
   if (count === 0) return 'No message matches.';
-  const rows = sample.map((message) => [message.id, message.topic, message.state, message.key ?? '-']);
   const many = `${exact ? '' : 'At least '}${count} ${count === 1 ? 'message matches' : 'messages match'}`;
-  return `${many}; ${action} is asked for.${count > sample.length ? ' The first:' : ''}\n${table(heading, rows)}`;
+  return `${many}; ${action} is asked for.${count > sample.length ? ' The first:' : ''}\n${tableOf(sample)}`;
 }
 
 /** A number of messages as an option says it. */
-export function countOf(text: string | undefined): number | undefined | 'invalid' {
+function countOf(text: string | undefined): number | undefined | 'invalid' {
   if (text === undefined) return undefined;
   return /^\d{1,9}$/.test(text) ? Number(text) : 'invalid';
 }

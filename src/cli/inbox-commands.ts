@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { withMany } from './bulk-start-command.ts';
 import { type InboxChangeFlags, inboxChangeCommand } from './inbox-change-command.ts';
 import { type InboxEditFlags, inboxEditCommand } from './inbox-edit-command.ts';
 import { withKeptFilter } from './inbox-flags.ts';
@@ -43,7 +44,5 @@ function withGroup(command: Command): Command {
 
 /** A change of messages that ids name, or of all that a filter matches. */
 function addChange(inbox: Command, usage: string, description: string): Command {
-  return withKeptFilter(withGroup(addOperatorCommand(inbox, usage, description)))
-    .option('--rate <count>', 'most messages a second, with a filter (default: 500)')
-    .option('--expect <count>', 'do it only when so many messages match');
+  return withMany(withKeptFilter(withGroup(addOperatorCommand(inbox, usage, description))));
 }

@@ -74,7 +74,7 @@ function registerChanges(root: Command): void {
 
 /** A change of messages that ids, or a topic and ref, name; or of all that a filter matches. */
 function addChange(root: Command, usage: string, description: string): Command {
-  return withMany(addOperatorCommand(root, usage, description));
+  return withMany(withFilter(addOperatorCommand(root, usage, description)));
 }
 
 type NamedChange = (flags: AnyChangeFlags, output: Output, ids: readonly string[]) => Promise<number>;

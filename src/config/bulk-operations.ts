@@ -11,11 +11,15 @@ import {
   startBulk,
 } from '../operations/bulk.ts';
 import type { BulkOptions } from '../operations/bulk-filter.ts';
+import { startKeptBulk } from '../operations/inbox/bulk.ts';
+import type { KeptFilter } from '../operations/inbox/kept-target.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { type Due, dueOf } from '../outbox/prepare.ts';
-import type { BulkAction, BulkChange, BulkStepAnswer } from '../store/bulk/bulk.ts';
+import type { BulkAction, BulkChange, BulkStepAnswer, KeptAction } from '../store/bulk/bulk.ts';
+import type { SampledMessage } from '../store/bulk/selection.ts';
+import type { ListedKept } from '../store/inbox/list.ts';
 import type { MessageFilter } from '../store/message/list.ts';
-import { assertOperation, assertTask, type OnDatabase } from './operation-options.ts';
+import { assertKeptTask, assertOperation, assertTask, type OnDatabase } from './operation-options.ts';
 
 /**
  * What is to be done to every message. A due time given by `after` counts from the moment of each message; `shift` moves
@@ -26,13 +30,28 @@ export type BulkTask =
   | ({ readonly action: 'reschedule' } & Due)
   | { readonly action: 'reschedule'; readonly shift: Duration };
 
-/** Changes of all messages that match a filter, carried out by relays. */
-export interface BulkOperations {
+/** The same for messages that consumers keep. */
+export interface KeptTask {
+  readonly action: KeptAction;
+}
+
+/** Which messages that consumers keep: those of one group, and of them what the rest of the filter says. */
+export interface KeptBulkTarget extends KeptFilter {
+  readonly group: string;
+}
+
+/**
+ * Changes of all messages that match a filter, carried out as Temporal workflows: of messages of the outbox by relays, of
+ * those that a group keeps by its consumers. Nobody has to wait: whoever started one may end.
+ *
+ * An id means the same operation on both sides; each side lists its own.
+ */
+export interface BulkOperations<Filter = MessageFilter, Task = BulkTask, Sample = SampledMessage> {
   /**
-   * Starts one, or with `dryRun` counts and shows what it would change. The filter must not be empty. Messages made later
-   * are not in it. Rejects with `OUTBOX_BULK_UNEXPECTED` when `expect` is given and another number matches.
+   * Starts one, or with `dryRun` counts and shows what it would change. The filter must not be empty. Messages made, or kept,
+   * later are not in it. Rejects with `OUTBOX_BULK_UNEXPECTED` when `expect` is given and another number matches.
    */
-  start(filter: MessageFilter, task: BulkTask, options: BulkOptions): Promise<BulkAnswer>;
+  start(filter: Filter, task: Task, options: BulkOptions): Promise<BulkAnswer<Sample>>;
   /** The newest first. @defaultValue limit 50, at most 200 */
   list(limit?: number): Promise<readonly BulkOperation[]>;
   /** How one stands. Rejects with `OUTBOX_BULK_UNKNOWN`, as all that follow do. */
@@ -45,9 +64,13 @@ export interface BulkOperations {
   abort(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
 }
 
+/** Those that consumers carry out. */
+export type KeptBulkOperations = BulkOperations<KeptBulkTarget, KeptTask, ListedKept>;
+
 /** @param on runs something on the database of the installation */
 export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOperations {
   return {
+    ...stepsOf(on),
     start: (filter, task, options) =>
       on(
         (at) => startBulk(at, filter, changeOf(task, longestDelayMs), options),
@@ -56,7 +79,28 @@ export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOper
           assertOperation('a bulk operation', options);
         },
       ),
-    list: (limit) => on((at) => listBulk(at, limit)),
+    list: (limit) => on((at) => listBulk(at, false, limit)),
+  };
+}
+
+/** @param on runs something on the database in which consumers keep their messages */
+export function keptBulkOperations(on: OnDatabase): KeptBulkOperations {
+  return {
+    ...stepsOf(on),
+    start: (filter, task, options) =>
+      on(
+        (at) => startKeptBulk(at, filter, task.action, options),
+        () => {
+          assertKeptTask(task);
+          assertOperation('a bulk operation', options);
+        },
+      ),
+    list: (limit) => on((at) => listBulk(at, true, limit)),
+  };
+}
+
+function stepsOf(on: OnDatabase): Pick<BulkOperations, 'show' | 'pause' | 'resume' | 'abort'> {
+  return {
     show: (id) => on((at) => showBulk(at, id)),
     pause: (id, options) =>
       on(

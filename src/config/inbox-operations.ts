@@ -1,7 +1,5 @@
-import type { BulkOptions } from '../operations/bulk-filter.ts';
 import type { CheckPayload, Edited, EditOptions } from '../operations/edit.ts';
 import { changeKeptTarget } from '../operations/inbox/change.ts';
-import { changeKeptMany, type KeptManyAnswer } from '../operations/inbox/change-many.ts';
 import { editKeptMessage } from '../operations/inbox/edit.ts';
 import type { KeptFilter, KeptTarget } from '../operations/inbox/kept-target.ts';
 import { type KeptList, listKeptMessages } from '../operations/inbox/list.ts';
@@ -12,10 +10,8 @@ import type { KeptAnswer } from '../store/inbox/change.ts';
 import { discardKept } from '../store/inbox/discard.ts';
 import type { KeptName } from '../store/inbox/edit.ts';
 import { retryKept } from '../store/inbox/retry.ts';
+import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
 import { assertKept, assertOperation, type OnDatabase } from './operation-options.ts';
-
-/** What can be done to many kept messages at once. */
-export type KeptAction = 'retry' | 'discard';
 
 /**
  * What an operator may do with messages that consumers keep in this database: parked ones, which are tried again, and
@@ -36,11 +32,8 @@ export interface InboxOperations {
   edit(name: KeptName, options: EditOptions): Promise<Edited>;
   /** Ends failed and parked messages for good; their keys go on. */
   discard(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'discarded'>[]>;
-  /**
-   * Does it to all messages of a group that match a filter, at a limited rate, in this call. Beside the group the filter
-   * must say something. With `dryRun` it counts and shows what matches.
-   */
-  many(filter: KeptFilter, action: KeptAction, options: BulkOptions): Promise<KeptManyAnswer>;
+  /** Changes of all messages of a group that match a filter, carried out by its consumers at a limited rate. */
+  readonly bulk: KeptBulkOperations;
 }
 
 /** @param on runs something on the migrated database */
@@ -69,10 +62,6 @@ export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOpera
       ),
     discard: (target, options) =>
       on((at) => changeKeptTarget(at, target, discardKept, options), changing('discard', target, options)),
-    many: (filter, action, options) =>
-      on(
-        (at) => changeKeptMany(at, filter, action === 'retry' ? retryKept : discardKept, options),
-        () => assertOperation('a bulk operation', options),
-      ),
+    bulk: keptBulkOperations(on),
   };
 }

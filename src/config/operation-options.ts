@@ -69,6 +69,11 @@ export function assertTask(task: object): void {
   ]);
 }
 
+/** Of kept messages. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function assertKeptTask(task: object): void {
+  assertOptions('a task', task, ['action']);
+}
+
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertVerify(
   options: { readonly effects?: { readonly database?: object } | undefined } = {},

@@ -23,6 +23,7 @@ const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
 const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
   'address-resumed',
   'assigned',
+  'bulk-ended',
   'duplicate',
   'handled',
   'ignored',

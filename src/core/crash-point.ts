@@ -6,8 +6,9 @@
  * - `relay:settling`: the cursor is moved past it in a transaction that is open, its exceptions are not written.
  * - `relay:settled`: the database knows it.
  * - `relay:confirmed`: a receipt is applied, the broker does not know that it was read.
- * - `relay:bulk-page`: a page of a bulk operation is committed, its workflow does not know it.
- * - `relay:bulk-withdrawn`: the messages of such a page are withdrawn, and not counted.
+ * - `bulk:page-open`: a page of a bulk operation is written in a transaction that is open.
+ * - `bulk:page-committed`: it is committed, its workflow does not know it.
+ * - `relay:bulk-withdrawn`: the messages of a page are withdrawn, and not counted.
  * - `inbox:handled`: the handler is done, its transaction is not committed.
  * - `inbox:committed`: the effects are committed, the broker does not know it.
  * - `inbox:key-started`: the workflows of parked keys are started, their rows do not know it.
@@ -26,7 +27,8 @@ export const crashPoints = [
   'relay:settling',
   'relay:settled',
   'relay:confirmed',
-  'relay:bulk-page',
+  'bulk:page-open',
+  'bulk:page-committed',
   'relay:bulk-withdrawn',
   'inbox:handled',
   'inbox:committed',

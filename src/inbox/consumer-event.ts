@@ -71,8 +71,12 @@ export type ConsumerEvent =
       'id'
     > &
       Partial<IdentifiedMessage>)
-  /** Workflows of parked keys could not be started, or ran into trouble; their messages wait. */
+  /** Workflows of parked keys, or of bulk operations, could not be started, or ran into trouble; their messages wait. */
   | { readonly type: 'workflows-failing'; readonly error: unknown }
+  /** A bulk operation of an operator on what the group keeps has come to its end: how many messages had which answer. */
+  | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
+  /** A page of a bulk operation failed; it is tried again, ten times in a row at most. */
+  | { readonly type: 'bulk-failing'; readonly error: unknown }
   /** The processed ids could not be tended; it is tried again. */
   | { readonly type: 'window-failing'; readonly error: unknown; readonly retryInMs: number }
   /** Copies of failed messages could not be sent to the address of dead letters; it is tried again. */

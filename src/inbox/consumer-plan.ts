@@ -1,3 +1,4 @@
+import type { BulkRunner } from '../bulk/bulk-runner.ts';
 import type { Topic } from '../core/topic.ts';
 import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
@@ -6,13 +7,14 @@ import type { ConsumerRules, ConsumerSettings } from './consumer-options.ts';
 import type { ReceiptSender } from './intake/receipts.ts';
 import type { Middleware } from './middleware.ts';
 import type { DeadLetterSender } from './parked/dead-letters.ts';
-import type { KeyDrains, ParkedKeyWorkflows } from './ports.ts';
+import type { BulkWorkflows, KeyDrains, ParkedKeyWorkflows } from './ports.ts';
 import type { Route } from './route.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
-/** The workflows of parked keys, and the worker that runs their tries. */
+/** The workflows of parked keys and of bulk operations on what the group keeps, and the workers that run them. */
 export interface HostedParkedKeys {
   readonly workflows: ParkedKeyWorkflows;
+  readonly bulks: BulkWorkflows;
   stop(): Promise<void>;
 }
 
@@ -36,7 +38,7 @@ export interface ConsumerParts<Tx extends Transaction> {
   readonly deadLetterSenderOf: (topics: readonly Topic[]) => DeadLetterSender;
   /** Where it runs, for those who look. */
   readonly place: { readonly host: string; readonly pid: number };
-  /** Needs nothing until the first key is parked. */
+  /** Needs nothing until the first key is parked, or the first bulk operation is started. */
   readonly hostParkedKeys: (input: ParkedKeysPlan) => HostedParkedKeys;
 }
 
@@ -44,6 +46,7 @@ export interface ParkedKeysPlan {
   readonly installation: string;
   readonly group: string;
   readonly drains: KeyDrains;
+  readonly bulk: BulkRunner;
   /** Keys that are worked on side by side. */
   readonly concurrency: number;
   readonly failed: (error: unknown) => void;

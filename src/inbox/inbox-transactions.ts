@@ -1,7 +1,8 @@
 import { OutboxError } from '../core/errors.ts';
+import type { Sql, Transactions } from '../store/database/database.ts';
 import { connectionsOf } from '../store/database/pool-client.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
-import { shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
+import { limitIdle, shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
 /** For as long a transaction waits for a connection of the pool: many consumers and drains may share few. */
@@ -86,6 +87,23 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
       clearTimeout(timer);
     }
   }
+}
+
+/** For a page of a bulk operation, which may change a thousand messages: the server's limits are the same. */
+const pageLimitMs = 30_000;
+
+/** Transactions of the inbox itself, without a handler. */
+export function transactionsOf<Tx extends Transaction>(client: InboxTransactions<Tx>): Transactions {
+  const transaction = <Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> =>
+    client.$transaction(
+      async (tx) => {
+        const sql = sqlOf(tx);
+        await limitIdle(sql);
+        return work(sql);
+      },
+      { timeout: pageLimitMs },
+    );
+  return { transaction, query: (text, values) => transaction((sql) => sql.query(text, values)) };
 }
 
 /** What a Prisma client was told; it has no public way to ask. */

@@ -1,3 +1,5 @@
+import type { BulkStart } from '../store/bulk/starts.ts';
+
 /**
  * What becomes of the run that there is, when a workflow is started: it goes on; it is ended if it does nothing and has
  * nothing before it; or it is ended, whatever it does.
@@ -20,6 +22,14 @@ export interface ParkedKeyStart {
 /** How workflows of parked keys are started; any number of consumers may start the same one. */
 export interface ParkedKeyWorkflows {
   start(key: ParkedKeyStart): Promise<void>;
+}
+
+/** How bulk operations on what a group keeps are carried out; any number of its consumers may start, and host, the same one. */
+export interface BulkWorkflows {
+  /** Makes this process one of those that carry them out; later calls do nothing. */
+  host(): Promise<void>;
+  /** Makes sure that the workflow of one runs. */
+  start(bulk: BulkStart): Promise<void>;
 }
 
 /** What a drain of a parked key ended with. */

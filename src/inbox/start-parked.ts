@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { type BulkRunner, createBulkRunner } from '../bulk/bulk-runner.ts';
 import type { Running } from '../core/running.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import { endDeadTries } from '../store/inbox/parked-keys.ts';
+import type { ConsumerReport } from './consumer-event.ts';
+import { type InboxTransactions, transactionsOf } from './inbox-transactions.ts';
 import { KeyDrain } from './parked/key-drain.ts';
 import { ParkedWatcher } from './parked/parked-watcher.ts';
 import { topicDelaysOf } from './route-delays.ts';
@@ -46,12 +49,14 @@ export function startParked<Tx extends Transaction>(
     onFailed,
   });
   const { parkedConcurrency: concurrency } = rules;
-  const hosted = hostParkedKeys({ installation, group, drains, concurrency, failed });
+  const bulk = bulkRunnerOf(client, report);
+  const hosted = hostParkedKeys({ installation, group, drains, bulk, concurrency, failed });
   running.add(() => hosted.stop());
   const watcher = new ParkedWatcher({
     withSql: ask,
     group,
     workflows: hosted.workflows,
+    bulks: hosted.bulks,
     async endDeadTries() {
       const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, group, worker, rules.tries));
       for (const id of gaveUp) {
@@ -66,6 +71,17 @@ export function startParked<Tx extends Transaction>(
   watcher.start();
   running.add(() => watcher.stop());
   return watcher;
+}
+
+function bulkRunnerOf<Tx extends Transaction>(
+  client: InboxTransactions<Tx>,
+  report: ConsumerReport,
+): BulkRunner {
+  return createBulkRunner({
+    database: transactionsOf(client),
+    ended: (id, counts) => report({ type: 'bulk-ended', id, counts }),
+    failed: (error) => report({ type: 'bulk-failing', error }),
+  });
 }
 
 function nudgeDeadLetters<Tx>(sourceRoutes: readonly SourceRoutes<Tx>[]): void {

@@ -1,9 +1,11 @@
 import { OutboxError } from '../core/errors.ts';
-import type { State } from '../core/transitions.ts';
-import type { BulkAction, BulkChange } from '../store/bulk/bulk.ts';
-import { actionableStates } from '../store/bulk/changes.ts';
+import { type BulkAction, type BulkChange, type KeptAction, keptActions } from '../store/bulk/bulk.ts';
+import { actionableKeptStates, actionableStates } from '../store/bulk/changes.ts';
+import type { KeptBulkFilter } from '../store/bulk/kept-selection.ts';
 import type { BulkFilter } from '../store/bulk/selection.ts';
+import type { KeptSelection } from '../store/inbox/list.ts';
 import type { MessageFilter } from '../store/message/list.ts';
+import { checkKeptFilter, type KeptFilter } from './inbox/kept-target.ts';
 import { checkFilter } from './list.ts';
 import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
 
@@ -49,13 +51,31 @@ export function checkBulkFilter(filter: MessageFilter, action: BulkAction): Bulk
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const { id, states, ...checked } = checkFilter(given);
   if (id !== undefined) throw invalid('id', 'is no filter for many: name the ids themselves');
-  if (Object.keys(given).length === 0)
-    throw invalid('filter', 'is empty: say which messages are meant, by their states at least');
-  const possible = actionableStates[action];
-  const wrong = states?.find((state) => !possible.includes(state));
-  if (wrong !== undefined)
-    throw invalid('states', `has "${wrong}": ${action} can be asked for ${possible.join(', ')}`);
-  return { ...checked, states: states === undefined ? possible : distinct(states) };
+  if (Object.keys(given).length === 0) throw isEmpty();
+  return { ...checked, states: actionable(action, states, actionableStates[action]) };
+}
+
+/**
+ * The same for messages that a group keeps; beside the group the filter must say something.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
+ */
+export function checkKeptBulkFilter(
+  filter: KeptFilter,
+  action: KeptAction,
+): KeptSelection & Pick<KeptBulkFilter, 'group' | 'states'> {
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+  const { group, states, ...checked } = checkKeptFilter(given);
+  if (group === undefined) throw invalid('group', 'is missing: a change of many is one of one group');
+  if (Object.keys(given).length === 1) throw isEmpty();
+  return { ...checked, group, states: actionable(action, states, actionableKeptStates[action]) };
+}
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function checkKeptAction(action: string): KeptAction {
+  const known = keptActions.find((each) => each === action);
+  if (known === undefined) throw invalid('action', `is none of ${keptActions.join(', ')}`);
+  return known;
 }
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
@@ -75,8 +95,20 @@ export function checkChange(change: BulkChange): BulkChange {
   return { action: 'reschedule', due };
 }
 
-function distinct(states: readonly State[]): readonly State[] {
-  return [...new Set(states)];
+/** The states that are asked for, each once; all that something can be done to where none is named. */
+function actionable<Named extends string>(
+  action: BulkAction,
+  states: readonly Named[] | undefined,
+  possible: readonly Named[],
+): readonly Named[] {
+  const wrong = states?.find((state) => !possible.includes(state));
+  if (wrong !== undefined)
+    throw invalid('states', `has "${wrong}": ${action} can be asked for ${possible.join(', ')}`);
+  return states === undefined ? possible : [...new Set(states)];
+}
+
+function isEmpty(): OutboxError {
+  return invalid('filter', 'is empty: say which messages are meant, by their states at least');
 }
 
 function invalid(option: string, why: string): OutboxError {

@@ -3,6 +3,7 @@ import { OutboxError } from '../core/errors.ts';
 import {
   type BulkChange,
   type BulkRow,
+  type BulkScope,
   type BulkState,
   type BulkStep,
   type BulkStepAnswer,
@@ -14,14 +15,21 @@ import {
 } from '../store/bulk/bulk.ts';
 import { countSelection, fixTimes } from '../store/bulk/count.ts';
 import { resumeLeftPauses } from '../store/bulk/pauses.ts';
-import type { BulkFilter, SampledMessage } from '../store/bulk/selection.ts';
+import { type BulkFilter, type SampledMessage, walkOf } from '../store/bulk/selection.ts';
+import type { Walk } from '../store/bulk/walk.ts';
 import type { Database } from '../store/database/database.ts';
 import type { MessageFilter } from '../store/message/list.ts';
-import { type BulkOptions, checkBulkFilter, checkChange, checkOptions } from './bulk-filter.ts';
+import {
+  type BulkOptions,
+  type CheckedOptions,
+  checkBulkFilter,
+  checkChange,
+  checkOptions,
+} from './bulk-filter.ts';
 import { assertId, authorOf, type OperationOptions } from './operation-options.ts';
 
 /** What a dry run found, or what was started. */
-export interface BulkAnswer {
+export interface BulkAnswer<Sample = SampledMessage> {
   /** Null after a dry run: nothing was started. */
   readonly id: string | null;
   /** `done` when there is nothing to do. Null after a dry run. */
@@ -31,11 +39,14 @@ export interface BulkAnswer {
   /** False: there are at least so many. Beyond 100,000, and after ten seconds, nobody counts. */
   readonly exact: boolean;
   /** The first ten of them. */
-  readonly sample: readonly SampledMessage[];
+  readonly sample: readonly Sample[];
 }
 
-/** How a bulk operation stands. */
-export interface BulkOperation extends BulkRow {
+/** A bulk operation, and how it stands. */
+export type BulkOperation = BulkRow & BulkProgress;
+
+/** How far a bulk operation is. */
+export interface BulkProgress {
   /** Messages answered so far, refused ones included. */
   readonly answered: number;
   /** Share of the messages counted at the start, 0 to 1; 1 only when it is done. Null: they were too many to count. */
@@ -59,10 +70,32 @@ export async function startBulk(
   change: BulkChange,
   options: BulkOptions,
 ): Promise<BulkAnswer> {
-  const { author, ratePerSecond, expect, dryRun } = checkOptions(options);
+  const checkedOptions = checkOptions(options);
   const checked = checkChange(change);
-  const { selectedUntil, ...fixed } = await fix(database, checkBulkFilter(filter, checked.action), checked);
-  const { count, exact, sample } = await countSelection(database, { filter: fixed.filter, selectedUntil });
+  const fixed = await fix(database, checkBulkFilter(filter, checked.action), checked);
+  const scope = { group: null, filter: fixed.filter };
+  return startChecked(database, { ...fixed, scope, walk: walkOf(fixed) }, checkedOptions);
+}
+
+/** What a bulk operation does to what, with all times fixed. */
+export interface FixedBulk<Sample> {
+  readonly scope: BulkScope;
+  readonly change: BulkChange;
+  readonly selectedUntil: string;
+  readonly walk: Walk<Sample>;
+}
+
+/**
+ * Counts, and stores what was asked for; a dry run only counts.
+ *
+ * @throws OutboxError `OUTBOX_BULK_UNEXPECTED`
+ */
+export async function startChecked<Sample>(
+  database: Database,
+  { scope, change, selectedUntil, walk }: FixedBulk<Sample>,
+  { author, ratePerSecond, expect, dryRun }: CheckedOptions,
+): Promise<BulkAnswer<Sample>> {
+  const { count, exact, sample } = await countSelection(database, walk);
   if (dryRun) return { id: null, state: null, count, exact, sample };
   if (expect !== undefined && expect !== count) {
     throw new OutboxError(
@@ -71,26 +104,35 @@ export async function startBulk(
       { details: { expect, count, exact } },
     );
   }
-  const total = { total: count, totalExact: exact };
   const { id, state } = await insertBulk(database, {
     id: randomUUID(),
-    ...fixed,
+    scope,
+    change,
     author,
     ratePerSecond,
     selectedUntil,
-    ...total,
+    total: count,
+    totalExact: exact,
   });
   return { id, state, count, exact, sample };
 }
 
-/** The bulk operations, newest first. @throws OutboxError `OUTBOX_OPTION_INVALID` for a limit that is not 1 to 200 */
-export async function listBulk(database: Database, limit = 50): Promise<readonly BulkOperation[]> {
+/**
+ * The bulk operations on messages of the outbox, or on those that consumers keep, newest first.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for a limit that is not 1 to 200
+ */
+export async function listBulk(
+  database: Database,
+  kept: boolean,
+  limit = 50,
+): Promise<readonly BulkOperation[]> {
   if (!Number.isInteger(limit) || limit < 1 || limit > 200) {
     throw new OutboxError('OUTBOX_OPTION_INVALID', 'The option "limit" is not an integer from 1 to 200.', {
       details: { option: 'limit' },
     });
   }
-  return (await readBulks(database, limit)).map(withProgress);
+  return (await readBulks(database, kept, limit)).map(withProgress);
 }
 
 /** One bulk operation. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID` */

@@ -1,8 +1,9 @@
+import type { BulkRunner } from '../bulk/bulk-runner.ts';
 import type { RetentionRules } from '../core/retention.ts';
 import type { Database } from '../store/database/database.ts';
 import { answerQuestion, type PlaceAnswer } from '../store/installation/twin.ts';
 import { applyRetention, type RetentionOutcome } from '../store/retention/retention.ts';
-import { type BulkRunner, createBulkRunner } from './bulk.ts';
+import { createRelayBulkRunner } from './bulk.ts';
 import type { AskPlace, Withdraw, WorkflowCensus } from './ports.ts';
 import { type Reconciliation, reconcileWorkflows } from './reconcile.ts';
 import type { Report } from './report.ts';
@@ -16,7 +17,7 @@ export interface Maintenance {
   reconcile(signal: AbortSignal, progress: () => void): Promise<Reconciliation>;
   /** Says whether this relay's database has a question that another relay has written into its own. */
   answerPlace(question: string): Promise<PlaceAnswer>;
-  /** Carries out bulk operations. */
+  /** Carries out bulk operations on messages of the outbox. */
   readonly bulk: BulkRunner;
 }
 
@@ -34,7 +35,7 @@ export function createMaintenance(input: MaintenanceInput): Maintenance {
   const { database, census, askPlace, retention, withdraw, report } = input;
   return {
     answerPlace: (question) => answerQuestion(database, question),
-    bulk: createBulkRunner({ database, withdraw, report }),
+    bulk: createRelayBulkRunner({ database, withdraw, report }),
     async archive(signal, progress) {
       const outcome = await applyRetention({ database, rules: retention, signal, progress });
       report({ type: 'archived', count: outcome.archived });

@@ -61,7 +61,7 @@ export class Starter {
    */
   readonly restartTerminated = coalesce(() => this.#guard('start-messages', () => this.#terminatedOnce()));
 
-  /** Starts the workflows of bulk operations that run and have none. */
+  /** Starts the workflows of bulk operations on messages of the outbox that run and have none. */
   readonly startBulks = coalesce(() => this.#guard('start-bulk', () => this.#bulksOnce()));
 
   /** Makes no more starts, and waits for those under way. */
@@ -78,7 +78,7 @@ export class Starter {
 
   async #bulksOnce(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    for (const bulk of await wantedBulks(this.#database)) {
+    for (const bulk of await wantedBulks(this.#database, null)) {
       try {
         await this.#workflows.startBulk(bulk);
         this.#report({ type: 'bulk-started', id: bulk.id });

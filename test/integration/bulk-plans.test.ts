@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BulkFilter } from '../../src/store/bulk/selection.ts';
-import { selectPage, stillMatching, walkStart } from '../../src/store/bulk/selection.ts';
+import { selectPage, stillMatching } from '../../src/store/bulk/selection.ts';
+import { walkStart } from '../../src/store/bulk/walk.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
 

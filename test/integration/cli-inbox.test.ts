@@ -2,8 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { createBulkRunner } from '../../src/bulk/bulk-runner.ts';
 import { type CliEnd, runCli } from '../support/fixtures/cli.ts';
+import { startCli } from '../support/fixtures/cli-process.ts';
 import { type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
+import { until } from '../support/fixtures/until.ts';
 
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });
@@ -22,6 +25,12 @@ async function openStage(end: Parameters<typeof keptFixture>[0]): Promise<Stage>
   const json = async (...args: readonly string[]): Promise<unknown> =>
     JSON.parse((await cli(...args, '--json')).stdout);
   return { fixture, cli, json };
+}
+
+/** Carries out a bulk operation, as consumers of the group do. */
+async function runBulk({ database }: KeptFixture, id: string): Promise<void> {
+  const runner = createBulkRunner({ database, ended: () => undefined, failed: () => undefined });
+  while ((await runner.runPage(id, () => undefined)).kind === 'more');
 }
 
 test('list, show and status tell what is kept and why, within 80 columns and without a body', async (end) => {
@@ -89,27 +98,81 @@ test('a change needs --yes without a terminal, is done in the name of the system
   expect(ends.map(({ code }) => code)).toEqual([1, 0, 2, 2, 2, 1]);
 });
 
-test('a filter names many: counted in a dry run, then done with a reason and --yes, or as many as are expected', async (end) => {
+test('a filter names many: counted in a dry run, then started with a reason and --yes, or as many as are expected', async (end) => {
   const { fixture, cli, json } = await openStage(end);
   const ids: string[] = [];
   for (const label of ['A', 'B']) ids.push(await fixture.keep(label, { state: 'failed', key: label }));
 
-  expect(await json('retry', '--state', 'failed', '--dry-run')).toMatchObject({ dryRun: true, count: 2 });
+  expect(await json('retry', '--state', 'failed', '--dry-run')).toMatchObject({
+    ok: true,
+    dryRun: true,
+    count: 2,
+    exact: true,
+    sample: [{ id: ids[0] }, { id: ids[1] }],
+  });
   const refused = await Promise.all([
     cli('retry', '--state', 'failed', '--yes'),
     cli('retry', '--state', 'failed', '--reason', 'why'),
     cli('retry', '--state', 'failed', '--reason', 'why', '--yes', '--expect', '3'),
     cli('retry', '--older-than', 'soon', '--reason', 'why', '--yes'),
+    cli('retry', ids[0] ?? '', '--yes', '--wait'),
   ]);
-  expect(refused.map(({ code }) => code)).toEqual([2, 2, 1, 2]);
-  expect(await fixture.states(...ids)).toEqual(['failed', 'failed']);
-  expect(
-    await cli('retry', '--failed-with', 'error', '--reason', 'why', '--yes', '--rate', '100'),
-  ).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^2 messages match; retry is asked for\.\nID [^]*\n2 retried\.\n$/),
-  });
+  expect(refused.map(({ code }) => code)).toEqual([2, 2, 1, 2, 2]);
+  expect(refused[4]?.stderr).toBe('--rate, --expect and --wait go with a filter.\n');
+  expect(await fixture.operator.inbox.bulk.list()).toEqual([]);
+
+  const started = await cli('retry', '--failed-with', 'error', '--reason', 'why', '--yes', '--rate', '100');
+  const [bulk] = await fixture.operator.inbox.bulk.list();
+  const id = bulk?.id ?? '';
+  expect(started).toMatchObject({ code: 0, stderr: '' });
+  expect(started.stdout).toMatch(/^2 messages match; retry is asked for\.\nID +STATE/);
+  expect(started.stdout).toContain(
+    `${id}  retry  running\n  0 of 2 messages (0 %), 20ms left at least\n  of the group ${fixture.group}\n  by grace: why\n`,
+  );
+  expect(started.stdout).toMatch(
+    new RegExp(
+      `Consumers of the group carry it out, without this command\\. How it stands: temporal-outbox bulk show ${id} --wait\n$`,
+    ),
+  );
+  expect(await fixture.states(...ids), 'nobody carries it out').toEqual(['failed', 'failed']);
+
+  const waiting = startCli(end, ['bulk', 'show', id, '--wait'], { DATABASE_URL: fixture.url });
+  await runBulk(fixture, id);
+  expect(await waiting.exited).toBe(0);
+  await until(() => /2 of 2 messages \(100 %\)\n +answers: 2 retried\n/.test(waiting.stdout()));
   expect(await fixture.states(...ids)).toEqual(['parked', 'parked']);
+  const list = await runCli(['bulk', 'list'], { DATABASE_URL: fixture.url });
+  expect(list.stdout).toMatch(new RegExp(`${id} +retry +done +2/2 .*\\n  of the group ${fixture.group}\\n`));
+});
+
+test('Ctrl-C leaves a change of many going on, and says how to look', async (end) => {
+  const { fixture } = await openStage(end);
+  const id = await fixture.keep('A', { state: 'failed' });
+  const args = [
+    'inbox',
+    'discard',
+    '--group',
+    fixture.group,
+    '--state',
+    'failed',
+    '--reason',
+    'why',
+    '--yes',
+    '--wait',
+  ];
+  const waiting = startCli(end, args, { DATABASE_URL: fixture.url });
+  await until(() => waiting.stdout().includes('0 of 1 messages'));
+
+  waiting.signal('SIGINT');
+
+  expect(await waiting.exited).toBe(0);
+  const [bulk] = await fixture.operator.inbox.bulk.list();
+  expect(bulk).toMatchObject({ state: 'running', counts: {} });
+  await until(() =>
+    waiting.stdout().includes(`How it stands: temporal-outbox bulk show ${bulk?.id} --wait\n`),
+  );
+  await runBulk(fixture, bulk?.id ?? '');
+  expect(await fixture.states(id)).toEqual(['discarded']);
 });
 
 test('edit reads the body from a file and the schema from the configuration', async (end) => {

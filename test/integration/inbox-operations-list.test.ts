@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { type KeptState, keptStates, keptTransitions } from '../../src/core/parked-states.ts';
-import { heldGate } from '../support/fixtures/gate.ts';
 import { giveUp, type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
 
@@ -58,82 +57,6 @@ test('pages have every message of every group once, also copies that share a pla
 
   expect(seen).toHaveLength(11);
   expect(new Set(seen).size).toBe(11);
-});
-
-test('a change by filter takes what matches, tells what was busy, and not what is not asked for', async (end) => {
-  const fixture = await keptFixture(end);
-  const { group, operator } = fixture;
-  const failed = [
-    await fixture.keep('A', { state: 'failed' }),
-    await fixture.keep('B', { state: 'failed', key: null }),
-  ];
-  const spared = await fixture.keep('C', { state: 'failed', reason: 'invalid', key: 'spared' });
-  const inHand = await fixture.keep('D', { key: 'in hand' });
-  const hand = heldGate(end);
-  const taken = heldGate(end);
-  const holding = fixture.database.transaction(async (sql) => {
-    await sql.query(`select from outbox.parked_key where key = 'in hand' for no key update`);
-    taken.open();
-    await hand.opened;
-  });
-  await taken.opened;
-
-  const filter = { group, reason: 'error' };
-  await expect(operator.inbox.many(filter, 'discard', { ...ada, expect: 7 })).rejects.toMatchObject({
-    code: 'OUTBOX_BULK_UNEXPECTED',
-    details: { count: 3 },
-  });
-  const answer = await operator.inbox.many(filter, 'discard', { ...ada, expect: 3 });
-
-  expect(answer).toMatchObject({
-    count: 3,
-    counts: { done: 2, busy: 1, 'too-late': 0 },
-    refused: [{ id: inHand, result: 'busy' }],
-  });
-  expect(await fixture.states(...failed, spared, inHand)).toEqual([
-    'discarded',
-    'discarded',
-    'failed',
-    'parked',
-  ]);
-  hand.open();
-  await holding;
-  for (const bad of [
-    {},
-    { group },
-    { states: ['failed' as const] },
-    { group, states: ['discarded' as const] },
-  ])
-    await expect(operator.inbox.many(bad, 'discard', ada)).rejects.toMatchObject({
-      code: 'OUTBOX_OPTION_INVALID',
-    });
-});
-
-test('a change by filter goes through 2,500 messages in pages, and at its rate', async (end) => {
-  const fixture = await keptFixture(end);
-  const { database, group, operator } = fixture;
-  await database.query(
-    `insert into outbox.parked (consumer_group, message_id, state, topic, key, address, partition, "offset", wire, sent_at)
-     select $1, 'm-' || g, 'failed', 'orders', 'k' || g % 50, 'a', 0, g, '{"key":null,"headers":{}}', now()
-     from generate_series(1, 2500) g`,
-    [group],
-  );
-  const failed = { group, states: ['failed' as const] };
-
-  const startedAt = performance.now();
-  const slow = await operator.inbox.many({ ...failed, key: 'k7' }, 'discard', { ...ada, ratePerSecond: 50 });
-  const tookMs = performance.now() - startedAt;
-  const answer = await operator.inbox.many(failed, 'retry', { ...ada, ratePerSecond: 10_000 });
-
-  expect(slow.counts).toMatchObject({ done: 50 });
-  expect(tookMs, 'fifty at fifty a second').toBeGreaterThan(990);
-  expect(answer.counts).toMatchObject({ done: 2_450, busy: 0 });
-  const [keys] = await database.query<{ count: number }>(
-    'select count(*)::int as count from outbox.parked_key',
-  );
-  expect(keys?.count).toBe(49);
-  const audit = await database.query(`select 1 from outbox.audit where consumer_group = $1`, [group]);
-  expect(audit).toHaveLength(2_500);
 });
 
 test('show tells everything about a message, why it waits, and what was done to it', async (end) => {

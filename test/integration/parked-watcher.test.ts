@@ -34,6 +34,7 @@ function watch(
         starts.push(key);
       },
     },
+    bulks: { host: async () => undefined, start: async () => undefined },
     failed: (failure) => failures.push(failure),
     ...given,
   });

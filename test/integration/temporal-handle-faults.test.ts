@@ -4,7 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
 import { connectTemporal } from '../../src/temporal/connection.ts';
 import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
-import { lingeringDrains, openParkedStage } from '../support/fixtures/parked-stage.ts';
+import { lingeringDrains, noBulk, openParkedStage } from '../support/fixtures/parked-stage.ts';
 import { until } from '../support/fixtures/until.ts';
 import { startHandlerProcess } from '../support/processes/handler-process.ts';
 
@@ -107,6 +107,7 @@ test.concurrent('nothing is connected before the first start, and without Tempor
     installation: randomUUID(),
     group: 'shop',
     drains: { drain: () => Promise.resolve({ kind: 'drained' }) },
+    bulk: noBulk,
     visible: () => true,
     report: () => undefined,
   });

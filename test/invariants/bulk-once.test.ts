@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBulkRunner } from '../../src/relay/bulk.ts';
+import { createRelayBulkRunner } from '../../src/relay/bulk.ts';
 import { expectAuditedOnce, operationsAt, statesAt, storeMany } from '../support/fixtures/bulk-stage.ts';
 import { untilLockWaits } from '../support/fixtures/lock-waits.ts';
 import { openTransaction } from '../support/fixtures/open-transaction.ts';
@@ -32,7 +32,9 @@ test.concurrent('I14 F01 a shift of 900 due times goes on when relays are killed
   const answered = async (): Promise<number> => (await operator.bulk.show(id)).answered;
 
   // One dies after the commit of its second page, whose workflow knows nothing of it.
-  const first = await stage.relayProcess({ crash: { point: 'relay:bulk-page', pass: 2, signal: 'SIGKILL' } });
+  const first = await stage.relayProcess({
+    crash: { point: 'bulk:page-committed', pass: 2, signal: 'SIGKILL' },
+  });
   await first.exited;
   expect(await answered()).toBe(300);
   // One dies wherever it is. Somebody has the last message in hand, so that it cannot be through by then.
@@ -99,7 +101,7 @@ test.concurrent('I14 two runners of one operation take turns, and the database r
   const id = started ?? '';
   const { database } = stage;
   const runners = [1, 2].map(() =>
-    createBulkRunner({ database, withdraw: async () => undefined, report: () => undefined }),
+    createRelayBulkRunner({ database, withdraw: async () => undefined, report: () => undefined }),
   );
   /** Both want the next page at the same moment: they queue behind somebody who has the operation in hand. */
   const runBoth = async (): Promise<readonly string[]> => {

@@ -18,6 +18,7 @@ import { fromQuery, type Transaction } from '../../src/store/database/transactio
 import { migrate, readMigrations } from '../../src/store/installation/migrate.ts';
 import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
 import type { PublishOutcome } from '../../src/transports/transport.ts';
+import { noBulk } from '../support/fixtures/parked-stage.ts';
 import { until } from '../support/fixtures/until.ts';
 
 // Writes the histories that `replay.test.ts` replays, from real runs on servers of its own:
@@ -122,6 +123,7 @@ const handlers = startParkedKeys({
   installation: retried.workflowId.split('/')[0] ?? '',
   group: 'recorder',
   drains: { drain: () => Promise.resolve(drainAnswers.shift() ?? { kind: 'drained' }) },
+  bulk: noBulk,
   visible: () => true,
   report: () => undefined,
 });

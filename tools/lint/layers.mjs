@@ -31,12 +31,19 @@ export const layers = [
       'src/outbox may import src/store, src/tracing and src/core only: writing a message needs no relay and no broker.',
   },
   {
-    folder: 'src/relay',
+    folder: 'src/bulk',
     imports: ['core/', 'store/'],
+    uses: ['io'],
+    reason:
+      'src/bulk may import src/store and src/core only: relays and consumers carry out bulk operations alike.',
+  },
+  {
+    folder: 'src/relay',
+    imports: ['core/', 'store/', 'bulk/'],
     types: ['transports/transport.ts'],
     uses: ['io'],
     reason:
-      'src/relay may import src/store, src/core and the types of src/transports/transport.ts: it delivers without Temporal and without knowing a broker.',
+      'src/relay may import src/bulk, src/store, src/core and the types of src/transports/transport.ts: it delivers without Temporal and without knowing a broker.',
   },
   {
     folder: 'src/kafka',
@@ -67,11 +74,11 @@ export const layers = [
   {
     folder: 'src/inbox',
     depth: 2,
-    imports: ['core/', 'store/', 'tracing/', 'sources/incoming-message.ts'],
+    imports: ['core/', 'store/', 'tracing/', 'bulk/', 'sources/incoming-message.ts'],
     types: ['sources/source.ts'],
     uses: ['io'],
     reason:
-      'src/inbox may import src/store, src/tracing, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
+      'src/inbox may import src/bulk, src/store, src/tracing, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
   },
   {
     folder: 'src/filters',
@@ -94,10 +101,10 @@ export const layers = [
     folder: 'src/temporal',
     depth: 2,
     imports: ['core/', 'relay/', 'inbox/', '../activities/'],
-    types: ['config/', '../workflows/'],
+    types: ['bulk/', 'config/', '../workflows/'],
     uses: ['temporal', 'io'],
     reason:
-      'src/temporal may import activities, src/relay, src/inbox and src/core, and types of src/config and workflows: it implements ports and composes nothing else.',
+      'src/temporal may import activities, src/relay, src/inbox and src/core, and types of src/bulk, src/config and workflows: it implements ports and composes nothing else.',
   },
   {
     folder: 'src/config',
@@ -156,9 +163,11 @@ export const layers = [
   },
   {
     folder: 'activities',
-    imports: ['core/', 'store/', 'relay/', 'inbox/', 'transports/', 'sources/'].map((path) => `src/${path}`),
+    imports: ['core/', 'store/', 'bulk/', 'relay/', 'inbox/', 'transports/', 'sources/'].map(
+      (path) => `src/${path}`,
+    ),
     uses: ['temporal'],
     reason:
-      'Activities may import src/relay, src/inbox, src/transports, src/sources, src/store and src/core: they give functions a heartbeat and decide nothing.',
+      'Activities may import src/bulk, src/relay, src/inbox, src/transports, src/sources, src/store and src/core: they give functions a heartbeat and decide nothing.',
   },
 ];

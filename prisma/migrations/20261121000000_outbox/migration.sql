@@ -1157,10 +1157,13 @@ create index audit_inbox on outbox.audit (consumer_group, inbox_id, id) where in
 -- One entry per message and operation: what a crash repeats, or two runners do at once, is refused by the index and rolled
 -- back with its entry.
 create unique index audit_bulk on outbox.audit (bulk_id, message_id) where bulk_id is not null;
+create unique index audit_bulk_kept on outbox.audit (bulk_id, inbox_id) where bulk_id is not null and inbox_id is not null;
 
 -- A change of many messages at once: chosen by a filter, carried out page by page by a workflow.
 create table outbox.bulk_operation (
   id              uuid primary key,
+  -- Null: of messages of the outbox, and relays carry it out. Else of those that this group keeps, and its consumers do.
+  consumer_group  text collate "C",
   action          text not null check (action in ('cancel', 'discard', 'reschedule', 'retry', 'withdraw')),
   -- As operations take it, with its states named and its times in UTC. Never empty.
   filter          jsonb not null check (jsonb_typeof(filter) = 'object' and filter <> '{}'),
@@ -1170,17 +1173,17 @@ create table outbox.bulk_operation (
   reason          text not null,
   rate_per_second integer not null check (rate_per_second between 1 and 10000),
   state           text not null check (state in ('running', 'paused', 'aborted', 'done', 'failed')),
-  -- Messages made later than this are not in the selection.
+  -- Messages that were made, or have arrived, later than this are not in the selection.
   selected_until  timestamptz not null,
   -- Counted at the start; inexact: at least so many.
   total           integer not null,
   total_exact     boolean not null,
   -- How far the walk by position and id has come, and whether it has come to its end.
   walked_position bigint not null,
-  walked_id       uuid not null,
+  walked_id       text collate "C" not null,
   walked          boolean not null,
   -- Chosen, and not answered yet: others have them locked, or a withdrawal is under way.
-  pending         uuid[] not null,
+  pending         text[] not null,
   -- Since when nothing but these is tried.
   pending_since   timestamptz,
   -- How many messages had which answer.
@@ -1194,7 +1197,8 @@ create table outbox.bulk_operation (
   told_at         timestamptz,
   created_at      timestamptz not null default now(),
   updated_at      timestamptz not null default now(),
-  finished_at     timestamptz
+  finished_at     timestamptz,
+  check (consumer_group is null or action in ('discard', 'retry'))
 );
 
 create index bulk_operation_created on outbox.bulk_operation (created_at, id);
@@ -2235,8 +2239,17 @@ begin
   end if;
 end $$;
 
--- Lets a failed message be tried again, in its old place of the order; of a parked one, the next try is now.
-create function outbox.retry_kept(p_group text, p_id text, out result text, out details jsonb) language plpgsql as $$
+-- Whether a locked message is what a filter asks for; null asks for nothing. All else that filters ask about stays as it is.
+create function outbox.is_asked_for(p_message outbox.parked, p_states text[], p_reason text) returns boolean
+language sql immutable
+as $$ select (p_states is null or p_message.state = any (p_states))
+  and (p_reason is null or p_message.reason is not distinct from p_reason) $$;
+
+-- Lets a failed message be tried again, in its old place of the order; of a parked one, the next try is now. Only while it is
+-- in one of these states, and kept for this reason; null: whichever.
+create function outbox.retry_kept(
+  p_group text, p_id text, p_states text[] default null, p_reason text default null, out result text, out details jsonb
+) language plpgsql as $$
 declare
   l record;
   v_home uuid;
@@ -2245,6 +2258,7 @@ begin
   result := case
     when l.answer is not null then l.answer
     when (l.message).state not in ('parked', 'failed') then 'too-late'
+    when not outbox.is_asked_for(l.message, p_states, p_reason) then 'too-late'
     when (l.message).state = 'parked' and not l.is_first then 'behind-key' end;
   if result is not null then return; end if;
   v_home := coalesce(l.home, outbox.bring_back_key(l.message));
@@ -2262,15 +2276,41 @@ begin
   result := 'retried';
 end $$;
 
--- Ends a failed or parked message for good; its key goes on.
-create function outbox.discard_kept(p_group text, p_id text, out result text, out details jsonb) language plpgsql as $$
+-- The same for several, in this order: behind one whose key is in the hands of somebody else, the later ones of that key are
+-- busy, too. They would overtake it.
+create function outbox.retry_kept_in_order(
+  p_group text, p_ids text[], p_states text[] default null, p_reason text default null
+) returns table (id text, result text, details jsonb) language plpgsql as $$
+declare
+  v_key jsonb;
+  v_busy jsonb[] := '{}';
+begin
+  foreach id in array p_ids loop
+    select jsonb_build_array(p.topic, p.key) into v_key from outbox.parked p
+    where p.consumer_group = p_group and p.message_id = id and p.key is not null;
+    if v_key = any (v_busy) then
+      result := 'busy';
+      details := null;
+    else
+      select r.result, r.details into result, details from outbox.retry_kept(p_group, id, p_states, p_reason) r;
+      if result = 'busy' and v_key is not null then v_busy := v_busy || v_key; end if;
+    end if;
+    return next;
+  end loop;
+end $$;
+
+-- Ends a failed or parked message for good; its key goes on. States and reason as in retry_kept.
+create function outbox.discard_kept(
+  p_group text, p_id text, p_states text[] default null, p_reason text default null, out result text, out details jsonb
+) language plpgsql as $$
 declare
   l record;
 begin
   select * into l from outbox.lock_kept(p_group, p_id);
   result := case
     when l.answer is not null then l.answer
-    when (l.message).state not in ('parked', 'failed') then 'too-late' end;
+    when (l.message).state not in ('parked', 'failed') then 'too-late'
+    when not outbox.is_asked_for(l.message, p_states, p_reason) then 'too-late' end;
   if result is not null then return; end if;
   update outbox.parked p set state = 'discarded', key_id = null, updated_at = outbox.clock()
   where p.consumer_group = p_group and p.message_id = p_id;

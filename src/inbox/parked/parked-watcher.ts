@@ -1,4 +1,5 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
+import { anyBulkRuns, type BulkStart, forgetBulkTold, wantedBulks } from '../../store/bulk/starts.ts';
 import type { Sql } from '../../store/database/database.ts';
 import {
   anyKey,
@@ -9,7 +10,7 @@ import {
   untoldKeys,
   type WantedKey,
 } from '../../store/inbox/parked-keys.ts';
-import type { ParkedKeyWorkflows } from '../ports.ts';
+import type { BulkWorkflows, ParkedKeyWorkflows } from '../ports.ts';
 
 /** A look at the parked keys that came to nothing, or not to all that it should. The next one follows by itself. */
 export interface ParkedWatchFailure {
@@ -24,6 +25,7 @@ export interface ParkedWatcherInput {
   /** Runs `work` on a connection of the database; a transaction is not needed. */
   readonly withSql: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
   readonly workflows: ParkedKeyWorkflows;
+  readonly bulks: BulkWorkflows;
   /** Ends the tries of processes that are dead. */
   readonly endDeadTries: () => Promise<Omit<DeadTries, 'gaveUp'>>;
   /** Must not throw. */
@@ -40,7 +42,8 @@ const keysPerLook = 100;
 const concurrentStarts = 20;
 
 /**
- * Makes sure that every parked key of a consumer group that waits for a try has its workflow.
+ * Makes sure that every parked key of a consumer group that waits for a try has its workflow, and every bulk operation on
+ * what the group keeps.
  *
  * Level-triggered: it looks at what is, not at what happened, so a start that fails or is lost is made again, and it works
  * on when database or Temporal were away. Any number of consumers may watch the same group.
@@ -53,6 +56,7 @@ export class ParkedWatcher {
   #endPause: (() => void) | undefined;
   /** Each consumer of a group that has parked keys is to host their workflows, and does so from its first start. */
   #hosting = false;
+  #hostingBulks = false;
   #overdueAfter: KeyPlace | null = null;
   #othersTry = false;
 
@@ -101,18 +105,22 @@ export class ParkedWatcher {
     const { endDeadTries, withSql } = this.#input;
     const dead = await endDeadTries();
     this.#othersTry = dead.others;
-    const keys = await withSql((sql) => this.#wanted(sql, dead.keys));
+    const { keys, bulks } = await withSql(async (sql) => ({
+      keys: await this.#wantedKeys(sql, dead.keys),
+      bulks: await this.#wantedBulks(sql),
+    }));
     const { started, failures } = await this.#startAll(keys);
     if (started.length > 0) {
       this.#hosting = true;
       passCrashPoint('inbox:key-started');
       await withSql((sql) => markKeysTold(sql, started));
     }
+    await this.#startBulks(bulks);
     if (failures.length > 0) throw new StartFailure(failures[0]);
     return keys.length >= keysPerLook;
   }
 
-  async #wanted(sql: Sql, dead: readonly WantedKey[]): Promise<readonly WantedKey[]> {
+  async #wantedKeys(sql: Sql, dead: readonly WantedKey[]): Promise<readonly WantedKey[]> {
     const { group } = this.#input;
     const untold = await untoldKeys(sql, group, keysPerLook);
     const first = [...dead, ...untold];
@@ -121,6 +129,32 @@ export class ParkedWatcher {
     this.#overdueAfter = next;
     const wanted = [...first, ...keys.filter(({ keyId }) => first.every((one) => one.keyId !== keyId))];
     return wanted.length > 0 || this.#hosting ? wanted : anyKey(sql, group);
+  }
+
+  /** Undefined: none runs, so none has to be hosted. */
+  async #wantedBulks(sql: Sql): Promise<readonly BulkStart[] | undefined> {
+    const { group } = this.#input;
+    return this.#hostingBulks || (await anyBulkRuns(sql, group)) ? wantedBulks(sql, group) : undefined;
+  }
+
+  /** All consumers of the group host what one of them starts: when that one dies, another goes on with it. */
+  async #startBulks(wanted: readonly BulkStart[] | undefined): Promise<void> {
+    if (wanted === undefined) return;
+    const { bulks, withSql } = this.#input;
+    const left = [...wanted];
+    try {
+      await bulks.host();
+      this.#hostingBulks = true;
+      for (const bulk of wanted) {
+        await bulks.start(bulk);
+        left.shift();
+      }
+    } catch (error) {
+      await withSql(async (sql) => {
+        for (const bulk of left) await forgetBulkTold(sql, bulk);
+      });
+      throw new StartFailure(error);
+    }
   }
 
   /** Starts side by side. When the first ones all fail, Temporal is away, and the others are left to the next look. */
@@ -176,6 +210,6 @@ export class ParkedWatcher {
 /** Tells a start that failed from a database that did. */
 class StartFailure extends Error {
   constructor(cause: unknown) {
-    super('A workflow of a parked key was not started.', { cause });
+    super('A workflow was not started.', { cause });
   }
 }

@@ -25,7 +25,7 @@ export async function changeKeptTarget<Result extends string>(
 }
 
 /** Tries those that others have in hand again for a while, and then answers them as `busy`. */
-export async function changePatiently<Result extends string>(
+async function changePatiently<Result extends string>(
   database: Database,
   group: string,
   ids: readonly string[],

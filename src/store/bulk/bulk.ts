@@ -1,14 +1,28 @@
 import { writeAudit } from '../audit/audit.ts';
 import type { Author } from '../audit/author.ts';
-import type { Database, Sql } from '../database/database.ts';
+import type { Database, Sql, Transactions } from '../database/database.ts';
 import type { NewDue } from '../message/reschedule.ts';
+import type { KeptBulkFilter } from './kept-selection.ts';
 import type { BulkFilter } from './selection.ts';
+import { walkStart } from './walk.ts';
 
 /** What is done to every message of a bulk operation. */
 export type BulkAction = 'cancel' | 'discard' | 'reschedule' | 'retry' | 'withdraw';
 
+/** What can be done to many messages at once that consumers keep. */
+export const keptActions = ['discard', 'retry'] as const satisfies readonly BulkAction[];
+
+export type KeptAction = (typeof keptActions)[number];
+
+/** Which messages a bulk operation is about. */
+export type BulkScope =
+  /** Of the outbox: relays carry it out. */
+  | { readonly group: null; readonly filter: BulkFilter }
+  /** Those that this group keeps: its consumers carry it out. */
+  | { readonly group: string; readonly filter: KeptBulkFilter };
+
 /**
- * - `running`: goes on as soon as a relay runs.
+ * - `running`: goes on as soon as a relay, or a consumer of the group, runs.
  * - `paused`: an operator has stopped it; it can be resumed.
  * - `failed`: the same page failed again and again (`lastError`); it can be resumed.
  * - `aborted`, `done`: ended.
@@ -27,7 +41,7 @@ export type BulkChange =
 export interface NewBulk {
   readonly id: string;
   readonly change: BulkChange;
-  readonly filter: BulkFilter;
+  readonly scope: BulkScope;
   readonly author: Author & { readonly reason: string };
   readonly ratePerSecond: number;
   readonly selectedUntil: string;
@@ -36,13 +50,14 @@ export interface NewBulk {
 }
 
 /** A bulk operation, as its row says. */
-export interface BulkRow {
+export type BulkRow = BulkScope & BulkStanding;
+
+/** What a bulk operation does, and how it stands. */
+export interface BulkStanding {
   /** UUID of the operation. */
   readonly id: string;
   /** What is done to every message. */
   readonly action: BulkAction;
-  /** Which messages, with states named and times in UTC. */
-  readonly filter: BulkFilter;
   /** For `reschedule`: when the messages are to be due; else empty. */
   readonly arguments: NewDue | Readonly<Record<string, never>>;
   /** Who started it, 1 to 200 characters. */
@@ -71,27 +86,29 @@ export interface BulkRow {
   readonly finishedAt: Date | null;
 }
 
-const columns = `b.id, b.action, b.filter, b.arguments, b.actor, b.reason, b.rate_per_second as "ratePerSecond", b.state, b.total,
+const columns = `b.id, b.consumer_group as "group", b.action, b.filter, b.arguments, b.actor, b.reason, b.rate_per_second as "ratePerSecond", b.state, b.total,
   b.total_exact as "totalExact", b.counts, cardinality(b.pending) as pending, b.last_error as "lastError",
   b.created_at as "createdAt", b.updated_at as "updatedAt", b.finished_at as "finishedAt"`;
 
 /**
- * Stores a bulk operation with its audit entry; a relay begins it within a second or so. One without messages is done
- * at once.
+ * Stores a bulk operation with its audit entry; whoever carries it out begins within a second or so. One without messages
+ * is done at once.
  */
 export async function insertBulk(database: Database, bulk: NewBulk): Promise<BulkRow> {
-  const { id, change, filter, author, ratePerSecond, selectedUntil, total, totalExact } = bulk;
+  const { id, change, scope, author, ratePerSecond, selectedUntil, total, totalExact } = bulk;
+  const { group, filter } = scope;
   const state: BulkState = total === 0 && totalExact ? 'done' : 'running';
   return database.transaction(async (sql) => {
     const [row] = await sql.query<BulkRow>(
-      `insert into outbox.bulk_operation as b (id, action, filter, arguments, actor, reason, rate_per_second, state, selected_until,
+      `insert into outbox.bulk_operation as b (id, consumer_group, action, filter, arguments, actor, reason, rate_per_second, state, selected_until,
          total, total_exact, walked_position, walked_id, walked, pending, counts, next_page_at, failures, finished_at)
-       values ($1, $2, $3::text::jsonb, $4::text::jsonb, $5, $6, $7, $8::text, $9::text::timestamptz, $10, $11,
-         0, '00000000-0000-0000-0000-000000000000', $8::text = 'done', '{}', '{}', clock_timestamp(), 0,
-         case when $8::text = 'done' then now() end)
+       values ($1, $2, $3, $4::text::jsonb, $5::text::jsonb, $6, $7, $8, $9::text, $10::text::timestamptz, $11, $12,
+         $13::bigint, $14, $9::text = 'done', '{}', '{}', clock_timestamp(), 0,
+         case when $9::text = 'done' then now() end)
        returning ${columns}`,
       [
         id,
+        group,
         change.action,
         JSON.stringify(filter),
         JSON.stringify(change.action === 'reschedule' ? change.due : {}),
@@ -102,6 +119,8 @@ export async function insertBulk(database: Database, bulk: NewBulk): Promise<Bul
         selectedUntil,
         total,
         totalExact,
+        walkStart.position,
+        walkStart.id,
       ],
     );
     if (row === undefined) throw new Error('An insert answers its row.');
@@ -118,11 +137,12 @@ export async function insertBulk(database: Database, bulk: NewBulk): Promise<Bul
   });
 }
 
-/** The bulk operations, newest first. */
-export async function readBulks(sql: Sql, limit: number): Promise<readonly BulkRow[]> {
+/** The bulk operations on messages of the outbox, or on those that consumers keep, newest first. */
+export async function readBulks(sql: Sql, kept: boolean, limit: number): Promise<readonly BulkRow[]> {
   return sql.query<BulkRow>(
-    `select ${columns} from outbox.bulk_operation b order by b.created_at desc, b.id desc limit $1`,
-    [limit],
+    `select ${columns} from outbox.bulk_operation b where (b.consumer_group is not null) = $2::boolean
+     order by b.created_at desc, b.id desc limit $1`,
+    [limit, kept],
   );
 }
 
@@ -158,7 +178,7 @@ export interface BulkStepAnswer {
  * way is finished first. Undefined: there is no such operation.
  */
 export async function takeBulkStep(
-  database: Database,
+  database: Transactions,
   id: string,
   step: BulkStep,
   author: Author,
@@ -166,15 +186,15 @@ export async function takeBulkStep(
   const { from, to } = bulkSteps[step];
   return database.transaction(async (sql) => {
     const changed = await sql.query(
-      `update outbox.bulk_operation b set state = $2, updated_at = now(), failures = 0,
-         finished_at = case when $2 = 'aborted' then now() end,
+      `update outbox.bulk_operation b set state = $2::text, updated_at = now(), failures = 0,
+         finished_at = case when $2::text = 'aborted' then now() end,
          -- The workflow of a paused operation sleeps for up to a minute.
-         told_at = case when $2 = 'running' then '-infinity' else b.told_at end
-       where b.id = $1 and b.state = any($3::text[]) returning 1`,
+         told_at = case when $2::text = 'running' then '-infinity' else b.told_at end
+       where b.id = $1::uuid and b.state = any($3::text[]) returning 1`,
       [id, to, [...from]],
     );
     const [row] = await sql.query<{ readonly state: BulkState }>(
-      'select b.state from outbox.bulk_operation b where b.id = $1',
+      'select b.state from outbox.bulk_operation b where b.id = $1::uuid',
       [id],
     );
     if (row === undefined) return undefined;

@@ -1,10 +1,15 @@
+import type { KeptState } from '../../core/parked-states.ts';
+import { openKeptStates } from '../../core/parked-states.ts';
 import type { State } from '../../core/transitions.ts';
+import type { KeptChange } from '../inbox/change.ts';
+import { discardKept } from '../inbox/discard.ts';
+import { retryKept } from '../inbox/retry.ts';
 import { cancelChange } from '../message/cancel.ts';
 import type { MessageChange } from '../message/change-messages.ts';
 import { discardChange } from '../message/discard.ts';
 import { type NewDue, rescheduleChange } from '../message/reschedule.ts';
 import { retryChange } from '../message/retry.ts';
-import type { BulkAction, BulkRow } from './bulk.ts';
+import type { BulkAction, BulkStanding, KeptAction } from './bulk.ts';
 import { type BulkFilter, stillMatching } from './selection.ts';
 
 /** The states that an action can do something to. A selection has no others: published messages are not refused one by one. */
@@ -16,12 +21,25 @@ export const actionableStates: Readonly<Record<BulkAction, readonly State[]>> = 
   withdraw: ['waiting', 'ready', 'held', 'retrying'],
 };
 
+/** The same of messages that consumers keep. */
+export const actionableKeptStates: Readonly<Record<KeptAction, readonly KeptState[]>> = {
+  discard: openKeptStates,
+  retry: openKeptStates,
+};
+
+/** The change that an operation makes of kept messages. */
+export const keptChanges: Readonly<Record<KeptAction, KeptChange<string>>> = {
+  discard: discardKept,
+  retry: retryKept,
+};
+
 /** The change that a stored operation makes; undefined for `withdraw`, which takes more than one transaction. */
 export function changeOf(
-  bulk: Pick<BulkRow, 'action' | 'arguments' | 'filter'>,
+  bulk: Pick<BulkStanding, 'action' | 'arguments'>,
+  filter: BulkFilter,
 ): MessageChange<string> | undefined {
   const change = singleChange(bulk);
-  return change && onlyMatching(bulk.filter, change);
+  return change && onlyMatching(filter, change);
 }
 
 /** Makes a change only of rows that match the filter when they are locked; others are answered `too-late`. */
@@ -48,7 +66,7 @@ export function onlyMatching<Result extends string>(
 function singleChange({
   action,
   arguments: due,
-}: Pick<BulkRow, 'action' | 'arguments'>): MessageChange<string> | undefined {
+}: Pick<BulkStanding, 'action' | 'arguments'>): MessageChange<string> | undefined {
   switch (action) {
     case 'cancel':
       return cancelChange;

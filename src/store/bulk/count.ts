@@ -1,13 +1,13 @@
 import type { Database, Sql } from '../database/database.ts';
-import { readSample, type SampledMessage, type Selection, selectPage, walkStart } from './selection.ts';
+import { type Walk, walkStart } from './walk.ts';
 
 /** What a selection holds at this moment. */
-export interface SelectionCount {
+export interface SelectionCount<Sample> {
   readonly count: number;
   /** False: there are at least so many. */
   readonly exact: boolean;
   /** The first of them. */
-  readonly sample: readonly SampledMessage[];
+  readonly sample: readonly Sample[];
 }
 
 /** Counting stops here, */
@@ -18,20 +18,20 @@ const countedAtOnce = 20_000;
 const sampleSize = 10;
 
 /** Counts the messages of a selection, up to 100,000 and for at most ten seconds or so. */
-export async function countSelection(sql: Sql, selection: Selection): Promise<SelectionCount> {
+export async function countSelection<Sample>(sql: Sql, walk: Walk<Sample>): Promise<SelectionCount<Sample>> {
   const until = performance.now() + longestCountMs;
   const first: string[] = [];
   let count = 0;
   let place = walkStart;
   let exact = false;
   while (!exact && count < maxCounted && performance.now() < until) {
-    const page = await selectPage(sql, selection, place, Math.min(countedAtOnce, maxCounted - count), null);
+    const page = await walk.page(sql, place, Math.min(countedAtOnce, maxCounted - count), null);
     count += page.ids.length;
     first.push(...page.ids.slice(0, sampleSize - first.length));
     exact = page.next === null;
     place = page.next ?? place;
   }
-  return { count, exact, sample: await readSample(sql, first) };
+  return { count, exact, sample: await walk.sample(sql, first) };
 }
 
 /**
@@ -50,6 +50,20 @@ export async function fixTimes(
        select jsonb_object_agg(x.name, to_char(x.value::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
        from unnest($1::text[], $2::text[]) x (name, value)), '{}') as times`,
     [Object.keys(times), Object.values(times)],
+  );
+  if (row === undefined) throw new Error('The time is always answered.');
+  return row;
+}
+
+/** The same by the clock of the messages that consumers keep, and the time by which those had arrived that are so old now. */
+export async function fixAge(
+  sql: Sql,
+  olderThanMs: number | undefined,
+): Promise<{ readonly now: string; readonly arrivedTo: string | null }> {
+  const [row] = await sql.query<{ readonly now: string; readonly arrivedTo: string | null }>(
+    `select outbox.clock()::text as now, to_char((outbox.clock() - $1::float8 * interval '1 ms') at time zone 'UTC',
+       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "arrivedTo"`,
+    [olderThanMs ?? null],
   );
   if (row === undefined) throw new Error('The time is always answered.');
   return row;

@@ -1,10 +1,12 @@
+import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import type { Author } from '../audit/author.ts';
-import type { Database, Sql } from '../database/database.ts';
-import { changeLocked, type MessageAnswer, messagesPerTransaction } from '../message/change-messages.ts';
-import type { BulkAction, BulkCounts, BulkRow, BulkState } from './bulk.ts';
-import { changeOf } from './changes.ts';
-import { type BulkFilter, selectPage, type WalkPlace } from './selection.ts';
+import type { Sql, Transactions } from '../database/database.ts';
+import { messagesPerTransaction } from '../message/change-messages.ts';
+import type { BulkCounts, BulkScope, BulkStanding, BulkState } from './bulk.ts';
+import { messagesOf, type PageAnswer } from './messages.ts';
+import type { BulkFilter } from './selection.ts';
+import type { WalkPlace } from './walk.ts';
 
 /** Messages that others have locked are tried again until nothing else is left, and for so long then. */
 const patienceMs = 30_000;
@@ -40,11 +42,11 @@ export interface WithdrawalPage {
 }
 
 /** A running operation, locked by the current transaction. */
-export interface LockedBulk
-  extends Pick<BulkRow, 'id' | 'action' | 'arguments' | 'filter' | 'ratePerSecond'> {
-  readonly action: BulkAction;
+export type LockedBulk = BulkScope & LockedStanding;
+
+interface LockedStanding
+  extends Pick<BulkStanding, 'id' | 'action' | 'arguments' | 'ratePerSecond' | 'state'> {
   readonly author: Author;
-  readonly state: BulkState;
   readonly selectedUntil: string;
   readonly place: WalkPlace;
   readonly walked: boolean;
@@ -70,19 +72,23 @@ interface Chosen {
  *
  * A page of a withdrawal is only chosen and stored here, see {@link finishWithdrawalPage}.
  */
-export async function runPage(database: Database, id: string): Promise<PageResult | WithdrawalPage> {
+export async function runPage(database: Transactions, id: string): Promise<PageResult | WithdrawalPage> {
   return database.transaction(async (sql) => {
     const bulk = await lockBulk(sql, id);
     if (bulk === undefined) return { kind: 'unknown' };
-    const { state, counts, waitMs, filter, author } = bulk;
+    const { state, counts, waitMs, author } = bulk;
     if (state !== 'running') return { kind: 'resting', state, counts };
     if (waitMs > 0) return { kind: 'early', waitMs };
-    const change = changeOf(bulk);
+    const { change } = messagesOf(bulk);
     if (change !== undefined) {
       const chosen = await choose(sql, bulk);
-      const { answers, busy } = await changeLocked(sql, chosen.ids, change, author, chosen.last);
-      return moveOn(sql, bulk, chosen, { pending: [...chosen.later, ...busy], answers });
+      const { answers, busy } = await change(sql, chosen.ids, author, chosen.last);
+      const page = await moveOn(sql, bulk, chosen, { pending: [...chosen.later, ...busy], answers });
+      passCrashPoint('bulk:page-open');
+      return page;
     }
+    if (bulk.group !== null) throw new Error('No change of kept messages takes more than one transaction.');
+    const { filter } = bulk;
     const page = bulk.pendingIds.length > 0 ? undefined : await choose(sql, bulk);
     if (page !== undefined && page.ids.length === 0)
       return moveOn(sql, bulk, page, { pending: [], answers: [] });
@@ -96,12 +102,12 @@ export async function runPage(database: Database, id: string): Promise<PageResul
  * Counts the answers of a page that a withdrawal has worked through, and moves its row on. The audit knows what was
  * answered, also before a crash in between; what has no answer stays in hand.
  */
-export async function finishWithdrawalPage(database: Database, id: string): Promise<PageResult> {
+export async function finishWithdrawalPage(database: Transactions, id: string): Promise<PageResult> {
   return database.transaction(async (sql) => {
     const bulk = await lockBulk(sql, id);
     if (bulk === undefined) return { kind: 'unknown' };
-    const answers = await sql.query<MessageAnswer<string>>(
-      `select a.message_id as id, a.result, null as topic, null as lane, null as state
+    const answers = await sql.query<PageAnswer>(
+      `select a.message_id as id, a.result, null as topic, null as lane
        from outbox.audit a where a.bulk_id = $1 and a.message_id = any($2::uuid[])`,
       [id, [...bulk.pendingIds]],
     );
@@ -125,9 +131,9 @@ export async function recordPageFailure(
   most: number,
 ): Promise<{ readonly state: BulkState; readonly counts: BulkCounts } | undefined> {
   const [row] = await sql.query<{ readonly state: BulkState; readonly counts: BulkCounts }>(
-    `update outbox.bulk_operation b set failures = b.failures + 1, last_error = $2, updated_at = now(),
-       state = case when b.state = 'running' and b.failures + 1 >= $3 then 'failed' else b.state end
-     where b.id = $1 returning b.state, b.counts`,
+    `update outbox.bulk_operation b set failures = b.failures + 1, last_error = $2::text, updated_at = now(),
+       state = case when b.state = 'running' and b.failures + 1 >= $3::integer then 'failed' else b.state end
+     where b.id = $1::uuid returning b.state, b.counts`,
     [id, error, most],
   );
   return row;
@@ -135,12 +141,12 @@ export async function recordPageFailure(
 
 async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
   const [row] = await sql.query<LockedBulk>(
-    `select b.id, b.action, b.arguments, b.filter, b.rate_per_second as "ratePerSecond", b.state, b.counts, b.walked,
+    `select b.id::text as id, b.consumer_group as "group", b.action, b.arguments, b.filter, b.rate_per_second as "ratePerSecond", b.state, b.counts, b.walked,
        json_build_object('actor', b.actor, 'reason', b.reason, 'bulkId', b.id) as author, b.selected_until::text as "selectedUntil",
        json_build_object('position', b.walked_position::text, 'id', b.walked_id) as place, b.pending as "pendingIds",
-       coalesce(b.pending_since < clock_timestamp() - $2 * interval '1 ms', false) as "patienceOver",
+       coalesce(b.pending_since < clock_timestamp() - $2::float8 * interval '1 ms', false) as "patienceOver",
        greatest(0, ceil(extract(epoch from b.next_page_at - clock_timestamp()) * 1000))::float8 as "waitMs"
-     from outbox.bulk_operation b where b.id = $1 for update`,
+     from outbox.bulk_operation b where b.id = $1::uuid for update`,
     [id, patienceMs],
   );
   return row;
@@ -148,13 +154,14 @@ async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
 
 /** The next messages of the walk; those that others had locked, when it is over or there are too many of them. */
 async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
-  const { id, pendingIds, place, walked, filter, selectedUntil, ratePerSecond } = bulk;
+  const { id, pendingIds, place, walked, ratePerSecond } = bulk;
   const size = Math.min(messagesPerTransaction, ratePerSecond);
+  if (bulk.group !== null) return chooseKept(sql, bulk, size);
   if (walked || pendingIds.length >= maxPending) {
     const [ids, later] = [pendingIds.slice(0, size), pendingIds.slice(size)];
     return { ids, later, place, walked, last: bulk.patienceOver };
   }
-  const page = await selectPage(sql, { filter, selectedUntil }, place, size, id);
+  const page = await messagesOf(bulk).walk.page(sql, place, size, id);
   return {
     // One that was due meanwhile has a new place, and may be met a second time.
     ids: page.ids.filter((each) => !pendingIds.includes(each)),
@@ -165,9 +172,24 @@ async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
   };
 }
 
+/** Of kept messages those that others had in hand come first in each page, so that no later one of a key overtakes them. */
+async function chooseKept(sql: Sql, bulk: LockedBulk, size: number): Promise<Chosen> {
+  const { id, pendingIds, place, walked } = bulk;
+  const room = Math.min(size, maxPending - pendingIds.length);
+  if (walked || room <= 0) return { ids: pendingIds, later: [], place, walked, last: bulk.patienceOver };
+  const page = await messagesOf(bulk).walk.page(sql, place, room, id);
+  return {
+    ids: [...pendingIds, ...page.ids],
+    later: [],
+    place: page.next ?? place,
+    walked: page.next === null,
+    last: false,
+  };
+}
+
 async function storePage(sql: Sql, id: string, { ids, place, walked }: Chosen): Promise<void> {
   await sql.query(
-    `update outbox.bulk_operation set pending = $2, walked_position = $3, walked_id = $4, walked = $5, updated_at = now()
+    `update outbox.bulk_operation set pending = $2::text[], walked_position = $3, walked_id = $4, walked = $5, updated_at = now()
      where id = $1`,
     [id, [...ids], place.position, place.id, walked],
   );
@@ -187,22 +209,20 @@ async function moveOn(
   sql: Sql,
   bulk: LockedBulk,
   { place, walked }: Pick<Chosen, 'place' | 'walked'>,
-  {
-    pending,
-    answers,
-  }: { readonly pending: readonly string[]; readonly answers: readonly MessageAnswer<string>[] },
+  { pending, answers }: { readonly pending: readonly string[]; readonly answers: readonly PageAnswer[] },
 ): Promise<Extract<PageResult, { kind: 'done' | 'more' }>> {
   const counts = add(bulk.counts, answers);
   const done = bulk.state === 'running' && walked && pending.length === 0;
   const locked = pending.length > 0 && (walked || pending.length >= maxPending);
   const [row] = await sql.query<{ readonly waitMs: number }>(
-    `update outbox.bulk_operation b set walked_position = $2, walked_id = $3, walked = $4, pending = $5, counts = $6::text::jsonb,
-       pending_since = case when $7 then coalesce(b.pending_since, clock_timestamp()) end,
+    `update outbox.bulk_operation b set walked_position = $2::bigint, walked_id = $3::text, walked = $4::boolean,
+       pending = $5::text[], counts = $6::text::jsonb, pending_since = case when $7::boolean then coalesce(b.pending_since, clock_timestamp()) end,
        next_page_at = greatest(b.next_page_at, clock_timestamp() - interval '1 second')
          + $8::float8 / b.rate_per_second * interval '1 second',
        failures = 0, last_error = null, updated_at = now(),
-       state = case when $9 then 'done' else b.state end, finished_at = case when $9 then now() else b.finished_at end
-     where b.id = $1
+       state = case when $9::boolean then 'done' else b.state end,
+       finished_at = case when $9::boolean then now() else b.finished_at end
+     where b.id = $1::uuid
      returning greatest(0, ceil(extract(epoch from b.next_page_at - clock_timestamp()) * 1000))::float8 as "waitMs"`,
     [
       bulk.id,
@@ -226,13 +246,13 @@ async function moveOn(
   };
 }
 
-function add(counts: BulkCounts, answers: readonly MessageAnswer<string>[]): BulkCounts {
+function add(counts: BulkCounts, answers: readonly PageAnswer[]): BulkCounts {
   const sum: Record<string, number> = { ...counts };
   for (const { result } of answers) sum[result] = (sum[result] ?? 0) + 1;
   return sum;
 }
 
-function lanesOf(answers: readonly MessageAnswer<string>[]): readonly Lane[] {
+function lanesOf(answers: readonly PageAnswer[]): readonly Lane[] {
   const lanes = answers.flatMap(({ topic, lane }): readonly Lane[] =>
     topic === null || lane === null ? [] : [{ topic, lane }],
   );

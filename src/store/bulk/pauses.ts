@@ -13,7 +13,8 @@ export async function resumeLeftPauses(
 ): Promise<readonly string[]> {
   const left = await database.query<{ readonly topic: string; readonly auditId: string }>(
     `select p.topic, p.id as "auditId" from outbox.audit p
-     where p.bulk_id = $1 and p.action = 'pause' and p.message_id is null and not exists (
+     where p.bulk_id = (select b.id from outbox.bulk_operation b where b.id = $1 and b.action = 'withdraw')
+       and p.action = 'pause' and p.message_id is null and not exists (
        select from outbox.audit r where r.bulk_id = $1 and r.message_id is null and r.action = 'resume'
          and r.details ->> 'pause' = p.id::text)
      order by p.id`,

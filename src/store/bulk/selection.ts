@@ -1,6 +1,7 @@
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 import { filterValues, type MessageFilter, matchesSql } from '../message/list.ts';
+import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
 
 /** A filter with its states named: those that the change can be made of. */
 export interface BulkFilter extends Omit<MessageFilter, 'id'> {
@@ -13,22 +14,6 @@ export interface Selection {
   readonly filter: BulkFilter;
   /** PostgreSQL's text of a time, with microseconds. */
   readonly selectedUntil: string;
-}
-
-/** The message after which a page begins. */
-export interface WalkPlace {
-  readonly position: string;
-  readonly id: string;
-}
-
-/** Before all messages: positions begin at 1. */
-export const walkStart: WalkPlace = { position: '0', id: '00000000-0000-0000-0000-000000000000' };
-
-export interface SelectedPage {
-  /** In the order of their positions. */
-  readonly ids: readonly string[];
-  /** Where the next page begins; null: this was the last. */
-  readonly next: WalkPlace | null;
 }
 
 /**
@@ -122,6 +107,14 @@ const pageSql = `
     order by a.position, a.id limit $14
   ) a on true`;
 
+/** Walks a selection of the outbox. */
+export function walkOf(selection: Selection): Walk<SampledMessage> {
+  return {
+    page: (sql, after, limit, bulkId) => selectPage(sql, selection, after, limit, bulkId),
+    sample: readSample,
+  };
+}
+
 /**
  * The next messages of a selection, at most `limit`.
  *
@@ -201,7 +194,7 @@ export interface SampledMessage {
 }
 
 /** The messages of these ids, by their positions. */
-export async function readSample(sql: Sql, ids: readonly string[]): Promise<readonly SampledMessage[]> {
+async function readSample(sql: Sql, ids: readonly string[]): Promise<readonly SampledMessage[]> {
   return sql.query<SampledMessage>(
     `select a.id, a.topic, a.key, a.ref, a.state::text as state, a.due_at as "dueAt", a.attempts, a.last_error as "lastError",
        a.created_at as "createdAt"

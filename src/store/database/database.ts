@@ -3,10 +3,14 @@ export interface Sql {
   query<Row>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
 }
 
-/** A connection pool of the relay. */
-export interface Database extends Sql {
+/** Runs statements, singly and in transactions. */
+export interface Transactions extends Sql {
   /** Runs `work` in one READ COMMITTED transaction: committed when it resolves, rolled back when it rejects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
+}
+
+/** A connection pool of the relay. */
+export interface Database extends Transactions {
   /**
    * Opens the session of this process: see {@link Session}. Calls `onNotify` with the payload of every notification of
    * the channel. Notifications may be missed: they make things faster, nothing depends on them. After a reconnect it is

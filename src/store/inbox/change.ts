@@ -20,12 +20,28 @@ export interface KeptChanged<Result extends string> {
   readonly details: Readonly<Record<string, unknown>> | null;
 }
 
+/** What a message must be like when it is locked, or it is too late for it. What is left out may be anything. */
+export interface KeptCondition {
+  readonly states?: readonly KeptState[];
+  readonly reason?: string;
+}
+
+/** The last two parameters of `outbox.retry_kept` and `outbox.discard_kept`. */
+export function conditionValues({ states, reason }: KeptCondition): readonly unknown[] {
+  return [states === undefined ? null : [...states], reason ?? null];
+}
+
 /** One kind of change of kept messages by an operator. */
 export interface KeptChange<Result extends string> {
   /** Its name in the audit. */
   readonly action: string;
   /** Changes each by a compare-and-set behind the lock of its key; what others have locked is answered `busy`. */
-  apply(sql: Sql, group: string, ids: readonly string[]): Promise<readonly KeptChanged<Result>[]>;
+  apply(
+    sql: Sql,
+    group: string,
+    ids: readonly string[],
+    condition: KeptCondition,
+  ): Promise<readonly KeptChanged<Result>[]>;
 }
 
 /** How one kept message fared. */
@@ -63,32 +79,55 @@ export async function changeKept<Result extends string>(
   author: Author,
   { last, dryRun }: RoundOptions,
 ): Promise<KeptRound<Result>> {
-  return transactOrRehearse(database, dryRun, async (sql) => {
-    const changed = await change.apply(sql, group, ids);
-    const decided = changed.filter(({ result }) => last || result !== 'busy');
-    const standing = await readStanding(sql, group, ids);
-    const answers = decided.map(({ id, result }): KeptAnswer<Result> => {
-      const {
-        topic = null,
-        key = null,
-        state = result === 'handled' ? 'handled' : null,
-      } = standing.get(id) ?? {};
-      return { id, topic, key, state, result: result === 'handled' ? 'too-late' : result };
-    });
-    await writeAudit(
-      sql,
-      answers.map(({ id, topic, result }, n) => ({
-        ...author,
-        action: change.action,
-        messageId: null,
-        kept: { group, id },
-        topic,
-        result,
-        details: decided[n]?.details ?? undefined,
-      })),
-    );
-    return { answers, busy: changed.filter((one) => !decided.includes(one)).map(({ id }) => id) };
+  return transactOrRehearse(database, dryRun, (sql) =>
+    changeLockedKept(sql, { group, ids, change, condition: {} }, author, last),
+  );
+}
+
+/** A change of some messages of one group. */
+export interface AskedKeptChange<Result extends string> {
+  readonly group: string;
+  readonly ids: readonly string[];
+  readonly change: KeptChange<Result>;
+  readonly condition: KeptCondition;
+}
+
+/**
+ * What {@link changeKept} does, in a transaction that does more.
+ *
+ * @param last as in {@link RoundOptions}
+ */
+export async function changeLockedKept<Result extends string>(
+  sql: Sql,
+  { group, ids, change, condition }: AskedKeptChange<Result>,
+  author: Author,
+  last: boolean,
+): Promise<KeptRound<Result>> {
+  const changed = await change.apply(sql, group, ids, condition);
+  const decided = changed.filter(({ result }) => last || result !== 'busy');
+  const standing = await readStanding(sql, group, ids);
+  const answers = decided.map(({ id, result }): KeptAnswer<Result> => {
+    const {
+      topic = null,
+      key = null,
+      state = result === 'handled' ? 'handled' : null,
+    } = standing.get(id) ?? {};
+    return { id, topic, key, state, result: result === 'handled' ? 'too-late' : result };
   });
+  await writeAudit(
+    sql,
+    answers.map(({ id, topic, result }, n) => ({
+      ...author,
+      action: change.action,
+      messageId: null,
+      kept: { group, id },
+      topic,
+      result,
+      details: decided[n]?.details ?? undefined,
+    })),
+  );
+  const answered = new Set(decided);
+  return { answers, busy: changed.filter((one) => !answered.has(one)).map(({ id }) => id) };
 }
 
 interface KeptStanding {

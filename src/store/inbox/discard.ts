@@ -1,4 +1,4 @@
-import type { KeptChange, KeptChanged } from './change.ts';
+import { conditionValues, type KeptChange, type KeptChanged } from './change.ts';
 
 /**
  * Ends failed and parked messages for good. Where they held their keys, or were the first of them, the keys go on. They
@@ -6,10 +6,10 @@ import type { KeptChange, KeptChanged } from './change.ts';
  */
 export const discardKept: KeptChange<'discarded'> = {
   action: 'discard',
-  apply: (sql, group, ids) =>
+  apply: (sql, group, ids, condition) =>
     sql.query<KeptChanged<'discarded'>>(
       `select x.id, c.result, c.details from unnest($2::text[]) with ordinality x (id, n)
-         cross join lateral outbox.discard_kept($1, x.id) c order by x.n`,
-      [group, [...ids]],
+         cross join lateral outbox.discard_kept($1, x.id, $3::text[], $4::text) c order by x.n`,
+      [group, [...ids], ...conditionValues(condition)],
     ),
 };

@@ -45,11 +45,12 @@ export interface KeptPosition {
   readonly id: string;
 }
 
-const columns = `p.consumer_group as "group", p.message_id as id, p.position, p.topic, p.key, p.state, p.reason,
+/** What {@link ListedKept} has, on a row `p`. */
+export const keptColumns = `p.consumer_group as "group", p.message_id as id, p.position, p.topic, p.key, p.state, p.reason,
   p.last_error as "lastError", p.attempts, p.arrived_at as "arrivedAt", p.updated_at as "updatedAt"`;
 
-/** On a row `p`; parameters 1 to 6 are {@link selectionValues}. */
-const matches = `($2::text is null or p.topic = $2) and ($3::text[] is null or p.state = any($3))
+/** The filter, on a row `p`, but for its group. Parameters 1 to 6 are {@link selectionValues}. */
+export const keptMatchesSql = `($2::text is null or p.topic = $2) and ($3::text[] is null or p.state = any($3))
   and ($4::text is null or p.key = $4) and ($5::text is null or p.reason = $5)
   and ($6::float8 is null or p.arrived_at <= outbox.clock() - $6 * interval '1 ms')`;
 
@@ -61,7 +62,8 @@ const groups = `groups (name) as (
     from groups n where n.name is not null and $1::text is null
   )`;
 
-function selectionValues(selection: KeptSelection): readonly unknown[] {
+/** Parameters 1 to 6 of {@link keptMatchesSql}; the first is the group. */
+export function selectionValues(selection: KeptSelection): readonly unknown[] {
   const { group, topic, states, key, reason, olderThanMs } = selection;
   return [
     group ?? null,
@@ -83,8 +85,8 @@ export async function listKept(
   const found = await sql.query<ListedKept>(
     `with recursive ${groups}
      select x.* from groups n cross join lateral (
-       select ${columns} from outbox.parked p
-       where p.consumer_group = n.name and ${matches}
+       select ${keptColumns} from outbox.parked p
+       where p.consumer_group = n.name and ${keptMatchesSql}
          and (p.position, p.message_id) < (coalesce($7::bigint, 9223372036854775807), coalesce($8::text, '') collate "C")
        order by p.position desc, p.message_id desc limit $9) x
      order by x.position desc, x.id desc limit $9`,
@@ -94,49 +96,4 @@ export async function listKept(
   const last = messages.at(-1);
   const more = found.length > limit && last !== undefined;
   return { messages, next: more ? { position: last.position, id: last.id } : null };
-}
-
-/** How many match, up to `most`. */
-export async function countKeptMatches(sql: Sql, selection: KeptSelection, most: number): Promise<number> {
-  const [row] = await sql.query<{ count: number }>(
-    `with recursive ${groups}
-     select count(*)::integer as count from (
-       select 1 from groups n join outbox.parked p on p.consumer_group = n.name where ${matches} limit $7) x`,
-    [...selectionValues(selection), most],
-  );
-  return row?.count ?? 0;
-}
-
-/** A stretch of a group's messages, walked from the oldest on. */
-export interface KeptWalk {
-  /** `null`: from the beginning. */
-  readonly after: KeptPosition | null;
-  /** Positions up to this one; what arrived later is not walked. */
-  readonly until: string;
-}
-
-/** The last position that was given to a message of a group; 0: none. */
-export async function lastKeptPosition(sql: Sql, group: string): Promise<string> {
-  const [row] = await sql.query<{ position: string }>(
-    `select coalesce((select p.position from outbox.parked p where p.consumer_group = $1 order by p.position desc limit 1), 0)
-       as position`,
-    [group],
-  );
-  return row?.position ?? '0';
-}
-
-/** The next messages of a walk that match, the oldest in the order of keys first. */
-export async function walkKept(
-  sql: Sql,
-  selection: KeptSelection & { readonly group: string },
-  { after, until }: KeptWalk,
-  limit: number,
-): Promise<readonly KeptPosition[]> {
-  return sql.query<KeptPosition>(
-    `select p.position, p.message_id as id from outbox.parked p
-     where p.consumer_group = $1 and ${matches} and p.position <= $9::bigint
-       and (p.position, p.message_id) > (coalesce($7::bigint, 0), coalesce($8::text, '') collate "C")
-     order by p.position, p.message_id limit $10`,
-    [...selectionValues(selection), after?.position ?? null, after?.id ?? null, until, limit],
-  );
 }

@@ -29,6 +29,11 @@ export interface TransactionLimits {
 export const shortestIdleMs = 30_000;
 export const defaultLimits: TransactionLimits = { idleMs: shortestIdleMs, statementMs: shortestIdleMs };
 
+/** Has the server end this transaction by itself as one of the inbox, and its waits for locks after 5 s. */
+export async function limitIdle(sql: Sql): Promise<void> {
+  await sql.query('select outbox.limit_idle()');
+}
+
 export interface NewArrival {
   readonly id: string;
   readonly topic: string;

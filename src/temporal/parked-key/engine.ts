@@ -1,4 +1,4 @@
-import type { ParkedKeyWorkflows } from '../../inbox/ports.ts';
+import type { BulkWorkflows, ParkedKeyWorkflows } from '../../inbox/ports.ts';
 import type { Hosting, ParkedKeysInput } from './hosting.ts';
 
 /** Temporal, as a consumer with parked keys uses it. */
@@ -8,6 +8,8 @@ export interface ParkedKeys {
    * seconds; the same start may be made again.
    */
   readonly workflows: ParkedKeyWorkflows;
+  /** The same for bulk operations on what the group keeps, with a worker of their own from the first `host` on. */
+  readonly bulks: BulkWorkflows;
   /**
    * Ends the hosting; resolves when the drains under way have ended, each after the message in hand. Starts reject from
    * now on. Whoever watches for parked keys is stopped first.
@@ -36,16 +38,19 @@ export function startParkedKeys(input: ParkedKeysInput): ParkedKeys {
     return opened;
   }
 
+  function connected(): Promise<Hosting> {
+    if (stopping.signal.aborted) return Promise.reject(stopped(input.group));
+    return (opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    }));
+  }
+
   return {
-    workflows: {
-      async start(key) {
-        if (stopping.signal.aborted) throw stopped(input.group);
-        opening ??= open().catch((error: unknown) => {
-          opening = undefined;
-          throw error;
-        });
-        await (await opening).start(key);
-      },
+    workflows: { start: async (key) => (await connected()).start(key) },
+    bulks: {
+      host: async () => (await connected()).bulks.host(),
+      start: async (bulk) => (await connected()).bulks.start(bulk),
     },
     async stop() {
       stopping.abort();

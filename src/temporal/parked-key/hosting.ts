@@ -1,12 +1,13 @@
 import { Client } from '@temporalio/client';
-import type { KeyDrains, ParkedKeyWorkflows } from '../../inbox/ports.ts';
+import type { BulkRunner } from '../../bulk/bulk-runner.ts';
+import type { BulkWorkflows, KeyDrains, ParkedKeyWorkflows } from '../../inbox/ports.ts';
 import { connectTemporal } from '../connection.ts';
 import { namespaceLook } from '../namespace-look.ts';
 import { quietRuntime } from '../runtime.ts';
 import { hasSearchAttributes } from '../search-attributes.ts';
 import type { TemporalAddress } from '../temporal-address.ts';
-import { createParkedKeyStarter } from './starter.ts';
-import { hostParkedKeyWorkers } from './workers.ts';
+import { createBulkStarter, createParkedKeyStarter } from './starter.ts';
+import { hostKeptBulkWorkers, hostParkedKeyWorkers } from './workers.ts';
 
 const defaultConcurrency = 10;
 
@@ -16,6 +17,8 @@ export interface ParkedKeysInput {
   readonly installation: string;
   readonly group: string;
   readonly drains: KeyDrains;
+  /** Carries out bulk operations on what the group keeps. */
+  readonly bulk: BulkRunner;
   /** May keys of this topic be seen in the Temporal UI? */
   readonly visible: (topic: string) => boolean;
   /** Parked keys that this process drains side by side, 1 or more. @defaultValue 10 */
@@ -26,12 +29,13 @@ export interface ParkedKeysInput {
 
 /** The workflows and the worker of a group, connected. */
 export interface Hosting extends ParkedKeyWorkflows {
+  readonly bulks: BulkWorkflows;
   close(): Promise<void>;
 }
 
 /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when Temporal does not answer */
 export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Promise<Hosting> {
-  const { temporal, installation, group, drains, visible, report } = input;
+  const { temporal, installation, group, drains, bulk, visible, report } = input;
   const { namespace } = temporal;
   quietRuntime();
   const link = await connectTemporal(temporal);
@@ -40,17 +44,36 @@ export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Pr
     const client = new Client({ connection, namespace });
     const searchAttributes = await hasSearchAttributes(client, namespace).catch(() => false);
     const concurrency = input.concurrency ?? defaultConcurrency;
-    const worker = { connection, namespace, installation, group, drains, concurrency, failed: report };
-    const hosted = await hostParkedKeyWorkers(worker);
+    const worker = { connection, namespace, installation, group, drains, bulk, concurrency, failed: report };
+    const hosted = [await hostParkedKeyWorkers(worker)];
+    // Nearly no consumer ever needs it.
+    let bulks: Promise<void> | undefined;
+    const hostBulks = async (): Promise<void> => void hosted.push(await hostKeptBulkWorkers(worker));
     const starter = createParkedKeyStarter({ client, installation, group, visible, searchAttributes });
-    const look = namespaceLook(client, () => hosted.renew(), stop);
+    const startBulk = createBulkStarter({ client, installation, group });
+    const renewAll = (): void => {
+      for (const one of hosted) one.renew();
+    };
+    const look = namespaceLook(client, renewAll, stop);
     return {
       async start(key) {
         await starter.start(key);
         void look();
       },
+      bulks: {
+        host: () =>
+          (bulks ??= hostBulks().catch((error: unknown) => {
+            bulks = undefined;
+            throw error;
+          })),
+        async start(one) {
+          await startBulk(one);
+          void look();
+        },
+      },
       async close() {
-        await hosted.stop();
+        await bulks?.catch(() => undefined);
+        await Promise.all(hosted.map((one) => one.stop()));
         await link.close();
       },
     };

@@ -1,8 +1,9 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { drainParkedKey } from '../../../workflows/index.ts';
-import type { ParkedKeyStart, ParkedKeyWorkflows } from '../../inbox/ports.ts';
+import type { BulkWorkflows, ParkedKeyStart, ParkedKeyWorkflows } from '../../inbox/ports.ts';
+import { startBulkWorkflow } from '../bulk-start.ts';
 import { type Searchable, searchAttributePairs } from '../search-attributes.ts';
-import { parkedKeyTaskQueue } from '../task-queues.ts';
+import { keptBulkTaskQueue, parkedKeyTaskQueue } from '../task-queues.ts';
 import { keyWords } from '../workflow-words.ts';
 
 export interface ParkedKeyStarterInput {
@@ -66,4 +67,15 @@ export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyW
       );
     },
   };
+}
+
+/** Starts workflows of bulk operations on what the group keeps. */
+export function createBulkStarter({
+  client,
+  installation,
+  group,
+}: Pick<ParkedKeyStarterInput, 'client' | 'installation' | 'group'>): BulkWorkflows['start'] {
+  const taskQueue = keptBulkTaskQueue(installation, group);
+  return (bulk) =>
+    client.withDeadline(Date.now() + startWithinMs, () => startBulkWorkflow(client, { ...bulk, taskQueue }));
 }

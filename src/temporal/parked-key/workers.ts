@@ -1,8 +1,10 @@
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { createBulkActivities } from '../../../activities/bulk-activities.ts';
 import { createParkedKeyActivities } from '../../../activities/parked-key-activities.ts';
+import type { BulkRunner } from '../../bulk/bulk-runner.ts';
 import type { KeyDrains } from '../../inbox/ports.ts';
 import { type Hosted, keepRunning } from '../running-workers.ts';
-import { parkedKeyTaskQueue } from '../task-queues.ts';
+import { keptBulkTaskQueue, parkedKeyTaskQueue } from '../task-queues.ts';
 import { bundleWorkflows } from '../workflow-bundle.ts';
 
 export interface ParkedKeyWorkersInput {
@@ -11,29 +13,56 @@ export interface ParkedKeyWorkersInput {
   readonly installation: string;
   readonly group: string;
   readonly drains: KeyDrains;
+  readonly bulk: BulkRunner;
   /** Parked keys that are drained side by side. */
   readonly concurrency: number;
   /** Called with what ended the worker; it is made anew. */
   readonly failed: (error: unknown) => void;
 }
 
+/** Bulk operations that go on side by side in one consumer. */
+const bulkSlots = 2;
+
 /** Runs the worker of a group's parked keys until it is stopped, anew when it fails. */
-export async function hostParkedKeyWorkers(input: ParkedKeyWorkersInput): Promise<Hosted> {
-  const { connection, namespace, installation, group, drains, concurrency, failed } = input;
+export function hostParkedKeyWorkers(input: ParkedKeyWorkersInput): Promise<Hosted> {
+  const { installation, group, drains, concurrency } = input;
+  return host(input, {
+    taskQueue: parkedKeyTaskQueue(installation, group),
+    activities: { ...createParkedKeyActivities(drains) },
+    maxConcurrentActivityTaskExecutions: concurrency,
+  });
+}
+
+/** Runs the worker of the bulk operations on what a group keeps, in the same way. */
+export function hostKeptBulkWorkers(input: ParkedKeyWorkersInput): Promise<Hosted> {
+  const { installation, group, bulk } = input;
+  return host(input, {
+    taskQueue: keptBulkTaskQueue(installation, group),
+    activities: { ...createBulkActivities(bulk) },
+    maxConcurrentActivityTaskExecutions: bulkSlots,
+    // It has little to do: few questions to the server, and one thread.
+    maxConcurrentActivityTaskPolls: bulkSlots,
+    maxConcurrentWorkflowTaskPolls: bulkSlots,
+    workflowThreadPoolSize: 1,
+  });
+}
+
+async function host(
+  { connection, namespace, failed }: ParkedKeyWorkersInput,
+  options: Omit<WorkerOptions, 'connection' | 'namespace' | 'workflowBundle'>,
+): Promise<Hosted> {
   const workflowBundle = await bundleWorkflows();
   const create = async (): Promise<readonly Worker[]> => [
     await Worker.create({
       connection,
       namespace,
       workflowBundle,
-      taskQueue: parkedKeyTaskQueue(installation, group),
-      activities: { ...createParkedKeyActivities(drains) },
-      maxConcurrentActivityTaskExecutions: concurrency,
-      // Drains are told of a shutdown at once; they end after the message in hand.
+      // Drains are told of a shutdown at once; they end after the message in hand, and bulk operations after their page.
       shutdownGraceTime: 0,
       // A cached workflow is bound to its worker's own queue: after a shutdown its next task would wait there for
       // ten seconds. These histories are short.
       maxCachedWorkflows: 0,
+      ...options,
     }),
   ];
   return keepRunning(create, (event) => {

@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client';
-import type { bulkOperation, deliverLane, deliverMessage } from '../../../workflows/index.ts';
+import type { deliverLane, deliverMessage } from '../../../workflows/index.ts';
 import type { WorkflowStarter } from '../../relay/ports.ts';
+import { startBulkWorkflow } from '../bulk-start.ts';
 import { type Searchable, searchAttributePairs } from '../search-attributes.ts';
 import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from '../task-queues.ts';
-import { bulkWords, laneWords, messageWords } from '../workflow-words.ts';
+import { laneWords, messageWords } from '../workflow-words.ts';
 import { watchTerminated } from './terminated-messages.ts';
 
 /** Starts workflows by id, so that any number of relays may start the same one. */
@@ -44,17 +45,7 @@ export function createWorkflowStarter(
         ...visible(start.visible ? { topic, key, ref } : { topic }),
       });
     },
-    async startBulk({ id, workflowId, replace }) {
-      await client.workflow.start<typeof bulkOperation>('bulkOperation', {
-        workflowId,
-        taskQueue: maintenanceTaskQueue(installation),
-        args: [id],
-        ...bulkWords(id),
-        workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        // As for lanes: a task that died with its worker goes to the next one soon.
-        workflowTaskTimeout: '2 seconds',
-      });
-    },
+    startBulk: (start) =>
+      startBulkWorkflow(client, { ...start, taskQueue: maintenanceTaskQueue(installation) }),
   };
 }

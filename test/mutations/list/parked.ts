@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 const othersFlow = 'A key that waits blocks no other';
 const order = 'Order survives parking and redrive (I3)';
 const hotKey = 'A hot key leaves parking while its traffic goes on';
+const audited = `Every operator's action is audited (I14)`;
 
 /** A message that failed waits for its next try, and for a person. */
 export const parkedMutations: readonly Mutation[] = [
@@ -74,5 +75,33 @@ export const parkedMutations: readonly Mutation[] = [
     replace: 'return (raw.pendingActivities ?? []).length >= 0;',
     test: 'test/integration/temporal-handle.test.ts',
     title: 'a key whose drain waits for one of few slots keeps its workflow',
+  },
+  {
+    name: 'later-ones-overtake-a-busy-one',
+    promise: order,
+    file: 'outbox.retry_kept_in_order()',
+    find: 'if v_key = any (v_busy) then',
+    replace: 'if false then',
+    test: 'test/integration/kept-bulk.test.ts',
+    title: 'what is in the hands of others is not overtaken',
+  },
+  {
+    name: 'filter-not-asked-under-the-lock',
+    promise: audited,
+    file: 'outbox.is_asked_for()',
+    find: 'p_message.state = any (p_states)',
+    replace: 'true',
+    test: 'test/contract/bulk.test.ts',
+    title: 'what was in hand, and is no longer what was asked for',
+  },
+  {
+    name: 'bulk-page-not-counted-with-its-messages',
+    promise: audited,
+    file: 'src/store/bulk/page.ts',
+    find: 'const counts = add(bulk.counts, answers);',
+    replace: 'const counts = add(bulk.counts, bulk.group === null ? answers : []);',
+    test: 'test/invariants/kept-bulk-once.test.ts',
+    title: 'I14 F01 a bulk operation on 900 kept messages',
+    built: true,
   },
 ];

@@ -4,7 +4,7 @@ import { ParkedWatcher } from '../../../src/inbox/parked/parked-watcher.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
-import { noDeadTries } from '../fixtures/parked-stage.ts';
+import { noBulk, noDeadTries } from '../fixtures/parked-stage.ts';
 import type { HandlerProcessSettings } from './handler-process.ts';
 
 // A consumer's watcher and hosted workflows, whose drains begin and never end; `handler-process.ts` starts it and says how.
@@ -18,7 +18,7 @@ Runtime.install({
 });
 const database = openDatabase({ url });
 if (crash !== undefined) crashAt(crash.point, { pass: crash.pass });
-const { workflows } = startParkedKeys({
+const { workflows, bulks } = startParkedKeys({
   temporal: { address: temporalAddress, namespace: 'default' },
   installation,
   group,
@@ -31,6 +31,7 @@ const { workflows } = startParkedKeys({
       }
     },
   },
+  bulk: noBulk,
   visible: () => true,
   report: () => undefined,
 });
@@ -39,5 +40,6 @@ new ParkedWatcher({
   withSql: (work) => work(database),
   endDeadTries: async () => noDeadTries,
   workflows,
+  bulks,
   failed: () => undefined,
 }).start();

@@ -119,7 +119,12 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['a target of kept messages', (typo) => at.inbox.discard({ ...kept, ...typo }, ask)],
   ['inbox.discard', (typo) => at.inbox.discard(kept, { ...ask, ...typo })],
   ['inbox.edit', (typo) => at.inbox.edit({ group: 'g', id: 'a', ...typo }, { ...ask, payload: 1 })],
-  ['inbox.many', (typo) => at.inbox.many({ group: 'g' }, 'retry', { ...bulkAsk, ...typo })],
+  [
+    'inbox.bulk.start',
+    (typo) => at.inbox.bulk.start({ group: 'g' }, { action: 'retry' }, { ...bulkAsk, ...typo }),
+  ],
+  ['a kept bulk task', (typo) => at.inbox.bulk.start({ group: 'g' }, { action: 'retry', ...typo }, bulkAsk)],
+  ['inbox.bulk.pause', (typo) => at.inbox.bulk.pause(ids.ids[0] ?? '', { ...ask, ...typo })],
 ];
 
 const outcome = async (call: () => unknown): Promise<unknown> => {

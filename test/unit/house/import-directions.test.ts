@@ -55,6 +55,9 @@ const cases: readonly Case[] = [
   refuse('src/outbox', value('@opentelemetry/api'), 'Only src/tracing knows OpenTelemetry'),
   ...allow('src/tracing', type('@opentelemetry/api'), value('../core/headers.ts')),
 
+  refuse('src/bulk', value('../relay/starter.ts'), 'src/bulk may import src/store and src/core only'),
+  ...allow('src/bulk', value('../store/bulk/page.ts'), value('../core/crash-point.ts')),
+
   refuse('src/relay', value('../temporal/client.ts'), 'src/relay may import'),
   refuse('src/relay', value('../transports/transport.ts'), 'the types of src/transports/transport.ts'),
   refuse('src/relay', type('../transports/kafka/session.ts'), 'the types of src/transports/transport.ts'),
@@ -64,6 +67,7 @@ const cases: readonly Case[] = [
     'src/relay',
     type('../transports/transport.ts'),
     value('../store/lane/claim.ts'),
+    value('../bulk/bulk-runner.ts'),
     value('../core/lane.ts'),
   ),
 
@@ -94,6 +98,7 @@ const cases: readonly Case[] = [
   refuse('src/inbox/intake', value('../../relay/drain.ts'), 'src/inbox may import'),
   ...allow('src/inbox/intake', type('../../sources/source.ts'), value('../parked/kept.ts')),
   ...allow('src/inbox', type('../sources/source.ts'), value('../sources/incoming-message.ts')),
+  ...allow('src/inbox', value('../bulk/bulk-runner.ts')),
   ...allow('src/inbox', value('../store/database/pool.ts'), value('../core/errors.ts')),
 
   refuse(
@@ -114,7 +119,11 @@ const cases: readonly Case[] = [
 
   refuse('src/temporal', value('../store/lane/claim.ts'), 'src/temporal may import activities'),
   refuse('src/temporal', value('../config/config.ts'), 'src/temporal may import activities'),
-  refuse('src/temporal', value('../../workflows/deliver-lane.ts'), 'types of src/config and workflows'),
+  refuse(
+    'src/temporal',
+    value('../../workflows/deliver-lane.ts'),
+    'types of src/bulk, src/config and workflows',
+  ),
   ...allow('src/temporal', type('../config/config.ts'), type('../../workflows/deliver-lane.ts')),
   refuse('src/temporal/relay', value('../../store/lane/claim.ts'), 'src/temporal may import activities'),
   ...allow('src/temporal/relay', value('../../../activities/lane.ts'), value('../../relay/port.ts')),

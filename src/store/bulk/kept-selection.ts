@@ -1,0 +1,107 @@
+import type { KeptState } from '../../core/parked-states.ts';
+import type { Sql } from '../database/database.ts';
+import {
+  type KeptSelection,
+  keptColumns,
+  keptMatchesSql,
+  type ListedKept,
+  selectionValues,
+} from '../inbox/list.ts';
+import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
+
+/** A filter of kept messages, with its group and states named, and its age as a time. */
+export interface KeptBulkFilter extends Omit<KeptSelection, 'olderThanMs'> {
+  readonly group: string;
+  readonly states: readonly KeptState[];
+  /** ISO time; included. */
+  readonly arrivedTo?: string;
+}
+
+/** What a bulk operation on kept messages is about: what matched its filter, and had arrived before its start. */
+export interface SelectedKept {
+  readonly filter: KeptBulkFilter;
+  /** PostgreSQL's text of a time, with microseconds. */
+  readonly selectedUntil: string;
+}
+
+/** Rows that one page reads at most, so that it takes milliseconds also where few of them match. */
+const readLimit = 20_000;
+
+/**
+ * A copy that an operator has made is as old as its original, also where it is made after the start. $7 time, $8 and $9
+ * place, $10 limit, $11 rows to read, $12 time of the filter.
+ */
+const pageSql = (only: string): string => `
+  with found as materialized (
+    select p.position, p.message_id from (
+      select p.position, p.message_id, p.topic, p.state, p.key, p.reason, p.arrived_at, p.supersedes from outbox.parked p
+      where p.consumer_group = $1 and ${only} (p.position, p.message_id) > ($8::bigint, $9::text collate "C")
+      order by p.position, p.message_id limit $11::integer) p
+    where ${keptMatchesSql} and p.arrived_at < $7::text::timestamptz
+      and ($12::text is null or p.arrived_at <= $12::text::timestamptz)
+      -- The offset makes it a look at the index for each copy, and there are few.
+      and (p.supersedes is null or not exists (select from outbox.audit u
+        where u.consumer_group = $1 and u.inbox_id = p.supersedes and u.action = 'edit' and u.at >= $7::text::timestamptz
+        offset 0))
+    order by p.position, p.message_id limit $10::integer
+  ), ends as materialized (
+    -- The last row that was read, where so many were; it matters only when they were not enough.
+    select p.position, p.message_id from outbox.parked p
+    where (select count(*) from found) < $10::integer
+      and p.consumer_group = $1 and ${only} (p.position, p.message_id) > ($8::bigint, $9::text collate "C")
+    order by p.position, p.message_id offset $11::integer - 1 limit 1
+  )
+  select f.message_id as id, f.position::text as position, e.position::text as "endPosition", e.message_id as "endId"
+  from (values (1)) one left join ends e on true left join found f on true
+  order by f.position, f.message_id`;
+
+/** With its state as a constant the index of failed messages can be used: there may be many others. */
+const [anyPageSql, failedPageSql] = [pageSql(''), pageSql(`p.state = 'failed' and`)];
+
+/** Walks up the places in the order of keys, which never change. So nothing is met twice. */
+export function walkOfKept(selection: SelectedKept): Walk<ListedKept> {
+  const { group } = selection.filter;
+  return {
+    page: (sql, after, limit) => selectKeptPage(sql, selection, after, limit),
+    sample: (sql, ids) =>
+      sql.query<ListedKept>(
+        `select ${keptColumns} from outbox.parked p where p.consumer_group = $1 and p.message_id = any($2::text[])
+         order by p.position, p.message_id`,
+        [group, [...ids]],
+      ),
+  };
+}
+
+/** The next messages of a selection, at most `limit`. */
+export async function selectKeptPage(
+  sql: Sql,
+  { filter, selectedUntil }: SelectedKept,
+  after: WalkPlace,
+  limit: number,
+): Promise<SelectedPage> {
+  const failedOnly = filter.states.every((state) => state === 'failed');
+  const rows = await sql.query<{
+    readonly id: string | null;
+    readonly position: string | null;
+    readonly endPosition: string | null;
+    readonly endId: string | null;
+  }>(failedOnly ? failedPageSql : anyPageSql, [
+    ...selectionValues(filter),
+    selectedUntil,
+    after.position,
+    after.id,
+    limit,
+    readLimit,
+    filter.arrivedTo ?? null,
+  ]);
+  const found = rows.flatMap(({ id, position }) =>
+    id === null || position === null ? [] : [{ id, position }],
+  );
+  const last = found.at(-1);
+  const { endPosition = null, endId = null } = rows[0] ?? {};
+  const end = endPosition === null || endId === null ? null : { position: endPosition, id: endId };
+  return {
+    ids: found.map(({ id }) => id),
+    next: found.length >= limit && last !== undefined ? last : end,
+  };
+}

@@ -1,0 +1,29 @@
+import type { Sql } from '../database/database.ts';
+
+/** The message after which a page begins. */
+export interface WalkPlace {
+  readonly position: string;
+  readonly id: string;
+}
+
+/** Before all messages: positions begin at 1. */
+export const walkStart: WalkPlace = { position: '0', id: '00000000-0000-0000-0000-000000000000' };
+
+export interface SelectedPage {
+  /** In the order of their positions. */
+  readonly ids: readonly string[];
+  /** Where the next page begins; null: this was the last. */
+  readonly next: WalkPlace | null;
+}
+
+/** The messages of a selection, from the first position to the last. */
+export interface Walk<Sample> {
+  /**
+   * The next messages, at most `limit`.
+   *
+   * @param bulkId leaves out what this operation has answered already
+   */
+  page(sql: Sql, after: WalkPlace, limit: number, bulkId: string | null): Promise<SelectedPage>;
+  /** The messages of these ids, by their positions, as a dry run shows them. */
+  sample(sql: Sql, ids: readonly string[]): Promise<readonly Sample[]>;
+}
