@@ -32,11 +32,13 @@ export type BulkTask =
 
 /** The same for messages that consumers keep. */
 export interface KeptTask {
+  /** What is done to each. */
   readonly action: KeptAction;
 }
 
 /** Which messages that consumers keep: those of one group, and of them what the rest of the filter says. */
 export interface KeptBulkTarget extends KeptFilter {
+  /** Name of the consumer group that keeps them, 1 to 512 bytes. */
   readonly group: string;
 }
 

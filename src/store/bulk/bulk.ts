@@ -10,9 +10,10 @@ import { walkStart } from './walk.ts';
 export type BulkAction = 'cancel' | 'discard' | 'reschedule' | 'retry' | 'withdraw';
 
 /** What can be done to many messages at once that consumers keep. */
-export const keptActions = ['discard', 'retry'] as const satisfies readonly BulkAction[];
+export type KeptAction = 'discard' | 'retry';
 
-export type KeptAction = (typeof keptActions)[number];
+/** All of them. */
+export const keptActions = ['discard', 'retry'] as const satisfies readonly KeptAction[];
 
 /** Which messages a bulk operation is about. */
 export type BulkScope =
