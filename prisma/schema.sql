@@ -440,7 +440,7 @@ create table outbox.topic (
   retry_ms bigint[] not null,
   exhausted text not null default 'release-key'::text,
   confirm_group text,
-  confirm_within_ms bigint[],
+  receipt_timeout_ms bigint[],
   confirm_max_sends integer,
   horizon interval not null default '24:00:00'::interval,
   payload_limit_bytes integer not null default 921600,
@@ -449,7 +449,7 @@ create table outbox.topic (
   paused boolean not null default false,
   updated_at timestamp with time zone not null default now()
 );
-constraint confirm_whole CHECK ((num_nulls(confirm_group, confirm_within_ms, confirm_max_sends) = ANY (ARRAY[0, 3])));
+constraint confirm_whole CHECK ((num_nulls(confirm_group, receipt_timeout_ms, confirm_max_sends) = ANY (ARRAY[0, 3])));
 constraint topic_confirm_max_sends_check CHECK (((confirm_max_sends >= 1) AND (confirm_max_sends <= 100)));
 constraint topic_exhausted_check CHECK ((exhausted = ANY (ARRAY['release-key'::text, 'hold-key'::text])));
 constraint topic_lanes_check CHECK (((lanes >= 1) AND (lanes <= 1024)));

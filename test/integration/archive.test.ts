@@ -217,7 +217,7 @@ test('of a topic with confirmation only what is confirmed moves', async () => {
   await fixture.drain();
   await becomes('confirmed', 'confirmed');
   await fixture.database.query(
-    `update outbox.topic set confirm_group = 'g', confirm_within_ms = '{1000}', confirm_max_sends = 3`,
+    `update outbox.topic set confirm_group = 'g', receipt_timeout_ms = '{1000}', confirm_max_sends = 3`,
   );
   await at.age('25 hours');
 

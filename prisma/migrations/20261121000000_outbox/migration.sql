@@ -112,7 +112,7 @@ create table outbox.topic (
   -- Set together, or not at all: the consumer group whose receipt counts, how long it may take after each send (the last
   -- value for all further ones), and how often a message is sent before it is given up.
   confirm_group       text,
-  confirm_within_ms   bigint[],
+  receipt_timeout_ms   bigint[],
   confirm_max_sends   integer check (confirm_max_sends between 1 and 100),
   horizon             interval not null default '24 hours',
   payload_limit_bytes integer not null default 921600,
@@ -120,7 +120,7 @@ create table outbox.topic (
   visible             boolean not null default true,
   paused              boolean not null default false,
   updated_at          timestamptz not null default now(),
-  constraint confirm_whole check (num_nulls(confirm_group, confirm_within_ms, confirm_max_sends) in (0, 3))
+  constraint confirm_whole check (num_nulls(confirm_group, receipt_timeout_ms, confirm_max_sends) in (0, 3))
 );
 
 -- A change that is under way. Its topic is paused by this row, and not by a flag, so that nobody resumes it in between.

@@ -114,7 +114,7 @@ async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promis
          "offset" = case when c.state = 'published' then c."offset" else m."offset" end,
          published_at = case when c.state = 'published' then outbox.clock() else m.published_at end,
          confirm_by = case when c.state = 'published' and m.state = 'ready' then outbox.clock()
-           + t.confirm_within_ms[least(m.sends + 1, cardinality(t.confirm_within_ms))] * interval '1 ms' end,
+           + t.receipt_timeout_ms[least(m.sends + 1, cardinality(t.receipt_timeout_ms))] * interval '1 ms' end,
          updated_at = outbox.clock()
        from unnest($1::uuid[], $2::outbox.state[], $3::text[], $4::text[], $5::float8[], $6::boolean[], $7::integer[], $8::bigint[])
            as c(id, state, attempt, error, retry_in_ms, maybe_published, partition, "offset"),

@@ -81,7 +81,7 @@ export async function resend(sql: Sql, ids: readonly string[], givenUp: readonly
 export async function postpone(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(
     `update outbox.message m set updated_at = outbox.clock(),
-       confirm_by = outbox.clock() + t.confirm_within_ms[least(greatest(m.sends, 1), cardinality(t.confirm_within_ms))] * interval '1 ms'
+       confirm_by = outbox.clock() + t.receipt_timeout_ms[least(greatest(m.sends, 1), cardinality(t.receipt_timeout_ms))] * interval '1 ms'
      from outbox.topic t where m.id = any($1::uuid[]) and t.name = m.topic`,
     [[...ids]],
   );

@@ -71,7 +71,7 @@ export async function confirmMessages(
 export async function prolongParked(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
   await sql.query(
     `update outbox.message m set updated_at = outbox.clock(), sends = 0,
-       confirm_by = outbox.clock() + t.confirm_within_ms[least(greatest(m.sends, 1), cardinality(t.confirm_within_ms))] * interval '1 ms'
+       confirm_by = outbox.clock() + t.receipt_timeout_ms[least(greatest(m.sends, 1), cardinality(t.receipt_timeout_ms))] * interval '1 ms'
      from outbox.topic t
      where m.id in (select id from outbox.message where id = any($2::uuid[]) and state::text = 'published'
          and confirm_by is not null order by id for update skip locked)
