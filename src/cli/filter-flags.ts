@@ -39,11 +39,18 @@ export function filterOf(flags: FilterFlags): MessageFilter {
     ...(key !== undefined && { key }),
     ...(ref !== undefined && { ref }),
     ...(error !== undefined && { error }),
-    ...(createdFrom !== undefined && { createdFrom }),
-    ...(createdTo !== undefined && { createdTo }),
-    ...(dueFrom !== undefined && { dueFrom }),
-    ...(dueTo !== undefined && { dueTo }),
+    ...(createdFrom !== undefined && { createdFrom: timeOf('created-from', createdFrom) }),
+    ...(createdTo !== undefined && { createdTo: timeOf('created-to', createdTo) }),
+    ...(dueFrom !== undefined && { dueFrom: timeOf('due-from', dueFrom) }),
+    ...(dueTo !== undefined && { dueTo: timeOf('due-to', dueTo) }),
   };
+}
+
+/** A day alone begins at midnight in UTC, a time without a zone is one of this machine's. */
+function timeOf(option: string, text: string): Date {
+  const time = new Date(text);
+  if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;
+  throw new OutboxError('OUTBOX_OPTION_INVALID', `--${option} is not an ISO time.`, { details: { option } });
 }
 
 function stateOf(name: string): State {

@@ -13,12 +13,12 @@ import {
 import type { BulkOptions } from '../operations/bulk-filter.ts';
 import { startKeptBulk } from '../operations/inbox/bulk.ts';
 import type { KeptFilter } from '../operations/inbox/kept-target.ts';
+import type { MessageFilter } from '../operations/list.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { type Due, dueOf } from '../outbox/prepare.ts';
 import type { BulkAction, BulkChange, BulkStepAnswer, KeptAction } from '../store/bulk/bulk.ts';
 import type { SampledMessage } from '../store/bulk/selection.ts';
 import type { ListedKept } from '../store/inbox/list.ts';
-import type { MessageFilter } from '../store/message/list.ts';
 import { assertKeptTask, assertOperation, assertTask, type OnDatabase } from './operation-options.ts';
 
 /**

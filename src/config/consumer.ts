@@ -55,10 +55,10 @@ export function consumer<Tx extends Transaction>(
   const { temporal, topics, transports } = defineConfig(config);
   const hidden = new Set(topics.filter(({ rules }) => !rules.visible).map(({ name }) => name));
   const report = together(consumerTroubleLines(given.group, logger), given.report);
-  const { startWithinMs } = resolveConsumerRules(given);
+  const { startTimeoutMs } = resolveConsumerRules(given);
   return new InboxConsumer({
     client,
-    whenReached: (some, told, stopping) => patientClient(some, startWithinMs, told, stopping),
+    whenReached: (some, told, stopping) => patientClient(some, startTimeoutMs, told, stopping),
     settings: { ...given, ...(report !== undefined && { report }) },
     topics,
     sourceOf: sourcesOf({ transports }, report ?? (() => undefined)),

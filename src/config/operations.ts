@@ -5,6 +5,7 @@ import { type Adoption, type AdoptOptions, adopt } from '../operations/adopt.ts'
 import { cancelMessages, discardMessages, rescheduleMessages, retryMessages } from '../operations/change.ts';
 import { type Edited, type EditOptions, editFailed } from '../operations/edit.ts';
 import { type ChangeAnswer, changeLanes, type LanesChangeOptions } from '../operations/lanes.ts';
+import type { MessageFilter } from '../operations/list.ts';
 import { type ListPageOptions, list, type MessageList } from '../operations/list.ts';
 import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import { changePartitions, type PartitionOptions } from '../operations/partitions.ts';
@@ -26,7 +27,6 @@ import type { Database } from '../store/database/database.ts';
 import { visitDatabase } from '../store/database/visit.ts';
 import type { PauseScope } from '../store/lane/pause.ts';
 import type { MessageAnswer } from '../store/message/change-messages.ts';
-import type { MessageFilter } from '../store/message/list.ts';
 import type { Rescheduled } from '../store/message/reschedule.ts';
 import type { EffectsQuery } from '../store/verify/effects.ts';
 import type { Transport } from '../transports/transport.ts';

@@ -43,7 +43,7 @@ export interface RelayOptions {
    */
   readonly logger?: Logger | false;
   /** How long to wait at the start for PostgreSQL and for Temporal, each, more than 0. @defaultValue as long as it takes */
-  readonly startWithin?: Duration;
+  readonly startTimeout?: Duration;
   /** Interceptors of the workers, for tests and tracing, and the id of this build, for the Temporal UI. */
   readonly workers?: WorkerExtras;
 }
@@ -84,15 +84,15 @@ interface Started {
  *
  * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
  * `OUTBOX_SERVER_REFUSED`, `OUTBOX_TLS_FAILED`, `OUTBOX_CONFIG_MISSING`, `OUTBOX_PACKAGE_MISSING` without Temporal's packages,
- * `OUTBOX_SERVER_UNAVAILABLE` after `startWithin`, `OUTBOX_STOPPED`;
+ * `OUTBOX_SERVER_UNAVAILABLE` after `startTimeout`, `OUTBOX_STOPPED`;
  * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
  */
 export function startRelay(config: RelayConfig, options: RelayOptions = {}): RunningRelay {
-  assertOptions('startRelay()', options, ['logger', 'report', 'startWithin', 'workers']);
+  assertOptions('startRelay()', options, ['logger', 'report', 'startTimeout', 'workers']);
   const resolved = {
     ...options,
     log: relayTroubleLines(options.logger),
-    startWithinMs: startWithinMs(options.startWithin),
+    startTimeoutMs: startTimeoutMs(options.startTimeout),
   };
   const health = new HealthRecord();
   const running = new Running(health);
@@ -113,14 +113,14 @@ export function startRelay(config: RelayConfig, options: RelayOptions = {}): Run
   };
 }
 
-function startWithinMs(given: Duration | undefined): number {
+function startTimeoutMs(given: Duration | undefined): number {
   if (given === undefined) return Infinity;
   const withinMs = durationMs(given);
   if (withinMs !== undefined && withinMs > 0) return withinMs;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    'The option "startWithin" of a relay is not a positive duration.',
-    { details: { option: 'startWithin' } },
+    'The option "startTimeout" of a relay is not a positive duration.',
+    { details: { option: 'startTimeout' } },
   );
 }
 
@@ -133,7 +133,7 @@ function observed<Value>(promise: Promise<Value>): Promise<Value> {
 /** With the logger as a report, and the limit in milliseconds. */
 interface StartOptions extends RelayOptions {
   readonly log: Report;
-  readonly startWithinMs: number;
+  readonly startTimeoutMs: number;
 }
 
 async function start(config: RelayConfig, options: StartOptions, running: Running): Promise<Started> {
@@ -170,7 +170,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     report: (event) => (health.state === 'stopped' ? undefined : told?.(event)),
     reached: (server) => health.mended(server),
     signal: stopping,
-    withinMs: options.startWithinMs,
+    withinMs: options.startTimeoutMs,
   });
   await requireReceiptTopics(config);
   const { installation, routes } = await servers.database(() => announce(database, config));

@@ -95,11 +95,11 @@ export interface Consumer<Tx> {
   use(middleware: Middleware): this;
   /**
    * Joins the group and begins to handle messages. Once joined, a lost connection to the broker or the database is
-   * waited out, however long it takes; before, as long as `startWithin` says. A consumer starts once; one that was stopped is
+   * waited out, however long it takes; before, as long as `startTimeout` says. A consumer starts once; one that was stopped is
    * done. After a start that failed it may be started again.
    *
    * @throws OutboxError `OUTBOX_STOPPED` when it was stopped before it had joined; `OUTBOX_SERVER_UNAVAILABLE` and
-   * `OUTBOX_ADDRESS_MISSING` after `startWithin`, `OUTBOX_SERVER_REFUSED`, `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_EPOCH_UNKNOWN`,
+   * `OUTBOX_ADDRESS_MISSING` after `startTimeout`, `OUTBOX_SERVER_REFUSED`, `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_WINDOW_TOO_SHORT`, `OUTBOX_EPOCH_UNKNOWN`,
    * `OUTBOX_OPTION_INVALID` when no topic has a handler or it was started before
    */
   start(): Promise<RunningConsumer>;

@@ -97,7 +97,7 @@ export interface ConsumerSettings {
   /** How long one transaction may take, passed on to `$transaction`. @defaultValue Prisma's own: 5 s */
   readonly transactionTimeout?: Duration;
   /** How long `start()` waits for the database, and for each broker. @defaultValue as long as it takes, as relays do */
-  readonly startWithin?: Duration;
+  readonly startTimeout?: Duration;
   /** Called with what the consumer does; nothing depends on it, and what it throws is dropped. @defaultValue nobody is */
   readonly report?: ConsumerReport;
 }
@@ -124,7 +124,7 @@ export interface ConsumerRules {
   readonly fromBeginning: boolean;
   readonly transactionTimeoutMs: number | undefined;
   /** `Infinity`: as long as it takes. */
-  readonly startWithinMs: number;
+  readonly startTimeoutMs: number;
 }
 
 const defaults = {
@@ -157,7 +157,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
   'filter',
   'fromBeginning',
   'transactionTimeout',
-  'startWithin',
+  'startTimeout',
   'report',
 ]);
 
@@ -197,8 +197,8 @@ export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules 
     fromBeginning: settings.fromBeginning ?? true,
     transactionTimeoutMs:
       transactionTimeout === undefined ? undefined : positive('transactionTimeout', transactionTimeout),
-    startWithinMs:
-      settings.startWithin === undefined ? Infinity : positive('startWithin', settings.startWithin),
+    startTimeoutMs:
+      settings.startTimeout === undefined ? Infinity : positive('startTimeout', settings.startTimeout),
   };
 }
 

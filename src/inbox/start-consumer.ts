@@ -242,7 +242,7 @@ function subscribe<Tx extends Transaction>(
     group: rules.group,
     concurrency: rules.concurrency,
     fromBeginning: rules.fromBeginning,
-    joinWithinMs: rules.startWithinMs,
+    joinWithinMs: rules.startTimeoutMs,
     signal: stopping,
     batchSize: rules.batchSize ?? lookAhead,
     handle: (batch) => intake.handle(batch),

@@ -4,8 +4,8 @@ import { actionableKeptStates, actionableStates } from '../store/bulk/changes.ts
 import type { KeptBulkFilter } from '../store/bulk/kept-selection.ts';
 import type { BulkFilter } from '../store/bulk/selection.ts';
 import type { KeptSelection } from '../store/inbox/list.ts';
-import type { MessageFilter } from '../store/message/list.ts';
 import { checkKeptFilter, type KeptFilter } from './inbox/kept-target.ts';
+import type { MessageFilter } from './list.ts';
 import { checkFilter } from './list.ts';
 import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
 

@@ -18,7 +18,6 @@ import { resumeLeftPauses } from '../store/bulk/pauses.ts';
 import { type BulkFilter, type SampledMessage, walkOf } from '../store/bulk/selection.ts';
 import type { Walk } from '../store/bulk/walk.ts';
 import type { Database } from '../store/database/database.ts';
-import type { MessageFilter } from '../store/message/list.ts';
 import {
   type BulkOptions,
   type CheckedOptions,
@@ -26,6 +25,7 @@ import {
   checkChange,
   checkOptions,
 } from './bulk-filter.ts';
+import type { MessageFilter } from './list.ts';
 import { assertId, authorOf, type OperationOptions } from './operation-options.ts';
 
 /** What a dry run found, or what was started. */

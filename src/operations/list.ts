@@ -1,10 +1,10 @@
 import { OutboxError } from '../core/errors.ts';
-import { states } from '../core/transitions.ts';
+import { type State, states } from '../core/transitions.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   type ListedMessage,
   listMessages,
-  type MessageFilter,
+  type MessageSelection,
   type PagePosition,
 } from '../store/message/list.ts';
 import { assertId, assertText } from './operation-options.ts';
@@ -28,7 +28,29 @@ export interface MessageList {
   readonly next: string | null;
 }
 
-export type { MessageFilter };
+/** Which messages. All that is given must hold. */
+export interface MessageFilter {
+  /** UUID of the message; finds archived ones, too. */
+  readonly id?: string;
+  /** Name of the topic, exactly. */
+  readonly topic?: string;
+  /** States as people see them, at least one. @defaultValue all */
+  readonly states?: readonly State[];
+  /** The key, exactly. */
+  readonly key?: string;
+  /** The ref, exactly; with `topic` it finds archived messages, too. */
+  readonly ref?: string;
+  /** Part of the last error, whatever its case. */
+  readonly error?: string;
+  /** Sent then or later. */
+  readonly createdFrom?: Date;
+  /** Sent before it. */
+  readonly createdTo?: Date;
+  /** Due then or later. Messages that were due at once have no due time. */
+  readonly dueFrom?: Date;
+  /** Due before it. */
+  readonly dueTo?: Date;
+}
 
 const filterNames = new Set([
   'id',
@@ -69,21 +91,27 @@ export async function list(
 }
 
 /** A filter with every value checked. @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_ID_INVALID` */
-export function checkFilter(filter: MessageFilter): MessageFilter {
+export function checkFilter(filter: MessageFilter): MessageSelection {
   const unknown = Object.keys(filter).find((name) => !filterNames.has(name));
   if (unknown !== undefined) throw invalid(unknown, 'is no filter');
   for (const name of ['topic', 'key', 'ref', 'error'] as const)
     if (filter[name] !== undefined) assertText(name, filter[name], 1_000);
-  for (const name of ['createdFrom', 'createdTo', 'dueFrom', 'dueTo'] as const)
-    if (filter[name] !== undefined && !isTime(filter[name])) throw invalid(name, 'is not an ISO time');
   const bad = filter.states?.find((state) => !states.includes(state));
   if (bad !== undefined) throw invalid('states', `has "${bad}", which is none of ${states.join(', ')}`);
   if (filter.states?.length === 0) throw invalid('states', 'is empty');
-  return { ...filter, ...(filter.id !== undefined && { id: assertId(filter.id) }) };
+  const { id, createdFrom, createdTo, dueFrom, dueTo, ...rest } = filter;
+  const times = { createdFrom, createdTo, dueFrom, dueTo };
+  return { ...rest, ...inIso(times), ...(id !== undefined && { id: assertId(id) }) };
 }
 
-function isTime(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text));
+function inIso(times: Readonly<Record<string, Date | undefined>>): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const [name, time] of Object.entries(times)) {
+    if (time === undefined) continue;
+    if (!(time instanceof Date) || Number.isNaN(time.getTime())) throw invalid(name, 'is not a Date');
+    texts[name] = time.toISOString();
+  }
+  return texts;
 }
 
 function positionOf(after: string): PagePosition {

@@ -20,7 +20,7 @@ test('a consumer of a topic that Kafka does not have tells at once which, and wh
   const starting = consumer(stage.prisma, {
     config,
     group: stage.group,
-    startWithin: '2s',
+    startTimeout: '2s',
     report: (event) => events.push(event),
   })
     .on(missing, async () => undefined)

@@ -45,7 +45,8 @@ test('a message that its handler calls permanent is failed at once, in place and
   ]);
   await until(() => running.counts().failed === 2);
   expect(running.events.filter(({ type }) => type === 'failed')).toMatchObject([
-    { id: 'id-2', reason: 'permanent', error: { message: closed.message, cause: closed } },
+    { id: 'id-1', offset: '0', reason: 'permanent', error: { message: closed.message, cause: closed } },
+    { id: 'id-2', offset: '1', reason: 'permanent', error: { message: closed.message, cause: closed } },
   ]);
 });
 

@@ -72,9 +72,9 @@ test.each<[string, MessageFilter, readonly string[]]>([
   ['another topic', { topic: 'others' }, []],
   ['ref', { topic: 'orders', ref: 'r' }, ['waiting']],
   ['ref without topic', { ref: 'old' }, ['published']],
-  ['due time', { dueFrom: new Date(Date.now() + 1_800_000).toISOString() }, ['waiting', 'canceled']],
-  ['a time to come', { createdFrom: '2999-01-01' }, []],
-  ['a time gone by', { createdTo: '2000-01-01T00:00:00Z' }, []],
+  ['due time', { dueFrom: new Date(Date.now() + 1_800_000) }, ['waiting', 'canceled']],
+  ['a time to come', { createdFrom: new Date('2999-01-01') }, []],
+  ['a time gone by', { createdTo: new Date('2000-01-01T00:00:00Z') }, []],
 ])('a filter by %s finds exactly its messages', async (_, filter, labels) => {
   await sendAll();
 
@@ -186,7 +186,7 @@ test.each([
   ['a limit of 201', {}, { limit: 201 }],
   ['a page of nowhere', {}, { after: 'x' }],
   ['no states', { states: [] }, {}],
-  ['a time that is none', { dueTo: 'tomorrow' }, {}],
+  ['a time that is none', { dueTo: new Date('tomorrow') }, {}],
   ['an empty key', { key: '' }, {}],
 ])('%s is refused', async (_, filter, page) => {
   await expect(operator.list(filter, page)).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });

@@ -12,7 +12,7 @@ const againMs = 500;
 
 /** Refuses a window that is too short, and makes who tends the processed ids. */
 export async function startWindow<Tx extends Transaction>(
-  { client, rules: { deadAddressOf, failedMs, group, startWithinMs, windowMs } }: ConsumerPlan<Tx>,
+  { client, rules: { deadAddressOf, failedMs, group, startTimeoutMs, windowMs } }: ConsumerPlan<Tx>,
   sourceRoutes: readonly SourceRoutes<Tx>[],
   report: ConsumerReport,
   { health, stopping }: Running,
@@ -21,7 +21,7 @@ export async function startWindow<Tx extends Transaction>(
     const topics: Topic[] = routes.map(({ topic }) => topic);
     const horizonMs = await patiently(
       () => source.redeliveryHorizonMs(addressesOf(routes)),
-      startWithinMs,
+      startTimeoutMs,
       stopping,
       (error) => health.failed(name, error, { away: true }),
     );

@@ -1,10 +1,10 @@
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
-import { filterValues, type MessageFilter, matchesSql } from '../message/list.ts';
+import { filterValues, type MessageSelection, matchesSql } from '../message/list.ts';
 import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
 
 /** A filter with its states named: those that the change can be made of. */
-export interface BulkFilter extends Omit<MessageFilter, 'id'> {
+export interface BulkFilter extends Omit<MessageSelection, 'id'> {
   /** States as people see them, at least one: those that were asked for, else all that the action can change. */
   readonly states: readonly State[];
 }

@@ -2,7 +2,7 @@ import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 
 /** Which messages. All that is given must hold. */
-export interface MessageFilter {
+export interface MessageSelection {
   /** UUID of the message; finds archived ones, too. */
   readonly id?: string;
   /** Name of the topic, exactly. */
@@ -15,7 +15,7 @@ export interface MessageFilter {
   readonly ref?: string;
   /** Part of the last error, whatever its case. */
   readonly error?: string;
-  /** ISO time; sent then or later. Without a zone it is read in that of the database session. */
+  /** ISO time; sent then or later. */
   readonly createdFrom?: string;
   /** ISO time; sent before it. */
   readonly createdTo?: string;
@@ -98,7 +98,7 @@ export const matchesSql = `($1::uuid is null or a.id = $1) and ($2::text is null
  */
 export async function listMessages(
   sql: Sql,
-  filter: MessageFilter,
+  filter: MessageSelection,
   limit: number,
   after: PagePosition | null,
 ): Promise<ListPage> {
@@ -107,7 +107,7 @@ export async function listMessages(
 }
 
 /** Parameters 1 to 10 of {@link matchesSql}. */
-export function filterValues(filter: MessageFilter): readonly unknown[] {
+export function filterValues(filter: MessageSelection): readonly unknown[] {
   const { id, topic, states, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = filter;
   return [
     id ?? null,
@@ -123,14 +123,14 @@ export function filterValues(filter: MessageFilter): readonly unknown[] {
   ];
 }
 
-function valuesOf(filter: MessageFilter, after: PagePosition | null): readonly unknown[] {
+function valuesOf(filter: MessageSelection, after: PagePosition | null): readonly unknown[] {
   return [...filterValues(filter), after?.position ?? null, after?.id ?? null];
 }
 
 /** By id or ref: few messages, found directly, live and archived. */
 async function listNamed(
   sql: Sql,
-  filter: MessageFilter,
+  filter: MessageSelection,
   limit: number,
   after: PagePosition | null,
 ): Promise<ListPage> {
@@ -199,7 +199,7 @@ const liveSql = `
 
 async function listLive(
   sql: Sql,
-  filter: MessageFilter,
+  filter: MessageSelection,
   limit: number,
   after: PagePosition | null,
 ): Promise<ListPage> {
@@ -219,7 +219,7 @@ async function listLive(
 }
 
 /** True when rows of a source may have to be passed over; otherwise one page of each source is enough. */
-function isSearch(filter: MessageFilter): boolean {
+function isSearch(filter: MessageSelection): boolean {
   const { states, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = filter;
   // Both are ready in the table.
   const isOneOfTwo = states !== undefined && states.includes('ready') !== states.includes('published');

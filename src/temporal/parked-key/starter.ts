@@ -17,7 +17,7 @@ export interface ParkedKeyStarterInput {
 }
 
 /** A server that does not answer must not keep a consumer from stopping. */
-const startWithinMs = 5_000;
+const startTimeoutMs = 5_000;
 /** Temporal refuses a search attribute of more than 2 KiB, and other senders may choose keys of any length. */
 const longestShownKey = 1_024;
 
@@ -40,7 +40,7 @@ export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyW
   async function isIdle(workflowId: string): Promise<boolean> {
     const handle = client.workflow.getHandle(workflowId);
     try {
-      const { raw } = await client.withDeadline(Date.now() + startWithinMs, () => handle.describe());
+      const { raw } = await client.withDeadline(Date.now() + startTimeoutMs, () => handle.describe());
       return (raw.pendingActivities ?? []).length === 0;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return true;
@@ -53,7 +53,7 @@ export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyW
       const { keyId, workflowId, dueInMs } = start;
       const replace =
         start.replace === 'always' || (start.replace === 'if-idle' && (await isIdle(workflowId)));
-      await client.withDeadline(Date.now() + startWithinMs, () =>
+      await client.withDeadline(Date.now() + startTimeoutMs, () =>
         client.workflow.start<typeof drainParkedKey>('drainParkedKey', {
           workflowId,
           taskQueue,
@@ -77,5 +77,5 @@ export function createBulkStarter({
 }: Pick<ParkedKeyStarterInput, 'client' | 'installation' | 'group'>): BulkWorkflows['start'] {
   const taskQueue = keptBulkTaskQueue(installation, group);
   return (bulk) =>
-    client.withDeadline(Date.now() + startWithinMs, () => startBulkWorkflow(client, { ...bulk, taskQueue }));
+    client.withDeadline(Date.now() + startTimeoutMs, () => startBulkWorkflow(client, { ...bulk, taskQueue }));
 }

@@ -18,7 +18,7 @@ test('what is left out has its default', () => {
     failedMs: Number.POSITIVE_INFINITY,
     fromBeginning: true,
     transactionTimeoutMs: undefined,
-    startWithinMs: Infinity,
+    startTimeoutMs: Infinity,
   });
 });
 
@@ -54,7 +54,7 @@ test.for([
   ['unknown', { unknown: JSON.parse('"drop"') }],
   ['keepFailed', { keepFailed: '59 minutes' }],
   ['transactionTimeout', { transactionTimeout: 0 }],
-  ['startWithin', { startWithin: -1 }],
+  ['startTimeout', { startTimeout: -1 }],
 ] as const)('a wrong %s is refused by name', ([option, settings]) => {
   expect(() => resolveConsumerRules({ group: 'orders', ...settings })).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option } }),

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { transitions } from '../../../src/core/transitions.ts';
 import { checkBulkFilter, checkChange, checkOptions } from '../../../src/operations/bulk-filter.ts';
+import type { MessageFilter } from '../../../src/operations/list.ts';
 import type { BulkAction, BulkChange } from '../../../src/store/bulk/bulk.ts';
 import { actionableStates } from '../../../src/store/bulk/changes.ts';
-import type { MessageFilter } from '../../../src/store/message/list.ts';
 
 const ada = { actor: 'ada', reason: 'a test' };
 /** What is expected of the error about an option. */
@@ -46,7 +46,7 @@ test.each([
 test('a filter by id, an unknown filter and a time that is none are refused', () => {
   const id = '00000000-0000-4000-8000-000000000000';
   expect(thrown(() => checkBulkFilter({ id }, 'retry'))).toMatchObject(refused('id'));
-  expect(thrown(() => checkBulkFilter({ createdTo: 'yesterday' }, 'retry'))).toMatchObject(
+  expect(thrown(() => checkBulkFilter({ createdTo: new Date('yesterday') }, 'retry'))).toMatchObject(
     refused('createdTo'),
   );
   expect(thrown(() => checkBulkFilter({ nonsense: 'x' } as MessageFilter, 'retry'))).toMatchObject(
