@@ -19,7 +19,7 @@ export function faultCases(faults: ContractFaults): readonly CaseBody[] {
 
 const refusalCases: readonly CaseBody[] = [
   {
-    name: 'a refused message stops its own key only: followers are skipped, all others are delivered',
+    name: 'a refused message stops its own key only: followers are held, all others are delivered',
     async run(fixture) {
       const batch = interleaved(keyNames(10), 200);
       const bad = 83;

@@ -51,7 +51,7 @@ function assertFollowers({ batch, result }: Exchange): void {
       assert.notEqual(
         outcome.kind,
         'held',
-        `message ${message.id} was skipped, but nothing before it failed`,
+        `message ${message.id} is held, but nothing before it failed`,
       );
     }
     if (message.key !== null && head === undefined && outcome.kind !== 'acknowledged')

@@ -50,7 +50,7 @@ function rewriting(rewrite: (outcome: PublishOutcome, place: number) => PublishO
 }
 
 const whole = 'every message of a batch is acknowledged and arrives unchanged, with or without a key';
-const refusal = 'a refused message stops its own key only: followers are skipped, all others are delivered';
+const refusal = 'a refused message stops its own key only: followers are held, all others are delivered';
 const unreachable =
   'while the address is unreachable everything is held, and all of it is delivered afterwards';
 const lost = 'a batch whose answer was lost counts as maybe stored, never as refused or unsent';

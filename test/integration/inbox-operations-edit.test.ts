@@ -66,7 +66,7 @@ test('neither the copy nor the original is handled through the stream', async (e
     ),
   );
 
-  expect(arrivals).toEqual(['processed', 'parked']);
+  expect(arrivals).toEqual(['processed', 'kept']);
 });
 
 test('an edit of a body that stays keeps every byte of it, and a message without a body has none', async (end) => {

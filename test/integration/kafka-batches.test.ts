@@ -37,7 +37,7 @@ test('a limit that is lowered while batches are sent refuses no message that fit
   );
 });
 
-test('a message too large alone becomes permanent, its followers are skipped and its neighbours go', async () => {
+test('a message too large alone becomes permanent, its followers are held and its neighbours go', async () => {
   const address = await createTopic(client, {
     configEntries: [{ name: 'max.message.bytes', value: '5000' }],
   });
@@ -48,7 +48,7 @@ test('a message too large alone becomes permanent, its followers are skipped and
   const result = await publishTo(transport, address, messages);
 
   expect(result.outcomes[9]).toMatchObject({ kind: 'permanent', error: expect.stringMatching(/TOO_LARGE/) });
-  expect(countKinds(result)).toEqual({ acknowledged: 32, permanent: 1, skipped: 7 });
+  expect(countKinds(result)).toEqual({ acknowledged: 32, permanent: 1, held: 7 });
   expect(await readTopic(client, address)).toHaveLength(32);
 });
 

@@ -56,7 +56,7 @@ test('a topic that never existed is held, is not created, and is delivered to on
   const after = await publishTo(transport, topic, messages);
 
   expect(before).toMatchObject({ hold: { scope: 'topic' } });
-  expect(countKinds(before)).toEqual({ held: 2 });
+  expect(countKinds(before)).toEqual({ deferred: 2 });
   expect(countKinds(after)).toEqual({ acknowledged: 2 });
 });
 

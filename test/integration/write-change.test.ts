@@ -205,7 +205,7 @@ test('rescheduling makes the starter tell the workflow of the message again', as
 
 test('rescheduling a message that waits in its lane leaves nobody to be told', async () => {
   await made.database.query(
-    `insert into outbox.topic (name, transport, address, retry_ms, waits) values ('in-lane', 'kafka', 'a', '{}', 'lane')`,
+    `insert into outbox.topic (name, transport, address, retry_ms, timer) values ('in-lane', 'kafka', 'a', '{}', 'lane')`,
   );
   const inLane = topic('in-lane', z.unknown());
   const { id } = await byPg(made.database)((tx) => send(tx, inLane, 1, { after: '1 hour' }));

@@ -139,7 +139,7 @@ test.each([
     await frozen.commit();
 
     expect(await refusal).toMatchObject({ code: '40001' });
-    expect(await made.database.transaction((sql) => receiveNext(sql, '1'))).toBe('parked');
+    expect(await made.database.transaction((sql) => receiveNext(sql, '1'))).toBe('kept');
     expect(await made.database.transaction((sql) => receiveNext(sql, '2'))).toBe('behind');
   },
 );
