@@ -48,11 +48,7 @@ function assertFollowers({ batch, result }: Exchange): void {
         `message ${message.id} was ${outcome.kind}, though message ${head} of its key was not acknowledged`,
       );
     } else {
-      assert.notEqual(
-        outcome.kind,
-        'held',
-        `message ${message.id} is held, but nothing before it failed`,
-      );
+      assert.notEqual(outcome.kind, 'held', `message ${message.id} is held, but nothing before it failed`);
     }
     if (message.key !== null && head === undefined && outcome.kind !== 'acknowledged')
       blocked.set(message.key, message.id);

@@ -108,9 +108,9 @@ function entryOverride(files, refused) {
 }
 
 const faces = {
-  regex: '^\\./(?:cli|demo|local|server)/',
+  regex: '^\\./(?:cli|demo|local)/',
   message:
-    'An entry point offers the library, not its faces: cli, server, local and demo are reached by their commands.',
+    'An entry point offers the library, not its faces: cli, local and demo are reached by their commands.',
 };
 const testing = {
   regex: '^\\./testing(?:/|\\.ts$)',

@@ -122,7 +122,7 @@ export const layers = [
     ],
     uses: ['pg', 'process', 'io'],
     reason:
-      'src/config composes the parts of the library, but none of its faces: cli, server, local, demo and testing stand above it.',
+      'src/config composes the parts of the library, but none of its faces: cli, local, demo and testing stand above it.',
   },
   {
     // It asks a server whether it is up with the client that will be used, hence the packages.
@@ -133,18 +133,11 @@ export const layers = [
       'src/local may import src/core and src/kafka/idle-timers.ts: it starts servers for others and works before anything is configured.',
   },
   {
-    folder: 'src/server',
-    imports: ['core/', 'config/', 'operations/'],
-    uses: ['io'],
-    reason:
-      'src/server may import src/config, src/operations and src/core: a face shows what operations answer and decides nothing.',
-  },
-  {
     folder: 'src/cli',
-    imports: ['core/', 'config/', 'operations/', 'local/', 'server/', 'demo/'],
+    imports: ['core/', 'config/', 'operations/', 'local/', 'demo/'],
     uses: ['process', 'io'],
     reason:
-      'src/cli may import src/config, src/operations, src/local, src/server, src/demo and src/core: a face shows what operations answer and decides nothing.',
+      'src/cli may import src/config, src/operations, src/local, src/demo and src/core: a face shows what operations answer and decides nothing.',
   },
   {
     // It reads Kafka's log with a client that shares nothing with the transport that it judges, hence kafkajs.

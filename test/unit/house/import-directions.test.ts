@@ -157,10 +157,6 @@ const cases: readonly Case[] = [
   ...allow('src/local', value('kafkajs'), value('@temporalio/client'), value('../kafka/idle-timers.ts')),
   ...allow('src/local', value('../core/errors.ts'), value('pg'), 'export const path = process.env.PATH;\n'),
 
-  refuse('src/server', value('../store/lane/claim.ts'), 'src/server may import'),
-  refuse('src/server', value('../local/servers.ts'), 'src/server may import'),
-  ...allow('src/server', value('../operations/operations.ts'), value('../config/config.ts')),
-
   refuse('src/cli', value('../store/lane/claim.ts'), 'src/cli may import'),
   refuse('src/cli', value('../testing/crash-at.ts'), 'src/cli may import'),
   ...allow(
