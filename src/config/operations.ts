@@ -5,8 +5,7 @@ import { type Adoption, type AdoptOptions, adopt } from '../operations/adopt.ts'
 import { cancelMessages, discardMessages, rescheduleMessages, retryMessages } from '../operations/change.ts';
 import { type Edited, type EditOptions, editFailed } from '../operations/edit.ts';
 import { type ChangeAnswer, changeLanes, type LanesChangeOptions } from '../operations/lanes.ts';
-import type { MessageFilter } from '../operations/list.ts';
-import { type ListPageOptions, list, type MessageList } from '../operations/list.ts';
+import { type ListPageOptions, list, type MessageFilter, type MessageList } from '../operations/list.ts';
 import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import { changePartitions, type PartitionOptions } from '../operations/partitions.ts';
 import {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { once } from '../../src/consumer.ts';
 import { cancel, reschedule, send, sendBatch } from '../../src/index.ts';
+import { startKafka } from '../../src/local/index.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { nudgeChannel } from '../../src/store/lane/nudge.ts';
 import { kafka } from '../../src/transports.ts';
@@ -137,8 +138,13 @@ test.for(names)('what the recipe for %s makes of a transaction serves every call
   expect(await countOf(database, key)).toEqual([0, 2]);
 });
 
-test('consumers by the recipes commit what their handlers write with the id of the message', async () => {
-  const brokers = inject('kafkaBrokers');
+test('consumers by the recipes commit what their handlers write with the id of the message', async ({
+  onTestFinished,
+}) => {
+  // Of its own: README's first program, which is tested as well, has the same topics.
+  const server = await startKafka({ env: { ...process.env, KAFKA_BROKERS: '' } });
+  onTestFinished(() => server.stop());
+  const brokers = server.brokers.join(',');
   const broker = observer(brokers);
   const admin = broker.admin();
   await admin.connect();
