@@ -66,7 +66,7 @@ export function openFaultStage({ onTestFinished }: TestEnd, options: FaultStageO
           topics,
           transports: { only: transport() },
         },
-        { report: (event) => events.push(event) },
+        { logger: false, report: (event) => events.push(event) },
       );
       onTestFinished(() => running.stop());
       await running.ready;
