@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import ms from 'ms';
 import type { Operations } from '../config/operations.ts';
+import { rest } from '../core/rest.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip } from './printable.ts';
@@ -44,7 +44,7 @@ export async function untilEnded(
       output.value({ ok: bulk.state === 'done', bulk });
       return ended ? exitCodeOf(bulk) : exitCodes.ok;
     }
-    await delay(lookEveryMs, undefined, { signal }).catch(() => undefined);
+    await rest(lookEveryMs, signal);
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { rest } from '../core/rest.ts';
 import { completeAnnounced } from '../operations/announce.ts';
 import type { Report } from '../relay/report.ts';
 import type { Database } from '../store/database/database.ts';
@@ -41,7 +41,7 @@ async function complete(
         report({ type: 'topic-waiting', topic, waitingFor, who });
     } catch (error) {
       if (!signal.aborted) report({ type: 'error', during: 'announce', error });
-      await delay(againAfterMs, undefined, { signal }).catch(() => undefined);
+      await rest(againAfterMs, signal);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
@@ -111,9 +112,6 @@ export interface Operations {
   close(): Promise<void>;
 }
 
-/** The limit of the topic is checked where the message is. */
-const longestDelayMs = 36_500 * 24 * 60 * 60 * 1_000;
-
 /** Those of a whole configuration, too. */
 const configNames = ['database', 'temporal', 'topics', 'transports', 'relay', 'retention'];
 
@@ -146,7 +144,7 @@ export function operations(config: OperationsConfig): Operations {
       on((at) => discardMessages(at, target, options), changing('discard', target, options)),
     withdraw: (target, options) =>
       on((at) => withdrawMessages(at, target, options), changing('withdraw', target, options)),
-    bulk: bulkOperations(on, longestDelayMs),
+    bulk: bulkOperations(on, longestDurationMs),
     inbox: inboxOperations(on, checkPayload),
     pause: (scope, options) => on((at) => pause(at, scope, options), scoped('pause', scope, options)),
     resume: (scope, options) => on((at) => resume(at, scope, options), scoped('resume', scope, options)),
@@ -210,7 +208,7 @@ async function verifyWith(
 }
 
 function newDue(options: RescheduleOptions): { readonly afterMs: number } | { readonly at: string } {
-  const { afterMs, at } = dueOf(options, longestDelayMs);
+  const { afterMs, at } = dueOf(options, longestDurationMs);
   if (at !== undefined) return { at };
   if (afterMs !== undefined) return { afterMs };
   throw new OutboxError('OUTBOX_OPTION_INVALID', 'Neither "after" nor "at" is given.', {

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { receiptsAddress } from '../core/receipt.ts';
+import { rest } from '../core/rest.ts';
 import type { ReceiptIntake } from '../relay/receipts.ts';
 import type { Report } from '../relay/report.ts';
 import type { IncomingBatch, Source, Subscribed } from '../sources/source.ts';
@@ -54,7 +54,7 @@ export class ReceiptReader {
         else await stopped.then(() => joined.stop());
       } catch (error) {
         this.#input.report({ type: 'error', during: 'receipts', error });
-        await delay(againMs, undefined, { signal }).catch(() => undefined);
+        await rest(againMs, signal);
       }
     }
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
+import { rest } from '../core/rest.ts';
 import { committedLags } from '../kafka/lag.ts';
 import { missingTopics } from '../kafka/topics.ts';
 import type { Database } from '../store/database/database.ts';
@@ -96,7 +97,7 @@ class Presence {
             }),
       );
       await Promise.race([beat.catch(() => undefined), stopped]);
-      await delay(beatMs, undefined, { signal }).catch(() => undefined);
+      await rest(beatMs, signal);
     }
   }
 

@@ -21,3 +21,6 @@ function parse(text: StringValue): number | undefined {
   // `ms` throws on an empty text and on one over 100 characters, and answers undefined for other nonsense.
   return typeof text === 'string' && text.length > 0 && text.length <= 100 ? ms(text) : undefined;
 }
+
+/** 36,500 days. The times that PostgreSQL can compute end far later, but they end, and with an error. */
+export const longestDurationMs = 36_500 * 24 * 60 * 60 * 1_000;

@@ -1,4 +1,4 @@
-import { type Duration, durationMs } from './duration.ts';
+import { type Duration, durationMs, longestDurationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
 
 /** How long the outbox keeps what is finished. Every duration is at most 36,500 days. */
@@ -40,7 +40,6 @@ export interface RetentionRules {
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-const longestMs = 36_500 * dayMs;
 
 const defaults = {
   archiveAfter: '24h',
@@ -78,7 +77,7 @@ export function resolveRetention(retention: Retention = {}): RetentionRules {
 
 function within(option: string, duration: Duration, leastMs: number, least: string): number {
   const value = durationMs(duration);
-  if (value === undefined || value < leastMs || value > longestMs)
+  if (value === undefined || value < leastMs || value > longestDurationMs)
     throw invalid(option, `is not a duration from ${least} to 36,500 days`);
   return Math.round(value);
 }

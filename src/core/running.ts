@@ -3,6 +3,7 @@ import { type Duration, durationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
 import type { HealthRecord } from './health.ts';
 import { assertOptions } from './option-names.ts';
+import { rest } from './rest.ts';
 
 /** How a relay or a consumer is stopped. */
 export interface StopOptions {
@@ -107,7 +108,7 @@ export class Running {
   async #untilPointless(ended: AbortSignal): Promise<void> {
     const waiting = { vainSince: Infinity, overdueSince: Infinity };
     for (;;) {
-      await delay(lookEveryMs, undefined, { signal: ended, ref: false }).catch(() => undefined);
+      await rest(lookEveryMs, ended, { ref: false });
       if (ended.aborted) return;
       const now = performance.now();
       const vain = this.health.isAway(silentMs) && !this.#inHand.some((look) => look());
@@ -115,8 +116,8 @@ export class Running {
       if (this.#deadline.signal.aborted) waiting.overdueSince = Math.min(waiting.overdueSince, now);
       if (now - waiting.vainSince >= goodbyeMs || now - waiting.overdueSince >= graceMs) break;
     }
-    const rest = this.#ends.splice(0).toReversed();
-    const all = Promise.allSettled(rest.map((end) => end()));
+    const left = this.#ends.splice(0).toReversed();
+    const all = Promise.allSettled(left.map((end) => end()));
     await Promise.race([all, delay(lastMs)]);
   }
 }

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type Duration, durationMs } from './duration.ts';
+import { type Duration, durationMs, longestDurationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
 import { maxLanes } from './lane.ts';
 import { resolveVersion, type VersionOptions, type VersionRules } from './topic-version.ts';
@@ -223,12 +223,9 @@ function confirmOf(name: string, { group, receiptTimeout, maxSends = 3 }: Confir
 /** Bound of tries and of sends. */
 const maxTries = 100;
 
-/** 36,500 days. The times that PostgreSQL can compute end far later, but they end, and with an error. */
-const longestMs = 36_500 * 24 * 60 * 60 * 1_000;
-
 function positive(name: string, option: string, duration: Duration): number {
   const value = durationMs(duration);
-  if (value === undefined || value <= 0 || value > longestMs)
+  if (value === undefined || value <= 0 || value > longestDurationMs)
     throw invalid(name, option, 'is not a duration of more than 0 and at most 36,500 days');
   return Math.round(value);
 }

@@ -1,8 +1,6 @@
-import { type Duration, durationMs } from '../core/duration.ts';
+import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 
 const longestQuickRetryMs = 10_000;
-/** 36,500 days. */
-export const longestRetryMs = 36_500 * 24 * 60 * 60 * 1_000;
 const maxRetries = 100;
 
 /** Makes the error of an option that is not what is wanted. */
@@ -10,7 +8,7 @@ export type Refuse = (option: string, wanted: string) => Error;
 
 /** Milliseconds of the option `retry`. */
 export function retryDelays(given: readonly Duration[], refuse: Refuse): readonly number[] {
-  return delays('retry', given, { maxMs: longestRetryMs, most: '36,500 days' }, refuse);
+  return delays('retry', given, { maxMs: longestDurationMs, most: '36,500 days' }, refuse);
 }
 
 /** Milliseconds of the option `quickRetries`. */

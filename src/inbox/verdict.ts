@@ -1,6 +1,5 @@
-import { type Duration, durationMs } from '../core/duration.ts';
+import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import { longestRetryMs } from './retry-delays.ts';
 
 /** What a handler says about its own failure. */
 export type Verdict =
@@ -51,7 +50,7 @@ export function permanent(error: unknown): Error {
  */
 export function retryAfter(error: unknown, delay: Duration): Error {
   const inMs = durationMs(delay);
-  if (inMs === undefined || inMs < 0 || inMs > longestRetryMs) {
+  if (inMs === undefined || inMs < 0 || inMs > longestDurationMs) {
     throw new OutboxError(
       'OUTBOX_OPTION_INVALID',
       'The delay of retryAfter is not a duration from 0 to 36,500 days.',

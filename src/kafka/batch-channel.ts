@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRecord } from '../core/delivery-log.ts';
 import { OutboxError } from '../core/errors.ts';
+import { rest } from '../core/rest.ts';
 
 /** Without a batch for this long a read counts as failed. */
 const silentForMs = 30_000;
@@ -28,7 +29,7 @@ export class BatchChannel {
     this.#changed();
     const over = AbortSignal.any([taken.signal, this.#ended.signal]);
     while (!over.aborted) {
-      await delay(heartbeatEveryMs, undefined, { signal: over }).catch(() => undefined);
+      await rest(heartbeatEveryMs, over);
       await heartbeat();
     }
   }

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, maxLanes } from '../core/lane.ts';
+import { rest } from '../core/rest.ts';
 import type { Author } from '../store/audit/author.ts';
 import type { Database } from '../store/database/database.ts';
 import {
@@ -168,7 +168,7 @@ export function patienceOf({ timeout, signal }: Pick<LanesChangeOptions, 'timeou
     leftMs,
     again: async () => {
       if (leftMs() === 0) return false;
-      await delay(askEveryMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+      await rest(askEveryMs, signal);
       return true;
     },
   };

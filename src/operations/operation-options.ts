@@ -1,4 +1,4 @@
-import { type Duration, durationMs } from '../core/duration.ts';
+import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Author } from '../store/audit/author.ts';
 
@@ -60,8 +60,6 @@ export function assertText(option: string, value: unknown, longest: number): ass
   );
 }
 
-const longestMs = 36_500 * 24 * 60 * 60 * 1_000;
-
 /**
  * Milliseconds of a duration that an operation was given, or those that it has normally.
  *
@@ -70,7 +68,7 @@ const longestMs = 36_500 * 24 * 60 * 60 * 1_000;
 export function durationOf(option: string, given: Duration | undefined, normalMs: number): number {
   if (given === undefined) return normalMs;
   const value = durationMs(given);
-  if (value !== undefined && value >= 0 && value <= longestMs) return value;
+  if (value !== undefined && value >= 0 && value <= longestDurationMs) return value;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
     `The option "${option}" is not a duration of 0 to 36,500 days.`,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
+import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { type Claim, claim } from '../store/lane/claim.ts';
 import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
@@ -34,7 +34,7 @@ export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
     }
     if (input.signal.aborted || performance.now() > deadline) return 'more';
     input.progress();
-    await delay(acquireEveryMs, undefined, { signal: input.signal }).catch(() => undefined);
+    await rest(acquireEveryMs, input.signal);
   }
 }
 
@@ -120,7 +120,7 @@ class Drain {
         const patient = isConnectionFailure(error) && !this.#lease.staleSince(startedAt);
         if (!patient || this.#stop.aborted) throw error;
         this.#input.report({ type: 'error', during: 'claim', error });
-        await delay(reconnectEveryMs, undefined, { signal: this.#stop }).catch(() => undefined);
+        await rest(reconnectEveryMs, this.#stop);
       }
     }
   }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { rest } from '../core/rest.ts';
 import { writeHold } from '../store/lane/lease.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import type { Hold } from '../transports/transport.ts';
@@ -27,7 +27,7 @@ export async function sitOutHold(
   report({ type: 'hold-began', hold, ...lane });
   let waitMs = firstProbeMs;
   while (!stop.aborted && performance.now() < deadline) {
-    await delay(waitMs, undefined, { signal: stop }).catch(() => undefined);
+    await rest(waitMs, stop);
     progress();
     await lease.renewIfOld();
     // A pause is complete only when the lane is free, also while its broker is away.

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../core/crash-point.ts';
 import { readReceipt, receiptIdLimit } from '../core/receipt.ts';
+import { rest } from '../core/rest.ts';
 import type { Database } from '../store/database/database.ts';
 import { type Confirmed, confirmMessages, prolongParked } from '../store/message/confirm.ts';
 import type { Report } from './report.ts';
@@ -57,7 +57,7 @@ export class ReceiptIntake {
       left = [...locked];
       if (left.length === 0) break;
       if (tries >= triesAtOnce || signal.aborted) return false;
-      await delay(againAfterMs, undefined, { signal }).catch(() => undefined);
+      await rest(againAfterMs, signal);
     }
     return true;
   }

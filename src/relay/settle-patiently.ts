@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { writeHold } from '../store/lane/lease.ts';
 import { type Settlement, settle } from '../store/lane/settle.ts';
@@ -40,7 +41,7 @@ export async function settlePatiently(
       since ??= new Date();
       const reason = error instanceof Error ? error.message : String(error);
       await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since });
-      await delay(timings.probeIntervalMs, undefined, { signal: stop }).catch(() => undefined);
+      await rest(timings.probeIntervalMs, stop);
       progress();
       await lease.renewIfOld();
     }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
+import { rest } from '../core/rest.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   deleteQuestion,
@@ -42,7 +42,7 @@ async function findTwin(search: TwinSearch): Promise<string | undefined> {
     if (firstAt === undefined) return undefined;
     if (place !== undefined && now - firstAt >= lastsMs) return place;
     if (now - firstAt > searchMs) return undefined;
-    await delay(againMs, undefined, { signal }).catch(() => undefined);
+    await rest(againMs, signal);
   }
   return undefined;
 }

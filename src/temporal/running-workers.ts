@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from '@temporalio/worker';
+import { rest } from '../core/rest.ts';
 import type { Report } from '../relay/report.ts';
 
 /** Before workers that failed are made anew. */
@@ -63,8 +63,7 @@ class RunningWorkers {
       await runTogether(workers, AbortSignal.any([stop, this.#renewing.signal])).catch(this.#failed);
       this.running = false;
       if (stop.aborted) return;
-      if (!this.#renewing.signal.aborted)
-        await delay(againAfterMs, undefined, { signal: stop }).catch(() => undefined);
+      if (!this.#renewing.signal.aborted) await rest(againAfterMs, stop);
       workers = await this.#create().catch((error: unknown) => {
         this.#failed(error);
         return [];

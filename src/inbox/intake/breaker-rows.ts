@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { rest } from '../../core/rest.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import {
   type BreakerOwner,
@@ -63,8 +63,8 @@ export class BreakerRows<Tx extends Transaction> {
       const news = AbortSignal.any([signal, this.#news.signal]);
       await this.#write(this.#input.paused().map(wordOf)).catch(() => undefined);
       if (!this.#written && this.#input.paused().length === 0) break;
-      await delay(restMs, undefined, { signal, ref: false }).catch(() => undefined);
-      await delay(breakerBeatMs - restMs, undefined, { signal: news, ref: false }).catch(() => undefined);
+      await rest(restMs, signal, { ref: false });
+      await rest(breakerBeatMs - restMs, news, { ref: false });
     }
     this.#running = undefined;
   }

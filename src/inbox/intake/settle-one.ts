@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { rest } from '../../core/rest.ts';
 import type { IncomingBatch } from '../../sources/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Applied } from '../applied.ts';
@@ -72,7 +72,7 @@ export class OneByOne<Tx extends Transaction> {
           pauseMs = Math.random() * longestConflictPauseMs;
         }
         if (pauseMs === undefined) return this.#exhausted(message, error);
-        await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+        await rest(pauseMs, signal);
         if (signal.aborted) return { kind: 'given-up' };
       }
     }

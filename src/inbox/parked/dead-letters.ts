@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
+import { rest } from '../../core/rest.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import {
@@ -178,7 +178,7 @@ export class DeadLetters {
   async #rest(ms: number, woken?: AbortSignal): Promise<void> {
     const signals = woken === undefined ? [] : [woken];
     const signal = AbortSignal.any([...signals, this.#stopping.signal]);
-    await delay(ms, undefined, { signal }).catch(() => undefined);
+    await rest(ms, signal);
   }
 
   #ask<Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> {

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { passCrashPoint } from '../../core/crash-point.ts';
 import { installationOf } from '../../core/receipt.ts';
+import { rest } from '../../core/rest.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import {
   type BeginAnswer,
@@ -58,7 +58,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
       }
       busySince ??= performance.now();
       if (performance.now() - busySince > longestBusyMs) return { kind: 'waiting', inMs: 1_000 };
-      await delay(busyPauseMs, undefined, { signal }).catch(() => undefined);
+      await rest(busyPauseMs, signal);
     }
     return { kind: 'waiting', inMs: 0 };
   }
@@ -153,7 +153,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
           if (inMs === undefined) return this.#failed(begun, error);
           return this.#uncounted.giveBack(begun.keyId, first, inMs, signal);
         }
-        await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+        await rest(pauseMs, signal);
         if (signal.aborted) return this.#giveBack(begun);
       }
     }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
+import { rest } from '../../core/rest.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { type BegunTry, returnTry } from '../../store/inbox/tries.ts';
 import { type Breaker, keyNameOf } from '../intake/breaker.ts';
@@ -106,7 +106,7 @@ export class UncountedTries<Tx extends Transaction> {
         return { kind: 'waiting', inMs: returned ? inMs : 0 };
       } catch (error) {
         if (faultOf(error) === undefined) throw error;
-        await delay(againMs, undefined, { signal }).catch(() => undefined);
+        await rest(againMs, signal);
         if (signal.aborted) return { kind: 'waiting', inMs };
       }
     }

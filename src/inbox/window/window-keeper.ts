@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
+import { rest } from '../../core/rest.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { keepWindow, noteWindow } from '../../store/inbox/window.ts';
@@ -70,7 +70,7 @@ export class WindowKeeper<Tx extends Transaction> {
     let pauseMs = firstPauseMs;
     while (!signal.aborted) {
       // A process that has nothing else to do may end.
-      await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await rest(pauseMs, signal, { ref: false });
       if (!signal.aborted) pauseMs = await this.#round();
     }
   }

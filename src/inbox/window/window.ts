@@ -1,5 +1,5 @@
 import ms from 'ms';
-import { type Duration, durationMs } from '../../core/duration.ts';
+import { type Duration, durationMs, longestDurationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { ConfirmRules, Topic } from '../../core/topic.ts';
 
@@ -19,7 +19,6 @@ export interface WindowDemand {
 
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
-const longestMs = 36_500 * dayMs;
 const defaultMs = 30 * dayMs;
 
 /**
@@ -31,7 +30,8 @@ export function resolveWindow(window: Window | undefined, option = 'window'): nu
   if (window === undefined) return defaultMs;
   if (window === 'forever') return Number.POSITIVE_INFINITY;
   const windowMs = durationMs(window);
-  if (windowMs !== undefined && windowMs >= hourMs && windowMs <= longestMs) return Math.round(windowMs);
+  if (windowMs !== undefined && windowMs >= hourMs && windowMs <= longestDurationMs)
+    return Math.round(windowMs);
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
     `The option "${option}" of the consumer is neither a duration from 1 hour to 36,500 days nor 'forever'.`,

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
+import { rest } from '../../core/rest.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { missingTopics } from '../../kafka/topics.ts';
 import { missing } from '../../kafka/unavailable.ts';
@@ -87,7 +87,7 @@ export class GroupSession {
   async #pauseAfter(reason: unknown, ms: number): Promise<number> {
     this.#lastError = reason;
     this.#subscription.disconnected(reason, ms);
-    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    await rest(ms, this.#stopping.signal);
     return Math.min(ms * 2, this.#everJoined ? reconnectMs.most : reconnectMs.maxAtStart);
   }
 
@@ -139,7 +139,7 @@ export class GroupSession {
     const left = this.#subscription.addresses.filter((address) => !joined.includes(address));
     if (left.length === 0) return new Promise(() => undefined);
     while (!signal.aborted) {
-      await delay(this.#paces.lookAgainMs, undefined, { signal }).catch(() => undefined);
+      await rest(this.#paces.lookAgainMs, signal);
       if (signal.aborted) break;
       const gone = await missingTopics(this.#connection, left).catch(() => left);
       if (gone.length < left.length) break;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { rest } from '../../core/rest.ts';
 import { clientConfig } from './client-config.ts';
 import type { LiveSession, Session } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
@@ -34,8 +35,7 @@ export async function openSession(
 
   async function keep(): Promise<void> {
     while (!stopping.signal.aborted) {
-      if (live === undefined)
-        await delay(reconnectAfterMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (live === undefined) await rest(reconnectAfterMs, stopping.signal);
       else await outlive(live);
       if (stopping.signal.aborted) return;
       live = await open();
@@ -113,7 +113,7 @@ class Connected implements LiveSession {
   async untilEnd(stop: AbortSignal): Promise<'ended' | 'silent'> {
     const ended = AbortSignal.any([stop, this.#lost.signal]);
     for (;;) {
-      await delay(pingEveryMs, undefined, { signal: ended }).catch(() => undefined);
+      await rest(pingEveryMs, ended);
       if (ended.aborted) return 'ended';
       const answer = this.#ping().then(
         () => 'alive' as const,

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { rest } from '../../core/rest.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { dropEnded, dropFailed, type EndedPlace, type FailedEnd } from './ended.ts';
 import { carryKept, carryLive, dropEpoch, readEpochs, rollEpoch } from './epochs.ts';
@@ -172,7 +172,7 @@ class Keeper {
       const startedAt = performance.now();
       const answer = await page();
       if (answer !== 'more') return answer === 'end';
-      await delay(performance.now() - startedAt, undefined, { signal }).catch(() => undefined);
+      await rest(performance.now() - startedAt, signal);
     }
     return false;
   }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { rest } from '../../core/rest.ts';
 import type { Report } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
 import { readNamespaceId, settleMs } from '../namespace-look.ts';
@@ -73,5 +73,5 @@ class ScheduleKeeper {
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
+  await rest(ms, signal);
 }
