@@ -52,7 +52,7 @@ class ScheduleKeeper {
         if (!signal.aborted) report({ type: 'error', during: 'schedules', error });
       });
       await Promise.race([looked, aborted]);
-      await pause(Math.min(lookEveryMs, intervals.scheduleCheckIntervalMs), signal);
+      await rest(Math.min(lookEveryMs, intervals.scheduleCheckIntervalMs), signal);
     }
   }
 
@@ -61,7 +61,7 @@ class ScheduleKeeper {
     const before = this.#namespaceId;
     this.#namespaceId = await readNamespaceId(client);
     if (before !== undefined && before !== this.#namespaceId) {
-      await pause(settleMs, signal);
+      await rest(settleMs, signal);
       if (signal.aborted) return;
       onNamespaceReplaced();
       this.#checkedAt = Number.NEGATIVE_INFINITY;
@@ -70,8 +70,4 @@ class ScheduleKeeper {
     await ensureSchedules(client, installation, intervals);
     this.#checkedAt = performance.now();
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await rest(ms, signal);
 }
