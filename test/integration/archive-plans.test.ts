@@ -22,6 +22,7 @@ import {
   pagesOf,
   planNodes,
   statementOf,
+  stopAutovacuum,
 } from '../support/fixtures/query-plan.ts';
 
 const logRows = 100_000;
@@ -41,6 +42,7 @@ let claimedEmpty: number;
 beforeAll(async () => {
   at = await archiveFixture();
   const { database } = at.fixture;
+  await stopAutovacuum(database, ['message', 'batch', 'attempt']);
   await at.archive();
   await at.fixture.send('first');
   await at.fixture.drain();

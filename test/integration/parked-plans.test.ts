@@ -8,7 +8,13 @@ import {
   untoldKeys,
 } from '../../src/store/inbox/parked-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
-import { fullScansOf, pagesOf, planNodes, statementOf } from '../support/fixtures/query-plan.ts';
+import {
+  fullScansOf,
+  pagesOf,
+  planNodes,
+  statementOf,
+  stopAutovacuum,
+} from '../support/fixtures/query-plan.ts';
 
 const parked = 100_000;
 /** Pages of a statement that finds little: a few per index. */
@@ -21,6 +27,7 @@ const pagesOfANote = 100 * 40;
 let made: TestDatabase;
 beforeAll(async () => {
   made = await createTestDatabase();
+  await stopAutovacuum(made.database, ['parked_key']);
 }, 120_000);
 afterAll(() => made.drop());
 
