@@ -22,7 +22,7 @@ const runs = 200;
 const name = `size-${randomUUID().slice(0, 8)}`;
 const lane = { topic: name, lane: 0 };
 
-/** LaneProgress goes to standard error, so that the last line of standard output is the result. */
+/** Progress goes to standard error, so that the last line of standard output is the result. */
 function tell(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -46,7 +46,7 @@ interface Figures {
   readonly consume: ConsumeFigures;
 }
 
-/** LaneProgress goes to standard error, so that the last line of standard output is the result. */
+/** Progress goes to standard error, so that the last line of standard output is the result. */
 function tell(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -88,7 +88,7 @@ export class Relay {
     this.#watcher.start();
   }
 
-  /** Ends watching and starting. LaneDrains end by the signals of their callers. */
+  /** Ends watching and starting. Drains end by the signals of their callers. */
   async stop(): Promise<void> {
     await this.#watcher.stop();
     await this.#starter.stop();
