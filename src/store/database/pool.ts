@@ -2,6 +2,7 @@ import pg from 'pg';
 import { clientConfig } from './client-config.ts';
 import type { Database, Session, Sql } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
+import { outlive } from './pool-connection.ts';
 import { openSession } from './session.ts';
 import { Silence, type SilenceLimits } from './silence.ts';
 
@@ -57,14 +58,9 @@ export function openDatabase({
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     ...(limits !== undefined && { query_timeout: limits.statementMs }),
   });
-  // Without a listener an error of an idle connection would end the process; the pool replaces the connection.
-  pool.on('error', () => undefined);
+  outlive(pool);
   const open = new Set<pg.PoolClient>();
-  pool.on('connect', (client) => {
-    open.add(client);
-    // The pool listens to idle ones only, and what a server says while a connection changes hands would end the process.
-    client.on('error', () => undefined);
-  });
+  pool.on('connect', (client) => open.add(client));
   pool.on('remove', (client) => open.delete(client));
   const unheard = silence === undefined ? undefined : new Silence(address, silence);
   return {
