@@ -1,5 +1,6 @@
 export type { Duration } from './core/duration.ts';
 export type { Lazy } from './core/lazy.ts';
+export type { KafkaConsumerOptions } from './transports/kafka/consumer-options.ts';
 export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
 export { kafka } from './transports/kafka/kafka-transport.ts';
 export { print, type WriteLine } from './transports/print/print-transport.ts';
