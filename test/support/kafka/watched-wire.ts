@@ -32,6 +32,7 @@ export function watchWire(): WatchedWire {
  */
 export function refuseSettings(code: number): void {
   const asked = new Set<number>();
+  // oxlint-disable-next-line typescript/unbound-method -- called for the socket in question, by Reflect.apply
   const { emit, write } = Socket.prototype;
   vi.spyOn(Socket.prototype, 'write').mockImplementation(function (this: Socket, ...args) {
     const [data] = args;
