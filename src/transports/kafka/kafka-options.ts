@@ -119,7 +119,8 @@ function checkedSasl(sasl: Sasl): Sasl {
   const unknown = unknownOption(sasl, ['mechanism', ...names]);
   if (unknown !== undefined)
     throw invalid(`sasl.${unknown}`, `is not an option of the mechanism ${sasl.mechanism}`, undefined);
-  return sasl;
+  // kafkajs writes into what it is given.
+  return { ...sasl };
 }
 
 function brokerList(brokers: string | readonly string[]): readonly string[] {
