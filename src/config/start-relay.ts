@@ -174,10 +174,13 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     withinMs: options.startTimeoutMs,
   });
   await requireReceiptTopics(config);
-  const { installation, routes } = await servers.database(() => announce(database, config));
+  // A migration that runs keeps it waiting, for which a stop must not wait.
+  const { installation, routes } = await servers.database(() =>
+    health.during('PostgreSQL', announce(database, config)),
+  );
   const retention = resolveRetention(config.retention);
   const words = [...settings, ...retentionInWords(retention), ...temporalInWords(target)];
-  await writeSettings(database, words);
+  await health.during('PostgreSQL', writeSettings(database, words));
   stopping.throwIfAborted();
   running.add(() => closeTransports(routes));
   const { temporal } = servers;

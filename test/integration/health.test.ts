@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, inject, type TestContext, test } from 'vitest';
 import type { RelayConfig } from '../../src/config/config.ts';
-import { consumer } from '../../src/config/consumer.ts';
 import { startRelay } from '../../src/config/start-relay.ts';
-import type { Health } from '../../src/core/health.ts';
 import type { Topic } from '../../src/core/topic.ts';
 import { send } from '../../src/outbox/send.ts';
 import { startFaultProxy } from '../support/faults/fault-proxy.ts';
@@ -11,32 +9,12 @@ import { proxiedDatabase } from '../support/faults/proxied-database.ts';
 import { refusingServer } from '../support/faults/refusing-server.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { heldGate } from '../support/fixtures/gate.ts';
-import { configOf, InboxStage } from '../support/fixtures/inbox-stage.ts';
 import { type JournalOptions, journalTransport } from '../support/fixtures/journal.ts';
-import { openPrisma } from '../support/fixtures/prisma.ts';
+import { untilLockWaits } from '../support/fixtures/lock-waits.ts';
+import { openTransaction } from '../support/fixtures/open-transaction.ts';
 import { type Numbered, numbered, openStage, quietTemporal, type Stage } from '../support/fixtures/stage.ts';
+import { failing, untilFailing, untilProgress, untilWell } from '../support/fixtures/told-health.ts';
 import { until } from '../support/fixtures/until.ts';
-
-/** What is failing, as names. */
-const failing = (some: { health(): Health }) => some.health().failing.map(({ what }) => what);
-
-/** Waits until all of these are failing, and insists. */
-async function untilFailing(some: { health(): Health }, ...what: readonly string[]): Promise<void> {
-  await until(() => what.every((each) => failing(some).includes(each))).catch(() => undefined);
-  expect(failing(some)).toEqual(expect.arrayContaining([...what]));
-}
-
-/** Waits until nothing is failing, and insists. */
-async function untilWell(some: { health(): Health }, withinMs = 30_000): Promise<void> {
-  await until(() => failing(some).length === 0, withinMs).catch(() => undefined);
-  expect(some.health().failing).toEqual([]);
-}
-
-/** Waits until a message has got further, and insists. */
-async function untilProgress(some: { health(): Health }): Promise<void> {
-  await until(() => some.health().lastProgressAt !== null).catch(() => undefined);
-  expect(some.health().lastProgressAt).not.toBeNull();
-}
 
 /** The configuration of a relay whose Temporal refuses connections. */
 async function withoutTemporal(context: TestContext): Promise<RelayConfig> {
@@ -110,6 +88,24 @@ test('a relay that is stopped while it waits tells so, and its start says that i
   expect(relay.health().state).toBe('stopped');
   await expect(relay.ready).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
   await relay.done;
+});
+
+test('a relay that is stopped while its database keeps it waiting does not go on starting', async (context) => {
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  const blocker = await openTransaction(made.url);
+  context.onTestFinished(() => blocker.rollback());
+  await blocker.query('lock table outbox.migration in access exclusive mode');
+  const config = { ...(await withoutTemporal(context)), database: { url: made.url } };
+  const relay = startRelay(config, { logger: false });
+  await untilLockWaits(made.database, 1);
+  const told = performance.now();
+  await relay.stop();
+  // A second, and what a busy machine adds.
+  expect(performance.now() - told).toBeLessThan(5_000);
+  // Sooner than a statement is given up.
+  const start = Promise.race([relay.ready, delay(1_000, 'starting')]);
+  await expect(start).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
 });
 
 test('a relay that cannot start says why by ready and done alike, and is stopped', async (context) => {
@@ -195,67 +191,4 @@ test('a relay waits for the batch in hand also while Temporal is away', async (c
   sent.open();
   expect(await Promise.race([stopping, delay(10_000, 'waiting')])).toBe('over');
   expect(await stage.stateOf(id)).toBe('published');
-});
-
-test('the health of a consumer tells its start, its progress, what stands still, and its stop', async (context) => {
-  const stage = await InboxStage.create(1);
-  context.onTestFinished(() => stage.end());
-  let broken = true;
-  const orders = consumer(stage.prisma, {
-    config: stage.config,
-    group: stage.group,
-    logger: false,
-    breaker: { keys: 1 },
-  }).on(stage.topic, async (_tx, { payload }) => {
-    if (payload.n > 1 && broken) throw new Error('the bank is closed');
-  });
-  expect(orders.health()).toEqual({ state: 'stopped', joined: false, lastProgressAt: null, failing: [] });
-  await orders.stop();
-  const starting = orders.start();
-  expect(orders.health()).toMatchObject({ state: 'starting', joined: false });
-  const running = await starting;
-  expect(running.health()).toEqual({ state: 'running', joined: true, lastProgressAt: null, failing: [] });
-
-  await stage.publish([{ n: 1 }]);
-  await untilProgress(running);
-  await stage.publish(['a', 'b', 'c', 'd'].map((key, n) => ({ n: n + 2, key })));
-  const what = `address ${stage.topic.rules.address}`;
-  await untilFailing(running, what);
-  expect(running.health().failing).toMatchObject([
-    { what, since: expect.any(Date), error: expect.any(Error) },
-  ]);
-  broken = false;
-  await untilWell(running);
-
-  const stops = [running.stop(), orders.stop()];
-  expect(running.health()).toMatchObject({ state: 'stopping', joined: false });
-  await Promise.all([...stops, running.done]);
-  expect(orders.health()).toMatchObject({ state: 'stopped', joined: false });
-});
-
-test('a consumer that is stopped while it waits for its servers tells which, and says that it was stopped', async (context: TestContext) => {
-  const made = await createTestDatabase();
-  context.onTestFinished(() => made.drop());
-  const prisma = openPrisma(made.url);
-  context.onTestFinished(() => prisma.$disconnect());
-  const broker = await refusingServer(context);
-  const topic = numbered('orders');
-  const orders = consumer(prisma, {
-    config: configOf(made.url, broker.address, topic),
-    group: 'waiting',
-    window: 'forever',
-    logger: false,
-  }).on(topic, async () => undefined);
-  const starting = orders.start();
-  const refused = starting.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  await untilFailing(orders, 'kafka');
-
-  const told = performance.now();
-  await orders.stop();
-  expect(performance.now() - told).toBeLessThan(3_000);
-  expect(await refused).toMatchObject({ code: 'OUTBOX_STOPPED' });
-  expect(orders.health()).toMatchObject({ state: 'stopped', joined: false });
 });
