@@ -27,7 +27,7 @@ export async function statusCommand(at: DatabaseAddress, output: Output): Promis
     answer;
   if (twin !== null)
     output.line(
-      `Relays deliver for this installation from another living database as well: ${twin.place} (${twin.seenAt}).`,
+      `Relays also deliver for this installation from another living database: ${twin.place} (${twin.seenAt}).`,
     );
   for (const [name, text] of reachable(at.url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
   output.line(
