@@ -42,13 +42,9 @@ export interface RelayConfig extends Config {
 export function requireDatabase(config: Config, who: string): RelayConfig {
   const { database } = config;
   if (database !== undefined) return { ...config, database };
-  throw new OutboxError(
-    'OUTBOX_CONFIG_MISSING',
-    `${who} needs a database, but the configuration has none.`,
-    {
-      details: { setting: 'database' },
-    },
-  );
+  throw new OutboxError('OUTBOX_CONFIG_MISSING', `${who} needs a database, but the configuration has none.`, {
+    details: { setting: 'database' },
+  });
 }
 
 /**

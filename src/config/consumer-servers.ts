@@ -75,14 +75,10 @@ function clientFailure(error: unknown): OutboxError | undefined {
     : (faultOf(error) === 'away' || codes.some((one) => socket.test(one))) && 'OUTBOX_SERVER_UNAVAILABLE';
   if (code === false) return undefined;
   const said = error.message.trim().split('\n').at(-1) ?? '';
-  return new OutboxError(
-    code,
-    `The consumer's client cannot use PostgreSQL: ${said.replace(/\.$/, '')}.`,
-    {
-      details: { server: 'PostgreSQL' },
-      cause: error,
-    },
-  );
+  return new OutboxError(code, `The consumer's client cannot use PostgreSQL: ${said.replace(/\.$/, '')}.`, {
+    details: { server: 'PostgreSQL' },
+    cause: error,
+  });
 }
 
 /** Prisma puts the server's error into its metadata, others into the cause. */

@@ -107,7 +107,8 @@ export class Relay {
   /** Drains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
   async drain(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
     const route = this.#routes.get(lane.topic);
-    if (route === undefined) throw new Error(`The topic "${lane.topic}" is not in this relay's configuration.`);
+    if (route === undefined)
+      throw new Error(`The topic "${lane.topic}" is not in this relay's configuration.`);
     const { database, installation, timings, limits, report } = this.#input;
     return this.#drains.run(lane, {
       database,

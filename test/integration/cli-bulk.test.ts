@@ -64,7 +64,7 @@ test('more than a hundred messages want their number on the command line, and th
   ]);
   expect(unsaid).toMatchObject({ code: 2, stderr: 'These are more than 100: say --expect 101 as well.\n' });
   expect(wrong.code).toBe(1);
-  expect(wrong.stderr).toContain('OUTBOX_BULK_UNEXPECTED: 100 messages are expected, and 101 match.');
+  expect(wrong.stderr).toContain('OUTBOX_BULK_UNEXPECTED: 100 messages are expected, but 101 match.');
   expect(await operator.bulk.list()).toEqual([]);
 
   const right = await cli('discard', ...failed, '--yes', '--expect', '101', '--json');

@@ -66,13 +66,13 @@ test('status and show tell a relay that is missing from a Temporal that is away,
     /\nTemporal +cannot be used at temporal\.example:7233: no answer within 4 s\nkafka +answers at kafka\.example:9092\n/,
   );
   expect(away.status).toContain('waits for Temporal\n');
-  expect(away.show).toContain('Temporal does not answer them: temporal.example:7233: no answer within 4 s');
+  expect(away.show).toContain('cannot use Temporal: temporal.example:7233: no answer within 4 s');
 
   await say(fixture, randomUUID(), null);
   const one = await looked();
   expect(one.status).toMatch(/\nTemporal +cannot be used by 1 of 2 relays at /);
   expect(one.status).toContain('waits for a relay\n');
-  expect(one.show).toContain('No relay drains its lane at this moment');
+  expect(one.show).toContain('No relay drains its lane at the moment');
 
   await fixture.database.query(`update outbox.relay set seen_at = clock_timestamp() - interval '16 s'`);
   const dead = await looked();

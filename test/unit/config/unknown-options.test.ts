@@ -152,7 +152,7 @@ test.each(calls.filter(([what]) => what !== 'startRelay()'))(
     const answer = await outcome(() => call({}));
 
     expect(String(answer)).not.toMatch(
-      /CONFIG_INVALID|OPTION_INVALID|nknown option|not an option|is no filter/,
+      /CONFIG_INVALID|OPTION_INVALID|nknown option|not an option|not a known filter/,
     );
   },
 );
