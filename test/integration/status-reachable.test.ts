@@ -52,7 +52,7 @@ test('status and show tell a relay that is missing from a Temporal that is away,
   const none = await looked();
   expect(none.status).toMatch(
     new RegExp(
-      `^PostgreSQL +answers at ${address}, .*\nRelays +none runs: nothing is delivered\nTemporal +unknown: no relay runs\n`,
+      `^PostgreSQL +answers at ${address}, .*\nRelays +none is running: nothing is delivered\nTemporal +unknown: no relay runs\n`,
     ),
   );
   expect(none.status).toMatch(/orders +0 +.* waits: no relay runs\n/);
@@ -61,7 +61,7 @@ test('status and show tell a relay that is missing from a Temporal that is away,
 
   await say(fixture, relay, 'no answer within 4 s');
   const away = await looked();
-  expect(away.status).toMatch(/\nRelays +1 runs: a-host-whose-name-is-lo… \(pid 4711\)\n/);
+  expect(away.status).toMatch(/\nRelays +1 running: a-host-whose-name-is-lo… \(pid 4711\)\n/);
   expect(away.status).toMatch(
     /\nTemporal +cannot be used at temporal\.example:7233: no answer within 4 s\nkafka +answers at kafka\.example:9092\n/,
   );
@@ -76,7 +76,9 @@ test('status and show tell a relay that is missing from a Temporal that is away,
 
   await fixture.database.query(`update outbox.relay set seen_at = clock_timestamp() - interval '16 s'`);
   const dead = await looked();
-  expect(dead.status).toMatch(/\nRelays +none runs: nothing is delivered\n +not seen for \d\d\.\d s: a-host/);
+  expect(dead.status).toMatch(
+    /\nRelays +none is running: nothing is delivered\n +not seen for \d\d\.\d s: a-host/,
+  );
   expect(dead.show).toContain('No relay is running: start one.');
   await fixture.drain();
   expect((await looked()).status).toMatch(/orders +0 .* quiet\n/);
