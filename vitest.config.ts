@@ -1,10 +1,40 @@
-import { defineConfig } from 'vitest/config';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 /** Set by `.ci/run`, which counts what passed and failed in this file. */
 const resultFile = process.env.VITEST_RESULT_FILE;
 
 /** These start PostgreSQL, Temporal and Kafka once for all files, and find them again on the next run. */
 const globalSetup = ['test/support/fixtures/servers.ts'];
+
+const transports = 'test/transports';
+
+/**
+ * A project per folder of `test/transports`, with the server that its `server.ts` starts, and one for its folder
+ * `end-to-end`, which has PostgreSQL, Temporal and Kafka besides.
+ */
+function transportProjects(): TestProjectInlineConfiguration[] {
+  const folders = readdirSync(transports, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders.flatMap(({ name }) => {
+    const server = join(transports, name, 'server.ts');
+    const own = existsSync(server) ? [server] : [];
+    const project = (suffix: string, folder: string, setup: string[]): TestProjectInlineConfiguration => ({
+      extends: true,
+      test: {
+        name: `transports-${name}${suffix}`,
+        include: [`${folder}/*.test.ts`],
+        globalSetup: setup,
+        sequence: { groupOrder: 3 },
+      },
+    });
+    const folder = join(transports, name);
+    return [
+      project('', folder, own),
+      project('-end-to-end', join(folder, 'end-to-end'), [...globalSetup, ...own]),
+    ];
+  });
+}
 
 // Brokers that live for seconds: the compiler that takes its time never pays.
 process.env['KAFKA_JVM_PERFORMANCE_OPTS'] ??= '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC';
@@ -104,6 +134,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
+      ...transportProjects(),
     ],
   },
 });

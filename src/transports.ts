@@ -1,8 +1,22 @@
 export type { Duration } from './core/duration.ts';
+export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/lazy.ts';
+export type {
+  IncomingBatch,
+  IncomingMessage,
+  Lag,
+  Partition,
+  Source,
+  SourceNotice,
+  Subscribed,
+  Subscription,
+} from './sources/source.ts';
+export type { KafkaConsumerOptions } from './transports/kafka/consumer-options.ts';
 export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
 export { kafka } from './transports/kafka/kafka-transport.ts';
 export { print, type WriteLine } from './transports/print/print-transport.ts';
+export type { ReceivingTransport } from './transports/receiving-transport.ts';
+export { type SendOne, type SendOutcome, sendByKey } from './transports/send-by-key.ts';
 export type {
   Hold,
   OutgoingBatch,

@@ -1,9 +1,8 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import type { ConsumerReport } from '../inbox/consumer-event.ts';
-import { kafkaSource } from '../sources/kafka/kafka-source.ts';
 import type { Source } from '../sources/source.ts';
-import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
+import { isReceiving } from '../transports/receiving-transport.ts';
 import type { Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';
 import { tellingSource } from './consumer-servers.ts';
@@ -23,14 +22,14 @@ export function sourcesOf(
     const { name, transport } = transportOf(config, topic);
     const known = sources.get(transport);
     if (known !== undefined) return known;
-    if (!isKafkaTransport(transport)) {
+    if (!isReceiving(transport)) {
       throw new OutboxError(
         'OUTBOX_SOURCE_UNKNOWN',
         `Messages of the topic "${topic.name}" cannot be received: its transport "${name}" (${transport.name}) can only send.`,
         { details: { topic: topic.name, transport: name } },
       );
     }
-    const source = tellingSource(kafkaSource(transport.connection), report);
+    const source = tellingSource(transport.source(), report);
     sources.set(transport, source);
     return source;
   };

@@ -131,13 +131,13 @@ function transportServers(config: PresenceInput['config']): readonly AskedServer
     const [first] = addresses;
     if (first === undefined) return [];
     if (!isKafkaTransport(transport))
-      return [{ server: name, address: '', ask: () => transport.probe(first) }];
-    const { connection } = transport;
+      return [{ server: name, address: transport.endpoint ?? '', ask: () => transport.probe(first) }];
+    const { connection, endpoint = '' } = transport;
     const ask = async (): Promise<void> => {
       const missing = await missingTopics(connection, addresses);
       if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: create it.`);
     };
-    return [{ server: name, address: connection.brokers.join(','), ask }];
+    return [{ server: name, address: endpoint, ask }];
   });
 }
 

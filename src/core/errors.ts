@@ -40,7 +40,7 @@ export const errorRules = {
   },
   OUTBOX_DELAY_OUT_OF_RANGE: {
     retryable: false,
-    next: 'Choose a time between now and the longest delay of the topic; a raised limit applies once a relay has started with it.',
+    next: 'Choose a time between now and the longest delay of the topic; a raised limit applies once a relay has started with it, or after `temporal-outbox migrate --topics`.',
   },
   OUTBOX_EPOCH_UNKNOWN: {
     retryable: false,
@@ -121,7 +121,11 @@ export const errorRules = {
   OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that matches the schema of the topic.' },
   OUTBOX_PAYLOAD_TOO_LARGE: {
     retryable: false,
-    next: 'Store the body elsewhere and send a reference, or raise `limits.payloadBytes` and start a relay with it.',
+    next: 'Store the body elsewhere and send a reference, or raise `limits.payloadBytes` and start a relay with it, or run `temporal-outbox migrate --topics`.',
+  },
+  OUTBOX_PRIVILEGE_MISSING: {
+    retryable: false,
+    next: 'Grant what docs/production.md lists for this role of PostgreSQL, or this client of Kafka; nothing has to be restarted.',
   },
   OUTBOX_PROMISE_MISSING: {
     retryable: false,

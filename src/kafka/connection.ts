@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Kafka, KafkaConfig, logCreator } from 'kafkajs';
+import type { KafkaConsumption } from './consumption.ts';
 import { withoutIdleTimers } from './idle-timers.ts';
 import { kafkajs } from './kafkajs.ts';
 
@@ -15,6 +16,7 @@ export interface KafkaConnection {
   /** How long a broker may take to answer. */
   readonly requestTimeoutMs: number;
   readonly logger: logCreator | undefined;
+  readonly consumption: KafkaConsumption;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import type { KafkaConnection } from './connection.ts';
+import { kafkaReason } from './reason.ts';
 
 /** The error for missing topics, thrown or reported. */
 export function missing({ brokers }: KafkaConnection, addresses: readonly string[]): OutboxError {
@@ -13,9 +14,12 @@ export function missing({ brokers }: KafkaConnection, addresses: readonly string
 
 /** The error if no broker answers. */
 export function unavailable({ brokers }: KafkaConnection, cause: unknown): OutboxError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Kafka at ${brokers.join(', ')}: ${reason}`, {
-    cause,
-    details: { brokers: [...brokers] },
-  });
+  return new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `Kafka at ${brokers.join(', ')}: ${kafkaReason(cause)}`,
+    {
+      cause,
+      details: { brokers: [...brokers] },
+    },
+  );
 }

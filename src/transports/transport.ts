@@ -68,6 +68,8 @@ export interface PublishResult {
 export interface Transport {
   /** For people and metrics, for example `kafka`. */
   readonly name: string;
+  /** Where it connects, for people: addresses without credentials. Absent where it connects to nothing. */
+  readonly endpoint?: string;
   /** Sends a batch, and resolves when it is known what became of each message. */
   publish(batch: OutgoingBatch): Promise<PublishResult>;
   /** Resolves when the address can be reached now; rejects with the reason otherwise. Ends a hold. */

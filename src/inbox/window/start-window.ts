@@ -18,6 +18,8 @@ export async function startWindow<Tx extends Transaction>(
   { health, stopping }: Running,
 ): Promise<WindowKeeper<Tx>> {
   for (const { name, source, routes } of sourceRoutes) {
+    // For ever is long enough, whatever the broker says: it need not let this client ask.
+    if (windowMs === Number.POSITIVE_INFINITY) break;
     const topics: Topic[] = routes.map(({ topic }) => topic);
     const horizonMs = await patiently(
       () => source.redeliveryHorizonMs(addressesOf(routes)),

@@ -1,5 +1,6 @@
 import { databasePlace } from '../../core/database-place.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { isTlsFailure } from '../../core/tls-failure.ts';
 import { isConnectionFailure } from './database.ts';
 
 /** SQLSTATEs of a server that answers but refuses the connection: authorization, password, database. */
@@ -16,9 +17,7 @@ const socketCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ]);
-/** Node's error codes of certificates, and of a handshake that one side ended. */
-const tlsCodes =
-  /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)$|HOSTNAME_MISMATCH$)/;
+/** Error texts of `pg` if TLS could not begin. */
 const tlsWords = /^(?:The server does not support SSL connections|There was an error establishing an SSL)/;
 const clientWords =
   /^(?:Connection terminated|timeout (?:exceeded|expired)|Client has encountered a connection)/;
@@ -35,7 +34,7 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
   const code = codeOf(error);
   const { address, database } = databasePlace(url);
   const said = reasonOf(error);
-  if (tlsCodes.test(code) || tlsWords.test(error.message)) {
+  if (isTlsFailure(code) || tlsWords.test(error.message)) {
     return new OutboxError(
       'OUTBOX_TLS_FAILED',
       `TLS with PostgreSQL at ${address} (database "${database}") failed: ${said}.`,

@@ -1,3 +1,4 @@
+import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from '../database/database.ts';
 
 // Epochs of processed ids. What each step locks, and why that is enough, is documented at its function in the migration.
@@ -23,6 +24,9 @@ export interface ChangePace {
   readonly pauseMs: number;
 }
 
+/** Stands for all ids of a database, including those of `once`; no group has this name. */
+export const wholeDatabase = '';
+
 /** All epochs, oldest first. */
 export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
   return sql.query<Epoch>(
@@ -30,6 +34,31 @@ export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
        (extract(epoch from outbox.clock() - coalesce(e.ended_at, e.begun_at)) * 1000)::float8 as "ageMs",
        e.tries
      from outbox.processed_epoch e order by e.epoch`,
+  );
+}
+
+/**
+ * Whether this role may begin and drop epochs. `false`: it may not, and a relay that has kept the processed ids of this
+ * database within the last day does it.
+ *
+ * @throws OutboxError `OUTBOX_PRIVILEGE_MISSING` where nobody is known to do it
+ */
+export async function mayChangeEpochs(sql: Sql): Promise<boolean> {
+  const [row] = await sql.query<{ role: string; may: boolean; byRelay: boolean }>(
+    `select current_user::text as role,
+       has_function_privilege('outbox.roll_processed(bigint, integer, integer)', 'execute')
+         and has_function_privilege('outbox.drop_processed(bigint, integer, integer)', 'execute') as may,
+       exists (select from outbox.consumer_group g
+         where g.consumer_group = $1 and g.seen_at > outbox.clock() - interval '1 day') as "byRelay"`,
+    [wholeDatabase],
+  );
+  if (row === undefined || row.may) return true;
+  if (row.byRelay) return false;
+  const { role } = row;
+  throw new OutboxError(
+    'OUTBOX_PRIVILEGE_MISSING',
+    `The role "${role}" may not execute outbox.roll_processed and outbox.drop_processed: no processed id of this database is deleted.`,
+    { details: { role, functions: ['outbox.roll_processed', 'outbox.drop_processed'] } },
   );
 }
 

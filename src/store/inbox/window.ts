@@ -1,7 +1,7 @@
 import { rest } from '../../core/rest.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { dropEnded, dropFailed, type EndedPlace, type FailedEnd } from './ended.ts';
-import { carryKept, carryLive, dropEpoch, readEpochs, rollEpoch } from './epochs.ts';
+import { carryKept, carryLive, dropEpoch, mayChangeEpochs, readEpochs, rollEpoch } from './epochs.ts';
 
 /** A group and how long it keeps its processed ids. */
 export interface GroupWindow {
@@ -44,9 +44,6 @@ const hourMs = 60 * 60_000;
 /** How long each of two locks may block handlers at the first try. */
 const patienceMs = 300;
 
-/** Stands for all ids of a database, including those of `once`; no group has this name. */
-export const wholeDatabase = '';
-
 /** Records that this group is alive, and its window; for {@link wholeDatabase}, the minimum window of all ids. */
 export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Promise<void> {
   await sql.query(
@@ -70,6 +67,10 @@ export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Pr
  *
  * Handlers that begin at the wrong moment wait for up to 0.6 s, once a minute. After each try that fails, because a handler
  * was always running, the wait doubles, up to 10 s. While transactions take longer than that, nothing is dropped.
+ *
+ * A role that may not change epochs leaves them to the relay of this database.
+ *
+ * @throws OutboxError `OUTBOX_PRIVILEGE_MISSING` for such a role if no relay does it
  */
 export async function keepWindow(
   database: Pick<Database, 'transaction'>,
@@ -87,7 +88,8 @@ export async function keepWindow(
   let inVain = 0;
   let complete = ended.complete && failed.complete;
   const pace = { patienceMs, pauseMs: input.pauseMs ?? 60_000 };
-  for (const { epoch, current, ageMs, tries } of await keeper.step(readEpochs)) {
+  const epochs = await keeper.step(async (sql) => ((await mayChangeEpochs(sql)) ? readEpochs(sql) : []));
+  for (const { epoch, current, ageMs, tries } of epochs) {
     const lateMs = ageMs - (current ? epochMs : windowMs);
     if (lateMs < 0) continue;
     if (current) {

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RetentionRules } from '../../core/retention.ts';
 import type { State } from '../../core/transitions.ts';
 import type { Database } from '../database/database.ts';
-import { type KeptWindow, keepWindow, noteWindow, wholeDatabase } from '../inbox/window.ts';
+import { wholeDatabase } from '../inbox/epochs.ts';
+import { type KeptWindow, keepWindow, noteWindow } from '../inbox/window.ts';
 import {
   archiveFinished,
   archivePassed,

@@ -1,6 +1,8 @@
 import type { ISocketFactory } from 'kafkajs';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { kafkajs } from '../../kafka/kafkajs.ts';
+import { kafkaSource } from '../../sources/kafka/kafka-source.ts';
+import type { ReceivingTransport } from '../receiving-transport.ts';
 import type { Hold, OutgoingBatch, PublishOutcome, PublishResult, Transport } from '../transport.ts';
 import { KafkaClient } from './client.ts';
 import { Doubts } from './doubts.ts';
@@ -11,8 +13,8 @@ import { produce } from './produce.ts';
 import { TopicSizeLimits } from './topic-limits.ts';
 import { countPartitions, probeTopic, topicUnavailable } from './topic-metadata.ts';
 
-/** A transport that also tells how to connect, so that what it delivers can be received from the same brokers. */
-export interface KafkaTransport extends Transport {
+/** A transport that also tells how to connect, for what only Kafka is asked: offsets, lags, topics. */
+export interface KafkaTransport extends ReceivingTransport {
   readonly connection: KafkaConnection;
 }
 
@@ -52,6 +54,10 @@ export function kafkaOver(settings: KafkaConnection, openSocket?: ISocketFactory
   return {
     name: 'kafka',
     connection: settings,
+    get endpoint() {
+      return settings.brokers.join(',');
+    },
+    source: () => kafkaSource(settings),
     publish: (batch) => publish({ client, limits, doubts }, batch, settings.requestTimeoutMs),
     async probe(address) {
       const rest = doubts.restIn(address);

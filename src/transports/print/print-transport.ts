@@ -1,5 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
-import type { OutgoingBatch, PublishOutcome, Transport } from '../transport.ts';
+import { sendByKey } from '../send-by-key.ts';
+import type { Transport } from '../transport.ts';
 
 /** Takes one line, without its line end. */
 export type WriteLine = (line: string) => void | Promise<void>;
@@ -14,46 +15,14 @@ export type WriteLine = (line: string) => void | Promise<void>;
 export function print(write: WriteLine = writeToStandardOutput): Transport {
   return {
     name: 'print',
-    async publish(batch) {
-      const outcomes = await printAll(batch, write);
-      if (!outcomes.some(({ kind }) => kind === 'deferred')) return { outcomes };
-      return {
-        outcomes,
-        hold: { reason: 'The relay gave up the batch before all of it was printed.', scope: 'topic' },
-      };
-    },
+    publish: (batch) =>
+      sendByKey(batch, 1, async ({ id, key, headers, payload }) => {
+        await write(JSON.stringify({ address: batch.address, id, key, headers, payload }));
+        return { kind: 'acknowledged', offset: null, partition: null };
+      }),
     async probe() {},
     async close() {},
   };
-}
-
-async function printAll(
-  { address, messages, signal }: OutgoingBatch,
-  write: WriteLine,
-): Promise<PublishOutcome[]> {
-  const outcomes: PublishOutcome[] = [];
-  const blockedKeys = new Set<string>();
-  for (const { id, key, headers, payload } of messages) {
-    if (key !== null && blockedKeys.has(key)) {
-      outcomes.push({ kind: 'held' });
-    } else if (signal.aborted) {
-      outcomes.push({ kind: 'deferred', onWire: false });
-    } else {
-      const outcome = await printOne(write, JSON.stringify({ address, id, key, headers, payload }));
-      outcomes.push(outcome);
-      if (outcome.kind !== 'acknowledged' && key !== null) blockedKeys.add(key);
-    }
-  }
-  return outcomes;
-}
-
-async function printOne(write: WriteLine, line: string): Promise<PublishOutcome> {
-  try {
-    await write(line);
-    return { kind: 'acknowledged', offset: null, partition: null };
-  } catch (error) {
-    return { kind: 'ambiguous', error: error instanceof Error ? error.message : String(error) };
-  }
 }
 
 function writeToStandardOutput(line: string): Promise<void> {

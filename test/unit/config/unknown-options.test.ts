@@ -64,6 +64,7 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ],
   ['kafka()', (typo) => kafka({ brokers: 'a:1', ...typo })],
   ['ssl of kafka()', (typo) => kafka({ brokers: 'a:1', ssl: { ...typo } })],
+  ['consumers of kafka()', (typo) => kafka({ brokers: 'a:1', consumers: { ...typo } })],
   ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],
   ['memoryTransport()', (typo) => memoryTransport({ ...typo })],
   ['memorySource()', (typo) => memorySource({ ...typo })],

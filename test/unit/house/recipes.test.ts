@@ -1,23 +1,37 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
-const page = readFileSync(new URL('docs/transactions.md', root), 'utf8');
-const blocks = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
-const files = readdirSync(new URL('test/recipes/', root)).toSorted();
+
+/** Pages whose programs are files that run as tests, by the folders of those. */
+const folders: Readonly<Record<string, string>> = {
+  'docs/transactions.md': 'test/recipes/',
+  'docs/transports/own.md': 'test/transports/own/',
+};
 
 /** As a user writes it. */
 function published(file: string): string {
-  return readFileSync(new URL(`test/recipes/${file}`, root), 'utf8')
-    .replaceAll(`'../../src/index.ts'`, `'temporal-outbox'`)
-    .replaceAll(/'\.\.\/\.\.\/src\/(\w+)\.ts'/g, `'temporal-outbox/$1'`);
+  return readFileSync(new URL(file, root), 'utf8')
+    .replaceAll(/'(?:\.\.\/)+src\/index\.ts'/g, `'temporal-outbox'`)
+    .replaceAll(/'(?:\.\.\/)+src\/(\w+)\.ts'/g, `'temporal-outbox/$1'`);
 }
 
-test.each(files)('docs/transactions.md shows what runs as a test: %s', (file) => {
-  expect(blocks).toContain(published(file));
+describe.each(Object.entries(folders))('%s', (name, folder) => {
+  const page = readFileSync(new URL(name, root), 'utf8');
+  const blocks = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
+  const files = readdirSync(new URL(folder, root)).toSorted();
+
+  test.each(files)('it shows what runs as a test: %s', (file) => {
+    expect(blocks).toContain(published(folder + file));
+  });
+
+  test('every program of it runs as a test', () => {
+    expect(files.length).toBeGreaterThan(1);
+    expect(blocks).toHaveLength(files.length);
+  });
 });
 
-test('every program of docs/transactions.md runs as a test', () => {
-  expect(blocks).toHaveLength(files.length);
-  expect(files).toContain('topics.ts');
+test('the transport of docs/transports/own.md has 80 lines at most', () => {
+  const lines = readFileSync(new URL('test/transports/own/spool.ts', root), 'utf8').trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(80);
 });

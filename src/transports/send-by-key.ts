@@ -1,0 +1,88 @@
+import type { Hold, OutgoingBatch, OutgoingMessage, PublishOutcome, PublishResult } from './transport.ts';
+
+/** What became of one message that was sent alone; a hold stops the batch. */
+export type SendOutcome =
+  | Exclude<PublishOutcome, { readonly kind: 'held' | 'deferred' }>
+  | {
+      readonly kind: 'hold';
+      readonly hold: Hold;
+      /** Whether this message may have been stored nevertheless. */
+      readonly onWire: boolean;
+    };
+
+/** Sends one message and resolves when it is known what became of it. What it rejects with counts as `ambiguous`. */
+export type SendOne = (message: OutgoingMessage) => SendOutcome | Promise<SendOutcome>;
+
+/** The messages of one key. */
+interface KeyQueue {
+  /** Their places in the batch. */
+  readonly places: number[];
+  /** How many of them have been sent. */
+  sent: number;
+}
+
+const unsent: PublishOutcome = { kind: 'deferred', onWire: false };
+const givenUp: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
+
+/**
+ * Publishes a batch message by message, for transports whose servers answer each one alone. Messages of a key go one at a
+ * time, so that nothing overtakes one that is refused; up to `maxInFlight` of different keys, or without a key, go side by
+ * side.
+ *
+ * After a hold, or when the batch is given up, nothing further is sent; what is in flight is waited for.
+ *
+ * @param maxInFlight 1 or more
+ */
+export async function sendByKey(
+  { messages, signal }: Pick<OutgoingBatch, 'messages' | 'signal'>,
+  maxInFlight: number,
+  send: SendOne,
+): Promise<PublishResult> {
+  const outcomes: PublishOutcome[] = Array.from(messages, () => unsent);
+  const queues = queuesOf(messages);
+  let taken = 0;
+  let hold: Hold | undefined;
+  const work = async (): Promise<void> => {
+    for (let queue = queues[taken]; queue !== undefined; queue = queues[taken]) {
+      if (hold !== undefined || signal.aborted) return;
+      taken += 1;
+      const place = queue.places[queue.sent];
+      const message = messages[place ?? -1];
+      if (place === undefined || message === undefined) continue;
+      queue.sent += 1;
+      const outcome = await sendOne(send, message);
+      outcomes[place] = outcome.kind === 'hold' ? { kind: 'deferred', onWire: outcome.onWire } : outcome;
+      if (outcome.kind === 'hold') hold ??= outcome.hold;
+      else if (outcome.kind === 'acknowledged') queues.push(queue);
+      else for (const follower of queue.places.slice(queue.sent)) outcomes[follower] = { kind: 'held' };
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(maxInFlight, queues.length) }, work));
+  if (hold === undefined && outcomes.some(({ kind }) => kind === 'deferred')) hold = givenUp;
+  return hold === undefined ? { outcomes } : { outcomes, hold };
+}
+
+/** A queue per key, and one for each message without a key, in the order of their first messages. */
+function queuesOf(messages: readonly OutgoingMessage[]): KeyQueue[] {
+  const queues: KeyQueue[] = [];
+  const byKey = new Map<string, KeyQueue>();
+  for (const [place, { key }] of messages.entries()) {
+    const known = key === null ? undefined : byKey.get(key);
+    if (known !== undefined) {
+      known.places.push(place);
+      continue;
+    }
+    const queue = { places: [place], sent: 0 };
+    queues.push(queue);
+    if (key !== null) byKey.set(key, queue);
+  }
+  return queues;
+}
+
+async function sendOne(send: SendOne, message: OutgoingMessage): Promise<SendOutcome> {
+  try {
+    return await send(message);
+  } catch (error) {
+    return { kind: 'ambiguous', error: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,53 @@
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type ContractSubject, type DeliveredMessage, transportContract } from '../../../src/testing.ts';
+import { spool } from './spool.ts';
+
+const address = 'orders.ndjson';
+
+/** A folder of its own; it is moved away where the address shall be unreachable. */
+async function subject(): Promise<ContractSubject> {
+  const folder = await mkdtemp(join(tmpdir(), 'spool-'));
+  const away = `${folder}-away`;
+  const transport = spool({ folder });
+  let held = false;
+  return {
+    transport,
+    address,
+    partitions: 1,
+    read: () => linesOf(join(folder, address)),
+    dispose: () => rm(folder, { recursive: true }),
+    faults: {
+      refused: (message) => ({ ...message, payload: 'z'.repeat(1_000_000) }),
+      async hold() {
+        await transport.close();
+        await rename(folder, away);
+        held = true;
+      },
+      async heal() {
+        if (held) await rename(away, folder);
+        held = false;
+      },
+    },
+  };
+}
+
+async function linesOf(file: string): Promise<readonly DeliveredMessage[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => ({
+    ...(JSON.parse(line) as Omit<DeliveredMessage, 'partition' | 'offset'>),
+    partition: null,
+    offset: null,
+  }));
+}
+
+const cases = await transportContract(subject);
+
+test('it is put to every case for which a file can fail', () => {
+  expect(cases).toHaveLength(15);
+});
+
+for (const { name, run } of cases) test(name, run);

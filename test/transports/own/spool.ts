@@ -1,0 +1,64 @@
+import { constants } from 'node:fs';
+import { access, type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OutboxError, type SendOutcome, sendByKey, type Transport } from '../../../src/transports.ts';
+
+/** Lines longer than this are refused: those who read the files cannot take them. */
+const maxLineBytes = 1_000_000;
+
+/** Appends each message as a line of JSON to the file that its address names, in a folder that must exist. */
+export function spool({ folder }: { readonly folder: string }): Transport {
+  const files = new Map<string, Promise<FileHandle>>();
+
+  /** One handle per file, also for batches that begin side by side. */
+  const fileOf = (address: string): Promise<FileHandle> => {
+    const known = files.get(address);
+    if (known !== undefined) return known;
+    const opened = open(join(folder, address), 'a');
+    files.set(address, opened);
+    // The next batch tries again.
+    opened.catch(() => files.delete(address));
+    return opened;
+  };
+
+  const append = async (file: FileHandle, line: string): Promise<SendOutcome> => {
+    if (Buffer.byteLength(line) > maxLineBytes)
+      return { kind: 'permanent', error: `The line is longer than ${maxLineBytes} bytes.` };
+    // What this throws leaves the message in doubt: part of the line may be in the file.
+    await file.appendFile(line);
+    await file.datasync();
+    return { kind: 'acknowledged', partition: null, offset: null };
+  };
+
+  return {
+    name: 'spool',
+    endpoint: folder,
+    async publish(batch) {
+      let file: FileHandle;
+      try {
+        file = await fileOf(batch.address);
+      } catch (error) {
+        // Nothing was written, and nothing of this address can be: its lanes wait until a probe succeeds.
+        const hold = { scope: 'topic', reason: String(error) } as const;
+        return { outcomes: batch.messages.map(() => ({ kind: 'deferred', onWire: false })), hold };
+      }
+      return sendByKey(batch, 1, ({ id, key, headers, payload }) =>
+        append(file, `${JSON.stringify({ id, key, headers, payload })}\n`),
+      );
+    },
+    async probe(address) {
+      try {
+        await access(folder, constants.W_OK);
+        await fileOf(address);
+      } catch (cause) {
+        throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `No line can be added to ${address}.`, { cause });
+      }
+    },
+    async close() {
+      const opened = [...files.values()];
+      files.clear();
+      for (const file of await Promise.allSettled(opened))
+        if (file.status === 'fulfilled') await file.value.close();
+    },
+  };
+}
