@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { committedLags } from '../kafka/lag.ts';
 import { missingTopics } from '../kafka/topics.ts';
@@ -162,7 +163,9 @@ async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView
   });
   const answer = ask().then(
     () => null,
-    (error: unknown) => reasonOf(error),
+    (error: unknown) =>
+      // The server and its address are shown next to it.
+      reasonOf(error instanceof OutboxError && error.cause instanceof Error ? error.cause : error),
   );
   try {
     return { server, address, error: await Promise.race([answer, tooLate]) };
@@ -170,10 +173,4 @@ async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView
     late.abort();
     tooLate.catch(() => undefined);
   }
-}
-
-/** Only the cause: the server and its address are shown next to it. */
-function reasonOf(error: unknown): string {
-  if (error instanceof OutboxError && error.cause instanceof Error) return error.cause.message;
-  return error instanceof Error ? error.message : String(error);
 }
