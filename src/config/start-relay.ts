@@ -100,7 +100,8 @@ export function startRelay(config: RelayConfig, options: RelayOptions = {}): Run
   const done = starting.then(
     () => running.over,
     (error: unknown) => {
-      if (!running.stopping.aborted) throw error;
+      // A start that fails ends what it has begun, which looks like a stop: only what it rejects with tells them apart.
+      if (error !== running.stopping.reason) throw error;
       return running.over;
     },
   );
