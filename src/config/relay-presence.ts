@@ -73,6 +73,7 @@ class Presence {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     let asking = false;
+    let writing: Promise<void> = Promise.resolve();
     while (!signal.aborted) {
       // Only one query for lags at a time, even if a broker does not answer.
       if (!asking) {
@@ -86,20 +87,18 @@ class Presence {
         if (!signal.aborted) this.#input.asked(view);
         return view;
       });
-      const beat = Promise.all(views).then((servers) =>
-        signal.aborted
-          ? undefined
-          : writeRelay(database, {
-              id: this.#id,
-              host: hostname(),
-              pid: process.pid,
-              servers,
-              lags: this.#lags,
-            }),
-      );
-      await Promise.race([beat.catch(() => undefined), stopped]);
+      const beat = Promise.all(views).then((servers) => {
+        if (signal.aborted) return;
+        const { pid } = process;
+        const row = { id: this.#id, host: hostname(), pid, servers, lags: this.#lags };
+        writing = writeRelay(database, row).catch(() => undefined);
+        return writing;
+      });
+      await Promise.race([beat, stopped]);
       await rest(beatMs, signal);
     }
+    // Whoever deletes the row next must not be overtaken by it.
+    await writing;
   }
 
   async #askLags(): Promise<void> {
