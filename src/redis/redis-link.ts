@@ -1,5 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { openClient, type RedisClient } from './open-client.ts';
+import { redisClient } from './redis-package.ts';
 import type { RedisServer } from './redis-server.ts';
 import { late, within } from './within.ts';
 
@@ -102,13 +103,16 @@ export class RedisLink {
 
   async #connect(client: RedisClient): Promise<RedisClient> {
     const ms = Math.min(connectsWithinMs, this.#answersWithinMs);
+    const { ConnectionTimeoutError } = redisClient();
     try {
-      const connected = await within(client.connect(), ms);
-      if (connected === late) throw new Error(`No connection within ${ms} ms.`);
+      if ((await within(client.connect(), ms)) === late) throw new ConnectionTimeoutError();
       return client;
     } catch (cause) {
       if (client.isOpen) client.destroy();
-      throw new NoConnection(reasonOf(cause), { cause });
+      if (!(cause instanceof ConnectionTimeoutError)) throw new NoConnection(reasonOf(cause), { cause });
+      // Who does not speak TLS waits for the rest of a command.
+      const word = client.options.socket?.tls === true ? ' It may not speak TLS.' : '';
+      throw new NoConnection(`No connection within ${ms} ms.${word}`, { cause });
     }
   }
 
