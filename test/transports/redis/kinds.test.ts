@@ -86,6 +86,18 @@ test('what nobody was subscribed to in time never arrives on a channel', async (
   expect('source' in pubSub).toBe(false);
 });
 
+test('every subscriber of a channel receives every message', async () => {
+  const channel = `channel-${randomUUID()}`;
+  const subscribers = await Promise.all([redisAt(url), redisAt(url)]);
+  const received: string[][] = [[], []];
+  for (const [n, subscriber] of subscribers.entries())
+    await subscriber.subscribe(channel, (text) => void received[n]?.push(text));
+  await kindOf(ending(redisPubSub({ url })), channel, messagesOf(['k'], 10));
+
+  for (const subscriber of subscribers) await subscriber.ping();
+  expect(received.map((texts) => texts.length)).toEqual([10, 10]);
+});
+
 test.each([
   ['redisStream', redisStream],
   ['redisList', redisList],

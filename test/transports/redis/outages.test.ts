@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ReceivingTransport, Transport } from '../../../src/transports.ts';
 import { redisList, redisPubSub, redisStream } from '../../../src/transports.ts';
 import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
-import { streamMessages } from '../../support/fixtures/redis-contents.ts';
+import { listMessages, streamMessages } from '../../support/fixtures/redis-contents.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { kindOf, messagesOf, publish } from './publishing.ts';
 
@@ -14,51 +14,57 @@ function ending<Made extends Transport>(transport: Made): Made {
   return transport;
 }
 
-test('with appendfsync always, a server that is killed loses nothing that was acknowledged, and keys keep their order', async () => {
-  const server = await ownRedis();
-  const admin = await redisAt(server.url);
-  await admin.configSet('appendfsync', 'always');
-  const stream = ending(redisStream({ url: server.url, requestTimeout }));
-  const acknowledged: string[] = [];
-  const keys = ['a', 'b', 'c'];
-  let open = messagesOf(keys, 3_000);
-  let kills = 0;
-  while (open.length > 0) {
-    const batch = open.slice(0, 100);
-    const kill = kills < 2 && open.length <= 2_400 - kills * 900;
-    const answer = publish(stream, 'orders', batch);
-    if (kill) {
-      kills += 1;
-      await server.node.stop('SIGKILL');
-      await server.node.start();
+test.each<[string, (url: string) => Transport, typeof streamMessages]>([
+  ['stream', (url) => redisStream({ url, requestTimeout }), streamMessages],
+  ['list', (url) => redisList({ url, requestTimeout }), listMessages],
+])(
+  'with appendfsync always, a server of a %s that is killed loses nothing that was acknowledged, and keys keep their order',
+  async (_kind, make, contents) => {
+    const server = await ownRedis();
+    const admin = await redisAt(server.url);
+    await admin.configSet('appendfsync', 'always');
+    const transport = ending(make(server.url));
+    const acknowledged: string[] = [];
+    const keys = ['a', 'b', 'c'];
+    let open = messagesOf(keys, 3_000);
+    let kills = 0;
+    while (open.length > 0) {
+      const batch = open.slice(0, 100);
+      const kill = kills < 2 && open.length <= 2_400 - kills * 900;
+      const answer = publish(transport, 'orders', batch);
+      if (kill) {
+        kills += 1;
+        await server.node.stop('SIGKILL');
+        await server.node.start();
+      }
+      const { outcomes } = await answer;
+      acknowledged.push(...batch.filter((_, n) => outcomes[n]?.kind === 'acknowledged').map(({ id }) => id));
+      // As the relay does: what was not acknowledged goes first, in its order.
+      const left = batch.filter((_, n) => outcomes[n]?.kind !== 'acknowledged');
+      open = [...left, ...open.slice(100)];
+      if (left.length > 0)
+        await until(() =>
+          transport.probe('orders').then(
+            () => true,
+            () => false,
+          ),
+        );
     }
-    const { outcomes } = await answer;
-    acknowledged.push(...batch.filter((_, n) => outcomes[n]?.kind === 'acknowledged').map(({ id }) => id));
-    // As the relay does: what was not acknowledged goes first, in its order.
-    const left = batch.filter((_, n) => outcomes[n]?.kind !== 'acknowledged');
-    open = [...left, ...open.slice(100)];
-    if (left.length > 0)
-      await until(() =>
-        stream.probe('orders').then(
-          () => true,
-          () => false,
-        ),
-      );
-  }
 
-  const held = await streamMessages(await redisAt(server.url), 'orders');
-  const ids = new Set(held.map(({ id }) => id));
-  expect(kills).toBe(2);
-  expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
-  expect(ids.size).toBe(3_000);
-  for (const key of keys) {
-    const numbers = held
-      .filter((one) => one.key === key)
-      .map(({ payload }) => Number(/\d+/.exec(payload)?.[0]));
-    const first = numbers.filter((n, at) => numbers.indexOf(n) === at);
-    expect(first).toEqual(first.toSorted((a, b) => a - b));
-  }
-});
+    const held = await contents(await redisAt(server.url), 'orders');
+    const ids = new Set(held.map(({ id }) => id));
+    expect(kills).toBe(2);
+    expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+    expect(ids.size).toBe(3_000);
+    for (const key of keys) {
+      const numbers = held
+        .filter((one) => one.key === key)
+        .map(({ payload }) => Number(/\d+/.exec(payload)?.[0]));
+      const first = numbers.filter((n, at) => numbers.indexOf(n) === at);
+      expect(first).toEqual(first.toSorted((a, b) => a - b));
+    }
+  },
+);
 
 test('a frozen server is a hold of the transport, whose messages may be stored; after it all goes on', async () => {
   const server = await ownRedis();

@@ -14,23 +14,30 @@ import { proxied, serverUrl } from './redis-subject.ts';
 const leaseMs = 800;
 /** As members have them, but quicker. */
 const paces = { ...readerPaces, leaseMs, renewEveryMs: 150, standbyMs: 50, newsMs: 300 };
-const settings = (url: string) => ({ server: redisServer('the test', { url }), requestTimeoutMs: 400 });
+const settings = (url: string, clientName: string) => ({
+  server: redisServer('the test', { url, clientName }),
+  requestTimeoutMs: 400,
+});
+
+/** Who waited for these to pass would fail. */
+const patient = { ...paces, newsMs: 120_000 };
 
 interface Kind {
   readonly name: string;
-  sourceAt(url: string): Source;
+  sourceAt(url: string, by?: typeof paces, clientName?: string): Source;
   transportAt(url: string): Transport;
 }
 
 const kinds: readonly Kind[] = [
   {
     name: 'stream',
-    sourceAt: (url) => redisStreamSource({ ...settings(url), claimAfterMs: 1_000 }, paces),
+    sourceAt: (url, by = paces, clientName = 'test') =>
+      redisStreamSource({ ...settings(url, clientName), claimAfterMs: 1_000 }, by),
     transportAt: (url) => redisStream({ url, requestTimeout: 400 }),
   },
   {
     name: 'list',
-    sourceAt: (url) => redisListSource(settings(url), paces),
+    sourceAt: (url, by = paces, clientName = 'test') => redisListSource(settings(url, clientName), by),
     transportAt: (url) => redisList({ url, requestTimeout: 400 }),
   },
 ];
@@ -61,6 +68,21 @@ test.each(kinds)('one member reads a $name, and another goes on at once when it 
   await second.has(30);
   expect(first.received).toHaveLength(30);
 });
+
+test.each(kinds)(
+  'a reader of a $name that waits gets what arrives at once, without asking for it again',
+  async (kind) => {
+    const address = `orders-${randomUUID()}`;
+    const observer = await redisAt(serverUrl);
+    const member = await joins(kind.sourceAt(serverUrl, patient, address), address);
+    await until(async () =>
+      (await observer.clientList()).some(({ flags, name }) => name === address && flags.includes('b')),
+    );
+
+    await kindOf(sender(kind), address, messagesOf(['k'], 3));
+    await member.has(3);
+  },
+);
 
 test.each(kinds)(
   'a member of a $name that is cut off is told that it has lost it, and the next one gets what it had in hand',
