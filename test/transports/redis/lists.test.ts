@@ -71,3 +71,22 @@ test('what is in hand lies in a second list until it is acknowledged, and is gon
   await until(async () => (await client.exists([address, `${address}:processing`])) === 0);
   expect((await member.lag())[0]?.messages).toBe(0);
 });
+
+test('who has lost the lease acknowledges nothing of a list: what is first there may be those of others by now', async () => {
+  const { address, transport } = listOf();
+  const client = await redisAt(url);
+  let taken = false;
+  const member = await joins(transport.source(), address, {
+    async take(batch) {
+      if (!taken) await client.set(`${address}:reader`, 'billing/another', { PX: 700 });
+      taken = true;
+      for (const message of batch.messages) batch.acknowledge(message);
+    },
+  });
+  await kindOf(transport, address, messagesOf(['k'], 5));
+
+  await member.has(10);
+  const numbers = numbersOf(member.received);
+  expect(numbers.slice(5)).toEqual(numbers.slice(0, 5));
+  await until(async () => (await member.lag())[0]?.messages === 0);
+});
