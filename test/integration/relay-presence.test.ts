@@ -6,8 +6,9 @@ import { createTestDatabase } from '../support/fixtures/database.ts';
 import { gate } from '../support/fixtures/gate.ts';
 
 test('a relay that stops while it records itself leaves no row behind', async () => {
-  const { database, drop } = await createTestDatabase();
-  onTestFinished(drop);
+  const made = await createTestDatabase();
+  const { database } = made;
+  onTestFinished(() => made.drop());
   const writing = gate();
   const mayWrite = gate();
   const steps: string[] = [];
