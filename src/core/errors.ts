@@ -32,7 +32,7 @@ export const errorRules = {
   },
   OUTBOX_CONFLICT: {
     retryable: false,
-    next: 'Look at the message again: it has been changed, or is being changed, by somebody else.',
+    next: 'Read the message again: another operator or process has changed it, or is changing it.',
   },
   OUTBOX_DEAD_LETTER_REFUSED: {
     retryable: true,
@@ -49,6 +49,10 @@ export const errorRules = {
   OUTBOX_GROUP_MIXED: {
     retryable: false,
     next: 'Move the other consumers to another group, or handle the named topics in this one as well.',
+  },
+  OUTBOX_GROUP_REFUSED: {
+    retryable: false,
+    next: 'Stop the consumers of the other group, or send to an address of its own, or over a transport with groups, for this one.',
   },
   OUTBOX_HANDLER_GIVEN_UP: {
     retryable: true,
@@ -162,7 +166,7 @@ export const errorRules = {
   },
   OUTBOX_STOPPED: {
     retryable: false,
-    next: 'Nothing is wrong when you have stopped it; start another one to go on.',
+    next: 'If you stopped it, nothing is wrong; start another one to continue.',
   },
   OUTBOX_TLS_FAILED: {
     retryable: false,
@@ -178,7 +182,7 @@ export const errorRules = {
   },
   OUTBOX_TRANSACTION_ROLLED_BACK: {
     retryable: true,
-    next: 'Let every error of a statement reject the work of the transaction; give what it waits for a time limit, or raise its own.',
+    next: 'Let every error of a statement reject the work of the transaction; set a time limit on what the work waits for, or raise the timeout of the transaction.',
   },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
   OUTBOX_WINDOW_LATE: {

@@ -6,7 +6,7 @@ import { kafkajs } from './kafkajs.ts';
 
 const connectionTimeoutMs = 3_000;
 
-/** How to reach Kafka, everything decided. Brokers, TLS and credentials are read anew for each client. */
+/** How to reach Kafka, with all defaults filled in. Brokers, TLS and credentials are read again for each client. */
 export interface KafkaConnection {
   /** `host:port` of one broker or more. */
   readonly brokers: readonly string[];
@@ -20,10 +20,9 @@ export interface KafkaConnection {
 }
 
 /**
- * A client of kafkajs, whose connections arm no timer while they wait for nothing. It logs warnings to the connection's
- * logger, and nothing without one.
+ * A kafkajs client whose idle connections set no timers. It logs warnings to the connection's logger, and nothing without one.
  *
- * @param config what this use of it wants otherwise
+ * @param config overrides for this use
  */
 export function kafkaClient(connection: KafkaConnection, config: Partial<KafkaConfig> = {}): Kafka {
   const { Kafka, logLevel } = kafkajs();

@@ -54,6 +54,13 @@ export const layers = [
       'src/kafka may import src/core and the types of src/sources/source.ts: it asks brokers for transport, source and operations and knows none of them.',
   },
   {
+    folder: 'src/redis',
+    imports: ['core/'],
+    uses: ['redis', 'io'],
+    reason:
+      'src/redis may import src/core only: it connects to a server for filter, transport and source and knows none of them.',
+  },
+  {
     folder: 'src/transports',
     depth: 2,
     imports: ['core/'],
@@ -61,19 +68,23 @@ export const layers = [
     types: ['sources/source.ts'],
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
+      redis: { uses: ['redis'], imports: ['redis/', 'sources/redis/'] },
       workflow: { uses: ['temporal'] },
     },
     reason:
-      'src/transports may import src/core, the types of src/sources/source.ts, and src/transports/kafka src/kafka and src/sources/kafka: a transport moves bytes and knows neither rows nor lanes.',
+      'src/transports may import src/core, the types of src/sources/source.ts, and folders named after a broker its folders src/<broker> and src/sources/<broker>: a transport moves bytes and knows neither rows nor lanes.',
   },
   {
     folder: 'src/sources',
     depth: 2,
     imports: ['core/'],
     uses: ['io'],
-    homes: { kafka: { uses: ['kafkajs'], imports: ['kafka/'] } },
+    homes: {
+      kafka: { uses: ['kafkajs'], imports: ['kafka/'] },
+      redis: { uses: ['redis'], imports: ['redis/'] },
+    },
     reason:
-      'src/sources may import src/core, and src/sources/kafka src/kafka: a source hands over what arrived and knows neither rows nor handlers.',
+      'src/sources may import src/core, and folders named after a broker its folder src/<broker>: a source hands over what arrived and knows neither rows nor handlers.',
   },
   {
     folder: 'src/inbox',
@@ -90,9 +101,9 @@ export const layers = [
     imports: ['core/'],
     types: ['inbox/window/seen-filter.ts'],
     uses: ['io'],
-    homes: { redis: { uses: ['redis'] } },
+    homes: { redis: { uses: ['redis'], imports: ['redis/'] } },
     reason:
-      'src/filters may import src/core and the types of src/inbox/window/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
+      'src/filters may import src/core, src/filters/redis src/redis, and the types of src/inbox/window/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
   },
   {
     folder: 'src/operations',

@@ -10,7 +10,7 @@ import { WindowKeeper } from './window-keeper.ts';
 
 const againMs = 500;
 
-/** Refuses a window that is too short, and makes who tends the processed ids. */
+/** Refuses a window that is too short, and makes the keeper of the processed ids. */
 export async function startWindow<Tx extends Transaction>(
   { client, rules: { deadAddressOf, failedMs, group, startTimeoutMs, windowMs } }: ConsumerPlan<Tx>,
   sourceRoutes: readonly SourceRoutes<Tx>[],
@@ -40,7 +40,7 @@ export async function startWindow<Tx extends Transaction>(
   });
 }
 
-/** Asks a broker that may have been started together with us. */
+/** Waits for a broker that may still be starting. */
 async function patiently<Answer>(
   ask: () => Promise<Answer>,
   withinMs: number,
