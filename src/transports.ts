@@ -14,6 +14,12 @@ export type {
 export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
 export { kafka } from './transports/kafka/kafka-transport.ts';
 export { print, type WriteLine } from './transports/print/print-transport.ts';
+export type {
+  RabbitmqExchange,
+  RabbitmqOptions,
+  RabbitmqQueues,
+} from './transports/rabbitmq/rabbitmq-options.ts';
+export { rabbitmq } from './transports/rabbitmq/rabbitmq-transport.ts';
 export type { ReceivingTransport } from './transports/receiving-transport.ts';
 export { type SendOne, type SendOutcome, sendByKey } from './transports/send-by-key.ts';
 export type {

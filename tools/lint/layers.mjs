@@ -54,6 +54,13 @@ export const layers = [
       'src/kafka may import src/core and the types of src/sources/source.ts: it asks brokers for transport, source and operations and knows none of them.',
   },
   {
+    folder: 'src/rabbitmq',
+    imports: ['core/'],
+    uses: ['amqplib', 'io'],
+    reason:
+      'src/rabbitmq may import src/core only: it connects transport and source to a server and knows none of them.',
+  },
+  {
     folder: 'src/transports',
     depth: 2,
     imports: ['core/'],
@@ -61,19 +68,23 @@ export const layers = [
     types: ['sources/source.ts'],
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
+      rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/', 'sources/rabbitmq/'] },
       workflow: { uses: ['temporal'] },
     },
     reason:
-      'src/transports may import src/core, the types of src/sources/source.ts, and src/transports/kafka src/kafka and src/sources/kafka: a transport moves bytes and knows neither rows nor lanes.',
+      'src/transports may import src/core, the types of src/sources/source.ts, and the folder of a broker those of its name: a transport moves bytes and knows neither rows nor lanes.',
   },
   {
     folder: 'src/sources',
     depth: 2,
     imports: ['core/'],
     uses: ['io'],
-    homes: { kafka: { uses: ['kafkajs'], imports: ['kafka/'] } },
+    homes: {
+      kafka: { uses: ['kafkajs'], imports: ['kafka/'] },
+      rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/'] },
+    },
     reason:
-      'src/sources may import src/core, and src/sources/kafka src/kafka: a source hands over what arrived and knows neither rows nor handlers.',
+      'src/sources may import src/core, and the folder of a broker the one of its name: a source hands over what arrived and knows neither rows nor handlers.',
   },
   {
     folder: 'src/inbox',
