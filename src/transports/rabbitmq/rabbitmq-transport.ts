@@ -2,8 +2,10 @@ import { OutboxError } from '../../core/errors.ts';
 import { amqplib } from '../../rabbitmq/amqplib.ts';
 import { endpointOf } from '../../rabbitmq/connection.ts';
 import { codeOf, reasonOf } from '../../rabbitmq/reason.ts';
+import { rabbitmqSource } from '../../sources/rabbitmq/rabbitmq-source.ts';
+import type { ReceivingTransport } from '../receiving-transport.ts';
 import { sendByKey } from '../send-by-key.ts';
-import type { OutgoingBatch, PublishResult, Transport } from '../transport.ts';
+import type { OutgoingBatch, PublishResult } from '../transport.ts';
 import { rabbitmqFailure } from './failure.ts';
 import { Publisher } from './publisher.ts';
 import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from './rabbitmq-options.ts';
@@ -21,7 +23,7 @@ import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from '.
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without amqplib.
  */
-export function rabbitmq(options: RabbitmqOptions): Transport {
+export function rabbitmq(options: RabbitmqOptions): ReceivingTransport {
   const settings = rabbitmqSettings(options);
   amqplib();
   const { connection } = settings;
@@ -32,6 +34,7 @@ export function rabbitmq(options: RabbitmqOptions): Transport {
     get endpoint() {
       return endpointOf(connection);
     },
+    source: () => rabbitmqSource(connection, settings.queues),
     publish: (batch) => publish(settings, publisher, refusals, batch),
     probe: (address) => probe(publisher, refusals, address),
     close: () => publisher.close(),

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { type Channel, type ChannelModel, connect, type Options } from 'amqplib';
 import { inject } from 'vitest';
 import type { DeliveredMessage } from '../../../src/testing.ts';
+import type { OutgoingMessage, PublishResult, Transport } from '../../../src/transports.ts';
 
 /** What tests do at a server beside the transport: with a client and connections of their own. */
 export interface TestBroker {
   readonly url: string;
+  readonly model: ChannelModel;
   readonly channel: Channel;
   /** Makes an exchange, and a quorum queue of the same name that gets everything. */
   exchange(name?: string, options?: Options.AssertExchange): Promise<string>;
@@ -20,6 +22,7 @@ export async function brokerAt(url: string = inject('rabbitmqUrl')): Promise<Tes
   const channel = await model.createChannel();
   return {
     url,
+    model,
     channel,
     async exchange(name = `orders-${randomUUID().slice(0, 8)}`, options = {}) {
       await channel.assertExchange(name, 'topic', options);
@@ -30,6 +33,25 @@ export async function brokerAt(url: string = inject('rabbitmqUrl')): Promise<Tes
     read: (queue) => readAll(model, queue),
     close: () => model.close(),
   };
+}
+
+/** Publishes messages, of which only what matters is given, as one batch. */
+export function batchOf(
+  transport: Transport,
+): (address: string, ...messages: readonly Partial<OutgoingMessage>[]) => Promise<PublishResult> {
+  return (address, ...messages) =>
+    transport.publish({
+      address,
+      partitions: 1,
+      messages: messages.map((message) => ({
+        id: randomUUID(),
+        key: null,
+        payload: '{}',
+        headers: { 'content-type': 'application/json' },
+        ...message,
+      })),
+      signal: new AbortController().signal,
+    });
 }
 
 async function readAll(model: ChannelModel, queue: string): Promise<readonly DeliveredMessage[]> {
