@@ -22,7 +22,7 @@ export interface LocalRabbitmq {
   /** Its process, where it was started here. */
   readonly node?: LocalNode;
   /** Runs `rabbitmqctl` for it, where it was started here, and answers what that prints; takes a second or two. */
-  control?(...args: readonly string[]): Promise<string>;
+  readonly control?: (...args: readonly string[]) => Promise<string>;
   /** Ends the server and removes temporary data. A server given by its address is left alone. Safe to repeat. */
   stop(): Promise<void>;
 }

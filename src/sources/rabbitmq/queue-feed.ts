@@ -146,13 +146,23 @@ export class QueueFeed {
     const place = ready.findIndex(({ message }) => message === last);
     const done = ready[place];
     if (done === undefined) return;
-    this.#options.channel.ack(done.raw, true);
+    this.#tell((channel) => channel.ack(done.raw, true));
     this.#deliveries.splice(0, place + 1);
   }
 
   #acknowledgeEach(done: readonly Delivery[]): void {
-    for (const { raw } of done) this.#options.channel.ack(raw);
+    this.#tell((channel) => {
+      for (const { raw } of done) channel.ack(raw);
+    });
     const gone = new Set(done);
     this.#deliveries = this.#deliveries.filter((one) => !gone.has(one));
+  }
+
+  #tell(acknowledge: (channel: Channel) => void): void {
+    try {
+      acknowledge(this.#options.channel);
+    } catch {
+      // The channel has ended in this moment: what was in hand is delivered again.
+    }
   }
 }
