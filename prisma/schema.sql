@@ -1039,6 +1039,8 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.drop_processed(p_epoch bigint, p_patience_ms integer, p_pause_ms integer)
  RETURNS boolean
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   v_before text := current_setting('lock_timeout');
@@ -1066,6 +1068,7 @@ begin
   end;
 end
 $function$;
+privileges {owner=X/owner}
 
 CREATE OR REPLACE FUNCTION outbox.due_keys(p_group text, p_after_at timestamp with time zone, p_after_id uuid, p_limit integer)
  RETURNS SETOF outbox.parked_key
@@ -2055,9 +2058,12 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.roll_processed(p_epoch_ms bigint, p_patience_ms integer, p_pause_ms integer)
  RETURNS text
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   v_ended outbox.processed_epoch;
+  v_given record;
   v_name text;
   v_now timestamptz;
   v_before text := current_setting('lock_timeout');
@@ -2077,6 +2083,16 @@ begin
     v_name := 'processed_' || v_ended.epoch + 1;
     perform set_config('lock_timeout', v_patience || 'ms', true);
     execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+    -- Privileges are not among "all", and outbox.receive_one writes into the partition itself.
+    for v_given in
+      select string_agg(g.privilege_type, ', ') as privileges,
+        case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as grantee
+      from pg_class c cross join aclexplode(c.relacl) g
+      where c.oid = 'outbox.processed'::regclass and g.grantee <> c.relowner
+      group by g.grantee
+    loop
+      execute format('grant %s on outbox.%I to %s', v_given.privileges, v_name, v_given.grantee);
+    end loop;
     execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
     lock table only outbox.processed in share row exclusive mode;
     -- This waits for those who hold the partition alone.
@@ -2094,6 +2110,7 @@ begin
   end;
 end
 $function$;
+privileges {owner=X/owner}
 
 CREATE OR REPLACE FUNCTION outbox.send(topic text, payload text, key text DEFAULT NULL::text, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone, ref text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, id uuid DEFAULT NULL::uuid)
  RETURNS outbox.stored

@@ -11,6 +11,7 @@ export type {
   Subscribed,
   Subscription,
 } from './sources/source.ts';
+export type { KafkaConsumerOptions } from './transports/kafka/consumer-options.ts';
 export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
 export { kafka } from './transports/kafka/kafka-transport.ts';
 export { print, type WriteLine } from './transports/print/print-transport.ts';

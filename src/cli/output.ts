@@ -3,7 +3,7 @@ import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
 /** Exit codes of every command. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, partial: 4, broken: 5 } as const;
 
-/** Where a command writes: people's text or one JSON object to standard output, trouble to standard error. */
+/** Where a command writes: text or one JSON object to standard output, errors to standard error. */
 export interface Output {
   readonly json: boolean;
   line(text: string): void;
@@ -24,7 +24,7 @@ export function createOutput(json: boolean): Output {
   };
 }
 
-/** Says what went wrong and what to do, and answers the exit code. */
+/** Prints what went wrong and what to do. @returns the exit code */
 export function explain(error: unknown, output: Output): number {
   if (error instanceof OutboxError) {
     output.trouble(`${error.code}: ${error.message}\n  Next: ${error.next}`);

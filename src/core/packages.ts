@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { OutboxError } from './errors.ts';
 
 /**
- * Packages that only a part of the library needs, as `npm install` takes them. They are optional peers, because a service
- * that only sends would install 265 MB for nothing. A test holds them to `peerDependencies`.
+ * Packages that only a part of the library needs, as arguments of `npm install`. They are optional peers, because a service
+ * that only sends would install 265 MB for nothing. A test compares them with `peerDependencies`.
  */
 export const partPackages = {
   temporal: {
@@ -42,7 +42,7 @@ function isInstalled(resolve: NodeJS.RequireResolve, name: string): boolean {
     resolve(name);
     return true;
   } catch (error) {
-    // Any other trouble is told when the package is loaded, in its own words.
+    // Any other error is thrown when the package is loaded.
     return !(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND');
   }
 }

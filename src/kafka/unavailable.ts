@@ -1,7 +1,8 @@
 import { OutboxError } from '../core/errors.ts';
 import type { KafkaConnection } from './connection.ts';
+import { kafkaReason } from './reason.ts';
 
-/** What is thrown, and told, where topics are missing. */
+/** The error for missing topics, thrown or reported. */
 export function missing({ brokers }: KafkaConnection, addresses: readonly string[]): OutboxError {
   const what = addresses.length === 1 ? 'topic' : 'topics';
   return new OutboxError(
@@ -11,11 +12,14 @@ export function missing({ brokers }: KafkaConnection, addresses: readonly string
   );
 }
 
-/** What is thrown when no broker answers a question. */
+/** The error if no broker answers. */
 export function unavailable({ brokers }: KafkaConnection, cause: unknown): OutboxError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Kafka at ${brokers.join(', ')}: ${reason}`, {
-    cause,
-    details: { brokers: [...brokers] },
-  });
+  return new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `Kafka at ${brokers.join(', ')}: ${kafkaReason(cause)}`,
+    {
+      cause,
+      details: { brokers: [...brokers] },
+    },
+  );
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { DataFolder } from './data-folder.ts';
 import { containerCommand, pullImage } from './docker.ts';
 import type { KafkaPrograms } from './kafka-runtime.ts';
+import { type SecureListener, scramArguments, withSecureListener, writeSecureFile } from './kafka-secure.ts';
 import { type BrokerPlan, brokerSettings, containerEnvironment, propertiesText } from './kafka-settings.ts';
 import type { LocalContext } from './local-context.ts';
 import { dockerImages } from './pinned-versions.ts';
@@ -12,7 +13,10 @@ import { runCommand } from './run-command.ts';
 import type { ServerCommand } from './server-command.ts';
 
 /** Where a broker stands, before its folder is known. */
-export type BrokerPlace = Omit<BrokerPlan, 'logFolder' | 'listenHost'>;
+export interface BrokerPlace extends Omit<BrokerPlan, 'logFolder' | 'listenHost'> {
+  /** Only programs have it. */
+  readonly secure?: SecureListener & { readonly port: number };
+}
 
 /** How a broker is run: as a program, or as a container. */
 export interface KafkaWay {
@@ -27,9 +31,17 @@ export function kafkaProgram(context: LocalContext, programs: KafkaPrograms): Ka
     async prepare(data, place, clusterId) {
       const logFolder = join(data.path, 'topics');
       await mkdir(logFolder, { recursive: true });
-      await writeFile(propertiesOf(data), propertiesText(brokerSettings({ ...place, logFolder })));
+      const { secure } = place;
+      const plain = brokerSettings({ ...place, logFolder });
+      const settings =
+        secure === undefined
+          ? plain
+          : withSecureListener(plain, { ...secure, file: await writeSecureFile(data.path, secure) });
+      await writeFile(propertiesOf(data), propertiesText(settings));
       if (existsSync(join(logFolder, 'meta.properties'))) return;
-      const { file, args, env } = programs.storage('format', '-t', clusterId, '-c', propertiesOf(data));
+      const scram = secure === undefined ? [] : scramArguments(secure);
+      const format = programs.storage('format', '-t', clusterId, '-c', propertiesOf(data), ...scram);
+      const { file, args, env } = format;
       await runCommand(file, args, { env, signal: context.signal });
     },
     command: (data) => ({ ...programs.server(propertiesOf(data), join(data.path, 'logs')), cwd: data.path }),

@@ -6,6 +6,7 @@ import { dockerCandidate } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { requireListener, splitAddress } from './given-address.ts';
 import { kafkaFromRegistry, kafkaOnPath } from './kafka-runtime.ts';
+import type { SecureListener } from './kafka-secure.ts';
 import { type BrokerPlace, clusterIdOf, type KafkaWay, kafkaContainer, kafkaProgram } from './kafka-way.ts';
 import type { LocalContext } from './local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from './local-options.ts';
@@ -19,6 +20,8 @@ import { startOnFreePorts } from './start-on-free-ports.ts';
 export interface LocalKafka {
   /** `host:port` of each broker. */
   readonly brokers: readonly string[];
+  /** `host:port` of the listener with TLS and passwords of each broker; none where it was not asked for. */
+  readonly secureBrokers: readonly string[];
   readonly source: ServerSource;
   /**
    * The brokers that were started here; none for a cluster given by its address. The first is the only controller:
@@ -32,6 +35,8 @@ export interface LocalKafka {
 export interface LocalKafkaOptions extends LocalOptions {
   /** How many brokers, 1 to 9. More than one is never run in Docker. @defaultValue 1 */
   readonly brokers?: number;
+  /** Adds a listener with TLS and passwords; such brokers are never run in Docker. @defaultValue plain listeners only */
+  readonly secure?: SecureListener;
 }
 
 const readyWithinMs = 120_000;
@@ -48,7 +53,7 @@ const maxBrokers = 9;
  * number of brokers out of range.
  */
 export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
-  const { brokers = 1, env } = options;
+  const { brokers = 1, env, secure } = options;
   if (!Number.isInteger(brokers) || brokers < 1 || brokers > maxBrokers) {
     throw new OutboxError(
       'OUTBOX_OPTION_INVALID',
@@ -61,12 +66,26 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
   const context = await openContext(options);
   const { source, found: way } = await firstOffer<KafkaWay>('Kafka', order, {
     path: async () => mapOffer(await kafkaOnPath(context), (programs) => kafkaProgram(context, programs)),
-    ...(brokers === 1 ? { docker: () => dockerCandidate(context, kafkaContainer(context)) } : {}),
+    ...(brokers === 1 && secure === undefined
+      ? { docker: () => dockerCandidate(context, kafkaContainer(context)) }
+      : {}),
     registry: async () =>
       mapOffer(await kafkaFromRegistry(context), (programs) => kafkaProgram(context, programs)),
   });
-  const nodes = await startOnFreePorts(() => startBrokers(context, way, brokers));
-  return { brokers: nodes.map((node) => node.address), source, nodes, stop: () => endBrokers(nodes) };
+  const started = await startOnFreePorts(async () => {
+    const places = await placeBrokers(context, brokers, secure);
+    return { places, nodes: await startBrokers(context, way, places) };
+  });
+  const { nodes } = started;
+  return {
+    brokers: nodes.map((node) => node.address),
+    secureBrokers: started.places
+      .flatMap((place) => place.secure ?? [])
+      .map(({ port }) => `127.0.0.1:${port}`),
+    source,
+    nodes,
+    stop: () => endBrokers(nodes),
+  };
 }
 
 async function givenCluster(given: string): Promise<LocalKafka> {
@@ -75,15 +94,14 @@ async function givenCluster(given: string): Promise<LocalKafka> {
     const { host, port } = splitAddress('KAFKA_BROKERS', broker, defaultPort);
     await requireListener('KAFKA_BROKERS', host, port);
   }
-  return { brokers, source: 'address', nodes: [], stop: async () => {} };
+  return { brokers, secureBrokers: [], source: 'address', nodes: [], stop: async () => {} };
 }
 
 async function startBrokers(
   context: LocalContext,
   way: KafkaWay,
-  count: number,
+  places: readonly BrokerPlace[],
 ): Promise<readonly ServerProcess[]> {
-  const places = await placeBrokers(context, count);
   const folders = await Promise.all(places.map(({ nodeId }) => makeDataFolder(context, `kafka-${nodeId}`)));
   const [first] = folders;
   const clusterId = first === undefined ? '' : await clusterIdOf(first);
@@ -93,7 +111,7 @@ async function startBrokers(
     const address = `127.0.0.1:${place.port}`;
     return startServer(context, {
       data,
-      name: count === 1 ? 'Kafka' : `Kafka broker ${place.nodeId}`,
+      name: places.length === 1 ? 'Kafka' : `Kafka broker ${place.nodeId}`,
       nodeId: place.nodeId,
       address,
       command: way.command(data, place, clusterId),
@@ -114,7 +132,11 @@ async function startBrokers(
   });
 }
 
-async function placeBrokers(context: LocalContext, brokers: number): Promise<readonly BrokerPlace[]> {
+async function placeBrokers(
+  context: LocalContext,
+  brokers: number,
+  secure: SecureListener | undefined,
+): Promise<readonly BrokerPlace[]> {
   const taken = new Set<number>();
   const take = async (wanted?: number): Promise<number> => {
     const port = await freePort(wanted);
@@ -126,7 +148,8 @@ async function placeBrokers(context: LocalContext, brokers: number): Promise<rea
   const places: BrokerPlace[] = [];
   for (let nodeId = 1; nodeId <= brokers; nodeId += 1) {
     const wanted = context.ports.kafka === undefined ? undefined : context.ports.kafka + nodeId - 1;
-    places.push({ nodeId, port: await take(wanted), controllerPort, brokers });
+    const place = { nodeId, port: await take(wanted), controllerPort, brokers };
+    places.push(secure === undefined ? place : { ...place, secure: { ...secure, port: await take() } });
   }
   return places;
 }

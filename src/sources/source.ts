@@ -128,7 +128,8 @@ export interface Source {
    * For how long after its arrival a message of these addresses may be delivered again, in milliseconds: the longest time
    * for which the broker keeps one. `Infinity` where it keeps them for ever, 0 where an acknowledged message is gone.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for an address that does not exist
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for an address that does not exist;
+   * `OUTBOX_PRIVILEGE_MISSING` where the broker does not tell this client
    */
   redeliveryHorizonMs(addresses: readonly string[]): Promise<number>;
   /**

@@ -89,14 +89,15 @@ test('a plan that a connection made while an epoch was empty is as good when tha
       `insert into outbox.processed (consumer_group, message_id) select 'g', md5(n::text) from generate_series(1, $1::integer) n`,
       [rowsPerEpoch],
     );
-    taken.push(await read());
+    for (let call = 0; call < 3; call += 1) taken.push(await read());
     throw new Error('taken back');
   };
   await fixture.database.transaction(work).catch((error: unknown) => {
     if (taken.length === 0) throw error;
   });
 
-  expect(taken[0]).toBeLessThan(10 * 6 * pagesPerProbe);
+  // DDL in any database of the server can have a connection read the catalog anew, in one of the calls. A bad plan stays bad.
+  expect(Math.min(...taken)).toBeLessThan(10 * 6 * pagesPerProbe);
 });
 
 test('a thousand ids are looked up by index too', async () => {

@@ -1644,11 +1644,16 @@ $$;
 -- the new epoch could not see its ids, and would not wait for it. So all writers are waited for, p_patience_ms or longer, as
 -- outbox.begin_epoch_change says; handlers that begin in that time wait as long.
 -- Locks: outbox.processed against writers, and the ended partition, whose writers through outbox.receive_one hold it alone.
+--
+-- Why `security definer`, here and in outbox.drop_processed: only the owner of a table may give it a partition, or drop one.
+-- The role of a consumer needs no more than to execute these two.
 create function outbox.roll_processed(p_epoch_ms bigint, p_patience_ms integer, p_pause_ms integer) returns text
-language plpgsql volatile
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_ended outbox.processed_epoch;
+  v_given record;
   v_name text;
   v_now timestamptz;
   v_before text := current_setting('lock_timeout');
@@ -1668,6 +1673,16 @@ begin
     v_name := 'processed_' || v_ended.epoch + 1;
     perform set_config('lock_timeout', v_patience || 'ms', true);
     execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+    -- Privileges are not among "all", and outbox.receive_one writes into the partition itself.
+    for v_given in
+      select string_agg(g.privilege_type, ', ') as privileges,
+        case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as grantee
+      from pg_class c cross join aclexplode(c.relacl) g
+      where c.oid = 'outbox.processed'::regclass and g.grantee <> c.relowner
+      group by g.grantee
+    loop
+      execute format('grant %s on outbox.%I to %s', v_given.privileges, v_name, v_given.grantee);
+    end loop;
     execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
     lock table only outbox.processed in share row exclusive mode;
     -- This waits for those who hold the partition alone.
@@ -1801,7 +1816,9 @@ $$;
 -- Drops an ended epoch whose ids have been carried over as far as they must stay. False: others are at it, or have open
 -- transactions; those are waited for p_patience_ms or longer, as outbox.begin_epoch_change says.
 -- Locks: outbox.processed entirely, for a moment.
-create function outbox.drop_processed(p_epoch bigint, p_patience_ms integer, p_pause_ms integer) returns boolean language plpgsql volatile
+create function outbox.drop_processed(p_epoch bigint, p_patience_ms integer, p_pause_ms integer) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_before text := current_setting('lock_timeout');
@@ -1829,6 +1846,10 @@ begin
   end;
 end
 $$;
+
+-- Who may use the schema to send must not change epochs.
+revoke execute on function outbox.roll_processed(bigint, integer, integer), outbox.drop_processed(bigint, integer, integer)
+  from public;
 
 -- =====================================================================================================================
 -- Inbox: tries of parked keys

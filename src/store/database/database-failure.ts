@@ -1,10 +1,11 @@
 import { databasePlace } from '../../core/database-place.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { isTlsFailure } from '../../core/tls-failure.ts';
 import { isConnectionFailure } from './database.ts';
 
-/** SQLSTATE classes of a server that is there and does not let us in: who, as whom, and into which database. */
+/** SQLSTATEs of a server that answers but refuses the connection: authorization, password, database. */
 const refusals = new Set(['28000', '28P01', '3D000']);
-/** What a socket says; the codes of a name service stand among them. */
+/** Error codes of sockets, including those of name resolution. */
 const socketCodes = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -16,18 +17,16 @@ const socketCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ]);
-/** What Node says of a certificate, and of a handshake that one side ended. */
-const tlsCodes =
-  /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)$|HOSTNAME_MISMATCH$)/;
+/** Error texts of `pg` if TLS could not begin. */
 const tlsWords = /^(?:The server does not support SSL connections|There was an error establishing an SSL)/;
 const clientWords =
   /^(?:Connection terminated|timeout (?:exceeded|expired)|Client has encountered a connection)/;
 
 /**
- * Names the server of a failed connection: PostgreSQL, its address and its database, never the password.
+ * Makes the error of a failed connection, with the address of the server and the database, never the password.
  *
  * @param url of the database
- * @returns undefined for an error that says something about a statement, or that is an OutboxError already
+ * @returns `undefined` for an error of a statement, and for an OutboxError
  */
 export function databaseFailure(url: string, error: unknown): OutboxError | undefined {
   if (!(error instanceof Error) || error instanceof OutboxError || error.name.startsWith('KafkaJS'))
@@ -35,7 +34,7 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
   const code = codeOf(error);
   const { address, database } = databasePlace(url);
   const said = reasonOf(error);
-  if (tlsCodes.test(code) || tlsWords.test(error.message)) {
+  if (isTlsFailure(code) || tlsWords.test(error.message)) {
     return new OutboxError(
       'OUTBOX_TLS_FAILED',
       `TLS with PostgreSQL at ${address} (database "${database}") failed: ${said}.`,

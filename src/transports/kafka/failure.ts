@@ -1,3 +1,5 @@
+import { kafkaReason } from '../../kafka/reason.ts';
+
 /**
  * What a failed produce request means.
  *
@@ -89,7 +91,7 @@ export interface Sighting {
  */
 export function classify(error: unknown, sighting: Sighting): KafkaFailure {
   const cause = rootCause(error);
-  const reason = messageOf(cause);
+  const reason = kafkaReason(cause);
   const type = textOf(cause, 'type');
   if (type !== undefined) {
     const answer = brokerAnswers[type] ?? unlisted;
@@ -121,11 +123,6 @@ export function isTimeout(error: unknown): boolean {
 /** True when the client sent nothing, because its metadata lacked the topic or a leader, and has renewed it since. */
 export function isStaleMetadata(error: unknown): boolean {
   return clientFailures[nameOf(rootCause(error))] !== undefined;
-}
-
-/** The text of any thrown value. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 // kafkajs wraps what it gives up on, even with retries off.

@@ -1,6 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
+import { kafkaReason } from '../../kafka/reason.ts';
 import type { KafkaClient } from './client.ts';
-import { messageOf } from './failure.ts';
 
 interface PartitionLeader {
   readonly partitionId: number;
@@ -38,7 +38,7 @@ async function partitionsOf(client: KafkaClient, address: string): Promise<reado
       async (admin) => (await admin.fetchTopicMetadata({ topics: [address] })).topics[0]?.partitions ?? [],
     )
     .catch((error: unknown) => {
-      throw topicUnavailable(address, messageOf(error), error);
+      throw topicUnavailable(address, kafkaReason(error), error);
     });
   if (partitions.length === 0) throw topicUnavailable(address, 'it does not exist or may not be used.');
   return partitions;

@@ -111,8 +111,9 @@ test('no answer blames a message before anything was written', () => {
 
 test('a lost connection after writing is maybe stored, and before it is not', () => {
   const lost = thrown(new kafkajs.KafkaJSConnectionError('gone', { broker: 'b:1' }));
-  expect(classify(lost, written)).toEqual({ kind: 'hold', reason: 'gone', scope: 'topic', stored: true });
-  expect(classify(lost, unwritten)).toEqual({ kind: 'hold', reason: 'gone', scope: 'topic', stored: false });
+  const hold = { kind: 'hold', reason: 'b:1: gone', scope: 'topic' };
+  expect(classify(lost, written)).toEqual({ ...hold, stored: true });
+  expect(classify(lost, unwritten)).toEqual({ ...hold, stored: false });
 });
 
 test('a lost connection concerns the transport when no other is open', () => {

@@ -1,0 +1,29 @@
+import { isTlsFailure } from '../core/tls-failure.ts';
+
+/** What kafkajs throws when a connection fails. */
+interface ConnectionFailure extends Error {
+  readonly broker?: string;
+  readonly code?: string;
+}
+
+/** What an error of kafkajs says; where a connection failed, with its broker and what to look at. */
+export function kafkaReason(error: unknown): string {
+  const failure = connectionFailureIn(error);
+  if (failure === undefined) return error instanceof Error ? error.message : String(error);
+  const { broker = 'Kafka', code = '', message } = failure;
+  const said = message.replace(/^Connection error: /, '').trim();
+  if (isTlsFailure(code)) return `TLS with ${broker} failed: ${said}`;
+  if (said.includes('before secure TLS connection was established'))
+    return `TLS with ${broker} failed: it ended the handshake, as a port without TLS does`;
+  if (failure.name === 'KafkaJSConnectionClosedError')
+    return `${broker} closed the connection: it went away, or wants TLS or a password (\`ssl\`, \`sasl\`)`;
+  return said.includes(broker) ? said : `${broker}: ${said}`;
+}
+
+/** kafkajs wraps what it gives up on, even with retries off. */
+function connectionFailureIn(error: unknown): ConnectionFailure | undefined {
+  for (let current = error; current instanceof Error; current = current.cause)
+    if (current.name === 'KafkaJSConnectionError' || current.name === 'KafkaJSConnectionClosedError')
+      return current;
+  return undefined;
+}

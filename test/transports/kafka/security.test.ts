@@ -1,0 +1,120 @@
+import { createServer as createTlsServer } from 'node:tls';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import type { IncomingMessage } from '../../../src/sources/source.ts';
+import type { KafkaOptions, Sasl } from '../../../src/transports/kafka/kafka-options.ts';
+import { kafkaTransport } from '../../../src/transports/kafka/kafka-transport.ts';
+import { type Credentials, testAuthority } from '../../support/fixtures/certificates.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
+
+const { brokers, plain, ca } = inject('secureKafka');
+const alice = { username: 'alice', password: 'wonderland' };
+const right: KafkaOptions = { brokers, ssl: { ca }, sasl: { mechanism: 'scram-sha-256', ...alice } };
+
+function transportOf(options: KafkaOptions) {
+  const transport = kafkaTransport({ requestTimeout: '2s', ...options });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+function batchFor(address: string) {
+  return {
+    address,
+    partitions: 1,
+    signal: new AbortController().signal,
+    messages: [{ id: 'm-1', key: 'a', payload: '{}', headers: { ce_id: 'm-1' } }],
+  };
+}
+
+test.each<Sasl>([
+  { mechanism: 'plain', ...alice },
+  { mechanism: 'scram-sha-256', ...alice },
+  { mechanism: 'scram-sha-512', ...alice },
+])('messages leave and arrive by TLS with an own CA and a password by $mechanism', async (sasl) => {
+  const address = await createTopic(observer(plain), { numPartitions: 1 });
+  const transport = transportOf({ ...right, sasl });
+
+  const { outcomes } = await transport.publish(batchFor(address));
+  expect(outcomes).toMatchObject([{ kind: 'acknowledged' }]);
+
+  const arrived: IncomingMessage[] = [];
+  const subscribed = await transport.source().subscribe({
+    addresses: [address],
+    group: `${address}-group`,
+    concurrency: 1,
+    fromBeginning: true,
+    joinWithinMs: 30_000,
+    batchSize: 10,
+    async handle(batch) {
+      for (const message of batch.messages) {
+        arrived.push(message);
+        batch.acknowledge(message);
+      }
+    },
+    assigned: () => undefined,
+    disconnected: () => undefined,
+  });
+  await until(() => arrived.length === 1);
+  await subscribed.stop();
+  expect(arrived[0]?.header('ce_id')).toBe('m-1');
+});
+
+/** A port that shows this certificate and says nothing else. */
+async function showing(credentials: Credentials): Promise<string> {
+  const server = createTlsServer(credentials, (socket) => socket.on('error', () => socket.destroy()));
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? `127.0.0.1:${address.port}` : '';
+}
+
+const own = testAuthority('own');
+
+const wrong: readonly [string, () => Promise<KafkaOptions>, RegExp][] = [
+  [
+    'another CA',
+    async () => ({ ...right, ssl: { ca: own.ca } }),
+    /TLS with 127.* failed: unable to verify the first certificate/,
+  ],
+  ['the CAs of Node', async () => ({ ...right, ssl: true }), /TLS with 127.* failed: unable to verify/],
+  [
+    'a certificate that has expired',
+    async () => ({ ...right, ssl: { ca: own.ca }, brokers: await showing(own.issueExpired('127.0.0.1')) }),
+    /TLS with 127.* failed: certificate has expired/,
+  ],
+  [
+    'a certificate for another name',
+    async () => ({ ...right, ssl: { ca: own.ca }, brokers: await showing(own.issue('other.test')) }),
+    /TLS with 127.* failed: .*IP: 127\.0\.0\.1 is not in the cert's list/,
+  ],
+  [
+    'a wrong password',
+    async () => ({ ...right, sasl: { mechanism: 'plain', ...alice, password: 'x' } }),
+    /Authentication failed/,
+  ],
+  ['no password', async () => ({ brokers, ssl: { ca } }), /127.* closed the connection: .*`sasl`/],
+  ['no TLS', async () => ({ brokers, requestTimeout: '1s' }), /127.* closed the connection: .*`ssl`/],
+  [
+    'TLS to the plain port',
+    async () => ({ ...right, brokers: plain }),
+    /TLS with 127.* failed: .* as a port without TLS does/,
+  ],
+];
+
+test.each(wrong)('with %s messages wait, and both probe and hold say why', async (_what, options, reason) => {
+  const address = await createTopic(observer(plain), { numPartitions: 1 });
+  const transport = transportOf(await options());
+
+  const { outcomes, hold } = await transport.publish(batchFor(address));
+
+  expect(outcomes).toMatchObject([{ kind: 'deferred' }]);
+  expect(hold?.reason).toMatch(reason);
+  await expect(transport.probe(address)).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringMatching(reason),
+  });
+  expect(JSON.stringify(hold)).not.toContain('wonderland');
+});
