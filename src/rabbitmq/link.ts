@@ -1,7 +1,7 @@
 import type { ChannelModel } from 'amqplib';
 import { amqplib } from './amqplib.ts';
 import { heartbeatSeconds, type RabbitmqConnection, type RabbitmqServer } from './connection.ts';
-import { reasonOf } from './reason.ts';
+import { connectReason } from './reason.ts';
 
 const connectWithinMs = 3_000;
 /** How long a goodbye may take before the connection is cut. */
@@ -115,7 +115,7 @@ export async function openLink(connection: RabbitmqConnection, name: string): Pr
     try {
       return await openOne(connection, server, name);
     } catch (error) {
-      reasons.push(`${server.host}:${server.port}: ${reasonOf(error)}`);
+      reasons.push(connectReason(`${server.host}:${server.port}`, error));
     }
   }
   throw new Error(reasons.join('; '));
