@@ -56,7 +56,9 @@ async function measureOnce(
   );
   const [ours, bare] = [await queue(confirmed), await queue(confirmed)];
   const sent = {
-    bare: await rateOf(messages, () => sendBare(confirmed, bare, batches.flat())),
+    bare: await rateOf(messages, async () => {
+      for (const batch of batches) await sendBare(confirmed, bare, batch);
+    }),
     ours: await rateOf(messages, () => send(transport, ours, batches)),
   };
   const receiving = await model.createChannel();
@@ -126,6 +128,7 @@ async function receiveBare(channel: Channel, name: string, messages: number): Pr
     channel
       .consume(name, (message) => {
         if (message === null) return;
+        if (message.properties.headers?.['ce_id'] === undefined) throw new Error('It is empty.');
         done += 1;
         if (done % batchSize === 0 || done === messages) channel.ack(message, true);
         if (done === messages) resolve();

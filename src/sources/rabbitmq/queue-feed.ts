@@ -2,15 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Channel, ConsumeMessage } from 'amqplib';
 import { OpenMessages } from '../open-messages.ts';
 import type { IncomingMessage, Subscription } from '../source.ts';
-import { receivedDelivery } from './received-delivery.ts';
-
-/** A message that the queue counts as ours until it is acknowledged. */
-interface Delivery {
-  readonly message: IncomingMessage;
-  readonly raw: ConsumeMessage;
-  /** By the clock of `performance`; it was given back until then. */
-  restsUntilMs: number;
-}
+import { Acknowledger } from './acknowledger.ts';
+import { ReceivedDelivery } from './received-delivery.ts';
 
 export interface QueueFeedOptions {
   readonly address: string;
@@ -36,13 +29,15 @@ export class QueueFeed {
   readonly #stopping = new AbortController();
   readonly #lost = new AbortController();
   /** In the order in which they were delivered, those in hand included. */
-  #deliveries: Delivery[] = [];
+  #deliveries: ReceivedDelivery[] = [];
   #inHand: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  readonly #acknowledger: Acknowledger;
   #looking = false;
 
   constructor(options: QueueFeedOptions) {
     this.#options = options;
+    this.#acknowledger = new Acknowledger(options.channel, Math.max(1, options.subscription.batchSize));
   }
 
   /** How many messages the queue counts as ours. */
@@ -52,8 +47,7 @@ export class QueueFeed {
 
   receive(raw: ConsumeMessage): void {
     if (this.#stopping.signal.aborted) return;
-    const message = receivedDelivery(this.#options.address, raw, this.#name);
-    this.#deliveries.push({ message, raw, restsUntilMs: 0 });
+    this.#deliveries.push(new ReceivedDelivery(this.#options.address, raw, this.#name));
     this.look();
   }
 
@@ -72,6 +66,7 @@ export class QueueFeed {
     this.#stopping.abort();
     clearTimeout(this.#timer);
     await this.#inHand;
+    this.#acknowledger.flush();
   }
 
   /** The channel has ended: all that is unacknowledged is delivered elsewhere. */
@@ -91,7 +86,7 @@ export class QueueFeed {
   }
 
   /** What can be handed over now; otherwise it is looked at again when the first rest is over. */
-  #ready(): readonly Delivery[] {
+  #ready(): readonly ReceivedDelivery[] {
     const { order, subscription } = this.#options;
     const nowMs = performance.now();
     const resting = this.#deliveries.filter(({ restsUntilMs }) => restsUntilMs > nowMs);
@@ -106,17 +101,16 @@ export class QueueFeed {
     return ready.slice(0, Math.max(1, subscription.batchSize));
   }
 
-  async #hand(ready: readonly Delivery[]): Promise<void> {
+  async #hand(ready: readonly ReceivedDelivery[]): Promise<void> {
     const { address, order, subscription } = this.#options;
     const { signal } = this.#stopping;
-    const messages = ready.map(({ message }) => message);
-    const open = new OpenMessages(messages);
+    const open = new OpenMessages(ready);
     const acknowledged = new Set<IncomingMessage>();
     const rejected = new Set<IncomingMessage>();
     await subscription.handle({
       address,
       partition: 0,
-      messages,
+      messages: ready,
       signal,
       lost: this.#lost.signal,
       mayBegin: () => !signal.aborted && !(order && rejected.size > 0),
@@ -127,7 +121,7 @@ export class QueueFeed {
       reject(message, afterMs) {
         rejected.add(message);
         open.reject(message);
-        const delivery = ready.find((one) => one.message === message);
+        const delivery = ready.find((one) => one === message);
         if (delivery !== undefined)
           delivery.restsUntilMs = Math.max(delivery.restsUntilMs, performance.now() + afterMs);
       },
@@ -135,34 +129,21 @@ export class QueueFeed {
     // Only now: nothing of this batch is told to the server before `handle` has done what belongs to its end.
     if (this.#lost.signal.aborted) return;
     if (order) this.#acknowledgeRow(ready, open.lastDone());
-    else
-      this.#acknowledgeEach(
-        ready.filter(({ message }) => acknowledged.has(message) && !rejected.has(message)),
-      );
+    else this.#acknowledgeEach(ready.filter((one) => acknowledged.has(one) && !rejected.has(one)));
   }
 
   /** The unbroken row of acknowledged messages: what is behind an open one comes again with it. */
-  #acknowledgeRow(ready: readonly Delivery[], last: IncomingMessage | undefined): void {
-    const place = ready.findIndex(({ message }) => message === last);
+  #acknowledgeRow(ready: readonly ReceivedDelivery[], last: IncomingMessage | undefined): void {
+    const place = ready.findLastIndex((one) => one === last);
     const done = ready[place];
     if (done === undefined) return;
-    this.#tell((channel) => channel.ack(done.raw, true));
+    this.#acknowledger.upTo(done.raw, place + 1);
     this.#deliveries.splice(0, place + 1);
   }
 
-  #acknowledgeEach(done: readonly Delivery[]): void {
-    this.#tell((channel) => {
-      for (const { raw } of done) channel.ack(raw);
-    });
+  #acknowledgeEach(done: readonly ReceivedDelivery[]): void {
+    this.#acknowledger.each(done.map(({ raw }) => raw));
     const gone = new Set(done);
     this.#deliveries = this.#deliveries.filter((one) => !gone.has(one));
-  }
-
-  #tell(acknowledge: (channel: Channel) => void): void {
-    try {
-      acknowledge(this.#options.channel);
-    } catch {
-      // The channel has ended in this moment: what was in hand is delivered again.
-    }
   }
 }

@@ -80,16 +80,20 @@ export class ExchangeChannel {
   }
 
   /** Sends one message, and resolves when it is known what became of it. */
-  async send(message: OutgoingMessage): Promise<SendOutcome> {
-    if (this.#first === undefined) {
-      const first = this.#publish(message);
-      this.#first = first;
-      const outcome = await first;
-      this.#first = true;
-      return outcome;
+  send(message: OutgoingMessage): Promise<SendOutcome> {
+    return this.#first === true ? this.#publish(message) : this.#sendFirst(message);
+  }
+
+  async #sendFirst(message: OutgoingMessage): Promise<SendOutcome> {
+    if (this.#first !== undefined) {
+      await this.#first;
+      return this.#publish(message);
     }
-    if (this.#first !== true) await this.#first;
-    return this.#publish(message);
+    const first = this.#publish(message);
+    this.#first = first;
+    const outcome = await first;
+    this.#first = true;
+    return outcome;
   }
 
   /** Settles what is on its way: the server reads no more of this connection. */

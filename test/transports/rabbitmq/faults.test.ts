@@ -12,8 +12,9 @@ let server: Required<LocalRabbitmq>;
 
 /** A node of its own, which these tests stop, freeze and fill, with a user who may write to nothing that is forbidden. */
 beforeAll(async () => {
+  const { RABBITMQ_URL: _given, ...env } = process.env;
   const started = await startRabbitmq({
-    env: await inMemory(process.env),
+    env: await inMemory(env),
     settings: [`max_message_size = ${maxBytes}`],
   });
   const { control, node } = started;

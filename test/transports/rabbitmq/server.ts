@@ -39,8 +39,10 @@ export async function setup(project: Project): Promise<() => Promise<void>> {
     await writeFile(join(folder, name), text);
     settings.push(`ssl_options.${name} = ${join(folder, name)}`);
   }
+  // A node that is given has neither this port nor this authority.
+  const { RABBITMQ_URL: _given, ...env } = process.env;
   const server = await startRabbitmq({
-    env: await inMemory(process.env),
+    env: await inMemory(env),
     progress: (line) => void stderr.write(`${line}\n`),
     settings,
   });
