@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 
-/** Options of `tls.connect`; how long a connection may take is {@link RabbitmqConnection.requestTimeoutMs}. */
+/** Options of `tls.connect`; how long a connection may take is set by `requestTimeout`. */
 export type RabbitmqTls = Omit<ConnectionOptions, 'timeout'>;
 
 /** One server of a cluster, and who connects to it. */
