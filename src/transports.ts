@@ -1,6 +1,7 @@
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/lazy.ts';
+export type { RedisCredentials, RedisServerOptions } from './redis/redis-server.ts';
 export type {
   IncomingBatch,
   IncomingMessage,
@@ -22,6 +23,10 @@ export type {
 } from './transports/rabbitmq/rabbitmq-options.ts';
 export { rabbitmq } from './transports/rabbitmq/rabbitmq-transport.ts';
 export type { ReceivingTransport } from './transports/receiving-transport.ts';
+export { type RedisListOptions, redisList } from './transports/redis/list-transport.ts';
+export { type RedisPubSubOptions, redisPubSub } from './transports/redis/pub-sub-transport.ts';
+export type { RedisOptions, ReplicaOptions } from './transports/redis/redis-options.ts';
+export { type RedisStreamOptions, redisStream } from './transports/redis/stream-transport.ts';
 export { type SendOne, type SendOutcome, sendByKey } from './transports/send-by-key.ts';
 export type {
   Hold,

@@ -1,4 +1,5 @@
 import { measureRabbitmq } from './rabbitmq.ts';
+import { measureRedis } from './redis.ts';
 
 /** Messages per second of the library and of a loop over the bare client, side by side in one run. */
 export interface Rates {
@@ -22,6 +23,7 @@ export interface TransportSizes {
 
 const measures: Readonly<Record<string, (sizes: TransportSizes) => Promise<readonly TransportFigures[]>>> = {
   rabbitmq: measureRabbitmq,
+  redis: measureRedis,
 };
 
 /** Measures all transports, or one of them. @throws Error for one that is not known */

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { createJiti } from 'jiti';
 import { type Config, defineConfig } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 
 /**
  * Loads `outbox.config.ts`, whose default export must be the result of `defineConfig`.
@@ -40,6 +41,6 @@ function withoutModule(exported: unknown): unknown {
 
 /** Further lines of a missing module's error list the modules that required it. */
 function firstLine(cause: unknown): string {
-  const text = cause instanceof Error ? cause.message : String(cause);
+  const text = reasonOf(cause);
   return text.split('\n', 1)[0] ?? text;
 }

@@ -1,4 +1,5 @@
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 
 /** Exit codes of every command. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, partial: 4, broken: 5 } as const;
@@ -37,7 +38,7 @@ export function explain(error: unknown, output: Output): number {
     });
     return exitCodeOf(error);
   }
-  const message = messageOf(error);
+  const message = reasonOf(error);
   output.trouble(message);
   output.value({ ok: false, message });
   return isRefused(error) ? exitCodes.unreachable : exitCodes.failed;
@@ -56,12 +57,6 @@ function exitCodeOf({ code }: OutboxError): number {
     code === 'OUTBOX_CONFIG_FILE_MISSING'
     ? exitCodes.usage
     : exitCodes.failed;
-}
-
-function messageOf(error: unknown): string {
-  // A refused connection to several addresses is an AggregateError with an empty message.
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }
 
 function isRefused(error: unknown): boolean {

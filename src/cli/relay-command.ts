@@ -2,6 +2,7 @@ import { type Config, requireDatabase } from '../config/config.ts';
 import type { Logger } from '../config/logger.ts';
 import { type RelayOptions, type RunningRelay, startRelay } from '../config/start-relay.ts';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import { exitCodes, type Output } from './output.ts';
 
 /** Runs a relay until the signal fires. Logs troubles to standard error, as text on a terminal, else as lines of JSON. */
@@ -61,5 +62,5 @@ function tell(event: RelayEvent, output: Output): void {
 
 function inWords(error: unknown): string {
   if (error instanceof OutboxError) return `${error.message} ${error.next}`;
-  return error instanceof Error ? error.message : String(error);
+  return reasonOf(error);
 }

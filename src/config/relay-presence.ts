@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { committedLags } from '../kafka/lag.ts';
 import { missingTopics } from '../kafka/topics.ts';
@@ -72,6 +73,7 @@ class Presence {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     let asking = false;
+    let writing: Promise<void> = Promise.resolve();
     while (!signal.aborted) {
       // Only one query for lags at a time, even if a broker does not answer.
       if (!asking) {
@@ -85,20 +87,18 @@ class Presence {
         if (!signal.aborted) this.#input.asked(view);
         return view;
       });
-      const beat = Promise.all(views).then((servers) =>
-        signal.aborted
-          ? undefined
-          : writeRelay(database, {
-              id: this.#id,
-              host: hostname(),
-              pid: process.pid,
-              servers,
-              lags: this.#lags,
-            }),
-      );
-      await Promise.race([beat.catch(() => undefined), stopped]);
+      const beat = Promise.all(views).then((servers) => {
+        if (signal.aborted) return;
+        const { pid } = process;
+        const row = { id: this.#id, host: hostname(), pid, servers, lags: this.#lags };
+        writing = writeRelay(database, row).catch(() => undefined);
+        return writing;
+      });
+      await Promise.race([beat, stopped]);
       await rest(beatMs, signal);
     }
+    // Whoever deletes the row next must not be overtaken by it.
+    await writing;
   }
 
   async #askLags(): Promise<void> {
@@ -162,7 +162,9 @@ async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView
   });
   const answer = ask().then(
     () => null,
-    (error: unknown) => reasonOf(error),
+    (error: unknown) =>
+      // The server and its address are shown next to it.
+      reasonOf(error instanceof OutboxError && error.cause instanceof Error ? error.cause : error),
   );
   try {
     return { server, address, error: await Promise.race([answer, tooLate]) };
@@ -170,10 +172,4 @@ async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView
     late.abort();
     tooLate.catch(() => undefined);
   }
-}
-
-/** Only the cause: the server and its address are shown next to it. */
-function reasonOf(error: unknown): string {
-  if (error instanceof OutboxError && error.cause instanceof Error) return error.cause.message;
-  return error instanceof Error ? error.message : String(error);
 }

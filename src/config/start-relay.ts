@@ -100,7 +100,8 @@ export function startRelay(config: RelayConfig, options: RelayOptions = {}): Run
   const done = starting.then(
     () => running.over,
     (error: unknown) => {
-      if (!running.stopping.aborted) throw error;
+      // A start that fails ends what it has begun, which looks like a stop: only what it rejects with tells them apart.
+      if (error !== running.stopping.reason) throw error;
       return running.over;
     },
   );
@@ -173,10 +174,13 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     withinMs: options.startTimeoutMs,
   });
   await requireReceiptTopics(config);
-  const { installation, routes } = await servers.database(() => announce(database, config));
+  // A migration that runs keeps it waiting, for which a stop must not wait.
+  const { installation, routes } = await servers.database(() =>
+    health.during('PostgreSQL', announce(database, config)),
+  );
   const retention = resolveRetention(config.retention);
   const words = [...settings, ...retentionInWords(retention), ...temporalInWords(target)];
-  await writeSettings(database, words);
+  await health.during('PostgreSQL', writeSettings(database, words));
   stopping.throwIfAborted();
   running.add(() => closeTransports(routes));
   const { temporal } = servers;

@@ -50,6 +50,10 @@ export const errorRules = {
     retryable: false,
     next: 'Move the other consumers to another group, or handle the named topics in this one as well.',
   },
+  OUTBOX_GROUP_REFUSED: {
+    retryable: false,
+    next: 'Stop the consumers of the other group, or send to an address of its own, or over a transport with groups, for this one.',
+  },
   OUTBOX_HANDLER_GIVEN_UP: {
     retryable: true,
     next: 'Let the handler throw: another consumer, or the next start of this one, gets the message.',

@@ -17,7 +17,7 @@ export const partPackages = {
   },
   kafka: { for: 'Kafka', packages: ['kafkajs@2'] },
   rabbitmq: { for: 'RabbitMQ', packages: ['amqplib@2'] },
-  redis: { for: 'The filter in Redis', packages: ['@redis/client@6'] },
+  redis: { for: 'Redis', packages: ['@redis/client@6'] },
   demo: {
     for: 'The demo, a shop with Prisma models,',
     packages: ['@prisma/adapter-pg@7', '@prisma/client@7', 'zod@4'],

@@ -1,4 +1,5 @@
 import type { OutboxError } from './errors.ts';
+import { reasonOf } from './reason.ts';
 
 /** The header with the version of a payload; absent for version 1. Only the library writes it. */
 export const versionHeader = 'outbox-version';
@@ -97,7 +98,7 @@ function upcastOnce(step: Upcast | undefined, from: number, payload: unknown): u
   try {
     answer = step(payload);
   } catch (cause) {
-    throw new UpcastFailure(from, payload, cause instanceof Error ? cause.message : String(cause), cause);
+    throw new UpcastFailure(from, payload, reasonOf(cause), cause);
   }
   // A schema that accepts anything would pass the promise to the handler.
   if (answer instanceof Promise) {

@@ -1,5 +1,6 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 
 /** What a handler says about its own failure. */
 export type Verdict =
@@ -13,7 +14,7 @@ class JudgedError extends Error {
   readonly verdict: Verdict;
 
   constructor(name: string, verdict: Verdict, error: unknown) {
-    super(error instanceof Error ? error.message : String(error), { cause: error });
+    super(reasonOf(error), { cause: error });
     this.name = name;
     this.verdict = verdict;
   }

@@ -1,5 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
+import { reasonOf } from '../core/reason.ts';
 import type { Database } from '../store/database/database.ts';
 import { type EditAnswer, type EditableMessage, editMessage, readEditable } from '../store/message/edit.ts';
 import { wakeLanes } from './change.ts';
@@ -132,7 +133,7 @@ export function parsePayload(text: string): unknown {
     if (/\p{Surrogate}/u.test(text)) throw new Error('it contains a lone surrogate');
     return JSON.parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload is not JSON: ${why}`, { cause });
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { passCrashPoint } from '../core/crash-point.ts';
+import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { type Claim, claim } from '../store/lane/claim.ts';
@@ -178,7 +179,7 @@ class Drain {
       const seen = await route.transport.partitionCount(route.rules.address);
       return (this.#partitions = await pinPartitions(database, route.name, seen));
     } catch (error) {
-      return { scope: 'topic', reason: error instanceof Error ? error.message : String(error) };
+      return { scope: 'topic', reason: reasonOf(error) };
     }
   }
 

@@ -68,7 +68,8 @@ function changeOf(
   if (message.blocked || outcome === undefined) return { id, to: 'held', maybePublished: suspect };
   switch (outcome.kind) {
     case 'acknowledged': {
-      const { partition, offset } = outcome;
+      const { partition } = outcome;
+      const offset = numbered(outcome.offset);
       if (message.ownWorkflow) return { id, to: 'published', attempt: 'acknowledged', partition, offset };
       return storePublished ? { id, to: 'published', partition, offset } : undefined;
     }
@@ -94,6 +95,11 @@ function changeOf(
   }
 }
 
+/** Rows hold numbers. Other places, as an entry id of Redis, are known to the broker alone. */
+function numbered(offset: string | null): string | null {
+  return offset !== null && /^\d+$/.test(offset) ? offset : null;
+}
+
 function batchOf(
   id: string,
   messages: readonly ClaimedMessage[],
@@ -109,7 +115,7 @@ function batchOf(
     count += 1;
     first ??= message.position;
     last = message.position;
-    countOffset(partitions, outcome.partition, outcome.offset);
+    countOffset(partitions, outcome.partition, numbered(outcome.offset));
   }
   if (first === undefined) return undefined;
   return {

@@ -1,4 +1,5 @@
 import { passCrashPoint } from '../core/crash-point.ts';
+import { reasonOf } from '../core/reason.ts';
 import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
 import type { Hold, PublishOutcome, PublishResult } from '../transports/transport.ts';
 import { outgoing } from './outgoing.ts';
@@ -53,7 +54,7 @@ async function publish(
     });
   } catch (error) {
     // A transport must not throw. If it does, it may have sent anything: hold the lane and give the reason.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     return {
       outcomes: messages.map(() => ({ kind: 'deferred', onWire: true })),
       hold: { scope: 'topic', reason },

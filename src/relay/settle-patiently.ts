@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { writeHold } from '../store/lane/lease.ts';
@@ -39,7 +40,7 @@ export async function settlePatiently(
       }
       if (stop.aborted || performance.now() > deadline) throw error;
       since ??= new Date();
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since });
       await rest(timings.probeIntervalMs, stop);
       progress();

@@ -1,4 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import type { TemporalAddress } from './temporal-address.ts';
 import { temporalFailure } from './temporal-failure.ts';
 import { tlsReason } from './tls-reason.ts';
@@ -23,7 +24,7 @@ export async function connectFailure(target: TemporalAddress, error: unknown): P
   if (known !== undefined) return known;
   const { address, namespace } = target;
   const details = { server: 'Temporal', address };
-  const text = error instanceof Error ? error.message : String(error);
+  const text = reasonOf(error);
   const tls = tlsFailure(text) ?? (isCut(error, text) ? await tlsReason(target) : undefined);
   if (tls !== undefined) {
     return new OutboxError('OUTBOX_TLS_FAILED', `TLS with Temporal at ${address} failed: ${tls}.`, {

@@ -61,6 +61,13 @@ export const layers = [
       'src/rabbitmq may import src/core only: it connects transport and source to a server and knows none of them.',
   },
   {
+    folder: 'src/redis',
+    imports: ['core/'],
+    uses: ['redis', 'io'],
+    reason:
+      'src/redis may import src/core only: it connects to a server for filter, transport and source and knows none of them.',
+  },
+  {
     folder: 'src/transports',
     depth: 2,
     imports: ['core/'],
@@ -69,10 +76,11 @@ export const layers = [
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
       rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/', 'sources/rabbitmq/'] },
+      redis: { uses: ['redis'], imports: ['redis/', 'sources/redis/'] },
       workflow: { uses: ['temporal'] },
     },
     reason:
-      'src/transports may import src/core, the types of src/sources/source.ts, and the folder of a broker those of its name: a transport moves bytes and knows neither rows nor lanes.',
+      'src/transports may import src/core, the types of src/sources/source.ts, and folders named after a broker its folders src/<broker> and src/sources/<broker>: a transport moves bytes and knows neither rows nor lanes.',
   },
   {
     folder: 'src/sources',
@@ -82,9 +90,10 @@ export const layers = [
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/'] },
       rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/'] },
+      redis: { uses: ['redis'], imports: ['redis/'] },
     },
     reason:
-      'src/sources may import src/core, and the folder of a broker the one of its name: a source hands over what arrived and knows neither rows nor handlers.',
+      'src/sources may import src/core, and folders named after a broker its folder src/<broker>: a source hands over what arrived and knows neither rows nor handlers.',
   },
   {
     folder: 'src/inbox',
@@ -101,9 +110,9 @@ export const layers = [
     imports: ['core/'],
     types: ['inbox/window/seen-filter.ts'],
     uses: ['io'],
-    homes: { redis: { uses: ['redis'] } },
+    homes: { redis: { uses: ['redis'], imports: ['redis/'] } },
     reason:
-      'src/filters may import src/core and the types of src/inbox/window/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
+      'src/filters may import src/core, src/filters/redis src/redis, and the types of src/inbox/window/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
   },
   {
     folder: 'src/operations',

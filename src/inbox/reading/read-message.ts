@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import type { Topic } from '../../core/topic.ts';
 import {
   oldestVersion,
@@ -126,7 +127,7 @@ function valueOf<Input, Output>(
 
 /** The error of a schema that throws: it would throw again. */
 function thrown(topic: Topic, message: IncomingMessage, payload: unknown, error: unknown): OutboxError {
-  const [why] = withoutValues([error instanceof Error ? error.message : String(error)], payload);
+  const [why] = withoutValues([reasonOf(error)], payload);
   return unreadable(message, 'invalid', `the schema of the topic "${topic.name}" failed (${why})`, error);
 }
 

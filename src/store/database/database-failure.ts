@@ -1,5 +1,6 @@
 import { databasePlace } from '../../core/database-place.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import { isTlsFailure } from '../../core/tls-failure.ts';
 import { isConnectionFailure } from './database.ts';
 
@@ -33,7 +34,7 @@ export function databaseFailure(url: string, error: unknown): OutboxError | unde
     return undefined;
   const code = codeOf(error);
   const { address, database } = databasePlace(url);
-  const said = reasonOf(error);
+  const said = reasonOf(error).replace(/\.$/, '');
   if (isTlsFailure(code) || tlsWords.test(error.message)) {
     return new OutboxError(
       'OUTBOX_TLS_FAILED',
@@ -60,11 +61,4 @@ function isAway(error: Error, code: string): boolean {
 
 function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-}
-
-/** A refused connection to several addresses of one name is an AggregateError with an empty message. */
-function reasonOf(error: Error): string {
-  const texts =
-    error instanceof AggregateError ? error.errors.map((each: unknown) => String(each)) : [error.message];
-  return texts.map((text) => text.replace(/^Error: /, '').replace(/\.$/, '')).join('; ');
 }

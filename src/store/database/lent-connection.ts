@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf } from '../../core/reason.ts';
 import { databaseUnavailable } from './connection-lost.ts';
 import { type ConnectionPool, outliveConnection, type PoolConnection } from './pool-connection.ts';
 
@@ -35,7 +36,7 @@ export class LentConnection<Connection extends PoolConnection> {
       const connection = await answerWithin(withinMs, asked);
       if (connection !== undefined) return new LentConnection(connection);
     } catch (error) {
-      throw saidByServer(error) ? error : databaseUnavailable(textOf(error), error);
+      throw saidByServer(error) ? error : databaseUnavailable(reasonOf(error), error);
     }
     // The caller has given up: return the connection when it arrives.
     asked.then((connection) => connection.release()).catch(() => undefined);
@@ -48,9 +49,9 @@ export class LentConnection<Connection extends PoolConnection> {
     try {
       return await answer;
     } catch (error) {
-      if (this.#lost === undefined && !endedWords.test(textOf(error))) throw error;
+      if (this.#lost === undefined && !endedWords.test(reasonOf(error))) throw error;
       this.lose(error);
-      throw saidByServer(error) ? error : databaseUnavailable(textOf(error), error);
+      throw saidByServer(error) ? error : databaseUnavailable(reasonOf(error), error);
     }
   }
 
@@ -93,10 +94,4 @@ async function answerWithin<Answer>(ms: number, answer: Promise<Answer>): Promis
 /** True for an error that the server has sent: only these have a severity. */
 function saidByServer(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'severity' in error;
-}
-
-/** A refused connection to several addresses of one name is an AggregateError with an empty message. */
-function textOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(textOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import type { Sql } from '../database/database.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
@@ -51,10 +52,9 @@ export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date
     );
     return { checked, ...found, notes: {} };
   } catch (cause) {
-    throw new OutboxError(
-      'OUTBOX_OPTION_INVALID',
-      `The query of the effects failed: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      { cause, details: { option: 'effects' } },
-    );
+    throw new OutboxError('OUTBOX_OPTION_INVALID', `The query of the effects failed: ${reasonOf(cause)}.`, {
+      cause,
+      details: { option: 'effects' },
+    });
   }
 }
