@@ -8,6 +8,7 @@ const packageNames = {
   prisma: 'Prisma',
   kafkajs: '`kafkajs`',
   redis: '`@redis/client`',
+  amqplib: '`amqplib`',
   opentelemetry: '`@opentelemetry/api`',
   temporal: '`@temporalio/*`',
   process: 'the environment',

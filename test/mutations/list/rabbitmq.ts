@@ -29,7 +29,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
     file: 'src/sources/rabbitmq/queue-feed.ts',
     find: 'this.#acknowledgeRow(ready, open.lastDone())',
     replace: 'this.#acknowledgeRow(ready, ready.at(-1))',
-    test: 'test/transports/rabbitmq/source-contract.test.ts',
-    title: 'in order: what was left open among acknowledged ones',
+    test: 'test/transports/rabbitmq/source.test.ts',
+    title: 'a message that is left open comes again',
   },
 ];

@@ -155,6 +155,24 @@ test('what was in hand when the connection was lost is offered again, and what w
   ]);
 });
 
+test('a message that is left open comes again, and what was acknowledged before it does not', async () => {
+  const { join, offered, send } = await stage();
+  await join({
+    async handle(batch) {
+      for (const message of batch.messages) {
+        const known = idsOf(offered).includes(message.offset);
+        offered.push(message);
+        if (message.offset !== 'two' || known) batch.acknowledge(message);
+      }
+    },
+  });
+  send('one', 'two', 'three');
+
+  await expect.poll(() => idsOf(offered).filter((id) => id === 'two')).toHaveLength(2);
+  await expect.poll(() => idsOf(offered).at(-1)).toBe('three');
+  expect(idsOf(offered).filter((id) => id === 'one')).toHaveLength(1);
+});
+
 test('a queue that was deleted is made again while the others go on', async () => {
   const { address, broker, join, offered, send, troubles } = await stage();
   const other = `${address}-other`;
