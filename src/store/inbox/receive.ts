@@ -48,7 +48,7 @@ export interface NewArrival {
  * @param limits what the server ends of this transaction, from here on
  * @returns one answer per message, in their order
  */
-export async function receive(
+export async function noteArrivals(
   sql: Sql,
   group: string,
   messages: readonly NewArrival[],
