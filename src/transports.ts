@@ -1,6 +1,7 @@
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/lazy.ts';
+export type { WebhookSecret } from './http/signatures.ts';
 export type {
   IncomingBatch,
   IncomingMessage,
@@ -11,6 +12,8 @@ export type {
   Subscribed,
   Subscription,
 } from './sources/source.ts';
+export type { HttpOptions } from './transports/http/http-options.ts';
+export { http } from './transports/http/http-transport.ts';
 export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
 export { kafka } from './transports/kafka/kafka-transport.ts';
 export { print, type WriteLine } from './transports/print/print-transport.ts';

@@ -54,6 +54,13 @@ export const layers = [
       'src/kafka may import src/core and the types of src/sources/source.ts: it asks brokers for transport, source and operations and knows none of them.',
   },
   {
+    folder: 'src/http',
+    imports: ['core/'],
+    uses: ['webhooks'],
+    reason:
+      'src/http may import src/core only: sender and receiver sign and write headers alike, and know nothing of each other.',
+  },
+  {
     folder: 'src/transports',
     depth: 2,
     imports: ['core/'],
@@ -61,10 +68,11 @@ export const layers = [
     types: ['sources/source.ts'],
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
+      http: { uses: ['undici'], imports: ['http/'] },
       workflow: { uses: ['temporal'] },
     },
     reason:
-      'src/transports may import src/core, the types of src/sources/source.ts, and src/transports/kafka src/kafka and src/sources/kafka: a transport moves bytes and knows neither rows nor lanes.',
+      'src/transports may import src/core, the types of src/sources/source.ts, src/transports/kafka also src/kafka and src/sources/kafka, and src/transports/http also src/http: a transport moves bytes and knows neither rows nor lanes.',
   },
   {
     folder: 'src/sources',
@@ -81,8 +89,9 @@ export const layers = [
     imports: ['core/', 'store/', 'tracing/', 'bulk/', 'sources/incoming-message.ts'],
     types: ['sources/source.ts'],
     uses: ['io'],
+    homes: { http: { uses: [], imports: ['http/'] } },
     reason:
-      'src/inbox may import src/bulk, src/store, src/tracing, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
+      'src/inbox may import src/bulk, src/store, src/tracing, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts, and src/inbox/http also src/http: handling a message needs neither relay nor broker.',
   },
   {
     folder: 'src/filters',

@@ -85,6 +85,14 @@ const cases: readonly Case[] = [
   ...allow('src/transports/kafka', value('../../kafka/connection.ts')),
   ...allow('src/transports/workflow', value('@temporalio/client')),
 
+  refuse('src/http', value('../transports/transport.ts'), 'src/http may import src/core only'),
+  refuse('src/transports/print', value('undici'), 'undici stays in src/transports/http'),
+  refuse('src/transports/http', value('standardwebhooks'), 'standardwebhooks stays in src/http'),
+  refuse('src/inbox/intake', value('../../http/signatures.ts'), 'src/inbox/http also src/http'),
+  ...allow('src/http', type('standardwebhooks'), value('../core/errors.ts')),
+  ...allow('src/transports/http', type('undici'), value('../../http/signatures.ts')),
+  ...allow('src/inbox/http', value('../../http/signatures.ts'), value('../once.ts')),
+
   refuse('src/sources', value('../inbox/once.ts'), 'src/sources may import src/core,'),
   refuse('src/sources/kafka', value('../../inbox/once.ts'), 'src/sources may import src/core,'),
   refuse('src/sources/redis', value('../../kafka/connection.ts'), 'src/sources may import src/core,'),
