@@ -12,6 +12,7 @@ export type {
   Subscribed,
   Subscription,
 } from './sources/source.ts';
+export type { TemporalConnection, TemporalTls } from './temporal/temporal-address.ts';
 export type { HttpOptions } from './transports/http/http-options.ts';
 export { http } from './transports/http/http-transport.ts';
 export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
@@ -27,3 +28,9 @@ export type {
   PublishResult,
   Transport,
 } from './transports/transport.ts';
+export type {
+  WorkflowMessage,
+  WorkflowMessageContext,
+  WorkflowOptions,
+} from './transports/workflow/workflow-options.ts';
+export { workflow } from './transports/workflow/workflow-transport.ts';

@@ -83,7 +83,9 @@ const cases: readonly Case[] = [
   ...allow('src/transports', value('../core/errors.ts'), value('./kafka/session.ts')),
   ...allow('src/transports/kafka', value('kafkajs'), value('../transport.ts'), value('../../core/errors.ts')),
   ...allow('src/transports/kafka', value('../../kafka/connection.ts')),
-  ...allow('src/transports/workflow', value('@temporalio/client')),
+  ...allow('src/transports/workflow', value('@temporalio/client'), value('../../temporal/connection.ts')),
+  refuse('src/transports/workflow', value('../../temporal/relay/engine.ts'), 'how src/temporal connects'),
+  refuse('src/transports/http', value('../../temporal/connection.ts'), 'how src/temporal connects'),
 
   refuse('src/http', value('../transports/transport.ts'), 'src/http may import src/core only'),
   refuse('src/transports/print', value('undici'), 'undici stays in src/transports/http'),
