@@ -5,7 +5,7 @@ import { withHeartbeat } from './heartbeat.ts';
 export interface BulkActivities {
   /** Runs the next page of the operation. */
   runBulkPage(id: string): Promise<BulkPageAnswer>;
-  /** Aborts the operation on behalf of somebody who canceled its workflow; `false`: it had ended before. */
+  /** Aborts the operation, because its workflow was canceled. @returns false if it had already ended */
   abortBulk(id: string): Promise<boolean>;
 }
 

@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
 
-/** Heartbeats on a timer, not from the work: a broker that stalls for seconds must not look like a dead process. */
+/** Heartbeats are sent by a timer, not by the work: a broker that stalls for seconds must not look like a dead process. */
 const everyMs = 1_000;
-/** Without progress for this long the work counts as stuck: heartbeats end, and Temporal runs it anew. */
+/** After this time without progress the work counts as stuck: heartbeats end, and Temporal retries the activity. */
 const stuckAfterMs = 30_000;
 
-/** Runs `work` with heartbeats for as long as it gets on; `work` calls `progress` whenever it does. */
+/** Runs `work` with heartbeats while it makes progress, which it signals by calling `progress`. */
 export async function withHeartbeat<Result>(
   work: (signal: AbortSignal, progress: () => void) => Promise<Result>,
 ): Promise<Result> {

@@ -13,7 +13,7 @@ export interface LaneActivities {
 export function createLaneActivities(relay: Pick<Relay, 'drain' | 'knows'>): LaneActivities {
   return {
     drainLane: async (lane) => {
-      // A relay older than the topic: it must neither fail nor keep the lane. One that knows it starts it again.
+      // This relay is older than the topic: it must neither fail nor keep the lane. A relay with the topic restarts it.
       if (!relay.knows(lane.topic)) return 'quiet';
       return withHeartbeat((signal, progress) => relay.drain(lane, signal, progress));
     },

@@ -7,7 +7,7 @@ import { withHeartbeat } from './heartbeat.ts';
 
 /** Activity of the workflow `archive`. */
 export interface ArchiveActivities {
-  /** Moves finished messages to the history and drops what is past its time, for at most a few minutes. */
+  /** Moves finished messages to the history and drops what has expired, for at most a few minutes. */
   archiveFinished(): Promise<RetentionOutcome>;
 }
 
@@ -19,7 +19,7 @@ export interface ReconcileActivities {
 
 /** Activity of the workflow `whichDatabase`. */
 export interface PlaceActivities {
-  /** Says whether the database of this relay has the question. */
+  /** Answers whether the database of this relay has the question. */
   answerPlace(question: string): Promise<PlaceAnswer>;
 }
 
@@ -41,7 +41,7 @@ function createReconcileActivities(maintenance: Pick<Maintenance, 'reconcile'>):
   };
 }
 
-/** All activities of the queue. Another task adds a creator of its own here. */
+/** All activities of the queue. A new task adds its own creator here. */
 export function createMaintenanceActivities(maintenance: Maintenance): MaintenanceActivities {
   return {
     ...createArchiveActivities(maintenance),

@@ -5,7 +5,7 @@ import type { ReleaseAnswer } from '../src/store/message/release.ts';
 export interface MessageActivities {
   /** Makes a due message ready and waits up to a second for its outcome. */
   releaseMessage(id: string): Promise<ReleaseAnswer>;
-  /** Cancels the row on behalf of somebody who canceled its workflow. */
+  /** Cancels the message, because its workflow was canceled. */
   cancelMessage(id: string): Promise<'canceled' | 'too-late' | 'unknown'>;
 }
 

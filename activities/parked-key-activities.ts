@@ -7,10 +7,10 @@ export interface ParkedKeyActivities {
   drainKey(keyId: string): Promise<ParkedKeyAnswer>;
 }
 
-/** A long queue is drained in runs, so that the slots of a consumer go round. */
+/** A long queue is drained in several runs, so that other keys get the consumer's slots, too. */
 const drainTimeoutMs = 60_000;
 
-/** Gives the consumer's drain a heartbeat, an end, and the signal of cancels and shutdowns. */
+/** Gives the consumer's drain a heartbeat, a time limit, and the signal of cancels and shutdowns. */
 export function createParkedKeyActivities(drains: KeyDrains): ParkedKeyActivities {
   return {
     drainKey: (keyId) =>

@@ -7,6 +7,7 @@ import { kafka } from '../src/transports/kafka/kafka-transport.ts';
 import { type ConsumeFigures, type ConsumeSizes, measureConsume } from './consume.ts';
 import { drainByArticleLoop, drainByBareLoop, drainByRelay } from './drain.ts';
 import { commitToBroker, dueTogether, noting, type Percentiles, type RelayOf } from './lateness.ts';
+import { benchTransports, showTransports } from './transports/main.ts';
 import { overall, type Stage } from './workload.ts';
 
 interface Sizes {
@@ -134,20 +135,35 @@ function show({ drain, latencyMs, latencyPolledMs, dueTogetherMs, rowUpdates, co
   ].join('\n');
 }
 
-const { values: flags } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } });
-const servers = await startTogether({ env: process.env, progress: tell });
-const database = openDatabase({ url: servers.postgres.url, connections: 8 });
-try {
-  await applyMigrations(servers.postgres);
-  const stage: Stage = {
-    database,
-    databaseUrl: servers.postgres.url,
-    temporalAddress: servers.temporal.address,
-    brokers: servers.kafka.brokers,
-  };
-  const figures = await measure(stage, flags.quick ? quick : full);
-  process.stdout.write(`${flags.json ? JSON.stringify(figures) : show(figures)}\n`);
-} finally {
-  await database.close();
-  await servers.stop();
+const { values: flags, positionals } = parseArgs({
+  options: { quick: { type: 'boolean' }, json: { type: 'boolean' }, only: { type: 'string' } },
+  allowPositionals: true,
+});
+
+async function transports(): Promise<void> {
+  const sizes = flags.quick ? { rounds: 3, messages: 20_000 } : { rounds: 5, messages: 100_000 };
+  const figures = await benchTransports(flags.only, { ...sizes, tell });
+  process.stdout.write(`${flags.json ? JSON.stringify(figures) : showTransports(figures)}\n`);
 }
+
+async function outbox(): Promise<void> {
+  const servers = await startTogether({ env: process.env, progress: tell });
+  const database = openDatabase({ url: servers.postgres.url, connections: 8 });
+  try {
+    await applyMigrations(servers.postgres);
+    const stage: Stage = {
+      database,
+      databaseUrl: servers.postgres.url,
+      temporalAddress: servers.temporal.address,
+      brokers: servers.kafka.brokers,
+    };
+    const figures = await measure(stage, flags.quick ? quick : full);
+    process.stdout.write(`${flags.json ? JSON.stringify(figures) : show(figures)}\n`);
+  } finally {
+    await database.close();
+    await servers.stop();
+  }
+}
+
+if (positionals[0] === 'transports') await transports();
+else await outbox();

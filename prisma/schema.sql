@@ -599,7 +599,7 @@ begin
     return next answer;
     return;
   end if;
-  -- Handlers that began before the key came back do not know of it. None takes as long as this.
+  -- Handlers that began before the key came back do not see it. None takes as long as this.
   if k.unseen_before is not null and outbox.clock() < k.parked_at + interval '30 s' then
     answer.kind := 'busy';
     if k.unseen_before = outbox.not_yet_known() then
@@ -628,7 +628,7 @@ begin
     end if;
     k.tries := k.tries + 1;
   end if;
-  -- Twice: what was added late may lie before the place where the queue begins.
+  -- Twice: an addition that committed late may be before the known beginning of the queue.
   for v_round in 1..2 loop
     for m in
       select * from outbox.parked x where x.key_id = p_id and x.position > k.ended order by x.position limit p_most
@@ -690,7 +690,7 @@ begin
     if found then return found_id; end if;
   end if;
   begin
-    -- Two who make the same key would wait for each other.
+    -- Two transactions that create the same key would wait for each other.
     perform set_config('lock_timeout', '10ms', true);
     found_id := outbox.uuid_v7();
     insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at, unseen_before)
@@ -716,7 +716,7 @@ declare
 begin
   update outbox.parked_key x set worker = null, tries = k.tries + 1, next_at = outbox.clock() where x.id = k.id;
   if k.begun_to > k.begun_from then
-    -- Nobody knows which of them it was.
+    -- It is unknown which of the messages killed the process.
     if v_killed or not p_dead then
       update outbox.parked x set kills = greatest(x.kills, 1), updated_at = outbox.clock()
       where x.key_id = k.id and x.state = 'parked' and x.position between k.begun_from and k.begun_to;
@@ -748,7 +748,7 @@ begin
     and (m.state = 'waiting' or m.state in ('retrying', 'held') and not m.maybe_published);
   if found then return 'canceled'; end if;
   select m.state into found_state from outbox.message m where m.id = target and m.topic = cancel.topic;
-  -- The history after the table: what is archived in between is met in one of them.
+  -- The history after the table: a message that is archived in between is found in one of them.
   if not found then
     select h.state into found_state from outbox.message_history h where h.id = target and h.topic = cancel.topic limit 1;
   end if;
@@ -863,7 +863,7 @@ CREATE OR REPLACE FUNCTION outbox.claim(p_topic text, p_lane integer, p_limit in
 AS $function$
 #variable_conflict use_column
 begin
-  -- A standby names no running transactions in its snapshots: what commits later would count as passed.
+  -- The snapshots of a standby contain no running transactions: rows that commit later would count as passed.
   if pg_is_in_recovery() then
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
@@ -1039,6 +1039,8 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.drop_processed(p_epoch bigint, p_patience_ms integer, p_pause_ms integer)
  RETURNS boolean
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   v_before text := current_setting('lock_timeout');
@@ -1054,7 +1056,7 @@ begin
   begin
     perform set_config('lock_timeout', v_patience || 'ms', true);
     lock table only outbox.processed in access exclusive mode;
-    -- Who has just left the table above may be a moment later in leaving this one.
+    -- A transaction that has just released the parent table may release this one a little later.
     perform set_config('lock_timeout', '100ms', true);
     execute format('lock table outbox.%I in access exclusive mode', 'processed_' || p_epoch);
     execute format('drop table outbox.%I', 'processed_' || p_epoch);
@@ -1066,6 +1068,7 @@ begin
   end;
 end
 $function$;
+privileges {owner=X/owner}
 
 CREATE OR REPLACE FUNCTION outbox.due_keys(p_group text, p_after_at timestamp with time zone, p_after_id uuid, p_limit integer)
  RETURNS SETOF outbox.parked_key
@@ -1132,7 +1135,7 @@ begin
     select distinct x.worker from outbox.parked_key x
     where x.consumer_group = p_group and x.worker is not null and x.worker <> p_worker
   loop
-    -- One who looks at the same time takes it for alive, and leaves it to us.
+    -- A concurrent check takes the process for alive, because of our lock, and leaves it to us.
     continue when not pg_try_advisory_xact_lock(w);
     for k in
       select x.* from outbox.parked_key x where x.consumer_group = p_group and x.worker = w
@@ -1166,7 +1169,7 @@ CREATE OR REPLACE FUNCTION outbox.end_try(p_id uuid, p_group text, p_ids text[])
 AS $function$
 begin
   delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
-  -- Unless a person has brought back something meanwhile.
+  -- Unless an operator has brought back a message meanwhile.
   update outbox.parked_key k set worker = null, next_at = outbox.clock(),
     ended = case when k.ended = k.begun_from - 1 then k.begun_to else k.ended end
   where k.id = p_id;
@@ -1221,7 +1224,7 @@ CREATE OR REPLACE FUNCTION outbox.form_refusal(m jsonb, policy outbox.topic)
  STABLE
 AS $function$
 declare
-  -- "->>" answers null for anything but an object.
+  -- "->>" returns null for anything but an object.
   payload text := m ->> 'payload';
   content_type text := coalesce(m ->> 'contentType', 'application/json');
   unknown text;
@@ -1247,7 +1250,7 @@ begin
   if m ->> 'at' is not null and coalesce(outbox.instant_of(m ->> 'at') = '-infinity', true) then
     return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE', 'message', format('"%s" is no instant.', m ->> 'at'));
   end if;
-  -- One that is too large is refused for that, and not parsed first.
+  -- A payload that is too large is refused without being parsed.
   if jsonb_typeof(m -> 'payload') = 'string' and octet_length(payload) <= policy.payload_limit_bytes
     and content_type ~* '^application/([a-z0-9.+-]+\+)?json *(;|$)' and not outbox.is_json(payload) then
     return jsonb_build_object('code', 'OUTBOX_PAYLOAD_INVALID', 'message', format('The payload is not JSON, though %s says so.', content_type));
@@ -1271,7 +1274,7 @@ begin
   returning key_id, position into home, place;
   if home is null then return 'gone'; end if;
   if p_hold and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
-    -- Behind one that was retried meanwhile it holds the key when it is its turn.
+    -- If an earlier message was retried meanwhile, it holds the key only when its turn comes.
     behind := exists (select from outbox.parked p where p.key_id = home and p.position < place);
     update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
     return case when behind then 'more' else 'held' end;
@@ -1345,7 +1348,7 @@ AS $function$
 begin
   return (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position > p_lane.cursor order by m.position limit 1) is not null
-    -- An order and a limit instead of exists: the planner guesses a third of the table and would read all of it.
+    -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.
     or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position + 0 <= p_lane.cursor and m.xid >= pg_snapshot_xmax(p_lane.snapshot) order by m.xid limit 1) is not null
     or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
@@ -1549,7 +1552,7 @@ declare
 begin
   lock table only outbox.processed in row exclusive mode;
   select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
-  -- Ids are looked for in older epochs only where there are any: that is an eighth of the work.
+  -- Ids are searched in older epochs only if there are any: that is an eighth of the work.
   if exists (select from outbox.processed_epoch e where e.epoch < v_epoch) then
     return query
       insert into outbox.processed as w (epoch, consumer_group, message_id, topic)
@@ -1725,7 +1728,7 @@ begin
   end if;
   noted := array(select outbox.mark_processed(p_group, p_ids, p_topics));
   if cardinality(noted) = cardinality(p_ids) and (behind is null or not true = any(behind)) then return '{}'; end if;
-  -- Somebody has parked one of these after we looked at the keys: those behind it must not overtake it.
+  -- Another transaction has parked one of these after the keys were checked: messages behind it must not overtake it.
   if cardinality(p_ids) > 1 and exists (
     select from unnest(p_ids) with ordinality u (id, n)
     join outbox.parked p on p.consumer_group = p_group and p.message_id = u.id and p.key_id is not null and p.key is not null
@@ -1851,7 +1854,7 @@ declare
   walked_to text;
   locked uuid[];
 begin
-  -- `walked_to`: null when the walk ended at the last free message that is wanted, and an empty text when it saw all keys.
+  -- `walked_to`: null if the walk ended at the limit of free messages, and an empty text if it saw all keys.
   with recursive walked as (
     (select 1 as n, h.key, h.position, p_after collate "C" as before from outbox.message h
      where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key > p_after order by h.key, h.position limit 1)
@@ -1868,7 +1871,7 @@ begin
           where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key order by r.position limit 1) end,
           9223372036854775807)
       order by h.position limit p_rows) f
-    -- What retries was claimed when nothing of its key was held before it.
+    -- A retrying message was claimed when no message of its key was held before it.
     where (select r.position from outbox.message r
       where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
         and r.key = w.key and r.position < w.position order by r.position limit 1) is null
@@ -1878,9 +1881,9 @@ begin
     case when count(*) < p_rows then (select case when count(*) = p_keys then max(w.key) else '' end from walked w) end
   into ids, keys, positions, befores, walked_to from free f;
 
-  -- Found by their ids: `state::text` is no condition of a partial index.
+  -- Found by id: `state::text` matches no partial index.
   locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'held' for update skip locked);
-  -- What somebody has locked, a cancel that is not committed yet, stays held together with its followers.
+  -- A locked message (by a cancel that is not committed yet) stays held, and so do the later ones of its key.
   if cardinality(locked) < cardinality(ids) then
     locked := array(
       select f.id from unnest(ids, keys, positions) f (id, key, position)
@@ -1890,7 +1893,7 @@ begin
   update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock() where m.id = any(locked);
   get diagnostics released = row_count;
   if p_after = '' then
-    -- Without a key nothing blocks, and nothing is held, unless a transport says so.
+    -- Without a key nothing blocks, and only a transport's answer makes a message held.
     update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock()
     where m.id = any(array(select h.id from outbox.message h
       where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key is null limit p_rows for update skip locked));
@@ -2046,7 +2049,7 @@ begin
     update outbox.parked p set attempts = greatest(p.attempts - 1, 0), updated_at = outbox.clock()
     where p.key_id = p_id and p.state = 'parked' and p.position = k.begun_from;
   end if;
-  -- Another number, so that it is given back once.
+  -- Changes the number, so that the try is given back only once.
   update outbox.parked_key x set worker = null, tries = k.tries + 1, next_at = outbox.clock() + p_in_ms * interval '1 ms'
   where x.id = p_id;
   return true;
@@ -2055,9 +2058,12 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.roll_processed(p_epoch_ms bigint, p_patience_ms integer, p_pause_ms integer)
  RETURNS text
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   v_ended outbox.processed_epoch;
+  v_given record;
   v_name text;
   v_now timestamptz;
   v_before text := current_setting('lock_timeout');
@@ -2067,7 +2073,7 @@ begin
   select * into strict v_ended from outbox.processed_epoch e where e.ended_at is null;
   if v_ended.begun_at > outbox.clock() - p_epoch_ms * interval '1 ms' then return 'young'; end if;
   if not exists (select from outbox.processed p where p.epoch = v_ended.epoch) then
-    -- Nothing to part from: an outbox without consumers makes no partitions.
+    -- The epoch is empty: an outbox without consumers creates no partitions.
     update outbox.processed_epoch e set begun_at = outbox.clock() where e.epoch = v_ended.epoch;
     return 'young';
   end if;
@@ -2077,12 +2083,22 @@ begin
     v_name := 'processed_' || v_ended.epoch + 1;
     perform set_config('lock_timeout', v_patience || 'ms', true);
     execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+    -- "including all" does not copy privileges, and outbox.receive_one writes into the partition itself.
+    for v_given in
+      select string_agg(g.privilege_type, ', ') as privileges,
+        case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as grantee
+      from pg_class c cross join aclexplode(c.relacl) g
+      where c.oid = 'outbox.processed'::regclass and g.grantee <> c.relowner
+      group by g.grantee
+    loop
+      execute format('grant %s on outbox.%I to %s', v_given.privileges, v_name, v_given.grantee);
+    end loop;
     execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
     lock table only outbox.processed in share row exclusive mode;
-    -- This waits for those who hold the partition alone.
+    -- This waits for transactions that have locked only the partition.
     execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()',
       'processed_' || v_ended.epoch);
-    -- Not when this transaction began: handlers that were waited for since then have ids in it.
+    -- The current time, not that of the transaction's beginning: handlers that it has waited for have stored ids since then.
     v_now := outbox.clock() + (clock_timestamp() - now());
     update outbox.processed_epoch e set ended_at = v_now, tries = 0, tried_at = null where e.epoch = v_ended.epoch;
     insert into outbox.processed_epoch (epoch, begun_at) values (v_ended.epoch + 1, v_now);
@@ -2094,6 +2110,7 @@ begin
   end;
 end
 $function$;
+privileges {owner=X/owner}
 
 CREATE OR REPLACE FUNCTION outbox.send(topic text, payload text, key text DEFAULT NULL::text, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone, ref text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, id uuid DEFAULT NULL::uuid)
  RETURNS outbox.stored
@@ -2194,10 +2211,10 @@ begin
     into results, given
   from placed p left join inserted s on s.id = p.id;
 
-  -- Ids that are made here are new; one that the caller chose may belong to an archived message.
+  -- Generated ids are new; an id that the caller chose may belong to an archived message.
   if given is not null then results := outbox.take_back_archived(results, given); end if;
 
-  -- What was not inserted is a repeat of a stored message, or takes an id or a ref that is in use.
+  -- A message that was not inserted repeats a stored one, or uses an id or a ref that is taken.
   if exists (select from unnest(results) r where r.state is null) then
     results := outbox.resolve_conflicts(p_topic, p_messages, results);
   end if;
@@ -2233,7 +2250,7 @@ begin
     returning 1
   )
   select (select count(*)::integer from freed),
-    -- A reschedule may be committed a moment after the time that it sets.
+    -- A reschedule may commit shortly after the time that it sets.
     least(outbox.clock() - greatest(p_grace, interval '1 second'), case when count(*) = p_limit then max(d.due_at) end)
   from due d;
 end
@@ -2300,7 +2317,7 @@ begin
   return case when found then true end;
 end $body$
 $function$,
-    -- No id comes into an epoch that has ended, and none is made before the current one.
+    -- No id gets into an epoch that has ended, and no epoch begins before the current one.
     case when exists (select from outbox.processed_epoch e where e.epoch < p_epoch) then format(
       'if exists (select from outbox.processed o
          where o.consumer_group = p_group and o.message_id = p_id and o.epoch < %s limit 1) then return null; end if;',

@@ -7,3 +7,4 @@ export type {
   RedisFilterReport,
 } from './filters/redis/redis-filter-options.ts';
 export type { SeenFilter } from './inbox/window/seen-filter.ts';
+export type { RedisCredentials, RedisServerOptions } from './redis/redis-server.ts';

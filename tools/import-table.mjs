@@ -8,6 +8,8 @@ const packageNames = {
   prisma: 'Prisma',
   kafkajs: '`kafkajs`',
   redis: '`@redis/client`',
+  undici: '`undici`',
+  webhooks: '`standardwebhooks`',
   opentelemetry: '`@opentelemetry/api`',
   temporal: '`@temporalio/*`',
   process: 'the environment',

@@ -5,7 +5,7 @@ import type { RetentionOutcome } from '../src/store/retention/retention.ts';
 const { archiveFinished } = proxyActivities<ArchiveActivities>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '5 seconds',
-  // A run that fails is followed by another in minutes: what it had moved stays moved.
+  // After a failed run the schedule starts the next one within minutes; what was moved stays moved.
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds', maximumAttempts: 5 },
 });
 

@@ -9,7 +9,7 @@ import {
 import type { BulkActivities } from '../activities/bulk-activities.ts';
 
 const { runBulkPage, abortBulk } = proxyActivities<BulkActivities>({
-  // A page takes a second or so; a withdrawal waits up to 15 seconds for the lanes.
+  // A page takes about a second; a withdrawal waits up to 15 seconds for the lanes.
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '5 seconds',
   retry: { initialInterval: '500 milliseconds', maximumInterval: '10 seconds' },
@@ -19,7 +19,7 @@ const { runBulkPage, abortBulk } = proxyActivities<BulkActivities>({
 export interface BulkOperationResult {
   /** `unknown`: its row is gone. */
   readonly state: 'done' | 'aborted' | 'unknown';
-  /** How many messages had which answer. */
+  /** Number of messages by result. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -27,10 +27,11 @@ const firstRestMs = 1_000;
 const longestRestMs = 60_000;
 
 /**
- * Carries out a bulk operation page by page at its rate, and ends with the counts of its answers.
+ * Runs a bulk operation page by page at its rate, and ends with the number of messages by result.
  *
- * The row decides: it knows how far the operation has come, so this may end, be terminated or start again anywhere. Cancel
- * in the Temporal UI aborts the operation. While it is paused this looks after it now and then; a resume starts it anew.
+ * The row decides: it stores the progress of the operation, so the workflow may end, be terminated or be started again at any
+ * point. Cancel in the Temporal UI aborts the operation. While the operation is paused, the workflow polls now and then; a
+ * resume starts it again.
  */
 export async function bulkOperation(id: string): Promise<BulkOperationResult> {
   let cancelRequested = false;
@@ -41,7 +42,7 @@ export async function bulkOperation(id: string): Promise<BulkOperationResult> {
   return CancellationScope.nonCancellable(async () => {
     let restMs = firstRestMs;
     for (;;) {
-      // Asked before the end of a run, for a request does not follow into the next.
+      // Checked before the end of a run, because a cancel request is not carried over to the next run.
       if (cancelRequested && (await abortBulk(id))) throw new CancelledFailure('The operation was aborted.');
       if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof bulkOperation>(id);
       const answer = await runBulkPage(id);

@@ -22,13 +22,13 @@ export interface DeliverMessageInput {
   readonly dueInMs: number;
 }
 
-/** What became of a message. */
+/** How a message ended. */
 export interface DeliverMessageResult {
   /** Its state at the end; `unknown`: its row is gone. */
   readonly state: string;
-  /** Where the broker has it, from 0; null or absent: not published, or its row does not tell. */
+  /** Its partition, from 0; null or absent: not published, or not in its row. */
   readonly partition?: number | null;
-  /** Its place in the partition, as text; null or absent as `partition`. */
+  /** Its offset, as text; null or absent as `partition`. */
   readonly offset?: string | null;
 }
 
@@ -39,8 +39,8 @@ const longestPollMs = 5 * 60_000;
 /**
  * Sleeps until its message is due, hands it to its lane, and ends with the outcome.
  *
- * The row decides: an early wake-up sleeps again, and a message that was canceled meanwhile ends the workflow. Cancel
- * in the Temporal UI cancels the message; when that comes too late, the workflow goes on as a new run.
+ * The row decides: after an early wake-up it sleeps again, and if the message was canceled meanwhile it ends. Cancel in the
+ * Temporal UI cancels the message; if that is too late, the workflow continues as a new run.
  */
 export async function deliverMessage(input: DeliverMessageInput): Promise<DeliverMessageResult> {
   const root = CancellationScope.current();
@@ -82,11 +82,11 @@ export async function deliverMessage(input: DeliverMessageInput): Promise<Delive
   });
 }
 
-/** For the Temporal UI; no command of the workflow. */
+/** The details for the Temporal UI; not a workflow command. */
 function inWords(handed: boolean, pauseMs: number): string {
   const seconds = Math.ceil(pauseMs / 1_000);
   return handed
-    ? 'Handed to its lane, which delivers it in its turn; asks for the outcome now and again.'
+    ? 'Handed to its lane, which delivers it in order; polls for the outcome.'
     : `Sleeps until it is due, ${seconds} s from the start of its last timer.`;
 }
 

@@ -2,12 +2,12 @@ import { continueAsNew, proxyActivities, setCurrentDetails, sleep, workflowInfo 
 import type { ParkedKeyActivities } from '../activities/parked-key-activities.ts';
 
 const { drainKey } = proxyActivities<ParkedKeyActivities>({
-  // A drain takes no further message after a minute; the rest is for the one in hand, which may be slow.
+  // A drain takes no further message after a minute; the remaining time is for the one in hand, which may be slow.
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '5 seconds',
   // A cancel or a shutdown reaches the drain, which ends after the message in hand.
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-  // Without a maximum the pause would grow to 100 times the first, and an outage of minutes would cost minutes more.
+  // Without a maximum the pause would grow to 100 times the first, so delivery would resume minutes after an outage.
   retry: { initialInterval: '200 milliseconds', maximumInterval: '1 second' },
 });
 
@@ -19,26 +19,25 @@ export interface DrainParkedKeyInput {
   readonly dueInMs: number;
 }
 
-/** How a parked key was left. */
+/** How the drain of a parked key ended. */
 export interface DrainParkedKeyResult {
   /** `drained`: the key is free again. `held`: a failed message holds it until a person decides. */
   readonly state: 'drained' | 'held';
 }
 
-/** A drain that says "at once" again and again must not spin. */
+/** Minimum pause, so that a drain that keeps answering "at once" does not spin. */
 const shortestPauseMs = 100;
 
 /**
- * Tries the messages that a consumer group keeps for one key, in order and at their times, until none is left or one has
- * failed for good.
+ * Tries the parked messages of one key in order, when they are due, until none is left or a failed one holds the key.
  *
- * The rows decide: an early wake-up sleeps again. It needs no signals, and cancel and terminate do no harm: consumers
- * start it again when a try is overdue, or when a person has decided about the failed message.
+ * The rows decide: after an early wake-up it sleeps again. It needs no signals, and cancel and terminate do no harm:
+ * consumers start it again when a try is overdue, or when a person has decided about the failed message.
  */
 export async function drainParkedKey({ keyId, dueInMs }: DrainParkedKeyInput): Promise<DrainParkedKeyResult> {
   let pauseMs = dueInMs;
   for (;;) {
-    // For the Temporal UI; no command of the workflow.
+    // For the Temporal UI; not a workflow command.
     setCurrentDetails(`The next try is ${Math.ceil(pauseMs / 1_000)} s from the start of the last timer.`);
     if (pauseMs > 0) await sleep(pauseMs);
     if (workflowInfo().continueAsNewSuggested)

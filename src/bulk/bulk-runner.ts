@@ -1,4 +1,5 @@
 import { passCrashPoint } from '../core/crash-point.ts';
+import { reasonOf } from '../core/reason.ts';
 import { type BulkCounts, type BulkState, takeBulkStep } from '../store/bulk/bulk.ts';
 import { type PageResult, recordPageFailure, runPage, type WithdrawalPage } from '../store/bulk/page.ts';
 import type { Transactions } from '../store/database/database.ts';
@@ -50,7 +51,7 @@ export function createBulkRunner({ database, withdraw, paged, ended, failed }: B
       try {
         return await runPages(id, progress, signal);
       } catch (error) {
-        const text = (error instanceof Error ? error.message : String(error)).slice(0, 2_000);
+        const text = reasonOf(error).slice(0, 2_000);
         const noted = await recordPageFailure(database, id, text, maxFailures).catch(() => undefined);
         failed(error);
         if (noted?.state === 'failed') return { kind: 'resting', state: 'failed' };

@@ -7,7 +7,7 @@ export interface AdoptFlags {
   readonly newInstallation: boolean;
 }
 
-/** Lets relays deliver from a restored database, and says what they will find. */
+/** Lets relays deliver from a restored database, and prints what they will find. */
 export async function adoptCommand(
   database: DatabaseAddress,
   flags: AdoptFlags,
@@ -18,8 +18,8 @@ export async function adoptCommand(
     const answer = await at.adopt(flags);
     output.line(
       answer.adopted
-        ? `Adopted as ${answer.installation}: ${answer.settled} messages were published, ${answer.ready} are ready, ${answer.waiting} wait.`
-        : `Nothing to adopt: the database is where it was installed, as ${answer.installation}.`,
+        ? `Adopted as ${answer.installation}: ${answer.settled} messages were published, ${answer.ready} are ready, ${answer.waiting} are waiting.`
+        : `Nothing to adopt: the database was not moved; it is the installation ${answer.installation}.`,
     );
     return answer;
   } finally {

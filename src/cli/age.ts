@@ -1,4 +1,4 @@
-/** A length of time in one unit. */
+/** A duration in one unit. */
 export function age(ageMs: number): string {
   if (ageMs < 1_000) return `${Math.round(ageMs)} ms`;
   if (ageMs < 120_000) return `${(ageMs / 1_000).toFixed(1)} s`;

@@ -6,15 +6,14 @@ import { table } from './table.ts';
 const heading = ['BREAKER OF', 'ADDRESS', 'SINCE', 'FAILED KEYS', 'FAILED PROBES', 'NEXT PROBE'];
 const columns = 80;
 
-/** Of one group and address, by all of its consumers that pause it, the longest pause first. */
+/** The pauses of one group and address, by all consumers that pause it, longest pause first. */
 interface Pause {
   readonly first: BreakerStatus;
   readonly all: readonly BreakerStatus[];
 }
 
 /**
- * What breakers pause, a row per consumer group and address, with the consumers and the last error below it. Fits 80
- * columns.
+ * Paused addresses, a row per consumer group and address, with the consumers and the last error below. Fits 80 columns.
  */
 export function breakerTable(breakers: readonly BreakerStatus[]): string {
   const pauses = pausesOf(breakers);
@@ -30,7 +29,7 @@ export function breakerTable(breakers: readonly BreakerStatus[]): string {
   return [
     head,
     ...pauses.flatMap((pause, n) => [lines[n] ?? '', below(pause)]),
-    'Each ends by itself: one message at a time probes, until one succeeds.',
+    'A pause ends by itself, when a probe of one message succeeds.',
   ].join('\n');
 }
 

@@ -23,19 +23,19 @@ interface ShowBulkFlags extends CommonFlags {
   readonly wait?: boolean;
 }
 
-/** Commands about changes of many messages, which `cancel`, `retry` and the like start by a filter. */
+/** Commands for bulk operations, which `cancel`, `retry` and others start with a filter. */
 export function registerBulkCommands(root: Command): void {
-  const bulk = root.command('bulk').description('look after changes of many messages');
+  const bulk = root.command('bulk').description('list and control bulk operations');
   withDatabase(addCommand(bulk, 'list', 'list them, newest first'))
     .option('--limit <count>', 'how many, 1 to 200', '50')
     .action(run<ListBulkFlags>(listCommand));
-  withDatabase(addCommand(bulk, 'show <id>', 'show how one stands'))
+  withDatabase(addCommand(bulk, 'show <id>', 'show the state of one'))
     .option('--wait', 'show the progress until it has ended')
     .action(run<ShowBulkFlags>((flags, output, [id = '']) => showCommand(id, flags, output)));
   const steps = [
-    ['pause', 'Pause', 'stop one until it is resumed'],
-    ['resume', 'Resume', 'go on with one that is paused or has failed'],
-    ['abort', 'Abort', 'end one; what was changed stays so'],
+    ['pause', 'Pause', 'pause one'],
+    ['resume', 'Resume', 'resume one that is paused or has failed'],
+    ['abort', 'Abort', 'end one; changes that were made stay'],
   ] as const;
   for (const [step, verb, description] of steps) {
     addOperatorCommand(bulk, `${step} <id>`, description).action(
@@ -55,13 +55,13 @@ async function listCommand({ limit = '50', ...flags }: ListBulkFlags, output: Ou
   return exitCodes.ok;
 }
 
-/** On messages of the outbox and on those that consumers keep. */
+/** Bulk operations on outbox messages, and on those that consumers keep. */
 async function listBoth({ bulk, inbox }: Operations, limit: number): Promise<readonly BulkOperation[]> {
   const [sent, kept] = await Promise.all([bulk.list(limit), inbox.bulk.list(limit)]);
   return [...sent, ...kept].toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime()).slice(0, limit);
 }
 
-/** Below an operation on kept messages stands their group. */
+/** An operation on kept messages has its group on the next line. */
 function bulkTable(bulks: readonly BulkOperation[]): string {
   const [head = '', ...lines] = table(heading, bulks.map(row)).split('\n');
   const below = ({ group }: BulkOperation) => (group === null ? [] : [`  of the group ${clip(group, 60)}`]);

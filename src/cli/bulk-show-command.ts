@@ -9,7 +9,7 @@ import { stopSignal } from './register.ts';
 const lookEveryMs = 500;
 const refusals = ['too-late', 'behind-key', 'unknown', 'busy', 'out-of-range'];
 
-/** Tells how an operation stands that was just started, or its progress until it has ended. */
+/** Prints the state of an operation that was just started, or with `wait` its progress until it has ended. */
 export async function tellStarted(
   at: Operations,
   id: string,
@@ -24,7 +24,7 @@ export async function tellStarted(
   return exitCodes.ok;
 }
 
-/** Tells the progress of an operation until it has ended, or the signal fires; the operation goes on then. */
+/** Prints the progress of an operation until it has ended, or the signal fires, which does not end the operation. */
 export async function untilEnded(
   at: Operations,
   id: string,
@@ -54,7 +54,7 @@ export function showStanding(bulk: BulkOperation): string {
   const answers = Object.entries(counts).map(([result, count]) => `${count} ${result}`);
   return [
     `${id}  ${action}  ${state}`,
-    `  ${progressOf(bulk)}${etaMs === null || etaMs === 0 ? '' : `, ${ms(etaMs)} left at least`}`,
+    `  ${progressOf(bulk)}${etaMs === null || etaMs === 0 ? '' : `, at least ${ms(etaMs)} left`}`,
     ...(answers.length > 0 ? [`  answers: ${answers.join(', ')}`] : []),
     ...(pending > 0 ? [`  ${pending} are locked by others`] : []),
     ...(bulk.group === null ? [] : [`  of the group ${clip(bulk.group, 64)}`]),
@@ -63,14 +63,14 @@ export function showStanding(bulk: BulkOperation): string {
   ].join('\n');
 }
 
-/** What somebody should know who does not see its end. */
+/** What to print if the command does not wait for the end. */
 function goesOn({ id, group, state }: BulkOperation): string {
-  const who = group === null ? 'Relays carry' : 'Consumers of the group carry';
-  const how = state === 'running' ? `${who} it out, without this command.` : `It is ${state}.`;
-  return `${how} How it stands: temporal-outbox bulk show ${id} --wait`;
+  const who = group === null ? 'Relays' : 'Consumers of the group';
+  const how = state === 'running' ? `${who} run it in the background.` : `It is ${state}.`;
+  return `${how} To follow it: temporal-outbox bulk show ${id} --wait`;
 }
 
-/** 4 when some messages were refused, 1 when it did not come to its end. */
+/** 4 if some messages were refused, 1 if it failed or was aborted. */
 function exitCodeOf({ state, counts }: BulkOperation): number {
   if (state === 'aborted' || state === 'failed') return exitCodes.failed;
   return refusals.some((refusal) => (counts[refusal] ?? 0) > 0) ? exitCodes.partial : exitCodes.ok;

@@ -11,28 +11,28 @@ import { type OperatorFlags, optionsOf, usageError, withOperations } from './ope
 import { exitCodes, type Output } from './output.ts';
 import { table } from './table.ts';
 
-/** Options of a change of all messages that match a filter, whatever the filter is. */
+/** Flags of a bulk operation, without its filter. */
 export interface ManyFlags extends OperatorFlags {
   readonly rate?: string;
   readonly expect?: string;
   readonly wait?: boolean;
 }
 
-/** With a filter of messages of the outbox. */
+/** The same, with a filter of outbox messages. */
 export type BulkStartFlags = ManyFlags & FilterFlags;
 
-/** With more messages than this, their number has to be said. */
+/** For more messages than this, their number must be given. */
 const unsaid = 100;
 
-/** Adds what a change of many messages takes beside its filter. */
+/** Adds the flags of a bulk operation, without its filter. */
 export function withMany(command: Command): Command {
   return command
-    .option('--rate <count>', 'most messages a second, with a filter (default: 500)')
-    .option('--expect <count>', 'do it only when so many messages match')
+    .option('--rate <count>', 'maximum number of messages per second, with a filter (default: 500)')
+    .option('--expect <count>', 'do it only if exactly this many messages match the filter')
     .option('--wait', 'show the progress until it is done');
 }
 
-/** True when flags name messages by a filter; `--topic` with `--ref` alone names one message. */
+/** True if flags contain a filter; only `--topic` and `--ref` together name one message. */
 export function isFilter(flags: FilterFlags, ids: readonly string[]): boolean {
   const names = Object.keys(filterOf(flags));
   return ids.length === 0 && names.length > 0 && names.toSorted().join() !== 'ref,topic';
@@ -40,20 +40,20 @@ export function isFilter(flags: FilterFlags, ids: readonly string[]): boolean {
 
 export const bothWays = 'Name messages by their ids or by a filter, not by both.';
 
-/** What is wrong when messages are named and flags are given that go with a filter. */
+/** The usage error of flags that need a filter, given together with ids. */
 export function filterMisuse(flags: BulkStartFlags, ids: readonly string[]): string | undefined {
   if (isFilter(flags, ids)) return undefined;
   if (ids.length > 0 && Object.keys(filterOf(flags)).length > 0) return bothWays;
   return manyMisuse(flags);
 }
 
-/** The same of flags that go with a filter, where there is none. */
+/** The usage error of flags that need a filter, given without one. */
 export function manyMisuse({ rate, expect, wait }: ManyFlags): string | undefined {
   const given = rate !== undefined || expect !== undefined || wait !== undefined;
-  return given ? '--rate, --expect and --wait go with a filter.' : undefined;
+  return given ? '--rate, --expect and --wait need a filter.' : undefined;
 }
 
-/** A change of all messages that some filter matches. */
+/** A bulk operation that was asked for. */
 export interface AskedBulk<Sample> {
   readonly action: string;
   readonly start: (at: Operations, options: BulkOptions) => Promise<BulkAnswer<Sample>>;
@@ -61,7 +61,7 @@ export interface AskedBulk<Sample> {
   readonly tableOf: (sample: readonly Sample[]) => string;
 }
 
-/** Shows what a filter of messages of the outbox matches, asks, and starts the change. */
+/** Shows which outbox messages match a filter, asks for confirmation, and starts the change. */
 export function bulkStartCommand(task: BulkTask, flags: BulkStartFlags, output: Output): Promise<number> {
   const asked: AskedBulk<BulkAnswer['sample'][number]> = {
     action: task.action,
@@ -75,14 +75,14 @@ export function bulkStartCommand(task: BulkTask, flags: BulkStartFlags, output: 
   return startManyCommand(asked, flags, output);
 }
 
-/** Shows what a filter matches, asks, and starts the change; relays or consumers carry it out. */
+/** Shows which messages match, asks for confirmation, and starts the change, which relays or consumers then make. */
 export async function startManyCommand<Sample>(
   asked: AskedBulk<Sample>,
   flags: ManyFlags & { readonly topic?: string; readonly group?: string },
   output: Output,
 ): Promise<number> {
   const { reason = flags.dryRun === true ? 'dry run' : undefined } = flags;
-  if (reason === undefined) return usageError('A change of many messages needs its --reason.', output);
+  if (reason === undefined) return usageError('A bulk operation needs a --reason.', output);
   const [rate, expected] = [countOf(flags.rate), countOf(flags.expect)];
   if (rate === 'invalid' || expected === 'invalid')
     return usageError('--rate and --expect take a number of messages.', output);
@@ -108,7 +108,7 @@ export async function startManyCommand<Sample>(
 
 type Consent = { readonly refused: number } | { readonly expect: number | undefined };
 
-/** More than a hundred messages are consented to by their number: on the command line, or typed. */
+/** Asks for confirmation. For more than a hundred messages it is their number, as a flag or typed. */
 async function consentTo(
   { count }: { readonly count: number },
   expected: number | undefined,
@@ -118,11 +118,11 @@ async function consentTo(
   const many = count > unsaid;
   if (yes === true) {
     if (!many || expected !== undefined) return { expect: expected };
-    return { refused: usageError(`These are more than ${unsaid}: say --expect ${count} as well.`, output) };
+    return { refused: usageError(`These are more than ${unsaid}: add --expect ${count}.`, output) };
   }
   if (!process.stdin.isTTY || output.json) {
     const flags = many ? `--yes --expect ${count}` : '--yes';
-    return { refused: usageError(`Say ${flags} to do it, or --dry-run to see what would happen.`, output) };
+    return { refused: usageError(`Add ${flags} to do it, or --dry-run to see what would happen.`, output) };
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -142,10 +142,10 @@ function describe<Sample>(
 ): string {
   if (count === 0) return 'No message matches.';
   const many = `${exact ? '' : 'At least '}${count} ${count === 1 ? 'message matches' : 'messages match'}`;
-  return `${many}; ${action} is asked for.${count > sample.length ? ' The first:' : ''}\n${tableOf(sample)}`;
+  return `${many}; action: ${action}.${count > sample.length ? ' The first:' : ''}\n${tableOf(sample)}`;
 }
 
-/** A number of messages as an option says it. */
+/** The value of a flag that takes a number of messages. */
 function countOf(text: string | undefined): number | undefined | 'invalid' {
   if (text === undefined) return undefined;
   return /^\d{1,9}$/.test(text) ? Number(text) : 'invalid';

@@ -16,7 +16,7 @@ import { table } from './table.ts';
 
 export type ChangeFlags = OperatorFlags & TargetFlags;
 
-/** Changes the messages that operands and flags name, and tells how each fared. */
+/** Changes the messages that arguments and flags name, and prints the result of each. */
 export async function changeCommand(
   verb: string,
   {
@@ -33,7 +33,7 @@ export async function changeCommand(
   const target = targetOf(flags, ids);
   if (target === undefined)
     return usageError(
-      'Name messages by their ids, one by --topic and --ref, or many by a filter such as --state.',
+      'Name messages by their ids, one with --topic and --ref, or many with a filter such as --state.',
       output,
     );
   const what =

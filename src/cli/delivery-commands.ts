@@ -12,11 +12,11 @@ import {
 } from './register.ts';
 import { statusCommand } from './status-command.ts';
 
-/** Commands that deliver, and show how delivery stands. */
+/** Commands that deliver, and show the state of delivery. */
 export function registerDeliveryCommands(root: Command): void {
   withConfig(addCommand(root, 'relay', 'deliver messages until stopped')).action(
     run<CommonFlags>(async (flags, output) => {
-      // Loaded when it is needed: Temporal's worker takes longer to load than other commands to run.
+      // Loaded on demand: Temporal's worker takes longer to load than other commands take to run.
       const { relayCommand } = await import('./relay-command.ts');
       const signal = stopSignal();
       const code = await relayCommand(await loadConfig(configOf(flags)), output, signal);

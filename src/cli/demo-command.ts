@@ -9,7 +9,7 @@ export interface DemoCommandFlags {
   readonly signal: AbortSignal;
 }
 
-/** Plays the demo. With JSON the story goes to standard error, so that standard output holds the figures alone. */
+/** Plays the demo. With `--json` the story goes to standard error, so that standard output contains only the figures. */
 export async function demoCommand(flags: DemoCommandFlags, output: Output): Promise<number> {
   const play = await loadDemo();
   const tell = (line: string): void => (output.json ? output.trouble(line) : output.line(line));
@@ -26,7 +26,7 @@ export async function demoCommand(flags: DemoCommandFlags, output: Output): Prom
   return figures.ok ? exitCodes.ok : exitCodes.failed;
 }
 
-/** The demo is the only part that needs Prisma, which is the application's choice and not a dependency. */
+/** Loaded on demand: only the demo needs Prisma, which is not a dependency of this package. */
 async function loadDemo(): Promise<typeof playDemo> {
   for (const part of ['temporal', 'kafka', 'demo'] as const) requirePackages(part);
   return (await import('../demo/play-demo.ts')).playDemo;

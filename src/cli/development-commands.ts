@@ -6,17 +6,17 @@ interface DemoFlags extends CommonFlags {
   readonly keep?: boolean;
 }
 
-/** Commands that start servers of their own; what they need is loaded when it is needed. */
+/** Commands that start servers of their own; their code is loaded on demand. */
 export function registerDevelopmentCommands(root: Command): void {
   addCommand(root, 'servers', 'start PostgreSQL, Temporal and Kafka for development, until stopped').action(
     run<CommonFlags>(async (_, output) => {
-      // Asking a server whether it is up takes the client that will be used.
+      // The readiness checks of the servers use these clients.
       for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
       const { serversCommand } = await import('./servers-command.ts');
       return serversCommand(process.env, output, stopSignal());
     }),
   );
-  addCommand(root, 'demo', 'play a shop on servers of its own, with a killed relay and a stopped broker')
+  addCommand(root, 'demo', 'run a demo shop on its own servers, with a killed relay and a stopped broker')
     .option('--keep', 'leave everything running afterwards, until stopped')
     .action(
       run<DemoFlags>(async ({ keep = false }, output) => {

@@ -41,14 +41,12 @@ export async function editCommand(id: string | undefined, flags: EditFlags, outp
     topics,
   );
   const dryRun = flags.dryRun ?? false;
-  output.line(
-    dryRun ? `Nothing was changed. ${id} could be replaced.` : `${edited.id} goes in place of ${id}.`,
-  );
+  output.line(dryRun ? `Nothing was changed. ${id} could be replaced.` : `${edited.id} replaces ${id}.`);
   output.value({ ok: true, dryRun, ...edited });
   return exitCodes.ok;
 }
 
-/** The headers that flags set or, with null, leave out; undefined when one is not written as name=value. */
+/** The headers that flags set or, with null, remove; `undefined` if one is not written as name=value. */
 export function headersOf({
   header = [],
   removeHeader = [],
@@ -61,7 +59,7 @@ export function headersOf({
   ]);
 }
 
-/** Payloads are judged by the schemas of the configuration, where there is one. */
+/** The topics of the configuration, whose schemas validate payloads; none without a configuration. */
 export async function topicsOf(flags: EditFlags, output: Output): Promise<readonly Topic[]> {
   const file = configOf(flags);
   if (existsSync(file)) return (await loadConfig(file)).topics;

@@ -3,7 +3,7 @@ import { OutboxError } from '../core/errors.ts';
 import { type State, states } from '../core/transitions.ts';
 import type { MessageFilter } from '../operations/list.ts';
 
-/** Options that say which messages. All that is given must hold. */
+/** Flags of a filter. All given conditions must hold. */
 export interface FilterFlags {
   readonly topic?: string;
   readonly state?: string;
@@ -23,14 +23,14 @@ export function withFilter(command: Command): Command {
     .option('--state <states>', `in these states, separated by commas: ${states.join(', ')}`)
     .option('--key <key>', 'with this key')
     .option('--ref <ref>', 'with this ref')
-    .option('--error <text>', 'whose last error has this text')
+    .option('--error <text>', 'whose last error contains this text')
     .option('--created-from <time>', 'stored at this ISO time or later')
     .option('--created-to <time>', 'stored before this ISO time')
     .option('--due-from <time>', 'due at this ISO time or later')
     .option('--due-to <time>', 'due before this ISO time');
 }
 
-/** The filter that the flags say; empty when they say none. */
+/** The filter that the flags give; empty if there is none. */
 export function filterOf(flags: FilterFlags): MessageFilter {
   const { topic, state, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = flags;
   return {
@@ -46,7 +46,7 @@ export function filterOf(flags: FilterFlags): MessageFilter {
   };
 }
 
-/** A day alone begins at midnight in UTC, a time without a zone is one of this machine's. */
+/** A date without a time means midnight in UTC, a time without a zone means local time. */
 function timeOf(option: string, text: string): Date {
   const time = new Date(text);
   if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;

@@ -23,7 +23,7 @@ type Answers = readonly KeptAnswer<'retried' | 'discarded'>[];
 
 const verbs = { retry: 'Retry', discard: 'Discard' } as const satisfies Record<KeptAction, string>;
 
-/** Retries or discards messages of one group: those that are named, or all that a filter matches. */
+/** Retries or discards messages of one group: those with the given ids, or all that match a filter. */
 export async function inboxChangeCommand(
   action: KeptAction,
   flags: InboxChangeFlags,
@@ -31,11 +31,11 @@ export async function inboxChangeCommand(
   output: Output,
 ): Promise<number> {
   const { group } = flags;
-  if (group === undefined) return usageError('Name the consumer group by --group.', output);
+  if (group === undefined) return usageError('Name the consumer group with --group.', output);
   const many = hasKeptFilter(flags);
   if (many === ids.length > 0)
     return usageError(
-      many ? bothWays : 'Name messages by their ids, or many by a filter such as --state failed.',
+      many ? bothWays : 'Name messages by their ids, or with a filter such as --state failed.',
       output,
     );
   if (many) return changeMany(action, flags, group, output);

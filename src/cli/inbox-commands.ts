@@ -8,17 +8,17 @@ import { type InboxShowFlags, inboxShowCommand } from './inbox-show-command.ts';
 import { addOperatorCommand } from './operator-flags.ts';
 import { addCommand, run, withDatabase } from './register.ts';
 
-/** Commands about messages that consumers keep: parked ones, and failed ones. */
+/** Commands for messages that consumers keep: parked and failed ones. */
 export function registerInboxCommands(root: Command): void {
   const inbox = root.command('inbox').description('messages that consumers keep: parked and failed ones');
-  withKeptFilter(withGroup(withDatabase(addCommand(inbox, 'list', 'list kept messages, the latest first'))))
+  withKeptFilter(withGroup(withDatabase(addCommand(inbox, 'list', 'list kept messages, latest first'))))
     .option('--limit <count>', 'how many, 1 to 200', '50')
-    .option('--after <next>', 'go on where the list before ended')
+    .option('--after <next>', 'continue where the previous list ended')
     .action(run<InboxListFlags>(inboxListCommand));
   withGroup(withDatabase(addCommand(inbox, 'show <id>', 'show one message, and why it is kept')))
     .option('--payload', 'show the body')
     .action(run<InboxShowFlags>((flags, output, [id]) => inboxShowCommand(id, flags, output)));
-  addChange(inbox, 'retry [ids...]', 'try failed messages again, and parked ones now').action(
+  addChange(inbox, 'retry [ids...]', 'retry failed messages, and parked ones now').action(
     run<InboxChangeFlags>((flags, output, ids) => inboxChangeCommand('retry', flags, ids, output)),
   );
   withGroup(
@@ -30,8 +30,8 @@ export function registerInboxCommands(root: Command): void {
   )
     .option('--payload-file <file>', 'the new body, JSON')
     .option('--header <name=value...>', 'set headers')
-    .option('--remove-header <name...>', 'leave headers out')
-    .option('--expected-version <version>', 'refuse when the message has another version (see show)')
+    .option('--remove-header <name...>', 'remove headers')
+    .option('--expected-version <version>', 'refuse if the message has another version (see show)')
     .action(run<InboxEditFlags>((flags, output, [id]) => inboxEditCommand(id, flags, output)));
   addChange(inbox, 'discard [ids...]', 'end failed and parked messages for good').action(
     run<InboxChangeFlags>((flags, output, ids) => inboxChangeCommand('discard', flags, ids, output)),
@@ -42,7 +42,7 @@ function withGroup(command: Command): Command {
   return command.option('--group <name>', 'of this consumer group');
 }
 
-/** A change of messages that ids name, or of all that a filter matches. */
+/** A change of messages named by ids, or of all that match a filter. */
 function addChange(inbox: Command, usage: string, description: string): Command {
   return withMany(withKeptFilter(withGroup(addOperatorCommand(inbox, usage, description))));
 }

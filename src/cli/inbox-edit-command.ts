@@ -16,7 +16,7 @@ export async function inboxEditCommand(
 ): Promise<number> {
   const { expectedVersion, group, payloadFile } = flags;
   if (id === undefined || group === undefined)
-    return usageError('Name the message by its id, and its consumer group by --group.', output);
+    return usageError('Name the message by its id, and its consumer group with --group.', output);
   const headers = headersOf(flags);
   if (headers === undefined) return usageError('A header is written as name=value.', output);
   const refused = await refusedConsent(flags, `Replace the message ${printable(id)} by a copy?`, output);
@@ -40,7 +40,7 @@ export async function inboxEditCommand(
   const dryRun = flags.dryRun ?? false;
   const shown = printable(id);
   output.line(
-    dryRun ? `Nothing was changed. ${shown} could be replaced.` : `${edited.id} goes in place of ${shown}.`,
+    dryRun ? `Nothing was changed. ${shown} could be replaced.` : `${edited.id} replaces ${shown}.`,
   );
   output.value({ ok: true, dryRun, ...edited });
   return exitCodes.ok;

@@ -4,7 +4,7 @@ import { OutboxError } from '../core/errors.ts';
 import { type KeptState, keptStates } from '../core/parked-states.ts';
 import type { KeptFilter } from '../operations/inbox/kept-target.ts';
 
-/** Options that say which messages of consumers. All that is given must hold. */
+/** Flags of a filter of kept messages. All given conditions must hold. */
 export interface KeptFilterFlags {
   readonly group?: string;
   readonly topic?: string;
@@ -24,10 +24,10 @@ export function withKeptFilter(command: Command): Command {
       '--failed-with <reason>',
       'kept for this reason: error, permanent, killed, invalid, unreadable, …',
     )
-    .option('--older-than <duration>', 'arrived at least so long ago, such as 2h');
+    .option('--older-than <duration>', 'arrived at least this long ago, such as 2h');
 }
 
-/** The filter that the flags say, the group included; empty when they say none. */
+/** The filter that the flags give, including the group; empty if there is none. */
 export function keptFilterOf(flags: KeptFilterFlags): KeptFilter {
   const { group, topic, state, key, failedWith, olderThan } = flags;
   return {
@@ -36,12 +36,12 @@ export function keptFilterOf(flags: KeptFilterFlags): KeptFilter {
     ...(state !== undefined && { states: state.split(',').map((name) => stateOf(name.trim())) }),
     ...(key !== undefined && { key }),
     ...(failedWith !== undefined && { reason: failedWith }),
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is no duration is refused with the filter
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the check of the filter refuses other texts
     ...(olderThan !== undefined && { olderThan: olderThan as Duration }),
   };
 }
 
-/** True when flags name messages by more than their group. */
+/** True if the flags contain another condition besides the group. */
 export function hasKeptFilter(flags: KeptFilterFlags): boolean {
   return Object.keys(keptFilterOf(flags)).some((name) => name !== 'group');
 }

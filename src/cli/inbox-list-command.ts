@@ -15,7 +15,7 @@ export interface InboxListFlags extends CommonFlags, KeptFilterFlags {
 
 type Listed = KeptList['messages'][number];
 
-/** Lists messages that consumers keep, the latest first. */
+/** Lists messages that consumers keep, latest first. */
 export async function inboxListCommand(flags: InboxListFlags, output: Output): Promise<number> {
   const { limit, after } = flags;
   const { messages, next, wrongName } = await withOperations(flags, async (at) => {
@@ -28,14 +28,14 @@ export async function inboxListCommand(flags: InboxListFlags, output: Output): P
   });
   if (wrongName !== undefined) return usageError(wrongName, output);
   output.line(messages.length === 0 ? 'No messages.' : keptTable(messages, flags.group === undefined));
-  if (next !== null) output.line(`\nThere may be more: --after ${next}`);
+  if (next !== null) output.line(`\nThere may be more; continue with --after ${next}`);
   output.value({ ok: true, messages, next });
   return exitCodes.ok;
 }
 
 const columns = 80;
 
-/** Fits 80 columns; below a message stand its group, where several are listed, and its last error. */
+/** Fits 80 columns; below a message are its group, if several are listed, and its last error. */
 export function keptTable(messages: readonly Listed[], withGroup: boolean): string {
   const rows = messages.map(({ id, state, key, reason, attempts }) => [
     clip(id, 36),

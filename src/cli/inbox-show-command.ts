@@ -8,7 +8,7 @@ import { table } from './table.ts';
 
 export interface InboxShowFlags extends CommonFlags {
   readonly group?: string;
-  /** Bodies are shown when they are asked for. */
+  /** Show the body. */
   readonly payload?: boolean;
 }
 
@@ -20,12 +20,12 @@ export async function inboxShowCommand(
 ): Promise<number> {
   const { group, payload = false } = flags;
   if (id === undefined || group === undefined)
-    return usageError('Name the message by its id, and its consumer group by --group.', output);
+    return usageError('Name the message by its id, and its consumer group with --group.', output);
   const details = await withOperations(flags, (at) => at.inbox.show({ group, id }));
   if (details.message === null) {
     const message = details.handled
       ? `The group has handled ${id}; its effects are committed.`
-      : `The group keeps no message ${id}.`;
+      : `The group does not keep a message ${id}.`;
     output.trouble(printable(message));
     output.value({ ok: false, message, handled: details.handled, audit: details.audit });
     return exitCodes.failed;

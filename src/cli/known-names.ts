@@ -1,8 +1,7 @@
 import type { Operations } from '../config/operations.ts';
 
 /**
- * What is wrong with the names that a filter uses, when nothing was found by it: a misspelt name must not look like good
- * news.
+ * Checks the names in a filter that has found nothing: a misspelt name must not look like an empty result.
  */
 export async function unknownNames(
   at: Operations,
@@ -12,10 +11,10 @@ export async function unknownNames(
   const { groups, lanes, topics } = await at.status();
   const known = [...topics.map(({ name }) => name), ...lanes.map((lane) => lane.topic)];
   if (group !== undefined && !groups.some((one) => one.group === group))
-    return `No consumer group "${group}" was ever seen in this database${among(groups.map((one) => one.group))}.`;
+    return `No consumer group "${group}" has ever used this database${among(groups.map((one) => one.group))}.`;
   // What a consumer keeps may be of a topic that is sent from another database.
   if (topic !== undefined && group === undefined && !known.includes(topic))
-    return `No topic "${topic}" is known in this database${among(known)}.`;
+    return `This database has no topic "${topic}"${among(known)}.`;
   return undefined;
 }
 

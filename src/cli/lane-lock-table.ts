@@ -4,7 +4,7 @@ import { table } from './table.ts';
 
 const heading = ['LOCKED BY', 'APPLICATION', 'STATE', 'SINCE', 'LANES'];
 
-/** Who keeps relays from lanes, and how to end it. Fits 80 columns. */
+/** Transactions that block lanes, and how to end them. Fits 80 columns. */
 export function laneLockTable(locks: readonly LaneLock[]): string {
   const rows = locks.map((lock) => [
     `pid ${lock.pid}`,
@@ -13,7 +13,7 @@ export function laneLockTable(locks: readonly LaneLock[]): string {
     age(lock.openMs),
     lanesOf(lock),
   ]);
-  return `${table(heading, rows)}\nLanes wait for such a transaction. By force: select pg_terminate_backend(<pid>).`;
+  return `${table(heading, rows)}\nLanes wait for such a transaction. End it: select pg_terminate_backend(<pid>).`;
 }
 
 function lanesOf({ all, lanes }: LaneLock): string {
@@ -21,7 +21,7 @@ function lanesOf({ all, lanes }: LaneLock): string {
   return lanes.length === 0 ? 'not known' : lanes.map(({ topic, lane }) => `${topic}/${lane}`).join(' ');
 }
 
-/** Who has this lane locked. */
+/** The transaction that locks this lane. */
 export function lockOf({ topic, lane }: LaneStatus, locks: readonly LaneLock[]): LaneLock | undefined {
   return locks.find(({ all, lanes }) => all || lanes.some((one) => one.topic === topic && one.lane === lane));
 }

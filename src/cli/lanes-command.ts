@@ -5,14 +5,14 @@ import { type OperatorFlags, optionsOf, refusedConsent, usageError } from './ope
 import { exitCodes, type Output } from './output.ts';
 import { withinOf } from './pause-command.ts';
 
-/** What `lanes` and `partitions` are called with. */
+/** Flags of `lanes` and `partitions`. */
 export interface CountFlags extends OperatorFlags {
   readonly within?: string;
   /** Consumer groups, separated by commas. */
   readonly group?: string;
 }
 
-/** The operands: which topic, and how many. */
+/** The arguments: topic and number. */
 export interface CountWanted {
   readonly what: 'lanes' | 'partitions';
   readonly topic: string | undefined;
@@ -26,7 +26,7 @@ type Change = (
   options: OperationOptions & { readonly timeout?: number },
 ) => Promise<ChangeAnswer>;
 
-/** Changes the number of lanes or partitions of a topic; exit code 4 when that is begun and not complete. */
+/** Changes the number of lanes or partitions of a topic; exit code 4 if the change has begun but is not complete. */
 export async function countCommand(
   { what, topic, count }: CountWanted,
   flags: CountFlags,
@@ -36,9 +36,10 @@ export async function countCommand(
 ): Promise<number> {
   if (topic === undefined || count === undefined || !/^\d+$/.test(count))
     return usageError(`Name a topic and a number of ${what}.`, output);
-  if (flags.dryRun === true) return usageError('This has no rehearsal: it waits for others.', output);
+  if (flags.dryRun === true)
+    return usageError('This command has no dry run: it waits for relays and consumers.', output);
   const timeout = withinOf(flags);
-  if (timeout === 'invalid') return usageError('--within takes a time such as 60s.', output);
+  if (timeout === 'invalid') return usageError('--within takes a duration such as 60s.', output);
   const question = `Change the number of ${what} of "${topic}" to ${count}? It is not delivered meanwhile.`;
   const refused = await refusedConsent(flags, question, output);
   if (refused !== undefined) return refused;
@@ -53,9 +54,9 @@ export async function countCommand(
 
 const waits = {
   deliveries: 'A relay is still sending',
-  transactions: 'Transactions that began before are still open',
+  transactions: 'Transactions that began before the change are still open',
   messages: 'Messages are locked by other transactions',
-  consumers: 'Consumers have not come past everything yet',
+  consumers: 'Consumers have not passed all messages yet',
 };
 
 function tell(answer: ChangeAnswer, { what, topic, count }: CountWanted, output: Output): number {

@@ -39,12 +39,12 @@ export async function listCommand(flags: ListFlags, output: Output): Promise<num
   });
   if (wrongName !== undefined) return usageError(wrongName, output);
   output.line(messages.length === 0 ? 'No messages.' : listTable(messages));
-  if (next !== null) output.line(`\nThere may be more: --after ${next}`);
+  if (next !== null) output.line(`\nThere may be more; continue with --after ${next}`);
   output.value({ ok: true, messages, next });
   return exitCodes.ok;
 }
 
-/** Fits 80 columns; the key, the tries and the last error stand below their message. */
+/** Fits 80 columns; the key, the tries and the last error are below their message. */
 function listTable(messages: readonly Listed[]): string {
   const [head = '', ...rows] = table(heading, messages.map(row)).split('\n');
   return [head, ...messages.flatMap((message, n) => [rows[n] ?? '', ...below(message)])].join('\n');
@@ -63,7 +63,7 @@ function below({ key, attempts, lastError }: Listed): readonly string[] {
   return facts.length === 0 ? [] : [`  ${clip(facts.join(', '), 78)}`];
 }
 
-/** The year is left out where it is this one. */
+/** Omits the current year. */
 function storedAt(at: Date): string {
   const text = `${at.toISOString().slice(0, 16)}Z`;
   return text.slice(0, 4) === new Date().toISOString().slice(0, 4) ? text.slice(5) : text;

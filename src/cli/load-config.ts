@@ -3,11 +3,12 @@ import path from 'node:path';
 import { createJiti } from 'jiti';
 import { type Config, defineConfig } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 
 /**
- * Loads `outbox.config.ts`, whose default export is what `defineConfig` returned.
+ * Loads `outbox.config.ts`, whose default export must be the result of `defineConfig`.
  *
- * @throws OutboxError `OUTBOX_CONFIG_FILE_MISSING`, and `OUTBOX_CONFIG_INVALID` when the file exports something else
+ * @throws OutboxError `OUTBOX_CONFIG_FILE_MISSING`, and `OUTBOX_CONFIG_INVALID` if the file exports something else
  */
 export async function loadConfig(file: string): Promise<Config> {
   const target = path.resolve(file);
@@ -32,14 +33,14 @@ export async function loadConfig(file: string): Promise<Config> {
   return defineConfig(config as Config);
 }
 
-/** Of a file that was built as CommonJS, the default export is the module, and what the file exports is in it. */
+/** For a file compiled to CommonJS, the default export is its module object, which contains the actual default export. */
 function withoutModule(exported: unknown): unknown {
   const isModule = typeof exported === 'object' && exported !== null && 'default' in exported;
   return isModule ? exported.default : exported;
 }
 
-/** A module that is missing brings the list of who required it. */
+/** Further lines of a missing module's error list the modules that required it. */
 function firstLine(cause: unknown): string {
-  const text = cause instanceof Error ? cause.message : String(cause);
+  const text = reasonOf(cause);
   return text.split('\n', 1)[0] ?? text;
 }

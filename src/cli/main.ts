@@ -29,7 +29,7 @@ const root = new Command('temporal-outbox')
   .showHelpAfterError();
 for (const register of groups) register(root);
 
-// Whoever reads only the first lines closes the pipe: that is no failure, and a relay goes on.
+// A reader such as `head` may close the pipe: that is not an error, and a relay continues.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -37,7 +37,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 root.parseAsync().catch((error: unknown) => {
-  // Commander has said what was wrong; help and version are no failures.
+  // Commander has already printed the error; help and version are not errors.
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   else process.exitCode = explain(error, createOutput(process.argv.includes('--json')));

@@ -18,11 +18,11 @@ import { addCommand, run, withDatabase } from './register.ts';
 import { type RescheduleFlags, rescheduleCommand } from './reschedule-command.ts';
 import { type ShowFlags, showCommand } from './show-command.ts';
 
-/** Commands about single messages, and the pause of topics. */
+/** Commands for single messages, and for pauses of topics. */
 export function registerMessageCommands(root: Command): void {
   withFilter(withDatabase(addCommand(root, 'list', 'list messages, newest first')))
     .option('--limit <count>', 'how many, 1 to 200', '50')
-    .option('--after <next>', 'go on where the list before ended')
+    .option('--after <next>', 'continue where the previous list ended')
     .action(run<ListFlags>(listCommand));
   withDatabase(addCommand(root, 'show <id>', 'show one message, and why it is not delivered'))
     .option('--payload', 'show the payload')
@@ -31,22 +31,22 @@ export function registerMessageCommands(root: Command): void {
   addOperatorCommand(root, 'edit <id>', 'replace a failed message by a corrected copy')
     .option('--payload-file <file>', 'the new payload, JSON')
     .option('--header <name=value...>', 'set headers')
-    .option('--remove-header <name...>', 'leave headers out')
-    .option('--expected-version <version>', 'refuse when the message has another version (see show)')
+    .option('--remove-header <name...>', 'remove headers')
+    .option('--expected-version <version>', 'refuse if the message has another version (see show)')
     .action(run<EditFlags>((flags, output, [id]) => editCommand(id, flags, output)));
   registerPauses(root);
 }
 
 function registerChanges(root: Command): void {
-  addChange(root, 'cancel [ids...]', 'cancel what waits, retries or is held').action(
+  addChange(root, 'cancel [ids...]', 'cancel waiting, retrying or held messages').action(
     change({ action: 'cancel' }, (flags, output, ids) =>
       changeCommand('Cancel', { flags, ids, output }, (at, target, options) => at.cancel(target, options)),
     ),
   );
   addChange(root, 'reschedule [ids...]', 'move the due time of waiting messages')
-    .option('--after <duration>', 'from now on, such as 15m; 0 means now')
-    .option('--at <time>', 'at this ISO time')
-    .option('--shift <duration>', 'each by so much, with a filter; --shift=-15m: to earlier')
+    .option('--after <duration>', 'due this long from now, such as 15m; 0 means now')
+    .option('--at <time>', 'due at this ISO time')
+    .option('--shift <duration>', 'move each due time by this, with a filter; --shift=-15m: earlier')
     .action(run<RescheduleFlags>((flags, output, ids) => rescheduleCommand(flags, ids, output)));
   addChange(root, 'retry [ids...]', 'deliver failed or retrying messages now').action(
     change({ action: 'retry' }, (flags, output, ids) =>
@@ -58,13 +58,13 @@ function registerChanges(root: Command): void {
       changeCommand('Discard', { flags, ids, output }, (at, target, options) => at.discard(target, options)),
     ),
   );
-  addChange(root, 'withdraw [ids...]', 'cancel also what is ready but surely not published')
+  addChange(root, 'withdraw [ids...]', 'cancel, also ready messages that were certainly not published')
     .option('--within <duration>', 'how long to wait for relays (default: 15s)')
     .action(
       change({ action: 'withdraw' }, (flags, output, ids) => {
         const timeout = withinOf(flags);
         if (timeout === 'invalid')
-          return Promise.resolve(usageError('--within takes a time such as 15s.', output));
+          return Promise.resolve(usageError('--within takes a duration such as 15s.', output));
         return changeCommand('Withdraw', { flags, ids, output }, (at, target, options) =>
           at.withdraw(target, { ...options, ...(timeout !== undefined && { timeout }) }),
         );
@@ -72,7 +72,7 @@ function registerChanges(root: Command): void {
     );
 }
 
-/** A change of messages that ids, or a topic and ref, name; or of all that a filter matches. */
+/** A change of messages named by ids, or by topic and ref, or of all that match a filter. */
 function addChange(root: Command, usage: string, description: string): Command {
   return withMany(withFilter(addOperatorCommand(root, usage, description)));
 }
@@ -88,7 +88,7 @@ function change(task: BulkTask, named: NamedChange) {
     if (isFilter(flags, ids)) {
       return flags.within === undefined
         ? bulkStartCommand(task, flags, output)
-        : Promise.resolve(usageError('--within goes with ids.', output));
+        : Promise.resolve(usageError('--within needs ids.', output));
     }
     const misuse = filterMisuse(flags, ids);
     return misuse === undefined ? named(flags, output, ids) : Promise.resolve(usageError(misuse, output));
@@ -98,9 +98,9 @@ function change(task: BulkTask, named: NamedChange) {
 function registerPauses(root: Command): void {
   addOperatorCommand(root, 'pause [topic]', 'stop the delivery of a topic or transport')
     .option('--transport <name>', 'all topics of this transport')
-    .option('--within <duration>', 'how long to wait for relays to let go (default: 15s)')
+    .option('--within <duration>', 'how long to wait for relays to stop (default: 15s)')
     .action(run<PauseFlags>((flags, output, [topic]) => pauseCommand(topic, flags, output)));
-  addOperatorCommand(root, 'resume [topic]', 'go on with the delivery of a topic or transport')
+  addOperatorCommand(root, 'resume [topic]', 'resume the delivery of a topic or transport')
     .option('--transport <name>', 'all topics of this transport')
     .action(run<PauseFlags>((flags, output, [topic]) => resumeCommand(topic, flags, output)));
 }

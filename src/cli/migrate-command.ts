@@ -6,19 +6,19 @@ import { type AdoptFlags, adoptCommand } from './adopt-command.ts';
 import { exitCodes, type Output } from './output.ts';
 
 export interface MigrateFlags {
-  /** How to reach the database; not asked for when nothing is to be read there. */
+  /** The address of the database; called only if the database is used. */
   readonly database: () => Promise<DatabaseAddress>;
   /** Print the SQL and change nothing. */
   readonly print: boolean;
-  /** Tell whether something is missing and change nothing. */
+  /** Only check whether a migration is missing. */
   readonly check: boolean;
-  /** Let relays deliver from this restored database as well; `undefined`: the schema only. */
+  /** Also let relays deliver from this restored database; `undefined`: only the schema. */
   readonly adopt?: AdoptFlags | undefined;
-  /** Make the topics of this configuration ready as well; `undefined`: the schema only. */
+  /** Also prepare the topics of this configuration; `undefined`: only the schema. */
   readonly topics: (() => Promise<Config>) | undefined;
 }
 
-/** Applies the product's migrations and makes topics ready, prints the SQL, or tells whether something is missing. */
+/** Applies the product's migrations and prepares topics, prints the SQL, or checks whether a migration is missing. */
 export async function migrateCommand(flags: MigrateFlags, output: Output): Promise<number> {
   if (flags.print) return print(output);
   if (flags.check) return check(await flags.database(), output);
@@ -38,7 +38,7 @@ export async function migrateCommand(flags: MigrateFlags, output: Output): Promi
 }
 
 function inWords({ topics, receipts }: MigratedTopics): string {
-  const policies = `Policies of ${topics.length} topics are written.`;
+  const policies = `Wrote the policies of ${topics.length} topics.`;
   if (receipts.wanted === 0) return policies;
   return `${policies} ${receipts.made === 0 ? 'The topic of receipts exists.' : 'The topic of receipts was created.'}`;
 }

@@ -18,26 +18,26 @@ export interface OperatorFlags extends CommonFlags {
 /** A command that changes something on behalf of a person. */
 export function addOperatorCommand(root: Command, usage: string, description: string): Command {
   return withDatabase(addCommand(root, usage, description))
-    .option('--actor <name>', 'who does it, for the audit (default: the user of this system)')
+    .option('--actor <name>', 'who does it, for the audit (default: the current system user)')
     .option('--reason <text>', 'why, for the audit')
-    .option('--dry-run', 'tell what would happen, and change nothing')
-    .option('--yes', 'do it without asking');
+    .option('--dry-run', 'show what would happen, and change nothing')
+    .option('--yes', 'do not ask for confirmation');
 }
 
-/** Messages are named by their ids, or by topic and ref. */
+/** Flags that name a message by topic and ref, instead of ids. */
 export interface TargetFlags {
   readonly topic?: string;
   readonly ref?: string;
 }
 
-/** What the operands and flags name; undefined when they name nothing, or both. */
+/** The target that arguments and flags name; `undefined` if they name none, or both. */
 export function targetOf({ topic, ref }: TargetFlags, ids: readonly string[]): Target | undefined {
   const byRef = topic !== undefined && ref !== undefined;
   if (ids.length > 0) return topic === undefined && ref === undefined ? { ids } : undefined;
   return byRef ? { topic, ref } : undefined;
 }
 
-/** Who asks, for the audit. */
+/** Options of the operation, with the actor for the audit. */
 export function optionsOf({ actor, reason, dryRun }: OperatorFlags): OperationOptions {
   return {
     actor: actor ?? systemUser(),
@@ -61,9 +61,9 @@ export async function withOperations<Result>(
 }
 
 /**
- * Asks a person before something is changed. Where nobody can be asked, `--yes` or `--dry-run` must have been said.
+ * Asks for confirmation before a change. Without a terminal, `--yes` or `--dry-run` is required.
  *
- * @returns undefined when it may be done, else the exit code
+ * @returns `undefined` if confirmed, else the exit code
  */
 export async function refusedConsent(
   { yes, dryRun }: OperatorFlags,
@@ -72,7 +72,7 @@ export async function refusedConsent(
 ): Promise<number | undefined> {
   if (yes === true || dryRun === true) return undefined;
   if (!process.stdin.isTTY || output.json) {
-    return usageError('Say --yes to do it, or --dry-run to see what would happen.', output);
+    return usageError('Add --yes to do it, or --dry-run to see what would happen.', output);
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -85,7 +85,7 @@ export async function refusedConsent(
   return exitCodes.failed;
 }
 
-/** Says how the command is used, and answers the exit code. */
+/** Explains how to use the command. @returns the exit code */
 export function usageError(message: string, output: Output): number {
   output.trouble(message);
   output.value({ ok: false, message });

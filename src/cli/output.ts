@@ -1,9 +1,10 @@
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 
 /** Exit codes of every command. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, partial: 4, broken: 5 } as const;
 
-/** Where a command writes: people's text or one JSON object to standard output, trouble to standard error. */
+/** Where a command writes: text or one JSON object to standard output, errors to standard error. */
 export interface Output {
   readonly json: boolean;
   line(text: string): void;
@@ -24,7 +25,7 @@ export function createOutput(json: boolean): Output {
   };
 }
 
-/** Says what went wrong and what to do, and answers the exit code. */
+/** Prints what went wrong and what to do. @returns the exit code */
 export function explain(error: unknown, output: Output): number {
   if (error instanceof OutboxError) {
     output.trouble(`${error.code}: ${error.message}\n  Next: ${error.next}`);
@@ -37,7 +38,7 @@ export function explain(error: unknown, output: Output): number {
     });
     return exitCodeOf(error);
   }
-  const message = messageOf(error);
+  const message = reasonOf(error);
   output.trouble(message);
   output.value({ ok: false, message });
   return isRefused(error) ? exitCodes.unreachable : exitCodes.failed;
@@ -56,12 +57,6 @@ function exitCodeOf({ code }: OutboxError): number {
     code === 'OUTBOX_CONFIG_FILE_MISSING'
     ? exitCodes.usage
     : exitCodes.failed;
-}
-
-function messageOf(error: unknown): string {
-  // A refused connection to several addresses is an AggregateError with an empty message.
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }
 
 function isRefused(error: unknown): boolean {

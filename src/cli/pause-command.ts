@@ -14,7 +14,7 @@ export interface PauseFlags extends OperatorFlags {
   readonly within?: string;
 }
 
-/** Pauses a topic or transport and tells whether relays have let go. */
+/** Pauses a topic or transport, and prints whether relays have stopped. */
 export async function pauseCommand(
   topic: string | undefined,
   flags: PauseFlags,
@@ -23,7 +23,7 @@ export async function pauseCommand(
   const scope = scopeOf(topic, flags);
   if (scope === undefined) return usageError(howToName, output);
   const timeout = withinOf(flags);
-  if (timeout === 'invalid') return usageError('--within takes a time such as 15s.', output);
+  if (timeout === 'invalid') return usageError('--within takes a duration such as 15s.', output);
   const refused = await refusedConsent(flags, `Pause ${nameOf(scope)}?`, output);
   if (refused !== undefined) return refused;
   const answer = await withOperations(flags, (at) =>
@@ -33,18 +33,16 @@ export async function pauseCommand(
   const dryRun = flags.dryRun ?? false;
   output.line(
     dryRun
-      ? `Nothing was changed. ${nameOf(scope)} ${changed ? 'would be paused' : 'is paused already'}.`
-      : `${nameOf(scope)} ${changed ? 'is paused' : 'was paused already'}${complete ? ', and no relay has it in hand.' : '.'}`,
+      ? `Nothing was changed. ${nameOf(scope)} ${changed ? 'would be paused' : 'is already paused'}.`
+      : `${nameOf(scope)} ${changed ? 'is paused' : 'was already paused'}${complete ? ', and relays have stopped.' : '.'}`,
   );
   for (const { topic: of, lane, aliveUntil } of holding)
-    output.line(
-      `  a relay still holds lane ${lane} of ${of}, and was last heard of for the time until ${aliveUntil.toISOString()}`,
-    );
+    output.line(`  a relay still owns lane ${lane} of ${of}, with a lease until ${aliveUntil.toISOString()}`);
   output.value({ ok: complete || dryRun, dryRun, ...answer });
   return complete || dryRun ? exitCodes.ok : exitCodes.partial;
 }
 
-/** Takes the pause of a topic or transport away. */
+/** Ends the pause of a topic or transport. */
 export async function resumeCommand(
   topic: string | undefined,
   flags: PauseFlags,
@@ -62,7 +60,7 @@ export async function resumeCommand(
   return exitCodes.ok;
 }
 
-const howToName = 'Name a topic, or a transport by --transport.';
+const howToName = 'Name a topic, or a transport with --transport.';
 
 function scopeOf(topic: string | undefined, { transport }: PauseFlags): PauseScope | undefined {
   if (topic !== undefined) return transport === undefined ? { topic } : undefined;
@@ -73,7 +71,7 @@ function nameOf(scope: PauseScope): string {
   return 'topic' in scope ? `the topic "${scope.topic}"` : `the transport "${scope.transport}"`;
 }
 
-/** The time of `--within`, undefined where it is not given. */
+/** The value of `--within`, `undefined` if not given. */
 export function withinOf({ within }: Pick<PauseFlags, 'within'>): number | undefined | 'invalid' {
   if (within === undefined) return undefined;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts

@@ -6,10 +6,10 @@ import { OutboxError } from '../core/errors.ts';
 import { loadConfig } from './load-config.ts';
 import { createOutput, explain, type Output } from './output.ts';
 
-/** Adds the commands of one group. Each group is a file of its own, named in `main.ts`. */
+/** Adds the commands of one group. Each group is a separate file, listed in `main.ts`. */
 export type RegisterCommands = (root: Command) => void;
 
-/** Options that several commands have. */
+/** Flags that several commands have. */
 export interface CommonFlags {
   readonly json?: boolean;
   readonly config?: string;
@@ -18,14 +18,14 @@ export interface CommonFlags {
 
 const configFile = 'outbox.config.ts';
 
-/** The file with the configuration, given or by its usual name. */
+/** The configuration file: as given, or the default name. */
 export function configOf(flags: CommonFlags): string {
   return flags.config ?? configFile;
 }
 
 /**
- * How to reach the database: as given by `--database`, else as the configuration says, which also knows certificates and
- * credentials, else by `DATABASE_URL`.
+ * Address of the database: from `--database`, else from the configuration, which may have certificates and credentials, too,
+ * else from `DATABASE_URL`.
  */
 export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddress> {
   if (flags.database !== undefined) return { url: flags.database };
@@ -37,12 +37,12 @@ export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddre
   if (url !== undefined) return { url };
   throw new OutboxError(
     'OUTBOX_CONFIG_MISSING',
-    'This command needs a database: there is neither --database, nor a setting "database" of the configuration, nor DATABASE_URL.',
+    'This command needs a database: give --database, the setting "database" of the configuration, or DATABASE_URL.',
     { details: { setting: 'database' } },
   );
 }
 
-/** Fires when the process is asked to end. */
+/** Fires on SIGINT or SIGTERM. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
@@ -51,7 +51,7 @@ export function stopSignal(): AbortSignal {
 
 /** A command with the option `--json`, which every command has. */
 export function addCommand(root: Command, usage: string, description: string): Command {
-  return root.command(usage).description(description).option('--json', 'answer with JSON on standard output');
+  return root.command(usage).description(description).option('--json', 'write JSON to standard output');
 }
 
 /** Adds `--config`, for commands that need the configuration. */
@@ -64,19 +64,19 @@ export function withDatabase(command: Command): Command {
   return withConfig(
     command.option(
       '--database <url>',
-      'address of the database (default: that of the configuration, then DATABASE_URL)',
+      'address of the database (default: the configuration, then DATABASE_URL)',
     ),
   );
 }
 
-/** What a command was called with, as its action sees it. */
+/** Arguments and flags of a command. */
 interface Called<Options> {
-  /** What stands beside the flags. */
+  /** Positional arguments. */
   readonly args: readonly string[];
   opts(): Options;
 }
 
-/** Runs a command and turns its answer or error into the exit code. `operands` are what stands beside the flags. */
+/** Runs a command and turns its answer or error into the exit code. `operands` are the positional arguments. */
 export function run<Options extends CommonFlags>(
   work: (flags: Options, output: Output, operands: readonly string[]) => Promise<number>,
 ): (this: Called<Options>) => Promise<void> {

@@ -2,9 +2,10 @@ import { type Config, requireDatabase } from '../config/config.ts';
 import type { Logger } from '../config/logger.ts';
 import { type RelayOptions, type RunningRelay, startRelay } from '../config/start-relay.ts';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import { exitCodes, type Output } from './output.ts';
 
-/** Runs a relay until the signal fires. Troubles are lines of JSON on standard error, of text for a person at a terminal. */
+/** Runs a relay until the signal fires. Logs troubles to standard error, as text on a terminal, else as lines of JSON. */
 export async function relayCommand(config: Config, output: Output, signal: AbortSignal): Promise<number> {
   const relay = startRelay(requireDatabase(config, 'A relay'), {
     report: (event) => tell(event, output),
@@ -25,7 +26,7 @@ export async function relayCommand(config: Config, output: Output, signal: Abort
   return exitCodes.ok;
 }
 
-/** False: it was asked to end before it could deliver. */
+/** @returns false if it was stopped before it could deliver */
 async function untilReady({ ready }: RunningRelay, signal: AbortSignal): Promise<boolean> {
   try {
     await ready;
@@ -36,7 +37,7 @@ async function untilReady({ ready }: RunningRelay, signal: AbortSignal): Promise
   }
 }
 
-/** For people. */
+/** Logs as text. */
 function inText(output: Output): Logger {
   const line = (facts: object, message: string): void => {
     const next = 'next' in facts ? ` ${String(facts.next)}` : '';
@@ -48,7 +49,7 @@ function inText(output: Output): Logger {
 type RelayEvent = Parameters<NonNullable<RelayOptions['report']>>[0];
 
 function tell(event: RelayEvent, output: Output): void {
-  // One per batch and one per receipt: what goes well would hide all else.
+  // One per batch and one per receipt: these would hide all other events.
   if (event.type === 'batch-settled' || event.type === 'messages-confirmed') return;
   const { type, ...details } = event;
   if ('error' in details) {
@@ -61,5 +62,5 @@ function tell(event: RelayEvent, output: Output): void {
 
 function inWords(error: unknown): string {
   if (error instanceof OutboxError) return `${error.message} ${error.next}`;
-  return error instanceof Error ? error.message : String(error);
+  return reasonOf(error);
 }

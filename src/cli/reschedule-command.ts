@@ -10,7 +10,7 @@ export interface RescheduleFlags extends ChangeFlags, BulkStartFlags {
   readonly shift?: string;
 }
 
-/** Moves the due time of waiting messages: of those that are named, or of all that a filter matches. */
+/** Moves the due time of waiting messages: of the named ones, or of all that match a filter. */
 export async function rescheduleCommand(
   flags: RescheduleFlags,
   ids: readonly string[],
@@ -19,9 +19,9 @@ export async function rescheduleCommand(
   if (isFilter(flags, ids) && flags.shift !== undefined) return shiftMany(flags, output);
   const misuse = filterMisuse(flags, ids);
   if (misuse !== undefined) return usageError(misuse, output);
-  if (flags.shift !== undefined) return usageError('--shift goes with a filter.', output);
+  if (flags.shift !== undefined) return usageError('--shift needs a filter.', output);
   const due = dueOf(flags);
-  if (due === undefined) return usageError('Say either --after, such as 15m, or --at, an ISO time.', output);
+  if (due === undefined) return usageError('Give either --after, such as 15m, or --at, an ISO time.', output);
   if (isFilter(flags, ids)) return bulkStartCommand({ action: 'reschedule', ...due }, flags, output);
   return changeCommand('Reschedule', { flags, ids, output }, (at, target, options) =>
     at.reschedule(target, { ...options, ...due }),
@@ -33,7 +33,7 @@ async function shiftMany(flags: RescheduleFlags, output: Output): Promise<number
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
   const shiftMs = durationMs(shift as Duration);
   if (shiftMs === undefined || after !== undefined || at !== undefined)
-    return usageError('--shift takes a time such as 15m or -15m, and stands for --after and --at.', output);
+    return usageError('--shift takes a duration such as 15m or -15m, and replaces --after and --at.', output);
   return bulkStartCommand({ action: 'reschedule', shift: shiftMs }, flags, output);
 }
 

@@ -12,15 +12,15 @@ interface MigrateFlags extends CommonFlags {
   readonly newInstallation?: boolean;
 }
 
-/** Commands about the schema of the database. */
+/** Commands for the schema of the database. */
 export function registerSchemaCommands(root: Command): void {
   withDatabase(addCommand(root, 'migrate', "apply the product's migrations"))
     .option('--print', 'print the SQL for your own migration tool, bookkeeping included, and change nothing')
-    .option('--check', 'tell whether something is missing and change nothing; exit code 1 if so')
+    .option('--check', 'only check whether a migration is missing; exit code 1 if so')
     .addOption(
       new Option(
         '--topics',
-        "also write the policies of the configuration's topics, and make the topic of receipts where one asks for them",
+        "also write the policies of the configuration's topics, and create the topic of receipts if a topic asks for them",
       ).conflicts(['print', 'check']),
     )
     .addOption(
@@ -32,7 +32,7 @@ export function registerSchemaCommands(root: Command): void {
     .addOption(
       new Option(
         '--new-installation',
-        'with --adopt: the original lives on, so the copy gets an id of its own',
+        'with --adopt: the original stays in use, so the copy gets an id of its own',
       ).conflicts(['print', 'check']),
     )
     .action(

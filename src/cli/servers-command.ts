@@ -1,7 +1,7 @@
 import { type Environment, runServers } from '../local/index.ts';
 import { exitCodes, type Output } from './output.ts';
 
-/** Starts PostgreSQL, Temporal and Kafka, tells their addresses, and keeps them until the signal fires. */
+/** Starts PostgreSQL, Temporal and Kafka, prints their addresses, and keeps them running until the signal fires. */
 export async function serversCommand(env: Environment, output: Output, signal: AbortSignal): Promise<number> {
   await runServers({
     env,

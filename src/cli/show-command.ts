@@ -7,7 +7,7 @@ import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
 export interface ShowFlags extends CommonFlags {
-  /** Payloads are shown when they are asked for. */
+  /** Show the payload. */
   readonly payload?: boolean;
 }
 
@@ -43,7 +43,10 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
     ['due', message.dueAt?.toISOString()],
     ['tries', message.attempts === 0 ? undefined : String(message.attempts)],
     ['error', message.lastError === null ? null : causeIn(message.lastError)],
-    ['may be out', message.maybePublished ? 'yes: it can no longer be canceled' : undefined],
+    [
+      'may be out',
+      message.maybePublished ? 'yes: it may be published and can no longer be canceled' : undefined,
+    ],
     ['broker', whereabouts(details)],
     ['workflow', message.workflowId],
     ['in its UI', details.workflowUrl],

@@ -20,14 +20,14 @@ import { table } from './table.ts';
 
 const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'HELD', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
 
-/** Shows what is reachable, and how every lane stands, the one with the oldest due message first. */
+/** Shows which servers are reachable, and the state of every lane, the one with the oldest due message first. */
 export async function statusCommand(at: DatabaseAddress, output: Output): Promise<number> {
   const answer = await status(at);
   const { oldestDueMs, lanes, laneLocks, breakers, topics, settings, reconciliation, groups, lags, twin } =
     answer;
   if (twin !== null)
     output.line(
-      `Relays deliver for this installation from another living database as well: ${twin.place} (${twin.seenAt}).`,
+      `Relays also deliver for this installation from another living database: ${twin.place} (${twin.seenAt}).`,
     );
   for (const [name, text] of reachable(at.url, answer)) output.line(`${name.padEnd(nameWidth)}${text}`);
   output.line(
@@ -59,14 +59,14 @@ export async function statusCommand(at: DatabaseAddress, output: Output): Promis
 
 const nameWidth = 12;
 
-/** Line by line: who is there, and who is not. */
+/** The lines about servers and relays. */
 function reachable(url: string, { relays, servers }: Status): readonly (readonly [string, string])[] {
   const { address, database } = databasePlace(url);
   const living = relays.filter(({ alive }) => alive);
   const dead = relays.filter(({ alive }) => !alive);
   return [
     ['PostgreSQL', `answers at ${address}, database ${database}`],
-    ['Relays', living.length === 0 ? 'none runs: nothing is delivered' : inWords(living.map(nameOf))],
+    ['Relays', living.length === 0 ? 'none is running: nothing is delivered' : inWords(living.map(nameOf))],
     ...dead
       .slice(0, 3)
       .map(
@@ -82,10 +82,10 @@ function nameOf({ host, pid }: RelayStatus): string {
   return `${clip(host, 24)} (pid ${pid})`;
 }
 
-/** The first three, and how many more. */
+/** The first three, and the number of the others. */
 function inWords(names: readonly string[]): string {
   const more = names.length > 3 ? `, and ${names.length - 3} more` : '';
-  return `${names.length} ${names.length === 1 ? 'runs' : 'run'}: ${names.slice(0, 3).join(', ')}${more}`;
+  return `${names.length} running: ${names.slice(0, 3).join(', ')}${more}`;
 }
 
 function serverInWords({ address, relays, answering, error }: ServerStatus): string {
@@ -96,7 +96,7 @@ function serverInWords({ address, relays, answering, error }: ServerStatus): str
 }
 
 function lastComparison({ at, rows, workflows, restarted, ended }: Reconciliation): string {
-  return `Rows and workflows, compared ${at}: ${rows} waiting messages, ${workflows} workflows; ${restarted} started again, ${ended} ended.`;
+  return `Rows and workflows, compared ${at}: ${rows} waiting messages, ${workflows} workflows; ${restarted} restarted, ${ended} ended.`;
 }
 
 const groupsHeading = [
@@ -128,7 +128,7 @@ function groupRow(group: GroupStatus, lags: Status['lags']): string[] {
   ];
 }
 
-/** Of all topics together; unknown where no relay could options. */
+/** Lag over all topics; `-` if no relay could read it. */
 function lagOf({ group }: GroupStatus, lags: Status['lags']): string {
   const mine = lags.filter((lag) => lag.group === group);
   return mine.length === 0 ? '-' : String(mine.reduce((sum, { messages }) => sum + messages, 0));
@@ -168,7 +168,7 @@ function row(lane: LaneStatus, answer: Status): string[] {
 }
 
 function stateOf(lane: LaneStatus, { laneLocks, relays, servers }: Status): string {
-  if (lane.lane === null) return 'no relay knows this topic: add it to `topics`';
+  if (lane.lane === null) return 'no relay delivers this topic: add it to `topics`';
   const lock = lockOf(lane, laneLocks);
   if (lock !== undefined) return `${lane.paused ? 'paused, ' : ''}locked by pid ${lock.pid}`;
   if (lane.paused) return lane.owned ? 'pausing' : 'paused';

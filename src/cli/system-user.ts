@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { environment } from '../config/env.ts';
 
-/** Who runs the command, for the audit. Containers set no USER and may run as a number that has no name. */
+/** The user who runs the command, for the audit. Containers do not set USER and may run as a user id without a name. */
 export function systemUser(): string {
   return environment('USER') ?? environment('LOGNAME') ?? nameOfSystem();
 }

@@ -1,17 +1,17 @@
 import { clip, printable } from './printable.ts';
 
-/** Of a terminal, as narrow as they come. */
+/** Width of the narrowest usual terminal. */
 const columns = 80;
 const gap = 2;
-/** No column becomes narrower, and the last one keeps this much for its text. */
+/** Minimum width of every column. */
 const narrowest = 6;
 const lastNeeds = 24;
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Rows as aligned columns with a heading, within 80 columns. Where that is too narrow, long cells are cut, but for ids,
- * and the text of the last column goes on in the next line.
+ * Rows as aligned columns with a heading, within 80 columns. If they do not fit, long cells are cut, except ids, and the
+ * text of the last column is wrapped.
  */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = [heading, ...rows].map((row) => row.map(printable));
@@ -49,7 +49,7 @@ function linesOf(row: readonly string[], widths: readonly number[]): readonly st
   return [`${head}${first}`.trimEnd(), ...more.map((line) => `${' '.repeat(head.length)}${line}`)];
 }
 
-/** Breaks between words, and inside one that is longer than a line. */
+/** Breaks between words, and within a word that is longer than a line. */
 function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';

@@ -7,18 +7,21 @@ import { addOperatorCommand } from './operator-flags.ts';
 import { addCommand, configOf, databaseAddress, run, withConfig } from './register.ts';
 import { type VerifyFlags, verifyCommand } from './verify-command.ts';
 
-/** Commands that look after a whole installation. */
+/** Commands for a whole installation. */
 export function registerUpkeepCommands(root: Command): void {
   withConfig(
-    addCommand(root, 'verify', 'compare messages, logs and effects; exit code 5 when a promise is broken'),
+    addCommand(root, 'verify', 'compare messages, logs and effects; exit code 5 if a promise is broken'),
   )
-    .option('--since <time>', 'judge what is younger: a duration such as 2h, or an ISO time')
+    .option('--since <time>', 'check only newer messages: a duration such as 2h, or an ISO time')
     .option('--grace <duration>', 'how long a message may be due before it is late (default: 60s)')
-    .option('--tolerance <duration>', 'how far clocks of log and database may differ (default: 5s)')
-    .option('--max-transaction <duration>', 'sends further apart have an order for sure (default: 60s)')
-    .option('--max-duplicates <share>', 'share of duplicates that is allowed, 0 to 1 (default: any)')
-    .option('--effects <file>', 'SQL that answers id and effects, the number of effects of a message')
-    .option('--group <name>', 'the consumer group that has these effects')
+    .option('--tolerance <duration>', 'how far the clocks of log and database may differ (default: 5s)')
+    .option(
+      '--max-transaction <duration>',
+      'longest time that a sending transaction stays open (default: 60s)',
+    )
+    .option('--max-duplicates <share>', 'allowed share of duplicates, 0 to 1 (default: any)')
+    .option('--effects <file>', 'SQL that returns id and effects, the number of effects of a message')
+    .option('--group <name>', 'the consumer group of these effects')
     .option('--inbox <url>', 'database of the effects and processed ids (default: the same)')
     .action(
       run<VerifyFlags>(async (flags, output) =>
@@ -46,7 +49,7 @@ export function registerUpkeepCommands(root: Command): void {
     .option('--within <duration>', 'how long to wait for relays and consumers (default: 60s)')
     .option(
       '--group <names>',
-      'consumer groups that keep their order: wait until they have come past everything',
+      'consumer groups whose order is kept: wait until they have passed all messages',
     )
     .action(
       run<CountFlags>((flags, output, [topic, count]) =>
@@ -66,7 +69,7 @@ async function byDatabase(flags: CountFlags): Promise<Operations> {
   return operations({ database: await databaseAddress(flags) });
 }
 
-/** The broker must be asked, and only the configuration knows it. */
+/** Opens the operations with the configuration, which is needed to query the broker. */
 async function byConfig(flags: CountFlags): Promise<Operations> {
   const config = await loadConfig(configOf(flags));
   return operations({ ...config, database: await databaseAddress(flags) });

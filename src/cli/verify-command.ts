@@ -9,7 +9,7 @@ import { clip, printable } from './printable.ts';
 import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
-/** What the command was called with. */
+/** Flags of the command. */
 export interface VerifyFlags extends CommonFlags {
   readonly since?: string;
   readonly grace?: string;
@@ -21,7 +21,7 @@ export interface VerifyFlags extends CommonFlags {
   readonly inbox?: string;
 }
 
-/** Compares rows, the log of the broker and effects; exit code 5 when a promise is broken. */
+/** Compares rows, the logs of the brokers, and effects; exit code 5 if a promise is broken. */
 export async function verifyCommand(
   config: RelayConfig,
   flags: VerifyFlags,
@@ -32,7 +32,7 @@ export async function verifyCommand(
     const report = await at.verify(await optionsOf(flags));
     output.line(table(['INVARIANT', 'KEPT', 'CHECKED', 'BROKEN', 'NOTES'], report.invariants.map(row)));
     for (const result of report.invariants) tellViolations(result, output);
-    output.line(`${report.records} records were read.`);
+    output.line(`Read ${report.records} records.`);
     if (report.unreadTopics.length > 0)
       output.line(`Their logs cannot be read: ${report.unreadTopics.map(printable).join(', ')}.`);
     output.value(report);
@@ -67,7 +67,7 @@ async function optionsOf(flags: VerifyFlags): Promise<VerifyOptions> {
   };
 }
 
-/** A time, or how long ago. */
+/** A time, given as such or as a duration before now. */
 function sinceOf(text: string): Date {
   const ago = msOf(text);
   const since = ago === undefined ? new Date(text) : new Date(Date.now() - ago);

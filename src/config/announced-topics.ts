@@ -7,7 +7,7 @@ import type { Database } from '../store/database/database.ts';
 const tellEveryMs = 5_000;
 const againAfterMs = 1_000;
 
-/** Completes the lanes of new topics beside everything else, until it is done or stopped. */
+/** Completes the lanes of new topics in the background, until it is done or stopped. */
 export function completeInBackground(
   database: Database,
   topics: readonly string[],
@@ -29,7 +29,7 @@ async function complete(
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
-  // Whoever waits for transactions must not begin anew with each report: there are always some.
+  // A wait for transactions must not start over with each report: there are always new ones.
   let timeout = tellEveryMs;
   while (!signal.aborted) {
     try {

@@ -7,7 +7,7 @@ import type { TopicCounts } from '../store/lane/lanes-change.ts';
 import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import { type Config, transportOf } from './config.ts';
 
-/** The logs that can be read, each with the topics that lie there. Other transports keep none. */
+/** The logs that can be read, each with its topics. Other transports have no log. */
 export function logsOf({
   topics,
   transports,
@@ -22,9 +22,9 @@ export function logsOf({
 }
 
 /**
- * What the broker of a topic knows of partitions and groups.
+ * Makes a function that returns what the broker of a topic knows about partitions and groups.
  *
- * The answer throws OutboxError `OUTBOX_TRANSPORT_UNKNOWN` for a transport that the configuration does not define, or
+ * The function throws OutboxError `OUTBOX_TRANSPORT_UNKNOWN` for a transport that the configuration does not define, or
  * that has no partitions.
  */
 export function brokerViewOf(transports: Config['transports']): (topic: TopicCounts) => BrokerView {

@@ -22,8 +22,8 @@ import type { ListedKept } from '../store/inbox/list.ts';
 import { assertKeptTask, assertOperation, assertTask, type OnDatabase } from './operation-options.ts';
 
 /**
- * What is to be done to every message. A due time given by `after` counts from the moment of each message; `shift` moves
- * each by so much, a negative one to earlier.
+ * What to do with every message. With `after`, the due time counts from the moment when each message is changed; `shift`
+ * moves the due time of each message, to earlier if it is negative.
  */
 export type BulkTask =
   | { readonly action: Exclude<BulkAction, 'reschedule'> }
@@ -32,41 +32,42 @@ export type BulkTask =
 
 /** The same for messages that consumers keep. */
 export interface KeptTask {
-  /** What is done to each. */
+  /** What to do with each message. */
   readonly action: KeptAction;
 }
 
-/** Which messages that consumers keep: those of one group, and of them what the rest of the filter says. */
+/** Messages that consumers keep: those of one group that match the filter. */
 export interface KeptBulkTarget extends KeptFilter {
   /** Name of the consumer group that keeps them, 1 to 512 bytes. */
   readonly group: string;
 }
 
 /**
- * Changes of all messages that match a filter, carried out as Temporal workflows: of messages of the outbox by relays, of
- * those that a group keeps by its consumers. Nobody has to wait: whoever started one may end.
+ * Changes to all messages that match a filter, run as Temporal workflows: relays change messages of the outbox, consumers
+ * those that their group keeps. The process that starts one need not wait and may end.
  *
- * An id means the same operation on both sides; each side lists its own.
+ * `list` shows only operations of its own side; the calls that take an id accept operations of both sides.
  */
 export interface BulkOperations<Filter = MessageFilter, Task = BulkTask, Sample = SampledMessage> {
   /**
-   * Starts one, or with `dryRun` counts and shows what it would change. The filter must not be empty. Messages made, or kept,
-   * later are not in it. Rejects with `OUTBOX_BULK_UNEXPECTED` when `expect` is given and another number matches.
+   * Starts a bulk operation, or with `dryRun` counts and shows what it would change. The filter must not be empty. Messages
+   * that are sent or kept later are not included. Rejects with `OUTBOX_BULK_UNEXPECTED` if `expect` is given and another
+   * number matches.
    */
   start(filter: Filter, task: Task, options: BulkOptions): Promise<BulkAnswer<Sample>>;
-  /** The newest first. @defaultValue limit 50, at most 200 */
+  /** Newest first. @defaultValue limit 50, at most 200 */
   list(limit?: number): Promise<readonly BulkOperation[]>;
-  /** How one stands. Rejects with `OUTBOX_BULK_UNKNOWN`, as all that follow do. */
+  /** State of one operation. Rejects with `OUTBOX_BULK_UNKNOWN`, like the methods below. */
   show(id: string): Promise<BulkOperation>;
-  /** Stops one after the page that is under way. */
+  /** Pauses one after its current page. */
   pause(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
-  /** Goes on with one that is paused, or has failed. */
+  /** Resumes one that is paused or has failed. */
   resume(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
-  /** Ends one after the page that is under way. What was changed stays so. */
+  /** Ends one after its current page. Changes that were made stay. */
   abort(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
 }
 
-/** Those that consumers carry out. */
+/** Bulk operations that consumers run. */
 export type KeptBulkOperations = BulkOperations<KeptBulkTarget, KeptTask, ListedKept>;
 
 /** @param on runs something on the database of the installation */
@@ -132,7 +133,7 @@ function changeOf(task: BulkTask, longestDelayMs: number): BulkChange {
   const { afterMs, at } = dueOf(task, longestDelayMs);
   if (at !== undefined) return { action: 'reschedule', due: { at } };
   if (afterMs !== undefined) return { action: 'reschedule', due: { afterMs } };
-  throw invalid('after', 'is missing, and so are "at" and "shift"');
+  throw invalid('after', 'is missing, as are "at" and "shift"');
 }
 
 function invalid(option: string, why: string): OutboxError {

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { OutboxError } from '../core/errors.ts';
 
-/** A value of this shape, or a function: what that answers is checked when it is asked. */
+/** A value of this shape, or a function, whose result is checked when it is called. */
 export function lazily(shape: z.ZodType): z.ZodType {
   return z.unknown().superRefine((value, context) => {
     if (typeof value !== 'function') addIssues(context, shape.safeParse(value));
   });
 }
 
-/** `true`, `false`, or what the shape of the options says. */
+/** `true`, `false`, or options of this shape. */
 export function switchOr(options: z.ZodType): z.ZodType {
   return z.unknown().superRefine((value, context) => {
     if (typeof value !== 'boolean') addIssues(context, options.safeParse(value));
@@ -23,7 +23,7 @@ function addIssues(context: z.RefinementCtx, { error }: z.ZodSafeParseResult<unk
 /**
  * Checks settings.
  *
- * @param setting what they are together; nothing for the whole configuration
+ * @param setting name of the setting that contains them; omitted for the whole configuration
  * @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong one
  */
 export function checkSettings(shape: z.ZodType, value: unknown, setting?: string): void {
@@ -35,7 +35,7 @@ export function checkSettings(shape: z.ZodType, value: unknown, setting?: string
   }));
   throw new OutboxError(
     'OUTBOX_CONFIG_INVALID',
-    `The configuration is wrong: ${issues.map((issue) => `${issue.setting} ${issue.problem}`).join('; ')}.`,
+    `The configuration is invalid: ${issues.map((issue) => `${issue.setting} ${issue.problem}`).join('; ')}.`,
     { details: { issues } },
   );
 }

@@ -21,7 +21,7 @@ function isDuration(value: number | string): value is Duration {
   return durationMs(value as Duration) !== undefined;
 }
 
-/** The form of a configuration. */
+/** The shape of a configuration. */
 export const configShape = z.strictObject({
   database: databaseShape.optional(),
   temporal: temporalShape.optional(),
@@ -42,6 +42,6 @@ export const configShape = z.strictObject({
       scheduleCheckInterval: duration.optional(),
     } satisfies Record<keyof RelaySettings, z.ZodType>)
     .optional(),
-  // Judged by resolveRetention, which names the option.
+  // Checked by resolveRetention, which names the option.
   retention: z.looseObject({}).optional(),
 });

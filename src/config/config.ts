@@ -9,17 +9,17 @@ import { type RelaySettings, resolveRelaySettings } from './relay-settings.ts';
 import type { TemporalConfig } from './temporal-config.ts';
 
 /**
- * Where things are, what is sent, and by which transports. Every process names what it uses: a consumer needs no
- * `database`, whose transactions are those of its own client.
+ * Addresses, topics and transports. Every process sets what it uses: a consumer needs no `database`, because it uses the
+ * transactions of its own client.
  */
 export interface Config {
-  /** The database in which messages are stored and delivered from. Relays and operations need it. */
+  /** The database that messages are stored in and delivered from. Relays and operations need it. */
   readonly database?: DatabaseConfig;
   /** The server that supervises delivery. @defaultValue `localhost:7233`, without TLS, namespace `default` */
   readonly temporal?: TemporalConfig;
   /** Every topic that this relay delivers or this consumer handles; at least one. */
   readonly topics: readonly Topic[];
-  /** By the name that topics use. */
+  /** Transports, by the name that topics use. */
   readonly transports: Readonly<Record<string, Transport>>;
   /** Durations and limits of the relay. @defaultValue see {@link RelaySettings} */
   readonly relay?: RelaySettings;
@@ -27,39 +27,35 @@ export interface Config {
   readonly retention?: Retention;
 }
 
-/** A configuration with what a relay cannot do without. */
+/** A configuration with everything that a relay needs. */
 export interface RelayConfig extends Config {
-  /** The database in which messages are stored and delivered from. */
+  /** The database that messages are stored in and delivered from. */
   readonly database: DatabaseConfig;
 }
 
 /**
- * The configuration of a process that cannot do without the database of the outbox.
+ * The configuration of a process that needs the outbox database.
  *
- * @param who needs it, for the error
+ * @param who what needs it, for the error
  * @throws OutboxError `OUTBOX_CONFIG_MISSING`
  */
 export function requireDatabase(config: Config, who: string): RelayConfig {
   const { database } = config;
   if (database !== undefined) return { ...config, database };
-  throw new OutboxError(
-    'OUTBOX_CONFIG_MISSING',
-    `${who} needs a database, and the configuration names none.`,
-    {
-      details: { setting: 'database' },
-    },
-  );
+  throw new OutboxError('OUTBOX_CONFIG_MISSING', `${who} needs a database, but the configuration has none.`, {
+    details: { setting: 'database' },
+  });
 }
 
 /**
- * Checks a configuration and returns it. Unknown keys are refused, because a misspelt one would be a setting that
- * does nothing. What is given as a function, as `env('NAME')` is, is not asked here but when it is needed.
+ * Checks a configuration and returns it. Unknown keys are refused, because a misspelt setting would have no effect.
+ * Settings that are functions, such as `env('NAME')`, are not called here but when they are needed.
  *
  * @throws OutboxError `OUTBOX_CONFIG_INVALID` naming every wrong setting, `OUTBOX_OPTION_INVALID`,
  * `OUTBOX_TRANSPORT_UNKNOWN`
  */
 export function defineConfig(config: RelayConfig): RelayConfig;
-/** The same for a process that needs no database: a consumer. */
+/** The same for a process that needs no database, such as a consumer. */
 export function defineConfig(config: Config): Config;
 export function defineConfig(config: Config): Config {
   checkSettings(configShape, config);
@@ -75,7 +71,7 @@ export function defineConfig(config: Config): Config {
   return config;
 }
 
-/** The transport of a topic: the named one, else the only one there is, else `kafka`. */
+/** The transport of a topic: the named one, else the only one, else `kafka`. */
 export function transportOf(
   config: Pick<Config, 'transports'>,
   topic: Topic,
@@ -86,7 +82,7 @@ export function transportOf(
   if (transport !== undefined) return { name, transport };
   throw new OutboxError(
     'OUTBOX_TRANSPORT_UNKNOWN',
-    `The topic "${topic.name}" names the transport "${name}", which the configuration does not define.`,
+    `The topic "${topic.name}" uses the transport "${name}", which the configuration does not define.`,
     {
       details: { topic: topic.name, transport: name, known: names },
     },

@@ -11,33 +11,33 @@ import { isKafkaTransport, type KafkaTransport } from '../transports/kafka/kafka
 import { type Config, transportOf } from './config.ts';
 import { ReceiptReader } from './receipt-reader.ts';
 
-/** How long a start waits for a broker that does not answer, before it goes on without an answer. */
+/** How long a start waits for an answer of a broker before it continues without one. */
 const askWithinMs = 5_000;
-/** Of the topic of receipts, where this library makes it. The receipts of one group use one of them. */
+/** Partitions of the topic of receipts, if this library creates it. The receipts of one group use one partition. */
 const receiptPartitions = 3;
 
 /** The receipts of a relay. */
 export interface Confirmation {
-  /** What the relay has to look after. */
+  /** Topics whose receipts the relay awaits. */
   readonly topics: readonly ConfirmingTopic[];
-  /** Begins to read receipts, and goes on until stopped, whatever the brokers do. */
+  /** Begins to read receipts, and continues until stopped, whatever the brokers do. */
   start(): void;
-  /** Lets the receipts in hand be applied, and leaves. */
+  /** Applies the receipts in hand, then leaves the group. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes sure that receipts can come back for every topic that asks for them. A broker that does not answer is no reason
- * to refuse: its lanes wait for it, and its receipts do.
+ * Checks that receipts can arrive for every topic that asks for them. A broker that does not answer is no error: its lanes
+ * and its receipts wait for it.
  *
- * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts over a transport from which nothing can be
- * received, `OUTBOX_RECEIPTS_MISSING` when a broker says that it has no topic for them
+ * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN` if a topic asks for receipts over a transport that can only send,
+ * `OUTBOX_RECEIPTS_MISSING` if a broker answers that it has no topic for them
  */
 export async function requireReceiptTopics(config: Config): Promise<void> {
   await Promise.all([...askingTopics(config).keys()].map(requireReceipts));
 }
 
-/** What a relay does for topics that ask for receipts; nothing where none does. */
+/** What a relay does for topics that ask for receipts; does nothing if none does. */
 export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confirmation {
   const asking = askingTopics(config);
   const group = `outbox-receipts.${input.installation}`;
@@ -62,9 +62,9 @@ export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confi
 }
 
 /**
- * Makes the topic of receipts at every broker over which a topic asks for them; one that exists is left as it is.
+ * Creates the topic of receipts at every broker whose topics ask for them; an existing one is left as it is.
  *
- * @returns how many were made, and how many there are now
+ * @returns how many were created, and how many there are now
  * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_SERVER_UNAVAILABLE`
  */
 export async function createReceiptTopics(config: Config): Promise<{ made: number; wanted: number }> {
@@ -75,7 +75,7 @@ export async function createReceiptTopics(config: Config): Promise<{ made: numbe
   return { made: made.filter(Boolean).length, wanted: transports.length };
 }
 
-/** Topics that ask for receipts, by the brokers over which they go. */
+/** Topics that ask for receipts, by broker. */
 function askingTopics(
   config: Config,
 ): ReadonlyMap<KafkaTransport, readonly Omit<ConfirmingTopic, 'offsets'>[]> {
@@ -87,7 +87,7 @@ function askingTopics(
     if (!isKafkaTransport(transport)) {
       throw new OutboxError(
         'OUTBOX_SOURCE_UNKNOWN',
-        `The topic "${topic.name}" asks for receipts, which its transport "${transportName}" (${transport.name}) cannot receive.`,
+        `The topic "${topic.name}" asks for receipts, but its transport "${transportName}" (${transport.name}) cannot receive them.`,
         { details: { topic: topic.name, transport: transportName } },
       );
     }
@@ -106,7 +106,7 @@ async function requireReceipts({ connection }: KafkaTransport): Promise<void> {
   if (exists !== false) return;
   throw new OutboxError(
     'OUTBOX_RECEIPTS_MISSING',
-    `A topic asks for receipts, and Kafka at ${connection.brokers.join(', ')} has no topic "${receiptsAddress}" for them.`,
+    `A topic asks for receipts, but Kafka at ${connection.brokers.join(', ')} has no topic "${receiptsAddress}" for them.`,
     { details: { brokers: [...connection.brokers], address: receiptsAddress } },
   );
 }

@@ -6,14 +6,14 @@ import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import { patiently } from './patience.ts';
 
-/** Between words about the same wait for a broker. */
+/** Between reports of the same wait for a broker. */
 const sayEveryMs = 5_000;
-/** Codes of sockets, where a client passes them on. */
+/** Error codes of sockets, which some clients pass on. */
 const socket = /^E[A-Z_]{4,}$/;
 const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
 
 /**
- * The client of a consumer that may start before its database: the first transaction is tried until the server answers.
+ * The client of a consumer that may start before its database: the first transaction is retried until the server answers.
  *
  * @throws OutboxError (from that transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`; the
  * reason of `stopping`
@@ -46,7 +46,7 @@ export function patientClient<Tx extends Transaction>(
   };
 }
 
-/** A source that tells while its broker cannot be asked at the start, and otherwise is as it is. */
+/** The source, which also reports while its broker cannot be reached at the start. */
 export function tellingSource(source: Source, report: ConsumerReport): Source {
   let saidAt = Number.NEGATIVE_INFINITY;
   return {
@@ -66,7 +66,7 @@ export function tellingSource(source: Source, report: ConsumerReport): Source {
   };
 }
 
-/** Names PostgreSQL where a client says no more than that something could not be reached. */
+/** Adds the name of PostgreSQL to a client's error, which often says only that something could not be reached. */
 function clientFailure(error: unknown): OutboxError | undefined {
   if (!(error instanceof Error) || error instanceof OutboxError) return undefined;
   const codes = codesIn(error);
@@ -75,17 +75,13 @@ function clientFailure(error: unknown): OutboxError | undefined {
     : (faultOf(error) === 'away' || codes.some((one) => socket.test(one))) && 'OUTBOX_SERVER_UNAVAILABLE';
   if (code === false) return undefined;
   const said = error.message.trim().split('\n').at(-1) ?? '';
-  return new OutboxError(
-    code,
-    `PostgreSQL, as the consumer's client reaches it: ${said.replace(/\.$/, '')}.`,
-    {
-      details: { server: 'PostgreSQL' },
-      cause: error,
-    },
-  );
+  return new OutboxError(code, `The consumer's client cannot use PostgreSQL: ${said.replace(/\.$/, '')}.`, {
+    details: { server: 'PostgreSQL' },
+    cause: error,
+  });
 }
 
-/** Prisma puts what the server said into its metadata, others into the cause. */
+/** Prisma puts the server's error into its metadata, others into the cause. */
 function codesIn(error: unknown): readonly string[] {
   if (typeof error !== 'object' || error === null) return [];
   const own = ['code', 'originalCode'].flatMap((name) =>

@@ -8,10 +8,10 @@ import { type Config, transportOf } from './config.ts';
 import { tellingSource } from './consumer-servers.ts';
 
 /**
- * Answers where messages of a topic arrive: at the same broker to which its transport delivers. Topics of one
- * transport share one source.
+ * Makes a function that returns the source of a topic: it reads from the broker that the topic's transport sends to. Topics
+ * of one transport share one source.
  *
- * The answer throws OutboxError `OUTBOX_SOURCE_UNKNOWN` for a transport from which nothing can be received.
+ * The function throws OutboxError `OUTBOX_SOURCE_UNKNOWN` for a transport that can only send.
  */
 export function sourcesOf(
   config: Pick<Config, 'transports'>,
@@ -25,7 +25,7 @@ export function sourcesOf(
     if (!isReceiving(transport)) {
       throw new OutboxError(
         'OUTBOX_SOURCE_UNKNOWN',
-        `Messages of the topic "${topic.name}" cannot be received: its transport "${name}" (${transport.name}) only delivers.`,
+        `Messages of the topic "${topic.name}" cannot be received: its transport "${name}" (${transport.name}) can only send.`,
         { details: { topic: topic.name, transport: name } },
       );
     }

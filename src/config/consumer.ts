@@ -16,30 +16,30 @@ import { temporalOf } from './temporal-config.ts';
 import { together } from './together.ts';
 import { consumerTroubleLines } from './trouble-lines.ts';
 
-/** What a consumer is made of: where things are, and how it works. */
+/** Options of a consumer: its configuration and its settings. */
 export interface ConsumerOptions extends ConsumerSettings {
   /**
-   * The same as the relay's, or a part of it: its transports tell where messages arrive, and `temporal` where parked ones
-   * are tried. `database`, `relay` and `retention` are not used.
+   * The relay's configuration, or a part of it: messages arrive from its transports, and parked ones are retried on its
+   * `temporal`. `database`, `relay` and `retention` are not used.
    */
   readonly config: Config;
   /**
-   * Told of every trouble, whether or not there is a `report`: the same one every five seconds at most, with how often it was
-   * met meanwhile as `more`. `false`: nobody is. @defaultValue one line of JSON each on standard error
+   * Logs every trouble, with or without a `report`: the same one at most every five seconds, with the number of suppressed
+   * repeats as `more`. `false`: none. @defaultValue writes one line of JSON per trouble to standard error
    */
   readonly logger?: Logger | false;
 }
 
 /**
- * Makes a consumer that handles each message with effect once, in transactions of the given client: one of Prisma, or what
- * `clientOf` makes of a pool of `pg`.
+ * Creates a consumer that handles each message with effect once, in transactions of the given client: a Prisma client, or a
+ * `pg` pool wrapped by `clientOf`.
  *
  * The client must be connected to a database that has the tables of the outbox; it may be another database than the
  * sender's. Temporal is needed once a message is parked, not before.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
  * @example
- * // A client of its own: with the defaults up to 15 connections are in use at one time, and pg makes 10.
+ * // A client of its own: with the defaults up to 15 connections are in use at once, but pg opens at most 10.
  * const own = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 15 }) });
  * const orders = await consumer(own, { config, group: 'orders' })
  *   .on(orderTimeout, (tx, { payload }) => tx.order.updateMany({ where: { id: payload.orderId }, data: { status: 'CANCELED' } }))
@@ -49,7 +49,7 @@ export function consumer<Tx extends Transaction>(
   client: TransactionClient<Tx>,
   options: ConsumerOptions,
 ): Consumer<Tx> {
-  // Not first when a message is parked, which may be weeks later.
+  // Checked now, not when the first message is parked, which may be weeks later.
   requirePackages('temporal');
   const { config, logger, ...given } = options;
   const { temporal, topics, transports } = defineConfig(config);

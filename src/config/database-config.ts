@@ -7,23 +7,23 @@ import { checkSettings, lazily, switchOr } from './check-settings.ts';
 
 export type { DatabaseAddress };
 
-/** How to reach the database of the outbox, and as whom. */
+/** Address and credentials of the outbox database. */
 export interface DatabaseConfig {
-  /** `postgresql://user:password@host:port/database`; `sslmode` and its like are understood. */
+  /** `postgresql://user:password@host:port/database`; parameters such as `sslmode` are supported. */
   readonly url: Lazy<string>;
   /**
-   * TLS: `true` for the certificates that Node trusts, or options of `tls.connect` (`ca`, `cert`, `key`, `servername`,
-   * `rejectUnauthorized`, …). It takes the place of what the address says. @defaultValue what the address says, else no TLS
+   * TLS: `true` to trust the certificates that Node trusts, or options of `tls.connect` (`ca`, `cert`, `key`, `servername`,
+   * `rejectUnauthorized`, …). Overrides the address. @defaultValue what the address says, else no TLS
    */
   readonly ssl?: Lazy<boolean | ConnectionOptions>;
   /**
-   * The password, in place of that in the address. A function is asked at every new connection, so that a password may
-   * change while the process runs; what it throws counts as a server that is away. @defaultValue that in the address
+   * The password, instead of the one in the address. A function is called for every new connection, so that the password
+   * may change while the process runs; if it throws, the server counts as unreachable. @defaultValue the one in the address
    */
   readonly password?: string | (() => string | Promise<string>);
   /**
-   * Most connections of one relay beside its session, 1 or more; its lanes share them. @defaultValue the lanes of the
-   * configuration + 6, or the lanes that it drains + 6 where those have become more
+   * Maximum number of connections of one relay, not counting its session, 1 or more; its lanes share them.
+   * @defaultValue the lanes of the configuration + 6, or the lanes that it drains + 6 if there are more
    */
   readonly connections?: number;
 }
@@ -38,7 +38,7 @@ const ssl = switchOr(
     }),
 );
 
-/** The form of the setting `database`; what is a function is checked when it has answered. */
+/** The shape of the setting `database`; the result of a function is checked when it is called. */
 export const databaseShape = z.strictObject({
   url: lazily(z.string().regex(/^postgres(ql)?:\/\//, 'is not a postgresql:// address')),
   ssl: lazily(ssl).optional(),
@@ -47,7 +47,7 @@ export const databaseShape = z.strictObject({
 });
 
 /**
- * Asks what is given as a function, but for the password, which is asked for each connection.
+ * Calls the settings that are functions, except the password, which is called for each connection.
  *
  * @throws OutboxError `OUTBOX_CONFIG_INVALID`; and whatever the functions throw, such as `OUTBOX_CONFIG_MISSING`
  */

@@ -4,7 +4,7 @@ import type { DeadLetter, DeadLetterSender, LetterOutcome } from '../inbox/parke
 import type { OutgoingMessage, PublishOutcome, Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';
 
-/** Answers how copies of failed messages of these topics leave: by their own transport. */
+/** Makes senders of failed messages' copies: they use the transport of the topics. */
 export function deadLetterSendersOf(
   config: Pick<Config, 'transports'>,
 ): (topics: readonly Topic[]) => DeadLetterSender {
@@ -52,7 +52,7 @@ function letterOutcome(outcome: PublishOutcome, holdReason: string): LetterOutco
   return { kind: 'refused', reason: outcome.error };
 }
 
-/** Transports carry text: a body that is none is sent in base64, and says so. */
+/** Transports carry text: a body that is not text is sent in base64, with a header that says so. */
 function outgoing({ key, headers, body }: DeadLetter): OutgoingMessage {
   const id = headers['outbox-dead-id'] ?? '';
   if (body === null) return { id, key, payload: '', headers: { ...headers, 'outbox-dead-body': 'none' } };

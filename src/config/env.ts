@@ -1,11 +1,11 @@
 import { OutboxError } from '../core/errors.ts';
 
 /**
- * An environment variable as a setting: it is read when the setting is needed, so that a file which names it can be
- * imported where it is not set. Call what is answered for the text itself.
+ * An environment variable as a setting. It is read when the setting is needed, so a configuration file can be imported where
+ * the variable is not set. Call the returned function for the value itself.
  *
- * @param fallback stands in where it is not set, or empty
- * @returns a function that throws OutboxError `OUTBOX_CONFIG_MISSING` when it is not set and there is no fallback
+ * @param fallback used if the variable is not set, or empty
+ * @returns a function that throws OutboxError `OUTBOX_CONFIG_MISSING` if the variable is not set and there is no fallback
  * @example
  * kafka({ brokers: env('KAFKA_BROKERS', 'localhost:9092') })
  */
@@ -19,7 +19,7 @@ export function env(name: string, fallback?: string): () => string {
   };
 }
 
-/** The value of an environment variable; `undefined` where it is not set, or empty. */
+/** The value of an environment variable; `undefined` if it is not set, or empty. */
 export function environment(name: string): string | undefined {
   const value = process.env[name];
   return value === '' ? undefined : value;

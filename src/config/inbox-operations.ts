@@ -15,24 +15,24 @@ import { assertKept, assertOperation, type OnDatabase } from './operation-option
 
 /**
  * What an operator may do with messages that consumers keep in this database: parked ones, which are tried again, and
- * failed ones. Everything that writes goes into the audit, in the same transaction; with `dryRun` nothing is written.
+ * failed ones. Every write is recorded in the audit, in the same transaction; with `dryRun` nothing is written.
  *
- * Answers come one per message, in the order of the ids: what was done, `too-late` (its state does not allow it, or it was
- * handled), `behind-key` (an earlier message of its key has to go first), `unknown`, or `busy` (a handler or somebody
- * else has it in hand: nothing was done).
+ * There is one answer per message, in the order of the ids: what was done, `too-late` (its state does not allow it, or it
+ * was handled), `behind-key` (an earlier message of its key must go first), `unknown`, or `busy` (a handler or another
+ * operator has it in hand: nothing was done).
  */
 export interface InboxOperations {
-  /** Kept messages, the latest first. */
+  /** Kept messages, latest first. */
   list(filter?: KeptFilter, page?: ListPageOptions): Promise<KeptList>;
   /** Everything about one message, and why it is kept; or whether the group has handled it. */
   show(name: KeptName): Promise<KeptDetails | NotKept>;
-  /** Has failed messages tried again, in their old places of the order, and parked ones at once. */
+  /** Retries failed messages, in their old place in the order, and parked ones at once. */
   retry(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'retried'>[]>;
   /** Replaces a failed message, or the first of a parked key, by a corrected copy with a new id, in its place. */
   edit(name: KeptName, options: EditOptions): Promise<Edited>;
-  /** Ends failed and parked messages for good; their keys go on. */
+  /** Ends failed and parked messages for good; later messages of their keys go on. */
   discard(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'discarded'>[]>;
-  /** Changes of all messages of a group that match a filter, carried out by its consumers at a limited rate. */
+  /** Changes to all messages of a group that match a filter, made by its consumers at a limited rate. */
   readonly bulk: KeptBulkOperations;
 }
 

@@ -2,29 +2,29 @@ import { inspect } from 'node:util';
 import { OutboxError } from '../core/errors.ts';
 
 /**
- * Where troubles go: pino, `console`, and whatever else takes an object and then a text.
+ * A logger of troubles: pino, `console`, or anything else that takes an object and then a text.
  *
- * `facts` are plain JSON: `component` (`temporal-outbox relay` or `temporal-outbox consumer`), `group` of a consumer, `event`, the
- * fields of that event, and of an error its text as `error`, with `code` and `next` where it is one of this library. pino writes
- * them as fields of its line; `console` shows them as one line of JSON before the message.
+ * `facts` are plain JSON: `component` (`temporal-outbox relay` or `temporal-outbox consumer`), the `group` of a consumer,
+ * `event`, the fields of that event, and the text of an error as `error`, with `code` and `next` if it is an error of this
+ * library. pino writes them as fields of its line; `console` shows them as one line of JSON before the message.
  *
- * `warn`: it is tried again, or passes by itself. `error`: it does not without a person. What it throws is dropped.
+ * `warn`: it is retried, or passes by itself. `error`: it needs a person. What a logger throws is dropped.
  */
 export interface Logger {
-  /** Takes a trouble that is tried again, or passes by itself. */
+  /** Logs a trouble that is retried, or passes by itself. */
   warn(facts: object, message: string): void;
-  /** Takes a trouble that needs a person. */
+  /** Logs a trouble that needs a person. */
   error(facts: object, message: string): void;
 }
 
-/** One trouble, as it is told. */
+/** One trouble, as it is logged. */
 export interface Trouble {
   readonly level: 'warn' | 'error';
   readonly facts: Readonly<Record<string, unknown>>;
   readonly message: string;
 }
 
-/** The logger for which nobody gave another: one line of JSON per trouble. */
+/** The default logger: one line of JSON per trouble. */
 const standardError: Logger = {
   warn: (facts, message) => writeLine('warn', facts, message),
   error: (facts, message) => writeLine('error', facts, message),
@@ -37,7 +37,7 @@ function writeLine(level: Trouble['level'], facts: object, message: string): voi
 }
 
 /**
- * Hands troubles to what the option `logger` says; `undefined`: to nobody.
+ * Passes troubles to the logger of the option `logger`; `undefined` if the option is false.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
@@ -54,12 +54,12 @@ export function troublesTo(given: Logger | false = standardError): ((trouble: Tr
     try {
       given[level](inOneLine(facts), message);
     } catch {
-      // A broken logger must neither fail a message that is committed nor stop a lane.
+      // A faulty logger must neither fail a message that is committed nor stop a lane.
     }
   };
 }
 
-/** `console` would show an object of some length in several lines, which collectors of logs take for several entries. */
+/** `console` would print a long object on several lines, which log collectors take for several entries. */
 function inOneLine(facts: object): object {
   const shown = { ...facts };
   Object.defineProperty(shown, inspect.custom, { value: () => JSON.stringify(facts), enumerable: false });

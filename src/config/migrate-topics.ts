@@ -6,17 +6,17 @@ import { createReceiptTopics } from './confirmation.ts';
 import { databaseOf } from './database-config.ts';
 import { policyOf } from './topic-policy.ts';
 
-/** What was made ready for the topics of a configuration. */
+/** What was prepared for the topics of a configuration. */
 export interface MigratedTopics {
-  /** Names of the topics whose policies the database has now. */
+  /** Names of the topics whose policies are now in the database. */
   readonly topics: readonly string[];
-  /** How many brokers need a topic for receipts, and how many of those were given one now. */
+  /** How many brokers need a topic for receipts, and on how many it was created now. */
   readonly receipts: { readonly wanted: number; readonly made: number };
 }
 
 /**
- * Writes the policies of the topics, as every relay does at its start, and makes the topic of receipts where one asks
- * for them. What is there already stays. Your own Kafka topics are not made.
+ * Writes the policies of the topics, as every relay does at its start, and creates the topic of receipts where a topic asks
+ * for them. Existing ones stay as they are. Your own Kafka topics are not created.
  *
  * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_SERVER_UNAVAILABLE`
  */
@@ -28,7 +28,7 @@ export async function migrateTopics(given: Config): Promise<MigratedTopics> {
     await announceTopics(
       database,
       config.topics.map((topic) => policyOf(topic, transportOf(config, topic).name)),
-      // What is not complete by then is completed by the relays.
+      // Relays complete what is not complete by then.
       { timeout: 10_000 },
     );
     return { topics: config.topics.map(({ name }) => name), receipts };

@@ -8,7 +8,7 @@ export type OnDatabase = <Result>(
   check?: () => void,
 ) => Promise<Result>;
 
-/** What an operation was called with. */
+/** The options that an operation was called with. */
 type Given = object | undefined;
 
 const commonNames = ['actor', 'reason', 'dryRun'];
@@ -20,7 +20,7 @@ const changeNames = ['actor', 'reason', 'timeout', 'signal'];
 const verifyNames = ['since', 'grace', 'tolerance', 'maxTransaction', 'maxDuplicates', 'effects'];
 const databaseNames = ['url', 'ssl', 'password', 'connections'];
 
-/** The options of every operation, by its name: a misspelt one would do nothing, which is worst for `dryRun`. */
+/** The options of every operation, by its name: a misspelt one would be ignored, which is worst for `dryRun`. */
 const operationNames = {
   cancel: commonNames,
   retry: commonNames,
@@ -43,12 +43,12 @@ export function assertOperation(operation: keyof typeof operationNames, options:
   assertOptions(operation, options, operationNames[operation]);
 }
 
-/** Of messages: their ids, or a topic and a ref. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+/** A target of messages: their ids, or a topic and a ref. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertTarget(target: object): void {
   assertOneOf('a target', target, [['ids'], ['topic', 'ref']]);
 }
 
-/** Of kept messages. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+/** A target of kept messages. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertKept(target: object): void {
   assertOneOf('a target', target, [
     ['group', 'ids'],
@@ -69,7 +69,7 @@ export function assertTask(task: object): void {
   ]);
 }
 
-/** Of kept messages. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+/** A task for kept messages. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertKeptTask(task: object): void {
   assertOptions('a task', task, ['action']);
 }
@@ -84,7 +84,7 @@ export function assertVerify(
   assertOptions('verify.effects.database', options.effects.database ?? {}, databaseNames);
 }
 
-/** Some things are named in one of several ways, and two at a time would leave open which is meant. */
+/** Some things can be named in several ways; two at once would be ambiguous. */
 function assertOneOf(what: string, given: object, ways: readonly (readonly string[])[]): void {
   if (ways.some((names) => unknownOption(given, names) === undefined)) return;
   assertOptions(what, given, ways.flat());

@@ -7,17 +7,17 @@ import { requireMigrated } from '../store/installation/migrate.ts';
 import { type DatabaseConfig, databaseOf } from './database-config.ts';
 import type { OnDatabase } from './operation-options.ts';
 
-/** A lease needs one connection while others look; more are for callers that ask side by side. */
+/** A lease occupies one connection while others read; the rest is for concurrent calls. */
 const connections = 5;
 
 interface Opened {
   readonly url: string;
   readonly database: Database;
-  /** Rejects while the schema is missing. */
+  /** Rejects if the schema is missing. */
   readonly ready: () => Promise<void>;
 }
 
-/** The database of operations: opened at the first of them, and asked whether it is migrated. */
+/** The database of operations: opened by the first operation, and checked to be migrated. */
 export function operationsDatabase(config: { readonly database?: DatabaseConfig }): {
   readonly on: OnDatabase;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ function open(config: DatabaseConfig | undefined): Opened {
   if (config === undefined) {
     throw new OutboxError(
       'OUTBOX_CONFIG_MISSING',
-      'Operations need a database, and the configuration names none.',
+      'Operations need a database, but the configuration has none.',
       { details: { setting: 'database' } },
     );
   }
@@ -52,7 +52,7 @@ function open(config: DatabaseConfig | undefined): Opened {
   return { url: at.url, database, ready: once(() => requireMigrated(database)) };
 }
 
-/** A success is remembered, a failure is not. */
+/** Remembers success, not failure. */
 function once(check: () => Promise<void>): () => Promise<void> {
   let passed = false;
   return async () => {

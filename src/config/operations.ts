@@ -37,87 +37,87 @@ import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
 import { assertOperation, assertScope, assertTarget, assertVerify } from './operation-options.ts';
 import { operationsDatabase } from './operations-database.ts';
 
-/** What operations need of a configuration. A whole one is fine. */
+/** The part of a configuration that operations need. A full one is fine. */
 export interface OperationsConfig {
   /** The database of the installation. */
   readonly database: DatabaseConfig;
-  /** Their schemas judge edited payloads; payloads of other topics are only checked to be JSON within the limits. */
+  /** Their schemas validate edited payloads; payloads of other topics must only be JSON within the limits. */
   readonly topics?: readonly Topic[];
-  /** What `verify` and `changePartitions` ask about their brokers. */
+  /** Used by `verify` and `changePartitions` to query brokers. */
   readonly transports?: Readonly<Record<string, Transport>>;
 }
 
-/** How a verification is asked for. */
+/** Options of a verification. */
 export interface VerifyOptions extends VerifyBounds {
-  /** How to count effects, and where, when the inbox is in another database. @defaultValue effects are not judged */
+  /** How to count effects, and where, if the inbox is in another database. @defaultValue effects are not verified */
   readonly effects?: (EffectsQuery & { readonly database?: DatabaseConfig }) | undefined;
 }
 
-/** How a due time is asked to be moved. */
+/** Options of a reschedule. */
 export type RescheduleOptions = OperationOptions & Due;
 
 /**
- * What an operator may do. Everything that writes goes into the audit, in the same transaction, refusals of single
- * messages included; with `dryRun` nothing is written.
+ * What an operator may do. Every write is recorded in the audit, in the same transaction, including refusals of single
+ * messages; with `dryRun` nothing is written.
  *
- * Answers come one per message, in the order of the ids: what was done, or `too-late` (its state does not allow it any
- * more), `unknown`, or `busy` (another transaction or relay holds it: nothing was done). A ref that means nothing has no
- * answer. Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_OPTION_INVALID` and `OUTBOX_ID_INVALID`.
+ * There is one answer per message, in the order of the ids: what was done, `too-late` (its state no longer allows it),
+ * `unknown`, or `busy` (another transaction or relay holds it: nothing was done). A ref that matches nothing has no answer.
+ * Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_OPTION_INVALID` and `OUTBOX_ID_INVALID`.
  *
- * No call has a time limit. When the server is gone without a word it rejects with `OUTBOX_SERVER_UNAVAILABLE`, after some
- * ten seconds; whether its last statement was carried out is unknown then.
+ * No call has a time limit. If the server stops responding, the call rejects with `OUTBOX_SERVER_UNAVAILABLE` after about
+ * ten seconds; whether its last statement was executed is then unknown.
  */
 export interface Operations {
-  /** How topics, lanes and holds stand. */
+  /** State of topics, lanes and holds. */
   status(): Promise<Status>;
-  /** Live messages, newest first; by id, or by topic and ref, archived ones too. */
+  /** Live messages, newest first; with a filter by id, or by topic and ref, archived ones too. */
   list(filter?: MessageFilter, page?: ListPageOptions): Promise<MessageList>;
-  /** Everything about one message, and why it is not delivered; undefined when there is none of this id. */
+  /** Everything about one message, and why it is not delivered; `undefined` if no message has this id. */
   show(id: string): Promise<MessageDetails | undefined>;
-  /** Cancels what waits, retries, or queues behind a retrying message of its key. */
+  /** Cancels messages that are waiting, retrying, or held. */
   cancel(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
   /** Moves the due time of waiting messages; `after: 0` means now. */
   reschedule(target: Target, options: RescheduleOptions): Promise<readonly MessageAnswer<Rescheduled>[]>;
-  /** Makes failed and retrying messages ready now. They keep their places in the order of their keys. */
+  /** Makes failed and retrying messages ready now. They keep their place in the order of their key. */
   retry(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'retried'>[]>;
-  /** Replaces a failed message by a corrected copy with a new id, in its place. Rejects with `OUTBOX_CONFLICT` when another was faster. */
+  /** Replaces a failed message by a corrected copy with a new id, in its place. Rejects with `OUTBOX_CONFLICT` if another edit was faster. */
   edit(id: string, options: EditOptions): Promise<Edited>;
   /** Ends failed messages for good. */
   discard(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'discarded'>[]>;
-  /** Cancels also what is ready, when it surely was not published. Pauses the topic where a relay has it in hand. */
+  /** Also cancels ready messages that were certainly not published. Pauses the topic if a relay owns the lane. */
   withdraw(target: Target, options: WithdrawOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
-  /** Changes of all messages that match a filter, carried out by relays at a limited rate. */
+  /** Changes to all messages that match a filter, made by relays at a limited rate. */
   readonly bulk: BulkOperations;
   /** The same for messages that consumers keep in this database. */
   readonly inbox: InboxOperations;
-  /** Stops the delivery of a topic, or of all topics of a transport, and tells whether relays have let go. */
+  /** Stops the delivery of a topic, or of all topics of a transport. The answer says whether relays have stopped. */
   pause(scope: PauseScope, options: PauseOptions): Promise<PauseAnswer>;
-  /** Takes the pause away. */
+  /** Ends the pause. */
   resume(scope: PauseScope, options: OperationOptions): Promise<ResumeAnswer>;
   /**
-   * Compares what was committed with what brokers hold, and with effects, and tells which promises are broken. Reads
-   * only, but needs temporary tables. Rejects with `OUTBOX_SERVER_UNAVAILABLE` when a broker cannot be read.
+   * Compares committed messages with the logs of the brokers, and with effects, and reports broken promises. Only reads,
+   * but needs temporary tables. Rejects with `OUTBOX_SERVER_UNAVAILABLE` if a broker cannot be read.
    */
   verify(options?: VerifyOptions): Promise<VerifyReport>;
   /**
-   * Changes the number of lanes of a topic while its writers go on; keys keep their order. The topic is not delivered
-   * until it is done: an answer that is not done wants the same call again.
+   * Changes the number of lanes of a topic without blocking writers; keys keep their order. The topic is not delivered
+   * until the change is done: if the answer says that it is not, repeat the call.
    */
   changeLanes(topic: string, lanes: number, options: LanesChangeOptions): Promise<ChangeAnswer>;
-  /** Places keys by another number of partitions, once the named consumer groups have come past what is there. */
+  /** Places keys by another number of partitions, once the named consumer groups have passed the existing messages. */
   changePartitions(topic: string, partitions: number, options: PartitionOptions): Promise<ChangeAnswer>;
-  /** Lets relays deliver from a database that was restored from a dump. Locks the outbox while it rewrites it. */
+  /** Lets relays deliver from a database that was restored from a dump. Locks the outbox while rewriting it. */
   adopt(options: AdoptOptions): Promise<Adoption>;
   /** Closes the connections. */
   close(): Promise<void>;
 }
 
-/** Those of a whole configuration, too. */
+/** A full configuration is accepted, so all of its settings are known. */
 const configNames = ['database', 'temporal', 'topics', 'transports', 'relay', 'retention'];
 
 /**
- * Opens the operations of one installation. Connections are made when first needed, and what is given as a function is
- * asked then.
+ * Opens the operations of one installation. Connections are opened, and settings that are functions are called, when first
+ * needed.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
@@ -195,7 +195,7 @@ const scoped =
     assertOperation(operation, options);
   };
 
-/** Effects may be in another database, which is open for this only. */
+/** Effects may be in another database, which is opened only for this call. */
 async function verifyWith(
   database: Database,
   { topics = [], transports = {} }: OperationsConfig,

@@ -4,26 +4,26 @@ import { unlessStopped } from '../core/unless-stopped.ts';
 
 /** Between attempts. */
 const againMs = 500;
-/** Between words about the same wait. */
+/** Between reports of the same wait. */
 const sayEveryMs = 5_000;
-/** An attempt that is not answered for so long is told, too: a client may wait for half a minute. */
+/** An attempt without an answer is reported after this time, too: a client may wait for half a minute. */
 const silentMs = 2_000;
 
 export interface PatienceRules<Answer> {
-  /** Ends the waiting at once, whatever the attempt under way does. */
+  /** Ends the wait at once, without waiting for the current attempt. */
   readonly signal: AbortSignal;
-  /** Milliseconds until the last failure is thrown. `Infinity`: never. */
+  /** Milliseconds after which the last failure is thrown. `Infinity`: never. */
   readonly withinMs: number;
-  /** False for a failure that time does not mend: it is thrown. */
+  /** False for a failure that does not pass by itself: it is thrown. */
   readonly passing: (error: unknown) => boolean;
-  /** Called with the first failure, or after two seconds without an answer, and then every five seconds at most. */
+  /** Called with the first failure, or after two seconds without an answer, then at most every five seconds. */
   readonly waiting: (error: unknown) => void;
-  /** Takes what comes too late: the waiting has ended. */
+  /** Called with an answer that arrives after the wait has ended. */
   readonly late?: (answer: Answer) => void;
 }
 
 /**
- * Tries until it succeeds: what starts together with its servers waits for them.
+ * Retries until it succeeds, for a process that starts together with its servers.
  *
  * @throws the last failure, or the reason of the signal
  */

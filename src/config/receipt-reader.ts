@@ -4,22 +4,22 @@ import type { ReceiptIntake } from '../relay/receipts.ts';
 import type { Report } from '../relay/report.ts';
 import type { IncomingBatch, Source, Subscribed } from '../sources/source.ts';
 
-/** How long one try to join may take; the broker misses a reader that died after 10 s. */
+/** How long one try to join may take; the broker removes a dead reader from the group after 10 s. */
 const joinWithinMs = 20_000;
 /** Between tries to join, and before a receipt is offered again. */
 const againMs = 1_000;
 
 export interface ReceiptReaderInput {
   readonly source: Source;
-  /** The same for all relays of an installation, which so share the receipts. */
+  /** The same for all relays of an installation, so that they share the receipts. */
   readonly group: string;
   readonly intake: Pick<ReceiptIntake, 'apply'>;
   readonly report: Report;
 }
 
 /**
- * Reads the receipts at one broker for as long as the relay runs, also when the broker is away at the start. A receipt
- * counts as read when it is applied.
+ * Reads the receipts at one broker while the relay runs, even if the broker is unreachable at the start. A receipt is
+ * acknowledged after it was applied.
  */
 export class ReceiptReader {
   readonly #input: ReceiptReaderInput;
@@ -34,7 +34,7 @@ export class ReceiptReader {
     this.#running ??= this.#run();
   }
 
-  /** Lets the receipts in hand be applied, and leaves. */
+  /** Applies the receipts in hand, then leaves the group. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -49,7 +49,7 @@ export class ReceiptReader {
       const joining = this.#join();
       try {
         const joined = await Promise.race([joining, stopped]);
-        // A stop must not wait for a broker that does not answer; whoever joins too late leaves by itself.
+        // A stop must not wait for a broker that does not answer; a reader that joins too late leaves by itself.
         if (joined === 'stopped') void joining.then((late) => late.stop()).catch(() => undefined);
         else await stopped.then(() => joined.stop());
       } catch (error) {
@@ -65,7 +65,7 @@ export class ReceiptReader {
       addresses: [receiptsAddress],
       group,
       concurrency: 1,
-      // Receipts of before the first join may be for messages that a relay without a reader has sent.
+      // Receipts from before the first join may confirm messages that a relay without a reader has sent.
       fromBeginning: true,
       joinWithinMs,
       batchSize: 1,

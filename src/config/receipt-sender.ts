@@ -6,7 +6,7 @@ import type { ReceiptSender } from '../inbox/intake/receipts.ts';
 import type { OutgoingMessage, Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';
 
-/** Answers how receipts of a topic leave: by the topic's own transport, to the address of receipts. */
+/** Makes senders of receipts: they use the transport of the topic, and the address of receipts. */
 export function receiptSendersOf(config: Pick<Config, 'transports'>): (topic: Topic) => ReceiptSender {
   return (topic) => receiptSender(transportOf(config, topic).transport);
 }
@@ -20,12 +20,12 @@ function receiptSender(transport: Transport): ReceiptSender {
         address: receiptsAddress,
         partitions,
         messages: receipts.map(outgoing),
-        // Nothing gives a receipt up: the transport's own time limits bound the call.
+        // Receipts are never given up: the transport's own time limits bound the call.
         signal: new AbortController().signal,
       });
       const unsent = outcomes.find(({ kind }) => kind !== 'acknowledged');
       if (unsent === undefined) return;
-      // The topic may have been made anew, with other partitions.
+      // The topic may have been recreated with another number of partitions.
       partitions = undefined;
       const reason = hold?.reason ?? ('error' in unsent ? unsent.error : unsent.kind);
       throw new OutboxError(
@@ -37,7 +37,7 @@ function receiptSender(transport: Transport): ReceiptSender {
   };
 }
 
-/** Of one group all in one partition, so that a receipt never overtakes an earlier one. */
+/** All receipts of a group go to one partition, so that a receipt never overtakes an earlier one. */
 function outgoing(receipt: Receipt): OutgoingMessage {
   const id = randomUUID();
   return {

@@ -7,7 +7,7 @@ import { readInstallation } from '../store/installation/installation.ts';
 import type { ServerView } from '../store/installation/relays.ts';
 import type { Engine } from '../temporal/relay/engine.ts';
 
-/** Notes what the events of a relay say about its health. */
+/** Records what the events of a relay say about its health. */
 export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): Report {
   return (event) => {
     switch (event.type) {
@@ -33,14 +33,14 @@ export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): 
   };
 }
 
-/** Notes whether a server has answered when it was asked. During a start whoever waits for it says so. */
+/** Records whether a server answered its check. During a start, the wait for the server reports that instead. */
 export function noteView(health: HealthRecord, { server, error }: ServerView): void {
   if (health.state === 'starting') return;
   if (error === null) health.mended(server);
   else health.failed(server, error, { away: true });
 }
 
-/** Asks whether the servers answer, to which whoever stops says goodbye, and notes it. Never rejects. */
+/** Checks and records whether the servers answer that a stop has to talk to. Never rejects. */
 export async function askServers(database: Database, engine: Engine, health: HealthRecord): Promise<void> {
   await Promise.allSettled([
     health.during('PostgreSQL', readInstallation(database)),
@@ -54,11 +54,11 @@ function nameOf(lane: Lane): string {
   return `lane ${laneName(lane)}`;
 }
 
-/** When whatever has failed is tried again, at the latest. */
+/** Latest time of the next try, after this failure. */
 function retryInMs(
   during: (RelayEvent & { readonly type: 'error' })['during'],
   { reconcileIntervalMs }: MaintenanceIntervals,
 ): number {
-  // Everything else is tried again within seconds.
+  // Everything else is retried within seconds.
   return during === 'installation' ? reconcileIntervalMs : 5_000;
 }

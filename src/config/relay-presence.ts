@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { committedLags } from '../kafka/lag.ts';
 import { missingTopics } from '../kafka/topics.ts';
@@ -17,12 +18,12 @@ import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import type { Transport } from '../transports/transport.ts';
 import { type Config, transportOf } from './config.ts';
 
-/** How often a relay says that it runs. */
+/** How often a relay records that it runs. */
 const beatMs = 5_000;
-/** A server that answers later than this counts as away until it has answered. */
+/** A server that takes longer to answer counts as unreachable until it has answered. */
 const answerWithinMs = 4_000;
 
-/** A server, and how to ask whether it answers. */
+/** A server, and a check whether it answers. */
 export interface AskedServer extends Pick<ServerView, 'server' | 'address'> {
   /** Rejects with the reason why it cannot be used. */
   readonly ask: () => Promise<unknown>;
@@ -32,13 +33,13 @@ export interface PresenceInput {
   readonly database: Database;
   readonly config: Pick<Config, 'topics' | 'transports'>;
   readonly temporal: AskedServer;
-  /** Called with each answer, or its lack. */
+  /** Called after each check, with or without an answer. */
   readonly asked: (view: ServerView) => void;
 }
 
 /**
- * Says in the database, for as long as a relay runs, that it does and which of its servers answer, so that `status` and
- * `show` can tell. Nothing depends on it: a row that cannot be written is written later.
+ * Records in the database, while a relay runs, that it does and which of its servers answer, for `status` and `show`.
+ * Nothing depends on it: a row that cannot be written is written later.
  */
 export function keepPresence(input: PresenceInput): { stop(): Promise<void> } {
   const stopping = new AbortController();
@@ -72,8 +73,9 @@ class Presence {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     let asking = false;
+    let writing: Promise<void> = Promise.resolve();
     while (!signal.aborted) {
-      // One question about lags at a time, whatever the brokers do.
+      // Only one query for lags at a time, even if a broker does not answer.
       if (!asking) {
         asking = true;
         void this.#askLags().finally(() => {
@@ -85,20 +87,18 @@ class Presence {
         if (!signal.aborted) this.#input.asked(view);
         return view;
       });
-      const beat = Promise.all(views).then((servers) =>
-        signal.aborted
-          ? undefined
-          : writeRelay(database, {
-              id: this.#id,
-              host: hostname(),
-              pid: process.pid,
-              servers,
-              lags: this.#lags,
-            }),
-      );
-      await Promise.race([beat.catch(() => undefined), stopped]);
+      const beat = Promise.all(views).then((servers) => {
+        if (signal.aborted) return;
+        const { pid } = process;
+        const row = { id: this.#id, host: hostname(), pid, servers, lags: this.#lags };
+        writing = writeRelay(database, row).catch(() => undefined);
+        return writing;
+      });
+      await Promise.race([beat, stopped]);
       await rest(beatMs, signal);
     }
+    // Whoever deletes the row next must not be overtaken by it.
+    await writing;
   }
 
   async #askLags(): Promise<void> {
@@ -118,13 +118,13 @@ class Presence {
       );
       this.#lags = lags.flat();
     } catch {
-      // Who cannot be asked is told by the servers; an old lag would mislead.
+      // The checks of the servers show which broker does not answer; an old lag would mislead.
       this.#lags = [];
     }
   }
 }
 
-/** One question per transport, whatever the number of its topics. */
+/** One check per transport, whatever the number of its topics. */
 function transportServers(config: PresenceInput['config']): readonly AskedServer[] {
   return Object.entries(config.transports).flatMap(([name, transport]) => {
     const addresses = addressesOf(config, transport);
@@ -162,7 +162,9 @@ async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView
   });
   const answer = ask().then(
     () => null,
-    (error: unknown) => reasonOf(error),
+    (error: unknown) =>
+      // The server and its address are shown next to it.
+      reasonOf(error instanceof OutboxError && error.cause instanceof Error ? error.cause : error),
   );
   try {
     return { server, address, error: await Promise.race([answer, tooLate]) };
@@ -170,10 +172,4 @@ async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView
     late.abort();
     tooLate.catch(() => undefined);
   }
-}
-
-/** The server and its address stand beside it. */
-function reasonOf(error: unknown): string {
-  if (error instanceof OutboxError && error.cause instanceof Error) return error.cause.message;
-  return error instanceof Error ? error.message : String(error);
 }

@@ -10,15 +10,15 @@ import { temporalFailure } from '../temporal/temporal-failure.ts';
 import { patiently } from './patience.ts';
 import type { AskedServer } from './relay-presence.ts';
 
-/** The servers that a relay cannot begin without, and how it waits for them. */
+/** The servers that a relay needs to start, and how it waits for them. */
 export interface RelayServers {
-  /** Tells what the relay does; failures name their server and its address. */
+  /** Reports events of the relay; failures name their server and its address. */
   readonly report: Report;
-  /** Asks the database, as soon as it answers. */
+  /** Queries the database, as soon as it answers. */
   database<Answer>(question: () => Promise<Answer>): Promise<Answer>;
   /** Connects to Temporal, as soon as it answers. */
   engine(extra: WorkerExtras | undefined): Promise<Engine>;
-  /** Temporal, to be asked whether it answers. */
+  /** Temporal, with a check whether it answers. */
   readonly temporal: AskedServer;
 }
 
@@ -33,7 +33,7 @@ export interface RelayServersInput {
   readonly withinMs: number;
 }
 
-/** Waits for PostgreSQL and Temporal, and says so. What they refuse is thrown at once. */
+/** Waits for PostgreSQL and Temporal, and reports that. If they refuse the relay, the error is thrown at once. */
 export function relayServers(input: RelayServersInput): RelayServers {
   const { at, target, report, reached, signal, withinMs } = input;
   const { url } = at;
@@ -42,7 +42,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
     report({ type: 'waiting-for-server', server, address: place, error });
   const rules = { signal, withinMs, passing: isAway };
   let connected: Engine | undefined;
-  let failure: unknown = new Error('It was not asked yet.');
+  let failure: unknown = new Error('It was not checked yet.');
   return {
     report: (event) => {
       if (event.type !== 'error') report(event);
@@ -62,7 +62,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
     },
     engine: async (extra) => {
       const tell = waiting('Temporal', address);
-      // Temporal takes half a second to load, and has to be installed only where relays run.
+      // Temporal's packages take half a second to load, and must be installed only where relays run.
       const { connectEngine } = await import('../temporal/relay/engine.ts');
       connected = await patiently(() => connectEngine(target, extra), {
         ...rules,
@@ -86,7 +86,7 @@ export function relayServers(input: RelayServersInput): RelayServers {
   };
 }
 
-/** True when the server is away or starting, and may be back. */
+/** True if the server is unreachable or starting, so that a retry may succeed. */
 function isAway(error: unknown): boolean {
   return error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE';
 }

@@ -11,21 +11,21 @@ import {
 } from '../relay/timings.ts';
 import type { Setting } from '../store/installation/settings.ts';
 
-/** The relay's own durations and limits. Most relays leave them alone. */
+/** The relay's durations and limits. Most relays need no other values. */
 export interface RelaySettings {
   /** Messages of one batch, 1 to 10,000. @defaultValue 2,000 */
   readonly batchMessages?: number;
   /** Payload bytes of one batch, 64 KiB to 256 MiB; a larger single message goes alone. @defaultValue 16 MiB */
   readonly batchBytes?: number;
-  /** How long a drain may keep a busy lane before it hands it back, 100 ms to 60 s (its activity may take 90 s). @defaultValue `'60s'` */
+  /** How long a drain may keep a busy lane before it gives it back, 100 ms to 60 s (its activity may take 90 s). @defaultValue `'60s'` */
   readonly drainTimeout?: Duration;
-  /** How long a drain waits for more messages before its lane is quiet, 0 to 60 s. @defaultValue `'5s'` */
+  /** How long a lane must be empty before its drain calls it quiet, 0 to 60 s. @defaultValue `'5s'` */
   readonly laneIdleTimeout?: Duration;
-  /** Between looks at the outbox while messages come, 1 ms to 1 s. @defaultValue `'10ms'` */
+  /** Between looks at the outbox while messages arrive, 1 ms to 1 s. @defaultValue `'10ms'` */
   readonly lookInterval?: Duration;
-  /** Between looks when none came for five seconds, 1 ms to 60 s. @defaultValue `'100ms'` */
+  /** Between looks after five seconds without a message, 1 ms to 60 s. @defaultValue `'100ms'` */
   readonly idleLookInterval?: Duration;
-  /** Between full checks whether every lane with work and every waiting message has its workflow, 10 ms to 60 s. @defaultValue `'1s'` */
+  /** Between full checks that every lane with work and every waiting message has its workflow, 10 ms to 60 s. @defaultValue `'1s'` */
   readonly checkInterval?: Duration;
   /** Between probes of a topic on hold, 10 ms to 60 s; a hold ends that long after its cause. @defaultValue `'1s'` */
   readonly probeInterval?: Duration;
@@ -33,7 +33,7 @@ export interface RelaySettings {
   readonly reconcileInterval?: Duration;
   /** Between runs that move finished messages to the history, 1 s to 1 day. @defaultValue `'5m'` */
   readonly archiveInterval?: Duration;
-  /** Between looks whether the schedules of these two are there, 10 ms to 1 day. @defaultValue `'1m'` */
+  /** Between checks that the schedules of these two exist, 10 ms to 1 day. @defaultValue `'1m'` */
   readonly scheduleCheckInterval?: Duration;
 }
 
@@ -72,7 +72,7 @@ export interface ResolvedRelaySettings {
   readonly timings: RelayTimings;
   readonly limits: BatchLimits;
   readonly intervals: MaintenanceIntervals;
-  /** The same in words, to be looked up by operators. */
+  /** The same in words, as stored for operators. */
   readonly settings: readonly Setting[];
 }
 

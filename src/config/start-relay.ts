@@ -33,16 +33,16 @@ import { temporalInWords } from './temporal-in-words.ts';
 import { together } from './together.ts';
 import { relayTroubleLines } from './trouble-lines.ts';
 
-/** What most relays leave alone. */
+/** Options that most relays do not need. */
 export interface RelayOptions {
-  /** Called with what the relay does; nothing depends on it, and what it throws is dropped. @defaultValue nobody is */
+  /** Called with each event of the relay; nothing depends on it, and what it throws is dropped. @defaultValue none */
   readonly report?: Report;
   /**
-   * Told of every trouble, whether or not there is a `report`: the same one every five seconds at most, with how often it was
-   * met meanwhile as `more`. `false`: nobody is. @defaultValue one line of JSON each on standard error
+   * Logs every trouble, with or without a `report`: the same one at most every five seconds, with the number of suppressed
+   * repeats as `more`. `false`: none. @defaultValue writes one line of JSON per trouble to standard error
    */
   readonly logger?: Logger | false;
-  /** How long to wait at the start for PostgreSQL and for Temporal, each, more than 0. @defaultValue as long as it takes */
+  /** How long to wait at the start for each of PostgreSQL and Temporal, more than 0. @defaultValue as long as it takes */
   readonly startTimeout?: Duration;
   /** Interceptors of the workers, for tests and tracing, and the id of this build, for the Temporal UI. */
   readonly workers?: WorkerExtras;
@@ -50,25 +50,25 @@ export interface RelayOptions {
 
 /** A relay, from its start to its stop. */
 export interface RunningRelay {
-  /** Resolves when the relay delivers. Rejects when it could not start, and with `OUTBOX_STOPPED` when it was stopped before. */
+  /** Resolves when the relay delivers. Rejects if it could not start, with `OUTBOX_STOPPED` if it was stopped before. */
   readonly ready: Promise<void>;
   /**
-   * Resolves when the relay has ended, which it does by {@link RunningRelay.stop} alone: what fails later is tried again. Rejects
-   * when it could not start.
+   * Resolves when the relay has ended, which only {@link RunningRelay.stop} causes: later failures are retried. Rejects if it
+   * could not start.
    */
   readonly done: Promise<void>;
-  /** False when the namespace does not know OutboxTopic, OutboxKey and OutboxRef: workflows cannot be searched by them. */
+  /** False if the namespace lacks OutboxTopic, OutboxKey and OutboxRef: workflows cannot be searched by them. */
   readonly searchAttributes: Promise<boolean>;
-  /** How it is, answered at once from what this process knows. */
+  /** Its health, answered at once from what this process knows. */
   health(): Health;
   /**
-   * Settles the batches on their way, frees the lanes and ends; another relay goes on at once. With no batch in hand it takes
-   * less than a second, whatever is away, also at the start. After `within` it leaves its batches as a relay that dies does:
-   * others may send them twice, and lose none.
+   * Settles the batches in hand, frees the lanes and ends; another relay takes over at once. With no batch in hand it takes
+   * less than a second, even during the start and whichever server is unreachable. After `within` it abandons its batches
+   * like a relay that dies: other relays may send them twice, but lose none.
    *
    * A second call ends with the first one, and may give it less time.
    *
-   * @throws OutboxError `OUTBOX_OPTION_INVALID` for another `within`, before anything is stopped
+   * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid `within`, before anything is stopped
    */
   stop(options?: StopOptions): Promise<void>;
 }
@@ -78,14 +78,14 @@ interface Started {
 }
 
 /**
- * Starts the process that delivers: watcher, starter and Temporal workers. Any number of relays may run. While PostgreSQL
- * or Temporal is away or starting, it waits, and says so by the event `waiting`. It listens to no signal of the process: to stop
- * it at SIGTERM is up to the caller.
+ * Starts a relay in this process: watcher, starter and Temporal workers. Any number of relays may run. While PostgreSQL or
+ * Temporal is unreachable or starting, it waits and reports `waiting-for-server`. It handles no process signals: the caller
+ * must stop it on SIGTERM.
  *
  * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
  * `OUTBOX_SERVER_REFUSED`, `OUTBOX_TLS_FAILED`, `OUTBOX_CONFIG_MISSING`, `OUTBOX_PACKAGE_MISSING` without Temporal's packages,
  * `OUTBOX_SERVER_UNAVAILABLE` after `startTimeout`, `OUTBOX_STOPPED`;
- * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` when a topic asks for receipts that cannot come back
+ * `OUTBOX_RECEIPTS_MISSING` and `OUTBOX_SOURCE_UNKNOWN` if a topic asks for receipts that cannot arrive
  */
 export function startRelay(config: RelayConfig, options: RelayOptions = {}): RunningRelay {
   assertOptions('startRelay()', options, ['logger', 'report', 'startTimeout', 'workers']);
@@ -100,7 +100,8 @@ export function startRelay(config: RelayConfig, options: RelayOptions = {}): Run
   const done = starting.then(
     () => running.over,
     (error: unknown) => {
-      if (!running.stopping.aborted) throw error;
+      // A start that fails ends what it has begun, which looks like a stop: only what it rejects with tells them apart.
+      if (error !== running.stopping.reason) throw error;
       return running.over;
     },
   );
@@ -124,13 +125,13 @@ function startTimeoutMs(given: Duration | undefined): number {
   );
 }
 
-/** Whoever awaits only one of the promises must not be ended by the rejection of another. */
+/** A caller that awaits only one of the promises must not crash because another one rejects. */
 function observed<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => undefined);
   return promise;
 }
 
-/** With the logger as a report, and the limit in milliseconds. */
+/** The options, with the logger as a report and the timeout in milliseconds. */
 interface StartOptions extends RelayOptions {
   readonly log: Report;
   readonly startTimeoutMs: number;
@@ -166,17 +167,20 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   const servers = relayServers({
     at,
     target,
-    // What a stop has given up is no trouble of a relay any more.
+    // A failure that the stop itself causes is not reported.
     report: (event) => (health.state === 'stopped' ? undefined : told?.(event)),
     reached: (server) => health.mended(server),
     signal: stopping,
     withinMs: options.startTimeoutMs,
   });
   await requireReceiptTopics(config);
-  const { installation, routes } = await servers.database(() => announce(database, config));
+  // A migration that runs keeps it waiting, for which a stop must not wait.
+  const { installation, routes } = await servers.database(() =>
+    health.during('PostgreSQL', announce(database, config)),
+  );
   const retention = resolveRetention(config.retention);
   const words = [...settings, ...retentionInWords(retention), ...temporalInWords(target)];
-  await writeSettings(database, words);
+  await health.during('PostgreSQL', writeSettings(database, words));
   stopping.throwIfAborted();
   running.add(() => closeTransports(routes));
   const { temporal } = servers;
@@ -193,7 +197,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   return { searchAttributes: engine.searchAttributes };
 }
 
-/** What a relay that has found its servers is made of. */
+/** What a relay consists of once it has reached its servers. */
 interface HostInput extends Omit<ResolvedRelaySettings, 'settings'> {
   readonly config: Config;
   readonly database: Database;
@@ -205,7 +209,7 @@ interface HostInput extends Omit<ResolvedRelaySettings, 'settings'> {
   readonly draining: (lanes: number) => void;
 }
 
-/** Runs the workers, and watches the outbox. */
+/** Runs the workers and watches the outbox. */
 async function host(input: HostInput, running: Running): Promise<void> {
   const { database, engine, installation, intervals, limits, report, retention, routes, timings } = input;
   const { health, stopping } = running;
@@ -252,25 +256,25 @@ async function host(input: HostInput, running: Running): Promise<void> {
   stopping.addEventListener('abort', () => void askServers(database, engine, health), { once: true });
   const kept = engine.keep(hosted, installation, intervals, report);
   running.add(() => kept.stop());
-  // Watching ends first, so that nothing is started for workers that are about to end.
+  // Stopped first, so that nothing is started for workers that are about to end.
   running.add(() => relay.stop());
   relay.start();
   confirmation.start();
 }
 
-/** For the watcher, the starter and releases. */
+/** Connections of the watcher, the starter and releases. */
 const spareConnections = 6;
 
 /**
- * One connection per lane, and some to spare, unless the configuration says how many. A topic may have been given more
- * lanes than it says, so those that this relay drains at the moment count where they are more.
+ * One connection per lane and some to spare, unless the configuration sets the number. An operator may have given a topic
+ * more lanes than the configuration says, so the lanes that this relay drains count if there are more.
  */
 function connectionsOf({ database, topics }: RelayConfig, draining: number): number {
   const lanes = topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
   return database.connections ?? Math.max(lanes, draining) + spareConnections;
 }
 
-/** What is given as a function is asked now, so that what it lacks is told at the start. */
+/** Calls settings that are functions now, so that a missing value is reported at the start. */
 function requireBrokers({ transports }: Pick<Config, 'transports'>): void {
   for (const transport of Object.values(transports))
     if (isKafkaTransport(transport)) void transport.connection.brokers;

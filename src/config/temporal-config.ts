@@ -5,35 +5,35 @@ import { checkSettings, lazily, switchOr } from './check-settings.ts';
 
 export type { TemporalConnection, TemporalTls };
 
-/** How to reach Temporal, and as whom. */
+/** Address and credentials of Temporal. */
 export interface TemporalConfig {
   /** `host:port`. @defaultValue `localhost:7233` */
   readonly address?: Lazy<string>;
   /** The namespace, which must exist. @defaultValue `default` */
   readonly namespace?: Lazy<string>;
-  /** Where its UI is, for links of `show`. @defaultValue `http://localhost:8233` where Temporal is at `localhost:7233` */
+  /** Address of its UI, for the links of `show`. @defaultValue `http://localhost:8233` if Temporal is at `localhost:7233` */
   readonly ui?: Lazy<string>;
   /**
-   * TLS: `true` for the certificates that the system trusts, or what Temporal's SDK takes.
+   * TLS: `true` to trust the certificates that the system trusts, or the TLS options of Temporal's SDK.
    * @defaultValue `true` with an API key, else no TLS
    */
   readonly tls?: Lazy<boolean | TemporalTls>;
   /**
-   * API key, of Temporal Cloud for example. A function is asked at every connection and every ten seconds from then on, so
-   * that a key may change while the process runs; let it answer from memory. @defaultValue none
+   * API key, for example of Temporal Cloud. A function is called for every connection and every ten seconds after that, so
+   * that the key may change while the process runs; it should return a cached key. @defaultValue none
    */
   readonly apiKey?: string | (() => string | Promise<string>);
   /**
-   * A connection that you make, in place of `tls` and `apiKey`: for proxies, metadata, and all else that Temporal's SDK can
-   * do. One that is given stays open, and is yours to close; one that a function has made is closed at the end.
-   * `address` still names the server in texts. @defaultValue one is made
+   * Your own connection, instead of `tls` and `apiKey`: for proxies, metadata, and other features of Temporal's SDK. You
+   * close a connection that you pass; one that a function returned is closed at the end. `address` still names the server in
+   * messages. @defaultValue a new connection
    */
   readonly connection?: TemporalConnection | (() => TemporalConnection | Promise<TemporalConnection>);
 }
 
 const isPem = (value: unknown): boolean =>
   (typeof value === 'string' && value.includes('-----BEGIN ')) || value instanceof Uint8Array;
-const pem = z.custom<string | Uint8Array>(isPem, 'is not a PEM text, nor the bytes of one');
+const pem = z.custom<string | Uint8Array>(isPem, 'is not PEM, as text or bytes');
 
 const tls = switchOr(
   z.strictObject({
@@ -49,7 +49,7 @@ const connection = z.custom<TemporalConnection>(
   'is not a NativeConnection of @temporalio/worker',
 );
 
-/** The form of the setting `temporal`; what is a function is checked when it has answered. */
+/** The shape of the setting `temporal`; the result of a function is checked when it is called. */
 export const temporalShape = z
   .strictObject({
     address: lazily(z.string().min(1)).optional(),
@@ -60,16 +60,16 @@ export const temporalShape = z
     connection: lazily(connection).optional(),
   })
   .refine((given) => given.connection === undefined || (given.tls ?? given.apiKey) === undefined, {
-    message: 'has a connection, which is made already, beside "tls" or "apiKey"',
+    message: 'has both a connection and "tls" or "apiKey"',
   });
 
-/** Temporal, with all that is known before a connection. */
+/** The settings of Temporal, with everything that is known before a connection. */
 export interface SettledTemporal extends TemporalAddress {
   readonly ui: string | undefined;
 }
 
 /**
- * Asks what is given as a function, but for keys and connections, and fills in the defaults.
+ * Calls the settings that are functions, except keys and connections, and fills in the defaults.
  *
  * @throws OutboxError `OUTBOX_CONFIG_INVALID`; and whatever the functions throw, such as `OUTBOX_CONFIG_MISSING`
  */

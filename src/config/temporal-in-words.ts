@@ -1,7 +1,7 @@
 import type { Setting } from '../store/installation/settings.ts';
 import type { SettledTemporal } from './temporal-config.ts';
 
-/** Where Temporal is, as operators look it up; links to workflows are made of it. */
+/** Where Temporal is, as stored for operators; links to workflows are built from it. */
 export function temporalInWords({ address, namespace, ui }: SettledTemporal): readonly Setting[] {
   return [
     { name: 'temporal.address', value: address },
@@ -10,7 +10,7 @@ export function temporalInWords({ address, namespace, ui }: SettledTemporal): re
   ];
 }
 
-/** The development server has its UI a thousand ports above, as long as it has its usual ports. */
+/** With its default ports, the development server has its UI a thousand ports above. */
 function localUi(address: string): string | undefined {
   return /^(?:localhost|127\.0\.0\.1):7233$/.test(address) ? 'http://localhost:8233' : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Gives each event to all listeners; what one throws harms neither the others nor whoever tells.
+ * Passes each event to all listeners; an error of one affects neither the others nor the caller.
  *
- * @returns `undefined` where nobody listens
+ * @returns `undefined` if there is no listener
  */
 export function together<Event>(
   ...given: readonly (((event: Event) => void) | undefined)[]
@@ -13,7 +13,7 @@ export function together<Event>(
       try {
         listener(event);
       } catch {
-        // Nothing depends on anybody listening.
+        // Nothing depends on a listener.
       }
     }
   };

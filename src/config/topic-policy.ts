@@ -1,7 +1,7 @@
 import type { Topic } from '../core/topic.ts';
 import type { TopicPolicy } from '../store/lane/topics.ts';
 
-/** A topic as the database keeps it, so that every writer and every relay follows the same rules. */
+/** A topic as the database stores it, so that every writer and every relay follows the same rules. */
 export function policyOf({ name, rules }: Topic, transport: string): TopicPolicy {
   return {
     name,

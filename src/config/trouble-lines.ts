@@ -4,7 +4,7 @@ import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
 import type { RelayEvent, Report } from '../relay/report.ts';
 import { type Logger, type Trouble, troublesTo } from './logger.ts';
 
-/** The same trouble is told again after this time, with how often it was met meanwhile. */
+/** The same trouble is logged again after this time, with the number of times it occurred meanwhile. */
 const againMs = 5_000;
 /** Kinds of trouble that are remembered; texts may differ from message to message. */
 const maxKinds = 1_000;
@@ -19,7 +19,7 @@ const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
   'waiting-for-server',
 ]);
 
-/** What goes well, and what others tell as well. */
+/** Events that are no trouble, or whose trouble another event reports. */
 const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
   'address-resumed',
   'assigned',
@@ -30,7 +30,7 @@ const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
   'partition-resumed',
 ]);
 
-/** What does not pass without a person, whatever its error says. */
+/** Events that need a person, whatever their error says. */
 const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
   'failed',
   'messages-lost',
@@ -40,13 +40,13 @@ const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
   'receipt-unreadable',
 ]);
 
-/** Facts that differ from message to message of the same trouble. */
+/** Facts that may differ between two occurrences of the same trouble. */
 const passing: ReadonlySet<string> = new Set(['attempt', 'id', 'lane', 'offset', 'partition', 'retryInMs']);
 
 /**
- * Tells a logger the troubles among the events of a relay.
+ * Logs the troubles among the events of a relay.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for a logger that is none
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid logger
  */
 export function relayTroubleLines(logger?: Logger | false): Report {
   const tell = withoutRepeats(troublesTo(logger));
@@ -56,9 +56,9 @@ export function relayTroubleLines(logger?: Logger | false): Report {
 }
 
 /**
- * Tells a logger the troubles among the events of a consumer; `undefined`: there is none to tell.
+ * Logs the troubles among the events of a consumer; `undefined` if the logger is false.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for a logger that is none
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid logger
  */
 export function consumerTroubleLines(group: string, logger?: Logger | false): ConsumerReport | undefined {
   if (logger === false) return undefined;
@@ -90,10 +90,10 @@ function troubleOf(from: Readonly<Record<string, string>>, event: RelayEvent | C
   };
 }
 
-/** What to do about troubles that carry no error, which would say it. */
+/** What to do about troubles without an error, whose `next` would say it. */
 function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
   return event.type === 'pool-small'
-    ? `Give the consumer a client of its own, by new PrismaPg({ connectionString, max: ${event.needed} }), or lower its concurrency, keyConcurrency or parkedConcurrency.`
+    ? `Give the consumer a client of its own, with new PrismaPg({ connectionString, max: ${event.needed} }), or lower its concurrency, keyConcurrency or parkedConcurrency.`
     : undefined;
 }
 
@@ -114,7 +114,7 @@ function errorInWords(error: unknown): string {
   return causeIn(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
-/** What differs in figures and places only counts as the same trouble. */
+/** Troubles that differ only in numbers and positions count as the same. */
 function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (trouble: Trouble) => void {
   if (tell === undefined) return () => undefined;
   const told = new Map<string, { at: number; more: number }>();

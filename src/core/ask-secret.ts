@@ -1,13 +1,13 @@
 import { OutboxError } from './errors.ts';
 
-/** A password or a key, or what answers the one of now. */
+/** A password or a key, or a function that returns the current one. */
 export type Secret = string | (() => string | Promise<string>);
 
 /**
- * The secret of now. Where secrets come from may be away, as a server may: that passes.
+ * The current secret. A function that fails counts as an unreachable server, because its source may be down for a while.
  *
- * @param setting names it in errors
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when the function fails, `OUTBOX_CONFIG_INVALID` when it answers no text
+ * @param setting its name in errors
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if the function fails, `OUTBOX_CONFIG_INVALID` if it does not return a string
  */
 export async function askSecret(setting: string, given: Secret): Promise<string> {
   if (typeof given === 'string') return given;
@@ -24,5 +24,7 @@ export async function askSecret(setting: string, given: Secret): Promise<string>
     });
   }
   if (typeof answer === 'string' && answer !== '') return answer;
-  throw new OutboxError('OUTBOX_CONFIG_INVALID', `The function ${setting} returned no string.`, { details });
+  throw new OutboxError('OUTBOX_CONFIG_INVALID', `The function ${setting} did not return a string.`, {
+    details,
+  });
 }

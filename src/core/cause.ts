@@ -1,6 +1,6 @@
 /**
- * What a person needs of an error's text. Prisma's begins with the call, its place and lines of code, and says last what
- * happened; others append a stack.
+ * The useful part of an error's text. Prisma's begins with the call, its location and lines of code, and ends with the actual
+ * error; others append a stack.
  */
 export function causeIn(text: string): string {
   const paragraphs = text

@@ -1,5 +1,5 @@
 /**
- * The named points at which a process can die with something half done. Tests end the process there (`crashAt`).
+ * The named points where a process may die with something half done. Tests end the process there (`crashAt`).
  *
  * - `relay:claimed`: a batch was read, nothing was sent.
  * - `relay:acknowledged`: the broker has the batch, the database does not know it.
@@ -19,7 +19,7 @@
  * - `inbox:try-handled`: the handler is done, its transaction is not committed.
  * - `inbox:try-committed`: the effects are committed, the workflow does not know it.
  * - `inbox:try-failed`: the effects are rolled back, the failure is not written.
- * - `inbox:given-up`: the message is failed, the workflow does not know it.
+ * - `inbox:given-up`: the message has failed, the workflow does not know it.
  */
 export const crashPoints = [
   'relay:claimed',
@@ -48,7 +48,7 @@ export type CrashPoint = (typeof crashPoints)[number];
 
 const traps = new Map<CrashPoint, () => void>();
 
-/** Passes a crash point; without a trap it does nothing. */
+/** Passes a crash point; does nothing without a trap. */
 export function passCrashPoint(point: CrashPoint): void {
   traps.get(point)?.();
 }

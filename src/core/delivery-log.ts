@@ -1,23 +1,23 @@
-/** One record that a broker holds, as far as an auditor needs it. */
+/** One record of a broker's log, as needed for a verification. */
 export interface LogRecord {
   readonly address: string;
   readonly partition: number;
-  /** Its place in the partition; text, because it may need 64 bits. */
+  /** Its offset; a string, because it may need 64 bits. */
   readonly offset: string;
-  /** When the broker says that it was written; by the sender's clock, where the broker keeps that. */
+  /** Its timestamp: the broker's, or the sender's if the broker keeps that. */
   readonly at: Date;
-  /** The message that it says it is (`ce_id`); null: it does not say. */
+  /** The message id in its headers (`ce_id`); `null`: none. */
   readonly id: string | null;
-  /** Who says it sent it (`ce_source`). */
+  /** The source in its headers (`ce_source`). */
   readonly source: string | null;
-  /** The topic that it says it belongs to (`ce_type`). */
+  /** The topic in its headers (`ce_type`). */
   readonly type: string | null;
   readonly key: string | null;
   /** SHA-256 of the body in hexadecimal. */
   readonly payloadHash: string;
 }
 
-/** What is read of one partition. */
+/** The range of one partition that is read. */
 export interface LogRange {
   readonly address: string;
   readonly partition: number;
@@ -25,21 +25,21 @@ export interface LogRange {
   readonly from: string;
   /** The offset after the last one. */
   readonly to: string;
-  /** True when it begins where the broker has deleted what was before. */
+  /** True if the broker has deleted records before it. */
   readonly truncated: boolean;
 }
 
-/** What a broker held at one moment. */
+/** What a broker's log contained at one time. */
 export interface DeliveryLog {
   readonly ranges: readonly LogRange[];
-  /** All records of the ranges, per partition in order. May be read once. */
+  /** All records of the ranges, in order within a partition. Can be read once. */
   records(): AsyncIterable<readonly LogRecord[]>;
 }
 
-/** Reads what lies at a broker, without a trace in it that anybody else would notice. */
+/** Reads the log of a broker without affecting its consumers. */
 export interface LogReader {
   /**
-   * Looks where the addresses end now, and where they were at `since`.
+   * Finds the current ends of the addresses, and their offsets at `since`.
    *
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
    */

@@ -32,7 +32,7 @@ export const errorRules = {
   },
   OUTBOX_CONFLICT: {
     retryable: false,
-    next: 'Look at the message again: it has been changed, or is being changed, by somebody else.',
+    next: 'Read the message again: another operator or process has changed it, or is changing it.',
   },
   OUTBOX_DEAD_LETTER_REFUSED: {
     retryable: true,
@@ -40,7 +40,7 @@ export const errorRules = {
   },
   OUTBOX_DELAY_OUT_OF_RANGE: {
     retryable: false,
-    next: 'Choose a time between now and the longest delay of the topic; a raised limit applies once a relay has started with it.',
+    next: 'Choose a time between now and the longest delay of the topic; a raised limit applies once a relay has started with it, or after `temporal-outbox migrate --topics`.',
   },
   OUTBOX_EPOCH_UNKNOWN: {
     retryable: false,
@@ -49,6 +49,10 @@ export const errorRules = {
   OUTBOX_GROUP_MIXED: {
     retryable: false,
     next: 'Move the other consumers to another group, or handle the named topics in this one as well.',
+  },
+  OUTBOX_GROUP_REFUSED: {
+    retryable: false,
+    next: 'Stop the consumers of the other group, or send to an address of its own, or over a transport with groups, for this one.',
   },
   OUTBOX_HANDLER_GIVEN_UP: {
     retryable: true,
@@ -121,7 +125,11 @@ export const errorRules = {
   OUTBOX_PAYLOAD_INVALID: { retryable: false, next: 'Send a payload that matches the schema of the topic.' },
   OUTBOX_PAYLOAD_TOO_LARGE: {
     retryable: false,
-    next: 'Store the body elsewhere and send a reference, or raise `limits.payloadBytes` and start a relay with it.',
+    next: 'Store the body elsewhere and send a reference, or raise `limits.payloadBytes` and start a relay with it, or run `temporal-outbox migrate --topics`.',
+  },
+  OUTBOX_PRIVILEGE_MISSING: {
+    retryable: false,
+    next: 'Grant what docs/production.md lists for this role of PostgreSQL, or this client of Kafka; nothing has to be restarted.',
   },
   OUTBOX_PROMISE_MISSING: {
     retryable: false,
@@ -158,7 +166,7 @@ export const errorRules = {
   },
   OUTBOX_STOPPED: {
     retryable: false,
-    next: 'Nothing is wrong when you have stopped it; start another one to go on.',
+    next: 'If you stopped it, nothing is wrong; start another one to continue.',
   },
   OUTBOX_TLS_FAILED: {
     retryable: false,
@@ -174,7 +182,7 @@ export const errorRules = {
   },
   OUTBOX_TRANSACTION_ROLLED_BACK: {
     retryable: true,
-    next: 'Let every error of a statement reject the work of the transaction; give what it waits for a time limit, or raise its own.',
+    next: 'Let every error of a statement reject the work of the transaction; set a time limit on what the work waits for, or raise the timeout of the transaction.',
   },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
   OUTBOX_WINDOW_LATE: {

@@ -1,22 +1,22 @@
 import { OutboxError } from './errors.ts';
 
-/** Something that does not work at the moment. */
+/** Something that is failing at the moment. */
 export interface Failing {
   /**
-   * What it is, for people and logs: a server (`PostgreSQL`, `Temporal`, the name of a transport or source), a part of the
-   * work (`look`, `schedules`, `receipts`), or what stands still (`lane orders/0`, `partition orders/3`, `address orders`).
-   * More of them may come with any version.
+   * What fails, for people and logs: a server (`PostgreSQL`, `Temporal`, the name of a transport or source), a part of the
+   * work (`look`, `schedules`, `receipts`), or what is blocked (`lane orders/0`, `partition orders/3`, `address orders`).
+   * Any version may add more.
    */
   readonly what: string;
-  /** When the first of an unbroken row of failures was met, by the clock of this process. */
+  /** Time of the first failure without a success since, by the clock of this process. */
   readonly since: Date;
-  /** The last one: what was thrown, or what it says. */
+  /** The last failure: what was thrown, or its text. */
   readonly error: unknown;
 }
 
 /**
- * How a relay or a consumer is, as far as its process knows: nobody is asked for it, so it is answered at once, whatever is
- * away. What happens elsewhere, such as how many messages wait, is the business of `status`.
+ * Health of a relay or a consumer, from what its process knows: no server is queried, so it is answered at once, even if
+ * servers are unreachable. For everything else, such as the number of waiting messages, see `status`.
  */
 export interface Health {
   /**
@@ -25,55 +25,55 @@ export interface Health {
    */
   readonly state: 'starting' | 'running' | 'stopping' | 'stopped';
   /**
-   * True while it takes part in the work: a relay whose workers are connected to Temporal, a consumer that is a member of its
-   * group at each of its brokers, with partitions or, where others have them all, without. It says nothing about PostgreSQL.
+   * True while it can take work: a relay whose workers are connected to Temporal, or a consumer that is a member of its group
+   * at each of its brokers, even without partitions if others have them all. It says nothing about PostgreSQL.
    */
   readonly joined: boolean;
   /**
-   * When it last got on with a message: a relay that settled a batch or confirmed messages, a consumer one of whose messages
-   * ended, whether it was handled, dropped or kept. `null`: not since it was started. Where nothing is to be done it grows
-   * old, so by itself it tells no trouble.
+   * Time of the last progress: a relay settled a batch or confirmed messages, or a message of a consumer ended, whether it was
+   * handled, dropped or kept. `null`: none since the start. Without work there is no progress, so an old time alone is no
+   * sign of trouble.
    */
   readonly lastProgressAt: Date | null;
   /**
-   * What does not work at the moment; empty: nothing that is known. It is tried again all the time. An entry goes when the
-   * same thing has worked, and where nobody can tell that, ten seconds after its next try was due.
+   * What is failing at the moment, and being retried; empty: nothing is known to fail. An entry is removed when the same thing
+   * has succeeded, or, if success cannot be observed, ten seconds after its next try was due.
    */
   readonly failing: readonly Failing[];
 }
 
 /** How long an entry stays after its next try was due, in milliseconds. */
 const forgetMs = 10_000;
-/** Questions that are open for longer count as not answered. */
+/** Queries that are open for longer count as not answered. */
 const silentMs = 3_000;
 
 interface Entry extends Failing {
-  /** It is about a server: what waits for its answers may wait for long. */
+  /** It is a server that cannot be reached: waiting for it may take long. */
   readonly away: boolean;
   /** By `performance.now()`. */
   readonly forgottenAt: number;
 }
 
-/** How a failure is noted. */
+/** How a failure is recorded. */
 interface FailureRules {
-  /** When it is tried again, in milliseconds: the entry lasts for ten seconds longer. @defaultValue until it is mended */
+  /** Milliseconds until the next try: the entry stays ten seconds longer. @defaultValue until it is mended */
   readonly retryInMs?: number;
-  /** A server is away. @defaultValue false */
+  /** A server is unreachable. @defaultValue false */
   readonly away?: boolean;
 }
 
-/** Collects what is known about one relay or consumer. */
+/** Collects the health of one relay or consumer. */
 export class HealthRecord {
   state: Health['state'] = 'starting';
-  /** Asked at each reading. */
+  /** Called at each reading. */
   joined: () => boolean = () => false;
-  /** Asked at each reading, besides what was noted. */
+  /** Called at each reading, for failures in addition to the recorded ones. */
   others: () => readonly Failing[] = () => [];
   readonly #entries = new Map<string, Entry>();
   readonly #open = new Map<string, Set<{ readonly at: number; readonly since: Date }>>();
   #progressAt: number | undefined;
 
-  /** Notes that a message got further. */
+  /** Records progress. */
   progressed(): void {
     this.#progressAt = Date.now();
   }
@@ -93,7 +93,7 @@ export class HealthRecord {
     this.#entries.delete(what);
   }
 
-  /** Waits for an answer of a server; one that does not come for three seconds is told as failing. */
+  /** Waits for an answer of a server; after three seconds without an answer the server is reported as failing. */
   async during<Answer>(server: string, question: Promise<Answer>): Promise<Answer> {
     const questions = this.#open.get(server) ?? new Set();
     this.#open.set(server, questions);
@@ -106,7 +106,7 @@ export class HealthRecord {
     }
   }
 
-  /** True when a server is known to be away, or silent for so long: waiting for it may be in vain. */
+  /** True if a server is known to be unreachable, or has been silent for this long: waiting for it may be pointless. */
   isAway(silentForMs: number): boolean {
     return (
       this.#silent(silentForMs).length > 0 ||

@@ -2,11 +2,11 @@
 export interface Lane {
   /** Name of the topic. */
   readonly topic: string;
-  /** 0 to the topic's number of lanes, exclusive. */
+  /** Its number: from 0 to below the topic's number of lanes. */
   readonly lane: number;
 }
 
-/** A topic has at most so many lanes. */
+/** Maximum number of lanes of a topic. */
 export const maxLanes = 1_024;
 
 /** A lane as text, for maps and logs. */

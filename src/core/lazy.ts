@@ -1,4 +1,4 @@
-/** A value, or a function that answers it when it is needed: what `env('NAME')` makes is one. */
+/** A value, or a function that returns it when it is needed, such as `env('NAME')`. */
 export type Lazy<Value> = Value | (() => Value);
 
 /** The value itself. @throws whatever its function throws */

@@ -1,6 +1,6 @@
 import { OutboxError } from './errors.ts';
 
-/** The first key of `given` that is no option; a misspelt one would be a setting that does nothing. */
+/** The first key of `given` that is not an option; a misspelt one would have no effect. */
 export function unknownOption(given: object, known: readonly string[]): string | undefined {
   return Object.keys(given).find((option) => !known.includes(option));
 }
@@ -14,7 +14,7 @@ export function assertOptions(what: string, given: object, known: readonly strin
   });
 }
 
-/** Options of `tls.connect` that make sense where the address and the socket are the library's. */
+/** Options of `tls.connect` that make sense, given that the library sets the address and the socket. */
 export const tlsOptionNames: readonly string[] = [
   'ALPNProtocols',
   'allowPartialTrustChain',

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { OutboxError } from './errors.ts';
 
 /**
- * Packages that only a part of the library needs, as `npm install` takes them. They are optional peers, because a service
- * that only sends would install 265 MB for nothing. A test holds them to `peerDependencies`.
+ * Packages that only a part of the library needs, as arguments of `npm install`. They are optional peers, because a service
+ * that only sends would install 265 MB for nothing. A test compares them with `peerDependencies`.
  */
 export const partPackages = {
   temporal: {
@@ -18,7 +18,7 @@ export const partPackages = {
   kafka: { for: 'Kafka', packages: ['kafkajs@2'] },
   webhooks: { for: 'Receiving over HTTP', packages: ['standardwebhooks@1'] },
   http: { for: 'Sending over HTTP', packages: ['standardwebhooks@1', 'undici@7'] },
-  redis: { for: 'The filter in Redis', packages: ['@redis/client@6'] },
+  redis: { for: 'Redis', packages: ['@redis/client@6'] },
   demo: {
     for: 'The demo, a shop with Prisma models,',
     packages: ['@prisma/adapter-pg@7', '@prisma/client@7', 'zod@4'],
@@ -43,7 +43,7 @@ function isInstalled(resolve: NodeJS.RequireResolve, name: string): boolean {
     resolve(name);
     return true;
   } catch (error) {
-    // Any other trouble is told when the package is loaded, in its own words.
+    // Any other error is thrown when the package is loaded.
     return !(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND');
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The state of a message that a consumer keeps. A handled one is not kept any more: only its id stays.
+ * The state of a message that a consumer keeps. A handled one is no longer kept: only its id stays.
  *
  * - `parked`: to be tried again, or behind an earlier message of its key.
- * - `failed`: given up; a person decides.
+ * - `failed`: no further try; a person decides.
  * - `superseded`: an edited copy took its place. `discarded`: a person ended it.
  */
 export type KeptState = 'parked' | 'failed' | 'superseded' | 'discarded';
@@ -19,7 +19,7 @@ export const keptStates = [
 export interface KeptTransition {
   readonly from: KeptState;
   readonly to: KeptState;
-  /** What brings it about. */
+  /** What causes it. */
   readonly by: string;
 }
 
@@ -37,5 +37,5 @@ export const keptTransitions: readonly KeptTransition[] = [
   { from: 'failed', to: 'discarded', by: 'discard by an operator' },
 ];
 
-/** States in which a message waits for somebody or something; in all others nothing happens to it any more. */
+/** States in which a message waits; all others are final. */
 export const openKeptStates = ['parked', 'failed'] as const satisfies readonly KeptState[];

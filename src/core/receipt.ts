@@ -1,20 +1,20 @@
-/** Where receipts go: one address per broker, shared by all installations and groups that use it. */
+/** Where receipts are sent: one address per broker, shared by all installations and groups that use it. */
 export const receiptsAddress = 'outbox.receipts';
 
-/** Most ids of one receipt, so that its record stays far below the limits of a broker. */
+/** Maximum number of ids per receipt, so that its record stays far below the limits of a broker. */
 export const receiptIdLimit = 1_000;
 
-/** A consumer group's word about messages that it received. */
+/** A consumer group's confirmation of messages that it received. */
 export interface Receipt {
   readonly group: string;
-  /** UUID of the installation that sent the messages; `undefined` where their source does not tell it. */
+  /** UUID of the installation that sent the messages; `undefined` if their source does not contain it. */
   readonly installation: string | undefined;
   /** `processed`: their effects are committed. `parked`: kept by the consumer, which will try them again. */
   readonly state: 'processed' | 'parked';
   readonly ids: readonly string[];
 }
 
-/** The first number of the format; a reader passes over what has another. */
+/** Version of the format; a reader skips other versions. */
 const version = 1;
 
 /** A receipt as the body of a record. */
@@ -25,15 +25,16 @@ export function writeReceipt({ group, installation, state, ids }: Receipt): stri
 /**
  * Reads the body of a record.
  *
- * @returns a sentence that says what is wrong when it is no receipt of this version
+ * @returns the receipt, or a sentence that says why it is not one of this version
  */
 export function readReceipt(body: string): Receipt | string {
   const value = parsed(body);
   if (value === undefined) return 'It is not a JSON object.';
   if (value['version'] !== version) return `Its version is not ${version}.`;
   const { group, installation, state, ids } = value;
-  if (typeof group !== 'string' || group === '') return 'It names no group.';
-  if (installation !== undefined && typeof installation !== 'string') return 'Its installation is no text.';
+  if (typeof group !== 'string' || group === '') return 'It has no group.';
+  if (installation !== undefined && typeof installation !== 'string')
+    return 'Its installation is not a string.';
   if (state !== 'processed' && state !== 'parked') return 'Its state is neither processed nor parked.';
   if (!isTexts(ids) || ids.length > receiptIdLimit) return `It has no list of at most ${receiptIdLimit} ids.`;
   return { group, installation, state, ids };

@@ -1,33 +1,33 @@
 import { type Duration, durationMs, longestDurationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
 
-/** How long the outbox keeps what is finished. Every duration is at most 36,500 days. */
+/** How long the outbox keeps finished messages. Every duration is at most 36,500 days. */
 export interface Retention {
-  /** A finished message moves to the history when nothing has happened to it for this long, 1 minute or more. @defaultValue 24 h */
+  /** A finished message that has been unchanged for this long moves to the history, 1 minute or more. @defaultValue 24 h */
   readonly archiveAfter?: Duration;
   /**
    * The same for failed messages, which an operator can retry only while they are live. Those of topics with
-   * `exhausted: 'hold-key'` stay: they hold their key. @defaultValue false, they stay
+   * `exhausted: 'hold-key'` always stay: they hold their key. @defaultValue false: they stay
    */
   readonly archiveFailedAfter?: Duration | false;
   /**
-   * Months of history are dropped when their youngest message was archived this long ago, 1 day or more. After that the
-   * id of the message may be used again, and `cancel` answers `unknown`. @defaultValue 90 days
+   * Months of history are dropped when their newest message was archived this long ago, 1 day or more. After that the id of
+   * a message may be used again, and `cancel` answers `unknown`. @defaultValue 90 days
    */
   readonly history?: Duration;
-  /** Notes on published batches, kept for as long as messages of them are live; 1 hour or more. @defaultValue 7 days */
+  /** Records of published batches, kept at least while messages of them are live; 1 hour or more. @defaultValue 7 days */
   readonly batches?: Duration;
-  /** Attempts of messages, kept for as long as the message is live; 1 hour or more. @defaultValue 90 days */
+  /** Attempts of messages, kept at least while the message is live; 1 hour or more. @defaultValue 90 days */
   readonly attempts?: Duration;
   /**
-   * The shortest time for which ids that were processed in this database are kept, 1 day or more: that of `once`, which
-   * names none. A consumer that asks for a longer window gets it, and ids of live messages stay for as long as they are
-   * live. What arrives again after that has its effect again. @defaultValue 30 days
+   * Minimum time that ids processed in this database are kept, 1 day or more; `once` has no window of its own. A consumer
+   * may set a longer window, and ids of live messages stay while the messages are live. A message that arrives again after
+   * that is handled again. @defaultValue 30 days
    */
   readonly processed?: Duration | false;
 }
 
-/** Retention with every default filled in; null: never. */
+/** Retention with every default filled in; `null`: never. */
 export interface RetentionRules {
   readonly archiveAfterMs: number;
   readonly archiveFailedAfterMs: number | null;

@@ -8,35 +8,35 @@ import { rest } from './rest.ts';
 /** How a relay or a consumer is stopped. */
 export interface StopOptions {
   /**
-   * How long what is in hand may take, more than 0 and at most 1 day. Then it is given up, and a second later at most the stop
-   * is over. @defaultValue as long as it takes, which the limits of transactions and transports bound
+   * How long the work in hand may take, more than 0 and at most 1 day. Then it is given up, and the stop ends within another
+   * second. @defaultValue as long as it takes, bounded by the limits of transactions and transports
    */
   readonly within?: Duration;
 }
 
 const longestStopMs = 24 * 60 * 60 * 1_000;
-/** Nothing in hand, and a server away: so long its goodbye is waited for. */
+/** How long to wait for connections to close if nothing is in hand and a server is unreachable. */
 const goodbyeMs = 300;
-/** While stopping, whoever has not answered for so long counts as away. */
+/** During a stop, a server that has not answered for this long counts as unreachable. */
 const silentMs = 250;
-/** After the time of a stop is over, what was given up may end by itself for so long. */
+/** How long work that was given up, after the time of a stop is over, may still end by itself. */
 const graceMs = 800;
-/** What is begun last, when nothing else is waited for, has so long. */
+/** How long the last steps may take, when nothing else is waited for. */
 const lastMs = 100;
 const lookEveryMs = 50;
 
-/** What runs, to be ended in the reverse order, with its health. */
+/** The running parts of a relay or consumer, ended in reverse order, and its health. */
 export class Running {
   readonly health: HealthRecord;
   readonly #ends: (() => Promise<unknown>)[] = [];
   readonly #stopping = new AbortController();
   readonly #deadline = new AbortController();
   readonly #inHand: (() => boolean)[] = [];
-  /** Nothing is waited for any longer. */
+  /** True once the stop no longer waits for anything. */
   #left = false;
   #ending: Promise<void> | undefined;
   #over: () => void = () => undefined;
-  /** Resolves when all has ended, or nobody waits for it any longer. */
+  /** Resolves when all parts have ended, or are no longer waited for. */
   readonly over = new Promise<void>((resolve) => {
     this.#over = resolve;
   });
@@ -45,13 +45,13 @@ export class Running {
     this.health = health;
   }
 
-  /** To be ended with the others; at once when these have ended. */
+  /** Adds a part to be ended with the others; it is ended at once if these have already ended. */
   add(end: () => Promise<unknown>): void {
     if (this.#left) void end().catch(() => undefined);
     else this.#ends.push(end);
   }
 
-  /** While one of these is true, a stop waits, whatever is away. */
+  /** While one of these is true, a stop waits, even if a server is unreachable. */
   inHand(look: () => boolean): void {
     this.#inHand.push(look);
   }
@@ -61,7 +61,7 @@ export class Running {
     return this.#stopping.signal;
   }
 
-  /** Fires when a stop waits no longer for what is in hand. */
+  /** Fires when a stop no longer waits for the work in hand. */
   get deadline(): AbortSignal {
     return this.#deadline.signal;
   }
@@ -77,7 +77,7 @@ export class Running {
     }
   }
 
-  /** Ends all, also those behind one that fails. A second call is the first one. */
+  /** Ends all parts, even after one that fails. A second call returns the promise of the first one. */
   end(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -104,7 +104,7 @@ export class Running {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Resolves when nothing more is to be expected, and the rest was begun at least. */
+  /** Resolves when waiting is pointless; all parts have at least begun to end. */
   async #untilPointless(ended: AbortSignal): Promise<void> {
     const waiting = { vainSince: Infinity, overdueSince: Infinity };
     for (;;) {
@@ -136,5 +136,5 @@ function stopWithinMs(options: StopOptions): number | undefined {
 }
 
 function stopped(): OutboxError {
-  return new OutboxError('OUTBOX_STOPPED', 'It was stopped before it had started.');
+  return new OutboxError('OUTBOX_STOPPED', 'It was stopped before it started.');
 }

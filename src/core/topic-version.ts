@@ -1,9 +1,10 @@
 import type { OutboxError } from './errors.ts';
+import { reasonOf } from './reason.ts';
 
-/** The header that tells the version of a payload; absent for version 1. The sender writes it, nobody else may. */
+/** The header with the version of a payload; absent for version 1. Only the library writes it. */
 export const versionHeader = 'outbox-version';
 
-/** Makes of a payload of one version what it would be in the next. It gets parsed JSON, and must not wait for anything. */
+/** Converts a payload of one version to the next one. It gets parsed JSON, and must be synchronous. */
 export type Upcast = (old: unknown) => unknown;
 
 /** How the payload of a topic has changed over time. */
@@ -11,24 +12,24 @@ export interface VersionOptions {
   /** Version of the payload that the schema describes, 1 to 1,000,000. @defaultValue 1 */
   readonly version?: number;
   /**
-   * `upcast[n]` makes of a payload of version n one of version n + 1; consumers apply them in turn, and the schema judges
-   * the last. A version from which they do not lead to the current one cannot be read. @defaultValue none
+   * `upcast[n]` converts a payload of version n to version n + 1; consumers apply them in turn, and the schema validates the
+   * result. A version from which they do not lead to the current one cannot be read. @defaultValue none
    */
   readonly upcast?: Readonly<Record<number, Upcast>>;
 }
 
 /** The version of a topic with its defaults filled in. */
 export interface VersionRules {
-  /** Of the payload that the schema describes. */
+  /** Version of the payload that the schema describes. */
   readonly version: number;
-  /** By the version from which they lead to the next. */
+  /** Upcasters, by the version that they convert from. */
   readonly upcast: ReadonlyMap<number, Upcast>;
 }
 
 const highestVersion = 1_000_000;
 const versionText = /^[1-9][0-9]{0,6}$/;
 
-/** @param invalid makes the error that names an option and what is wrong with it */
+/** @param invalid makes the error for an option, from its name and what is wrong with it */
 export function resolveVersion(
   { version = 1, upcast = {} }: VersionOptions,
   invalid: (option: string, why: string) => OutboxError,
@@ -47,7 +48,7 @@ export function resolveVersion(
 }
 
 /**
- * What a message says of its version: 1 where it says nothing, `undefined` where that is no version.
+ * The version of a message: 1 without a header, `undefined` if the header is not a version.
  *
  * @param text its header {@link versionHeader}
  */
@@ -64,12 +65,12 @@ export function oldestVersion({ version, upcast }: VersionRules): number {
   return oldest;
 }
 
-/** An upcaster could not do its work. `cause` is what it threw, or `undefined` when it answered a promise. */
+/** The failure of an upcaster. `cause` is what it threw, or `undefined` if it returned a promise. */
 export class UpcastFailure extends Error {
   override readonly name = 'UpcastFailure';
-  /** The version from which it leads to the next. */
+  /** The version that it converts from. */
   readonly from: number;
-  /** The payload that it was given. */
+  /** Its argument. */
   readonly payload: unknown;
 
   constructor(from: number, payload: unknown, message: string, cause?: unknown) {
@@ -80,7 +81,7 @@ export class UpcastFailure extends Error {
 }
 
 /**
- * Makes of a payload of an older version one of the current version.
+ * Converts a payload of an older version to the current one.
  *
  * @param from a version from {@link oldestVersion} to the current one
  * @throws UpcastFailure
@@ -92,17 +93,17 @@ export function upcastPayload({ version, upcast }: VersionRules, from: number, p
 }
 
 function upcastOnce(step: Upcast | undefined, from: number, payload: unknown): unknown {
-  if (step === undefined) throw new UpcastFailure(from, payload, 'there is none');
+  if (step === undefined) throw new UpcastFailure(from, payload, 'it does not exist');
   let answer: unknown;
   try {
     answer = step(payload);
   } catch (cause) {
-    throw new UpcastFailure(from, payload, cause instanceof Error ? cause.message : String(cause), cause);
+    throw new UpcastFailure(from, payload, reasonOf(cause), cause);
   }
-  // A schema that takes anything would let it through to the handler.
+  // A schema that accepts anything would pass the promise to the handler.
   if (answer instanceof Promise) {
     answer.catch(() => undefined);
-    throw new UpcastFailure(from, payload, 'it answered a promise');
+    throw new UpcastFailure(from, payload, 'it returned a promise');
   }
   return answer;
 }

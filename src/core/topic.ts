@@ -13,19 +13,20 @@ export interface TopicLimits {
 }
 
 /**
- * Delays before the second, third, … try: a list, or a function of the number of tries so far (1, 2, …) that answers
- * `undefined` when the message is to be given up. The function is asked once, when the topic is defined, for at most 100
- * tries: what it answers is part of the contract, the same for every relay.
+ * Delays before the second, third, … try: a list, or a function of the number of tries so far (1, 2, …) that returns
+ * `undefined` to fail the message. The function is evaluated once, when the topic is defined, for at most 100 tries: the
+ * delays are part of the contract, and the same for every relay.
  */
 export type Retry = readonly Duration[] | ((tries: number) => Duration | undefined);
 
-/** What a topic asks of its consumer: its word that it has processed a message. */
+/** How a topic has its messages confirmed by its consumer. */
 export interface Confirm {
   /** The consumer group whose receipts count. */
   readonly group: string;
   /**
-   * How long a receipt may take after a send, backlog included, before the message counts as overdue: one for all sends, or
-   * one for the first, the second, …, of which the last counts for all further ones. More than 0 and at most 36,500 days.
+   * How long a receipt may take after a send, including the consumer's backlog, before it is overdue: one duration for all
+   * sends, or one each for the first, the second, …, of which the last applies to all further ones. More than 0 and at most
+   * 36,500 days.
    */
   readonly receiptTimeout: Duration | readonly [Duration, ...Duration[]];
   /** How often a message is sent before it is failed, 1 to 100. @defaultValue 3 */
@@ -34,28 +35,28 @@ export interface Confirm {
 
 /** The contract of a topic. */
 export interface TopicOptions extends VersionOptions {
-  /** Name of a transport of the configuration. @defaultValue the only one there is, else `kafka` */
+  /** Name of a transport of the configuration. @defaultValue the only one, else `kafka` */
   readonly transport?: string;
   /** Where the transport sends it: Kafka topic, exchange, URL. @defaultValue the topic's name */
   readonly address?: string;
   /** Delays before the second, third, … try; when they are used up the message is failed. @defaultValue 10, 30, 60, 120, 300 s */
   readonly retry?: Retry;
-  /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
+  /** Whether the later messages of a failed one's key go on or wait. @defaultValue `'release-key'`: they go on */
   readonly exhausted?: 'release-key' | 'hold-key';
-  /** Ordered shares that are delivered side by side, 1 to 1024; set at the first start, changed by an operation. @defaultValue 1 */
+  /** Ordered shares that are delivered concurrently, 1 to 1024; set at the first start, changed by an operation. @defaultValue 1 */
   readonly lanes?: number;
   /**
-   * What measures the time until a message is due. `'workflow'`: a workflow per message, visible in the Temporal UI. `'lane'`: the relay
-   * alone, for thousands that are due at one instant. @defaultValue `'workflow'`
+   * What waits until a message is due. `'workflow'`: a workflow per message, visible in the Temporal UI. `'lane'`: only the
+   * relay, for thousands that are due at the same time. @defaultValue `'workflow'`
    */
   readonly timer?: 'workflow' | 'lane';
   /** A waiting message gets its workflow when it is due within this time; before, only its row waits. @defaultValue 24 h */
   readonly horizon?: Duration;
-  /** May keys and refs show in the Temporal UI? @defaultValue true */
+  /** Whether the Temporal UI may show keys and refs. @defaultValue true */
   readonly visible?: boolean;
   /**
-   * Ask for a receipt of every message. A message without one is sent again, but only when the group has passed it
-   * without a word: while it is merely behind, the message waits. @defaultValue none
+   * Asks for a receipt of every message. A message whose receipt is overdue is sent again, but only after the group has passed
+   * it: while the group has not reached it, the message waits. @defaultValue none
    */
   readonly confirm?: Confirm;
   /** Bounds of one message. @defaultValue see {@link TopicLimits} */
@@ -68,31 +69,31 @@ export interface ConfirmRules {
   readonly group: string;
   /** How often a message is sent before it is failed, 1 to 100. */
   readonly maxSends: number;
-  /** Time for the receipt after the first, second, … send; the last value counts for all further ones. */
+  /** Time for the receipt after the first, second, … send; the last value applies to all further ones. */
   readonly receiptTimeoutMs: readonly number[];
 }
 
 /** A topic with its options resolved. Durations are milliseconds. */
 export interface TopicRules extends VersionRules {
-  /** `undefined`: the only one that there is, else `kafka`. */
+  /** `undefined`: the only one, else `kafka`. */
   readonly transport: string | undefined;
   /** Where the transport sends it. */
   readonly address: string;
   /** Delays before the second, third, … try of a delivery. */
   readonly retryMs: readonly number[];
-  /** What a message that could not be delivered does to the later ones of its key. */
+  /** Whether the later messages of a failed one's key go on or wait. */
   readonly exhausted: 'release-key' | 'hold-key';
-  /** Ordered shares that a first start sets. */
+  /** Number of lanes that the first start sets. */
   readonly lanes: number;
-  /** Who waits for the due time. */
+  /** What waits for the due time. */
   readonly timer: 'workflow' | 'lane';
   /** A waiting message gets its workflow when it is due within this time. */
   readonly horizonMs: number;
-  /** May keys and refs show in the Temporal UI? */
+  /** Whether the Temporal UI may show keys and refs. */
   readonly visible: boolean;
-  /** `undefined`: nobody is asked for receipts. */
+  /** `undefined`: no receipts. */
   readonly confirm: ConfirmRules | undefined;
-  /** Bytes of a serialised payload at most. */
+  /** Maximum size of a serialised payload, in bytes. */
   readonly payloadLimitBytes: number;
   /** Longest delay of a message. */
   readonly delayLimitMs: number;
@@ -101,16 +102,16 @@ export interface TopicRules extends VersionRules {
 /**
  * A named contract between a sender and its consumers.
  *
- * `Input` is what `send` takes, `Output` what a handler of the consumer receives: the schema runs over the JSON on
- * both sides, so defaults and transformations happen once, at the consumer. It describes the current version of the
- * payload; the consumer makes older ones current by the topic's upcasters first.
+ * `Input` is what `send` takes, `Output` what a handler of the consumer receives: both sides validate the JSON with the schema,
+ * so defaults and transformations are applied once, at the consumer. The schema describes the current version of the payload;
+ * the consumer first converts older ones with the topic's upcasters.
  */
 export interface Topic<Input = unknown, Output = Input> {
-  /** Names it in rows, headers and commands. */
+  /** Its name in rows, headers and commands. */
   readonly name: string;
-  /** Judges the JSON, not the object in memory. */
+  /** Validates the JSON, not the object in memory. */
   readonly schema: StandardSchemaV1<Input, Output>;
-  /** What its options say, with every default filled in. */
+  /** Its options, with every default filled in. */
   readonly rules: TopicRules;
 }
 
@@ -153,7 +154,9 @@ export function topic<Input, Output>(
   options: TopicOptions = {},
 ): Topic<Input, Output> {
   if (!/^[A-Za-z0-9._-]{1,200}$/.test(name)) {
-    throw new OutboxError('OUTBOX_TOPIC_INVALID', `"${name}" is no name for a topic.`, { details: { name } });
+    throw new OutboxError('OUTBOX_TOPIC_INVALID', `"${name}" is not a valid topic name.`, {
+      details: { name },
+    });
   }
   const unknown = Object.keys(options).find((option) => !optionNames.has(option));
   if (unknown !== undefined) throw invalid(name, unknown, 'is not an option of a topic');
@@ -188,7 +191,7 @@ function resolveRules(name: string, options: TopicOptions): TopicRules {
   };
 }
 
-/** A misspelt option would be a rule that does nothing. */
+/** A misspelt option would have no effect. */
 function assertNames(name: string, option: string, given: unknown, known: readonly string[]): void {
   if (given === undefined) return;
   if (typeof given !== 'object' || given === null) throw invalid(name, option, 'is not an object');
@@ -215,12 +218,12 @@ function confirmOf(name: string, { group, receiptTimeout, maxSends = 3 }: Confir
   const option = 'confirm.receiptTimeout';
   if (typeof receiptTimeout !== 'object')
     return { group, maxSends, receiptTimeoutMs: [positive(name, option, receiptTimeout)] };
-  if (receiptTimeout.length < 1) throw invalid(name, option, 'names no time');
+  if (receiptTimeout.length < 1) throw invalid(name, option, 'is empty');
   const times = receiptTimeout.map((time, index) => positive(name, `${option}[${index}]`, time));
   return { group, maxSends, receiptTimeoutMs: times };
 }
 
-/** Bound of tries and of sends. */
+/** Maximum number of tries, and of sends. */
 const maxTries = 100;
 
 function positive(name: string, option: string, duration: Duration): number {

@@ -1,12 +1,12 @@
 /**
- * The state of a message. `ready` and passed by its lane's cursor reads as `published` everywhere but in the table.
+ * The state of a message. A `ready` message that its lane's cursor has passed is `published` everywhere but in the table.
  *
  * - `waiting`: not due yet.
  * - `ready`: to be sent by its lane now.
  * - `held`: behind a retrying or failed message of its key.
  * - `retrying`: its last try failed; it waits for the next one.
- * - `published`: the broker has acknowledged it. `confirmed`: a receipt came, too.
- * - `failed`: given up; a person decides.
+ * - `published`: the broker has acknowledged it. `confirmed`: its receipt has arrived, too.
+ * - `failed`: no further try; a person decides.
  * - `canceled`: it is never sent.
  * - `superseded`: an edited copy took its place. `discarded`: a person ended it.
  */
@@ -40,13 +40,13 @@ export const states = [
 export interface Transition {
   readonly from: State;
   readonly to: State;
-  /** What brings it about. */
+  /** What causes it. */
   readonly by: string;
 }
 
 /**
- * Every legal change of state. The database refuses all others (trigger `message_transition`), and a test holds the
- * trigger against this table. A message begins as `ready`, or as `waiting` when it is due later.
+ * Every legal change of state. The database refuses all others (trigger `message_transition`), and a test compares the
+ * trigger with this table. A message begins as `ready`, or as `waiting` when it is due later.
  */
 export const transitions: readonly Transition[] = [
   { from: 'waiting', to: 'ready', by: 'due: its workflow or the sweep' },
@@ -72,7 +72,7 @@ export const transitions: readonly Transition[] = [
   { from: 'failed', to: 'discarded', by: 'discard by an operator' },
 ];
 
-/** States that end a message: nothing happens to it by itself any more. */
+/** Final states: a message leaves them only by an operator's action, if at all. */
 export const finalStates: ReadonlySet<State> = new Set([
   'published',
   'confirmed',

@@ -1,4 +1,4 @@
-/** @throws the reason of the signal, also while the promise is open; what that answers later goes to `late` */
+/** Waits for the promise. @throws the reason of the signal, even if the promise is pending; a later answer is passed to `late` */
 export async function unlessStopped<Answer>(
   promise: Promise<Answer>,
   signal: AbortSignal,

@@ -1,25 +1,25 @@
 import type { ConsumerEvent } from './consumer-event.ts';
 import type { Arrived } from './intake/arrived.ts';
 
-/** What became of a message that arrived. */
+/** How a message that arrived has ended. */
 export type Applied =
   /** Its effects are committed. */
   | { readonly kind: 'handled' }
-  /** They were before. */
+  /** Its effects were already committed. */
   | { readonly kind: 'duplicate' }
-  /** It was kept before. */
+  /** It was already kept. */
   | { readonly kind: 'kept' }
-  /** It is kept for a later try: after its own failed ones, or behind others of its key. */
+  /** It is kept for a later try: after its own tries failed, or behind earlier messages of its key. */
   | { readonly kind: 'parked'; readonly error?: unknown }
-  /** No try can help, or none is left: it is kept for a person. */
+  /** Retrying cannot help, or no try is left: it is kept for a person. */
   | { readonly kind: 'failed'; readonly reason: string; readonly error: unknown };
 
-/** Which figure it is part of. */
+/** The count that it belongs to. */
 export function counterOf({ kind }: Applied): 'handled' | 'duplicates' | 'parked' | 'failed' {
   return kind === 'duplicate' || kind === 'kept' ? 'duplicates' : kind;
 }
 
-/** What is told of it. */
+/** The event that reports it. */
 export function eventOf<Tx>(
   { id, topic, incoming: { address, partition, offset } }: Arrived<Tx>,
   applied: Applied,

@@ -1,14 +1,14 @@
-/** How many messages ended how, since the start of this consumer. */
+/** Counts of messages by how they ended, since the start of this consumer. */
 export interface ConsumerCounts {
-  /** Committed with their effects, parked ones that were tried again included. */
+  /** Committed with their effects, including parked ones that were tried again. */
   readonly handled: number;
-  /** Dropped, because their effects were committed before, or they were kept before. */
+  /** Dropped, because their effects were already committed, or they were already kept. */
   readonly duplicates: number;
-  /** Kept for a later try: after a failure, or behind one of their key. */
+  /** Kept for a later try: after a failure, or behind an earlier message of their key. */
   readonly parked: number;
-  /** Given up, and kept for a person. */
+  /** Failed for good, and kept for a person. */
   readonly failed: number;
-  /** Passed over, being of a topic without a handler here. */
+  /** Skipped, because their topic has no handler here. */
   readonly ignored: number;
   /** Tries that were rolled back. */
   readonly failedAttempts: number;
@@ -26,7 +26,7 @@ export class Tally {
   inFlight = 0;
   readonly #ended: () => void;
 
-  /** @param ended called whenever a message has ended */
+  /** @param ended called each time a message has ended */
   constructor(ended: () => void) {
     this.#ended = ended;
   }

@@ -1,25 +1,25 @@
 import type { OutboxError } from '../core/errors.ts';
 import type { Partition, SourceNotice } from '../sources/source.ts';
 
-/** Where a message was found. */
+/** Where a message was read from. */
 export interface Position extends Partition {
-  /** Its place in the partition. Text, because it may need 64 bits. */
+  /** Its offset in the partition. A string, because it may need 64 bits. */
   readonly offset: string;
 }
 
-/** An address of which nothing is begun but a probe now and then, because most of what was tried has failed. */
+/** An address of which only occasional probes are tried, because most of its keys have failed. */
 export interface PausedAddress {
   /** Where its messages arrive. */
   readonly address: string;
   /** When the pause began. */
   readonly since: Date;
-  /** What the last try ended with. */
+  /** The error of the last try. */
   readonly error: unknown;
-  /** What it says, without values of the message's payload, as `status` shows it: 400 characters at most. */
+  /** Its text, without values of the message's payload, as `status` shows it: at most 400 characters. */
   readonly errorText: string;
-  /** Of `keys` that were looked at, so many had failed when the pause began. */
+  /** How many of `keys` had failed when the pause began. */
   readonly failedKeys: number;
-  /** The keys of the last messages that ended, each counted once. */
+  /** Number of different keys among the last messages that ended. */
   readonly keys: number;
   /** How many probes have failed. */
   readonly probes: number;
@@ -27,20 +27,20 @@ export interface PausedAddress {
   readonly nextProbeAt: Date;
 }
 
-/** A message that is known by its id. */
+/** A message whose id could be read. */
 export interface IdentifiedMessage extends Position {
-  /** As its handler gets it; its place where nothing tells an id. */
+  /** As its handler gets it; its position if it has no id. */
   readonly id: string;
-  /** Name of its topic, as far as it tells one; else its address. */
+  /** Name of its topic, if it names one; else its address. */
   readonly topic: string;
 }
 
 /**
- * What a consumer tells about itself. Nothing depends on anybody listening. `error` is what was thrown, `retryInMs` the
- * milliseconds until the next try, `attempt` the number of the try, from 1, as far as this process knows.
+ * What a consumer reports. Nothing depends on a listener. `error` is what was thrown, `retryInMs` the milliseconds until
+ * the next try, `attempt` the number of the try, from 1, as far as this process knows.
  */
 export type ConsumerEvent =
-  /** It starts, and a server that it needs is not there yet. Told at once, and then every five seconds at most. */
+  /** It starts, and cannot reach a server that it needs. Reported at once, then at most every five seconds. */
   | {
       readonly type: 'waiting-for-server';
       /** `PostgreSQL`, or the kind of the broker. */
@@ -48,47 +48,47 @@ export type ConsumerEvent =
       /** Names the address, as far as its client tells. */
       readonly error: unknown;
     }
-  /** These partitions are this consumer's from now on, and no others. */
+  /** The consumer now owns these partitions, and no others. */
   | { readonly type: 'assigned'; readonly partitions: readonly Partition[] }
-  /** Nothing, or nothing more, arrives from where the error says; it is tried again. */
+  /** The source that the error names delivers nothing; it is tried again. */
   | { readonly type: 'disconnected'; readonly error: unknown; readonly retryInMs: number }
   /** Partitions that nobody reads, and messages that the broker deleted before they were read. */
   | SourceNotice
   /** Its effects are committed. */
   | ({ readonly type: 'handled'; readonly attempt: number } & IdentifiedMessage)
-  /** Its effects were committed before; it was dropped. */
+  /** Its effects were already committed; it was dropped. */
   | ({ readonly type: 'duplicate' } & IdentifiedMessage)
-  /** Of a topic that shares the address and has no handler here; it was passed over. */
+  /** Its topic shares the address and has no handler here; it was skipped. */
   | ({ readonly type: 'ignored' } & IdentifiedMessage)
-  /** It was kept, because its tries failed (then with the last error), or because its key is parked. */
+  /** It was kept, because its tries failed (`error` is the last one), or because its key is parked. */
   | ({ readonly type: 'parked'; readonly error: unknown } & IdentifiedMessage)
   /**
-   * It failed for good, after its last try or because none can help, and is kept for a person. `reason` is that of `inbox show`.
-   * Of one that has killed the consumer that tried it, only the id is known.
+   * It failed for good, after its last try or because retrying cannot help, and is kept for a person. `reason` is the one
+   * that `inbox show` prints. Of a message that killed its consumer only the id is known.
    */
   | ({ readonly type: 'failed'; readonly reason: string; readonly error: unknown } & Pick<
       IdentifiedMessage,
       'id'
     > &
       Partial<IdentifiedMessage>)
-  /** Workflows of parked keys, or of bulk operations, could not be started, or ran into trouble; their messages wait. */
+  /** Workflows of parked keys or bulk operations could not be started, or fail; their messages wait. */
   | { readonly type: 'workflows-failing'; readonly error: unknown }
-  /** A bulk operation of an operator on what the group keeps has come to its end: how many messages had which answer. */
+  /** An operator's bulk operation on messages that the group keeps has ended: number of messages by result. */
   | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
-  /** A page of a bulk operation failed; it is tried again, ten times in a row at most. */
+  /** A page of a bulk operation failed; it is tried again, at most ten times in a row. */
   | { readonly type: 'bulk-failing'; readonly error: unknown }
-  /** The processed ids could not be tended; it is tried again. */
+  /** Expired processed ids could not be dropped; it is tried again. */
   | { readonly type: 'window-failing'; readonly error: unknown; readonly retryInMs: number }
   /** Copies of failed messages could not be sent to the address of dead letters; it is tried again. */
   | { readonly type: 'dead-letters-failing'; readonly error: unknown; readonly retryInMs: number }
   /**
-   * A try was rolled back; another follows, or the message is parked. Of a transaction of several messages it tells where
-   * the first of them is, whichever of them has failed: they are tried singly next.
+   * A try was rolled back; another follows, or the message is parked. For a transaction of several messages the position is
+   * that of the first one, whichever has failed: next they are tried one by one.
    */
   | ({ readonly type: 'attempt-failed'; readonly attempt: number; readonly error: unknown } & Position)
   /**
-   * The message can neither be handled nor kept, or its key has as many behind it as it may (`OUTBOX_QUEUE_FULL`): its
-   * partition waits, others go on. Told again at every pause.
+   * The message can neither be handled nor kept, or the queue of its key is full (`OUTBOX_QUEUE_FULL`): its partition waits,
+   * others go on. Reported again at every pause.
    */
   | ({
       readonly type: 'partition-paused';
@@ -97,8 +97,8 @@ export type ConsumerEvent =
       readonly retryInMs: number;
     } & Position)
   /**
-   * Receipts could not be sent. They wait, beyond 10,000 the oldest are dropped; their messages are sent again then, and
-   * the receipts with them. Messages go on meanwhile.
+   * Receipts could not be sent. They wait; beyond 10,000 the oldest are dropped, whose messages will be resent and then
+   * answered with a new receipt. Handling goes on meanwhile.
    */
   | {
       readonly type: 'receipts-unsent';
@@ -108,27 +108,27 @@ export type ConsumerEvent =
       readonly retryInMs: number;
     }
   /**
-   * Most keys of the address fail, as they do when something is away that its handlers need: nothing of it is begun, parked
-   * or counted until a probe succeeds. Told again after each probe that fails.
+   * Most keys of the address fail, as they do when a dependency of its handlers is down: until a probe succeeds, none of its
+   * messages is tried or parked, and no try counts. Reported again after each probe that fails.
    */
   | ({ readonly type: 'address-paused' } & PausedAddress)
   /** A probe has succeeded. */
   | { readonly type: 'address-resumed'; readonly address: string; readonly since: Date }
   /**
-   * At the start: the pool of the client has fewer connections than the messages that may be in hand, and parked keys, and
-   * the consumer itself take. What waits for one for 30 s fails, uncounted. Give the client as many as are needed
-   * (`max` of `PrismaPg`), or lower `concurrency`, `keyConcurrency` or `parkedConcurrency`.
+   * At the start: the client's pool has fewer connections than messages in hand, parked keys and the consumer itself may
+   * use at once. A transaction that waits 30 s for a connection fails, which costs no try. Raise the pool to `needed` (`max` of
+   * `PrismaPg`), or lower `concurrency`, `keyConcurrency` or `parkedConcurrency`.
    */
   | { readonly type: 'pool-small'; readonly connections: number; readonly needed: number }
   /**
-   * The handler of the topic has answered no promise (`OUTBOX_PROMISE_MISSING`): its message counts as done, whatever it has
-   * begun. Told once per handler.
+   * The handler of the topic did not return a promise (`OUTBOX_PROMISE_MISSING`): its message counts as done, whatever the
+   * handler has begun. Reported once per handler.
    */
   | { readonly type: 'promise-missing'; readonly topic: string; readonly error: OutboxError }
-  /** The message on which the partition stood is done. */
+  /** The message that blocked the partition is done. */
   | ({ readonly type: 'partition-resumed' } & Position);
 
-/** Is called with what a consumer tells, at once and in its order; what it throws is dropped. It should not take long. */
+/** Called with each event of a consumer, synchronously and in order; what it throws is dropped. It should not take long. */
 export type ConsumerReport = (event: ConsumerEvent) => void;
 
 /** A listener that cannot disturb the consumer: what it throws is dropped. */
@@ -138,7 +138,7 @@ export function undisturbed(report: ConsumerReport | undefined): ConsumerReport 
     try {
       report(event);
     } catch {
-      // A broken listener must neither fail a message that is committed nor stop a partition.
+      // A faulty listener must neither fail a message that is committed nor stop a partition.
     }
   };
 }

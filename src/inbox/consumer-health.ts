@@ -2,13 +2,13 @@ import type { Failing, HealthRecord } from '../core/health.ts';
 import type { ConsumerReport, PausedAddress } from './consumer-event.ts';
 import type { FailingPartition } from './intake/failing-partitions.ts';
 
-/** The workflows of parked keys are looked at again after this time at the latest. */
+/** The longest time between two looks at the workflows of parked keys. */
 const keysAgainMs = 10_000;
 
-/** Notes what the events of a consumer say about its health, and hands them on. */
+/** Records what the events of a consumer say about its health, and passes them on. */
 export function noting(health: HealthRecord, report: ConsumerReport): ConsumerReport {
   return (event) => {
-    // What a stop has given up is no trouble of a consumer any more.
+    // A failure that the stop itself causes is not reported.
     if (health.state === 'stopped') return;
     if (event.type === 'waiting-for-server') health.failed(event.server, event.error, { away: true });
     if (event.type === 'workflows-failing')
@@ -20,7 +20,7 @@ export function noting(health: HealthRecord, report: ConsumerReport): ConsumerRe
   };
 }
 
-/** What stands still at the moment, as health tells it. */
+/** What is blocked at the moment, as health reports it. */
 export function standing(
   partitions: readonly FailingPartition[],
   paused: readonly PausedAddress[],

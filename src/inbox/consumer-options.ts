@@ -14,22 +14,22 @@ import { resolveWindow, type Window } from './window/window.ts';
 export interface ConsumerSettings {
   /**
    * Name of the consumer group, 1 to 512 bytes. A message is handled once per group; consumers of one group share the
-   * work. It is the group of the broker, too.
+   * work. It is also the broker's consumer group.
    */
   readonly group: string;
   /**
-   * Handles up to `size` messages, 1 to 10,000, in one transaction, as many as have been fetched. When it fails, each of
-   * them gets its own. @defaultValue none: a transaction per message
+   * Handles up to `size` messages, 1 to 10,000, in one transaction, as many as have been fetched. If it fails, each of them
+   * gets its own transaction. @defaultValue none: a transaction per message
    */
   readonly batch?: { readonly size: number };
   /**
-   * Partitions that are handled side by side, 1 to 256. Each uses a connection of the database per message in hand.
+   * Partitions that are handled concurrently, 1 to 256. Each uses a database connection per message in hand.
    * @defaultValue 4
    */
   readonly concurrency?: number;
   /**
-   * Messages of different keys of one partition that are handled side by side, 1 to 256. A key keeps its order, messages
-   * without a key have none; 1 keeps the order of the whole partition. Without effect on batches. @defaultValue 2
+   * Messages of different keys of one partition that are handled concurrently, 1 to 256. A key keeps its order, messages
+   * without a key have none; 1 keeps the order of the whole partition. No effect on batches. @defaultValue 2
    */
   readonly keyConcurrency?: number;
   /**
@@ -46,59 +46,61 @@ export interface ConsumerSettings {
   /** What a failed message does to the later ones of its key. @defaultValue `'release-key'`, they go on */
   readonly exhausted?: 'release-key' | 'hold-key';
   /**
-   * With how many deaths of a consumer that had it in hand a message is failed, 1 to 100, whether it has just arrived or is
-   * parked. Deaths by other causes count, too, but none beside a message that kills, except the first. @defaultValue 3
+   * A message is failed after this many deaths of a consumer that had it in hand, 1 to 100, whether it has just arrived or
+   * is parked. Deaths by other causes count, too. Of messages that were in hand together with one that kills, only the first
+   * death counts. @defaultValue 3
    */
   readonly maxKills?: number;
   /**
-   * Messages that may be kept behind one parked key, 1 to 10,000,000, and as many more as are in hand at that moment. Then
-   * the partition of the key waits, reported as `partition-paused` with `OUTBOX_QUEUE_FULL`, until the queue is shorter.
+   * Messages that may be queued behind one parked key, 1 to 10,000,000, plus those that are in hand when the limit is
+   * reached. Then the partition of the key waits, reported as `partition-paused` with `OUTBOX_QUEUE_FULL`, until the queue
+   * is shorter.
    * @defaultValue 100,000
    */
   readonly maxQueued?: number;
-  /** Parked keys that this consumer works on side by side, 1 to 256. @defaultValue 4 */
+  /** Parked keys that this consumer drains concurrently, 1 to 256. @defaultValue 4 */
   readonly parkedConcurrency?: number;
   /**
-   * Pauses an address when most of its keys fail, as they do when something is away that its handlers need: nothing is
-   * parked then and no try counts, until one of the messages that are tried now and then succeeds. `keys`: how many
-   * different keys must have failed, 1 to 1,000, and more than half of the last four times as many; `longestPause`: between
-   * two of these tries, which begin after 1 s. `false`: never. @defaultValue `{ keys: 5, longestPause: '30s' }`
+   * Pauses an address when most of its keys fail, as they do when a dependency of its handlers is down: nothing is parked
+   * and no try counts, until a probe, a single message, succeeds. `keys`: how many different keys must have failed, 1 to
+   * 1,000, and more than half of the last four times as many; `longestPause`: the longest time between two probes, which
+   * starts at 1 s. `false`: never. @defaultValue `{ keys: 5, longestPause: '30s' }`
    */
   readonly breaker?: false | { readonly keys?: number; readonly longestPause?: Duration };
   /**
-   * Sends a copy of every failed message to `<address>.dead`, or to what the function answers for its address. The
-   * message itself stays in the database. @defaultValue false
+   * Sends a copy of every failed message to `<address>.dead`, or to the address that the function returns. The message
+   * itself stays in the database. @defaultValue false
    */
   readonly deadLetters?: boolean | ((address: string) => string);
   /**
    * How long processed ids are kept, at least 1 hour: a message that is delivered again after that time is handled again.
-   * The start is refused when the broker may deliver one so late. @defaultValue 30 days
+   * The start is refused if the broker may deliver a message that late. @defaultValue 30 days
    */
   readonly window?: Window;
   /**
-   * What becomes of a message whose topic is not in the configuration, or that does not tell its topic where several use
-   * its address. `'keep'`: it is failed, and kept for a person. `'ignore'`: it is passed over, and never comes back; for
-   * addresses where others send, too. @defaultValue `'keep'`: it may be of a topic that a newer sender knows
+   * What happens to a message whose topic is not in the configuration, or that names no topic although several use its
+   * address. `'keep'`: it is failed, and kept for a person. `'ignore'`: it is skipped for good; for addresses that other
+   * senders use, too. @defaultValue `'keep'`: it may be of a topic that a newer sender knows
    */
   readonly unknown?: UnknownTopics;
   /**
-   * How long failed messages of the group are kept after anything has happened to them, 1 hour to 36,500 days; they are
-   * deleted then, and their effect never comes. Those that hold their key stay, and with `deadLetters` those without a
-   * copy. @defaultValue `'forever'`
+   * How long failed messages of the group are kept after their last change, 1 hour to 36,500 days; then they are deleted and
+   * will never be handled. Messages that hold their key stay, and with `deadLetters` those without a copy.
+   * @defaultValue `'forever'`
    */
   readonly keepFailed?: Window;
-  /** Answers for most duplicates without the database. It is closed with the consumer. @defaultValue none */
+  /** Recognizes most duplicates without the database. It is closed with the consumer. @defaultValue none */
   readonly filter?: SeenFilter;
   /**
-   * Where a group that was never seen begins: `true` with the oldest message that the broker holds, `false` with what
-   * arrives after the first join. @defaultValue true, so that no message is missed
+   * Where a new group begins: `true` with the oldest message that the broker holds, `false` with messages that arrive after
+   * the first join. @defaultValue true, so that no message is missed
    */
   readonly fromBeginning?: boolean;
-  /** How long one transaction may take, passed on to `$transaction`. @defaultValue Prisma's own: 5 s */
+  /** How long one transaction may take, passed to `$transaction`. @defaultValue Prisma's own: 5 s */
   readonly transactionTimeout?: Duration;
   /** How long `start()` waits for the database, and for each broker. @defaultValue as long as it takes, as relays do */
   readonly startTimeout?: Duration;
-  /** Called with what the consumer does; nothing depends on it, and what it throws is dropped. @defaultValue nobody is */
+  /** Called with each event of the consumer; nothing depends on it, and what it throws is dropped. @defaultValue none */
   readonly report?: ConsumerReport;
 }
 
@@ -112,7 +114,7 @@ export interface ConsumerRules {
   readonly tries: TryRules;
   readonly maxQueued: number;
   readonly parkedConcurrency: number;
-  /** `undefined`: nothing pauses. */
+  /** `undefined`: no breaker. */
   readonly breaker: BreakerRules | undefined;
   /** Where copies of failed messages go; `undefined`: nowhere. */
   readonly deadAddressOf: ((address: string) => string) | undefined;
@@ -164,7 +166,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof ConsumerSettings>([
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option */
 export function resolveConsumerRules(settings: ConsumerSettings): ConsumerRules {
   const unknown = Object.keys(settings).find((option) => !optionNames.has(option));
-  if (unknown !== undefined) throw invalid(unknown, 'an option that there is');
+  if (unknown !== undefined) throw invalid(unknown, 'a known option');
   assertName('group', settings.group);
   const { batch, deadLetters = false, exhausted = 'release-key', transactionTimeout } = settings;
   if (exhausted !== 'release-key' && exhausted !== 'hold-key')
@@ -221,7 +223,7 @@ function breakerRules(given: ConsumerSettings['breaker'] = {}): BreakerRules | u
   if (given === false) return undefined;
   const { keys = defaults.breaker.keys, longestPause = defaults.breaker.longestPause, ...others } = given;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw invalid(`breaker.${unknown}`, 'an option that there is');
+  if (unknown !== undefined) throw invalid(`breaker.${unknown}`, 'a known option');
   return {
     keys: integer('breaker.keys', keys, 1_000),
     longestPauseMs: positive('breaker.longestPause', longestPause),

@@ -18,25 +18,25 @@ export interface HostedParkedKeys {
   stop(): Promise<void>;
 }
 
-/** What a consumer is given from outside. */
+/** What a consumer needs from outside. */
 export interface ConsumerParts<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
-  /** The client for a start that may come before the database does. @defaultValue the client itself */
+  /** The client for a start that may precede the database's. @defaultValue the client itself */
   readonly whenReached?: (
     client: TransactionClient<Tx>,
     report: ConsumerReport,
     stopping: AbortSignal,
   ) => TransactionClient<Tx>;
   readonly settings: ConsumerSettings;
-  /** All topics of the configuration, so that those of others are known for what they are. */
+  /** All topics of the configuration, so that a topic without a handler here is not taken for an unknown one. */
   readonly topics: readonly Topic[];
   /** Where messages of a topic arrive: the same object for topics of the same broker. */
   readonly sourceOf: (topic: Topic) => Source;
-  /** How receipts of a topic leave. */
+  /** Sends the receipts of a topic. */
   readonly receiptSenderOf: (topic: Topic) => ReceiptSender;
-  /** How copies of failed messages leave, to the broker of these topics. */
+  /** Sends copies of failed messages to the broker of these topics. */
   readonly deadLetterSenderOf: (topics: readonly Topic[]) => DeadLetterSender;
-  /** Where it runs, for those who look. */
+  /** Where it runs, for display. */
   readonly place: { readonly host: string; readonly pid: number };
   /** Needs nothing until the first key is parked, or the first bulk operation is started. */
   readonly hostParkedKeys: (input: ParkedKeysPlan) => HostedParkedKeys;
@@ -47,7 +47,7 @@ export interface ParkedKeysPlan {
   readonly group: string;
   readonly drains: KeyDrains;
   readonly bulk: BulkRunner;
-  /** Keys that are worked on side by side. */
+  /** Number of keys that are drained concurrently. */
   readonly concurrency: number;
   readonly failed: (error: unknown) => void;
 }
@@ -56,6 +56,6 @@ export interface ParkedKeysPlan {
 export interface ConsumerPlan<Tx extends Transaction> extends ConsumerParts<Tx> {
   readonly rules: ConsumerRules;
   readonly routes: readonly Route<Tx>[];
-  /** The outermost first. */
+  /** Outermost first. */
   readonly middlewares: readonly Middleware[];
 }

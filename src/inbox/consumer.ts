@@ -15,7 +15,7 @@ import { startConsumer } from './start-consumer.ts';
 
 const notStarted: Health = { state: 'stopped', joined: false, lastProgressAt: null, failing: [] };
 
-/** What {@link Consumer} promises. */
+/** Implements {@link Consumer}. */
 export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
   readonly #parts: ConsumerParts<Tx>;
   readonly #rules: ConsumerRules;
@@ -52,14 +52,14 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
   use(middleware: Middleware): this {
     if (typeof middleware !== 'function') throw invalid('use', 'A middleware is a function.');
     if (this.#started)
-      throw invalid('use', 'The consumer was started already: a middleware would never be called.');
+      throw invalid('use', 'The consumer has already been started: a middleware would never be called.');
     this.#middlewares.push(middleware);
     return this;
   }
 
   async start(): Promise<RunningConsumer> {
-    if (this.#routes.size === 0) throw invalid('on', 'The consumer has no handler: name one with `on`.');
-    if (this.#started) throw invalid('start', 'The consumer was started already: make another one.');
+    if (this.#routes.size === 0) throw invalid('on', 'The consumer has no handler: register one with `on`.');
+    if (this.#started) throw invalid('start', 'The consumer has already been started: create another one.');
     this.#started = true;
     const life = new Running(new HealthRecord());
     this.#life = life;
@@ -87,23 +87,30 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
   }
 
   async status(): Promise<ConsumerStatus> {
-    if (this.#running === undefined) throw invalid('status', 'The consumer was not started.');
+    if (this.#running === undefined) throw invalid('status', 'The consumer has not been started.');
     return this.#running.status();
   }
 
   #add(route: Route<Tx>): this {
     const { name } = route.topic;
     if (this.#started)
-      throw invalid('on', `The consumer was started already: a handler of "${name}" would never be called.`);
-    if (this.#routes.has(name)) throw invalid('on', `The topic "${name}" has a handler already.`);
+      throw invalid(
+        'on',
+        `The consumer has already been started: a handler of "${name}" would never be called.`,
+      );
+    if (this.#routes.has(name)) throw invalid('on', `The topic "${name}" already has a handler.`);
     this.#routes.set(name, route);
     return this;
   }
 
   #promiseMissing(topic: string): void {
-    const error = promiseMissing(`The handler of "${topic}"`, 'counts as done, whatever it has begun', {
-      topic,
-    });
+    const error = promiseMissing(
+      `The handler of "${topic}"`,
+      'its message counts as done, whatever it has begun',
+      {
+        topic,
+      },
+    );
     undisturbed(this.#parts.settings.report)({ type: 'promise-missing', topic, error });
   }
 }

@@ -1,27 +1,27 @@
 import { OutboxError } from '../core/errors.ts';
 import type { InboxMessage } from './reading/inbox-message.ts';
 
-/** What a handler is told about the transaction in which it works. */
+/** What a handler knows about the transaction in which it works. */
 export interface HandlerContext {
   /**
-   * Fires when the transaction was given up, so that nothing it still does can count: it has taken as long as it may
-   * (`transactionTimeout`, reason `OUTBOX_HANDLER_STUCK`), its partition went to another consumer, or its consumer stops and
-   * the time of `stop({ within })` is over (reason `OUTBOX_HANDLER_GIVEN_UP`). Pass it to what the handler waits for, as
-   * `fetch(url, { signal })`. A message that was given up for the last two reasons costs no try. Not after the end of the
-   * transaction.
+   * Fires when the transaction was given up and can no longer commit: it took longer than `transactionTimeout` (reason
+   * `OUTBOX_HANDLER_STUCK`), its partition went to another consumer, or its consumer stops and the time of
+   * `stop({ within })` is over (reason `OUTBOX_HANDLER_GIVEN_UP`). Pass it to what the handler waits for, as
+   * `fetch(url, { signal })`. The last two reasons cost the message no try. Does not fire after the end of the transaction.
    */
   readonly signal: AbortSignal;
 }
 
 /**
- * Applies a message. Whatever it writes through `tx` commits together with the id of the message, or not at all; what
- * it does elsewhere may happen again after a failure.
+ * Applies a message. Whatever it writes through `tx` commits together with the id of the message, or not at all; effects
+ * elsewhere may happen again after a failure.
  *
- * It must return the promise of all that it does: what nobody waits for is not part of the transaction, and a Prisma call
- * that nobody waits for never runs. One that answers anything else counts as done, and is told once, as `promise-missing`.
+ * It must return a promise that covers everything it does: what is not awaited is not part of the transaction, and a
+ * Prisma call that is not awaited never runs. A handler that returns anything else counts as done and is reported once, as
+ * `promise-missing`.
  *
- * To fail, reject: the transaction is rolled back and the message is tried again. Reject with `permanent(error)` where no
- * further try can help, with `retryAfter(error, delay)` to say when the next one is worth it.
+ * To fail, reject: the transaction is rolled back and the message is tried again. Reject with `permanent(error)` if
+ * retrying cannot help, with `retryAfter(error, delay)` to set the delay until the next try.
  */
 export type Handler<Tx, Payload> = (
   tx: Tx,
@@ -30,8 +30,8 @@ export type Handler<Tx, Payload> = (
 ) => Promise<unknown>;
 
 /**
- * Applies many messages of one topic, in the order in which they came. What it writes through `tx` commits together with
- * their ids, or not at all. It must return a promise, as every {@link Handler}.
+ * Applies many messages of one topic, in the order of their arrival. What it writes through `tx` commits together with
+ * their ids, or not at all. It must return a promise, like every {@link Handler}.
  *
  * To fail, reject: the transaction is rolled back, and each of the messages is tried alone.
  */
@@ -42,8 +42,8 @@ export type BatchHandler<Tx, Payload> = (
 ) => Promise<unknown>;
 
 /**
- * Calls `handler`, and `missing` at the first time that its answer is no promise: somebody forgot to return one, or to
- * await it. Whoever writes JavaScript is not told so by the compiler.
+ * Calls `handler`, and `missing` the first time that it does not return a promise: a `return` or an `async` was forgotten.
+ * In JavaScript no compiler finds that.
  */
 export function watched<Arguments extends readonly unknown[]>(
   handler: (...given: Arguments) => unknown,
@@ -60,7 +60,7 @@ export function watched<Arguments extends readonly unknown[]>(
   };
 }
 
-/** Looks without calling anything: a lazy promise begins when it is asked for its result. */
+/** Does not call `then`: a lazy promise, such as Prisma's, begins its work when `then` is called. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
@@ -70,15 +70,15 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * @param whose at the beginning of a sentence
- * @param then what becomes of it
+ * @param whose the subject of the sentence
+ * @param then the consequence
  */
 export function promiseMissing(
   whose: string,
   then: string,
   details: Readonly<Record<string, unknown>> = {},
 ): OutboxError {
-  return new OutboxError('OUTBOX_PROMISE_MISSING', `${whose} has returned no promise, and ${then}.`, {
+  return new OutboxError('OUTBOX_PROMISE_MISSING', `${whose} did not return a promise, and ${then}.`, {
     details,
   });
 }

@@ -5,41 +5,41 @@ import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { limitIdle, shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
 import type { TransactionClient } from './transaction-client.ts';
 
-/** For as long a transaction waits for a connection of the pool: many consumers and drains may share few. */
+/** How long a transaction waits for a connection of the pool, which many consumers and drains may share. */
 const maxWaitMs = 30_000;
-/** Prisma's own, where neither consumer nor client has another. */
+/** Prisma's default, if neither the consumer nor the client sets another. */
 const usualLimitMs = 5_000;
-/** Connections of a pool of pg for which nobody says how many. */
+/** The default pool size of pg. */
 const poolOfPg = 10;
-/** Prisma rolls back at its limit; only work that does not end by itself is left after this. */
+/** Prisma rolls back at its limit; work that still runs this long after it will not end by itself. */
 const graceMs = 5_000;
 
 /** Milliseconds. */
 interface Limits {
-  /** For a connection. */
+  /** Wait for a connection. */
   readonly maxWait?: number;
-  /** For all of its work. @defaultValue the consumer's limit */
+  /** Time for all of the work. @defaultValue the consumer's limit */
   readonly timeout?: number;
 }
 
 /**
- * The client as the inbox uses it: READ COMMITTED, because what another transaction has just committed must be seen, and
- * with an end also for work that never settles. The client itself rolls such a transaction back, but goes on to wait for it.
- * What it cannot end, the statement that runs meanwhile, the server does: by {@link limits}.
+ * The client as the inbox uses it: READ COMMITTED, because it must see what another transaction has just committed, and
+ * with a limit even for work that never settles. The client itself rolls such a transaction back, but keeps waiting for
+ * the work. It cannot end a statement that is running; the server does, by {@link limits}.
  */
 export class InboxTransactions<Tx extends Transaction> implements TransactionClient<Tx> {
   readonly #client: TransactionClient<Tx>;
   readonly #timeoutMs: number;
-  /** What is to be set at the beginning of each transaction that waits for others, or runs a handler. */
+  /** To be set at the beginning of each transaction that waits for others, or runs a handler. */
   readonly limits: TransactionLimits;
-  /** Naming the level costs a round trip, so it is done only where the default is another. */
+  /** Setting the isolation level costs a round trip, so it is set only if the default differs. */
   #nameLevel = false;
 
-  /** @param timeoutMs @defaultValue that of the client */
+  /** @param timeoutMs @defaultValue the client's */
   constructor(client: TransactionClient<Tx>, timeoutMs: number | undefined) {
     this.#client = client;
     this.#timeoutMs = timeoutMs ?? limitOf(client) ?? usualLimitMs;
-    // A transaction that is allowed to take longer may be silent for longer.
+    // A transaction that may take longer may also be idle for longer.
     this.limits = { idleMs: Math.max(shortestIdleMs, this.#timeoutMs), statementMs: this.#timeoutMs };
   }
 
@@ -61,7 +61,7 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   ): Promise<Result> {
     const limitMs = timeoutMs + graceMs;
     let timer: NodeJS.Timeout | undefined;
-    // From when the work begins: until then it waits for a connection, which has a limit of its own.
+    // Counted from when the work begins: the wait for a connection has a limit of its own.
     let begun: () => void = () => undefined;
     const stuck = new Promise<never>((_, reject) => {
       begun = () => {
@@ -106,7 +106,7 @@ export function transactionsOf<Tx extends Transaction>(client: InboxTransactions
   return { transaction, query: (text, values) => transaction((sql) => sql.query(text, values)) };
 }
 
-/** What a Prisma client was told; it has no public way to ask. */
+/** The options of a Prisma client, for which it has no public getter. */
 interface Told {
   readonly _engineConfig?: {
     readonly transactionOptions?: { readonly timeout?: unknown };
@@ -118,15 +118,15 @@ interface Told {
   };
 }
 
-/** How long a transaction of the client may take; `undefined`: it was told nothing. */
+/** How long a transaction of the client may take; `undefined`: not set. */
 export function limitOf(client: object): number | undefined {
   const told: Told = client;
-  // oxlint-disable-next-line no-underscore-dangle -- there is no other name for it
+  // oxlint-disable-next-line no-underscore-dangle -- Prisma's name
   const timeout = told._engineConfig?.transactionOptions?.timeout;
   return typeof timeout === 'number' && timeout > 0 ? timeout : undefined;
 }
 
-/** How many connections the client has at most; `undefined`: that is not known of it. */
+/** Maximum number of the client's connections; `undefined`: unknown. */
 export function poolSizeOf(client: object): number | undefined {
   const told: Told = client;
   // oxlint-disable-next-line no-underscore-dangle -- as above

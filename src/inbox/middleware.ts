@@ -1,32 +1,33 @@
 import { OutboxError } from '../core/errors.ts';
 import type { InboxMessage } from './reading/inbox-message.ts';
 
-/** What a middleware is told. */
+/** What a middleware receives. */
 export interface MiddlewareContext {
-  /** Of the consumer. */
+  /** The consumer's group. */
   readonly group: string;
   /**
-   * The messages of the transaction, in their order, as their handlers get them. One, unless the consumer takes batches or
-   * works off the queue of a parked key. Some may turn out to be handled already: the database is asked in the transaction.
+   * The messages of the transaction, in order, as their handlers get them. One, unless the consumer takes batches or
+   * drains the queue of a parked key. Some may already have been handled: that is only checked within the transaction.
    */
   readonly messages: readonly [InboxMessage<unknown>, ...InboxMessage<unknown>[]];
 }
 
 /**
- * Stands around the transaction of one or many messages: for a tenant, a trace, or what else handlers find in an
- * `AsyncLocalStorage`.
+ * Wraps the transaction of one or many messages, for example to set a tenant or a trace in an `AsyncLocalStorage` that
+ * handlers read.
  *
- * It must call `next` once, which resolves when the transaction is committed and rejects when it is rolled back, and return
- * a promise that waits for it. What it rejects with is the failure of the messages, as if a handler had; it may turn the error
- * of `next` into `permanent(error)` or `retryAfter(error, delay)`. A failure behind `next` stays one, also where it is caught.
- * After `next` has resolved it is too late to fail: the messages are handled, and the next try finds that.
+ * It must call `next` once and return a promise that waits for it. `next` resolves when the transaction is committed and
+ * rejects when it is rolled back. If the middleware rejects, the messages have failed with that error, as if a handler had
+ * thrown it; it may turn the error of `next` into `permanent(error)` or `retryAfter(error, delay)`. Catching the error of
+ * `next` does not undo the failure. After `next` has resolved it is too late to fail: the messages are handled, and the
+ * next try finds them so.
  *
  * @example consumer.use(({ messages: [message] }, next) => tenants.run(message.headers['tenant'], next));
  */
 export type Middleware = (context: MiddlewareContext, next: () => Promise<void>) => Promise<unknown>;
 
 /**
- * Does `work` once within all of these, the first of them outermost.
+ * Does `work` once within all of these middlewares, the first one outermost.
  *
  * @throws OutboxError `OUTBOX_MIDDLEWARE_BROKEN` when one did not call `next`, or twice; and what one of them, or `work`, throws
  */
@@ -47,12 +48,12 @@ export async function throughAll<Result>(
       await middleware(context, () => {
         if (inner !== undefined) return Promise.reject(broken(middleware, 'has called `next` twice'));
         inner = enter(place + 1);
-        // Its failure is heard below, however late that is.
+        // Its failure is awaited below, possibly late: not an unhandled rejection.
         inner.catch(() => undefined);
         return inner;
       });
     } finally {
-      // One that does not wait must not have its message tried again while this try is still at work.
+      // A middleware may end without waiting for `next`; the message must not be retried while this try still runs.
       await inner?.catch(() => undefined);
     }
     if (inner === undefined) throw broken(middleware, 'has ended without calling `next`');

@@ -3,12 +3,12 @@ import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { forgetProcessed, markProcessed } from '../store/inbox/processed.ts';
 import { isThenable, promiseMissing } from './handler.ts';
 
-/** What became of the work: done now with its result, or not done because an earlier transaction did it. */
+/** Whether the work was done now, with its result, or had been done by an earlier transaction. */
 export type Once<Result> =
   | { readonly duplicate: false; readonly result: Result }
   | { readonly duplicate: true };
 
-/** Bytes of a group's name and of a message's id: both are part of one index entry. */
+/** Limit for a group's name and for a message id: both are part of one index entry. */
 const longestNameBytes = 512;
 
 /**
@@ -21,11 +21,11 @@ const longestNameBytes = 512;
  * the same group.
  *
  * @param tx an open transaction, never the client itself
- * @param group whose effect it is, 1 to 512 bytes
- * @param messageId the sender's id of the message or request, the same at every repetition, 1 to 512 bytes
- * @param work must return the promise of all that it does: what nobody waits for is not in the transaction
- * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION`, `OUTBOX_OPTION_INVALID`, `OUTBOX_PROMISE_MISSING` when `work` answers anything
- * else; and whatever `work` throws
+ * @param group the consumer group that the effect belongs to, 1 to 512 bytes
+ * @param messageId the sender's id of the message or request, the same on every retry, 1 to 512 bytes
+ * @param work must return a promise that covers everything it does: what is not awaited is not in the transaction
+ * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION`, `OUTBOX_OPTION_INVALID`, `OUTBOX_PROMISE_MISSING` when `work` returns
+ * anything else; and whatever `work` throws
  */
 export async function once<Result>(
   tx: Transaction,
@@ -41,13 +41,13 @@ export async function once<Result>(
   try {
     return { duplicate: false, result: await begun(work) };
   } catch (error) {
-    // A caller may catch the error and commit. After an error of the database this fails, and so does any commit.
+    // A caller may catch the error and commit. After a database error this fails, but then a commit fails, too.
     await forgetProcessed(sql, group, [messageId]).catch(() => undefined);
     throw error;
   }
 }
 
-/** Nobody listens here, as to a consumer, so what would be lost in silence is refused. */
+/** A consumer reports a missing promise as an event. Here nothing listens for events, so it is an error. */
 function begun<Result>(work: () => Promise<Result>): Promise<Result> {
   const answer = work();
   if (!isThenable(answer)) throw promiseMissing('The work of `once`', 'is refused');

@@ -1,12 +1,12 @@
 import type { BulkStart } from '../store/bulk/starts.ts';
 
 /**
- * What becomes of the run that there is, when a workflow is started: it goes on; it is ended if it does nothing and has
- * nothing before it; or it is ended, whatever it does.
+ * What happens to an existing run when a workflow is started: it continues; it is ended if it is idle and nothing is due;
+ * or it is ended in any case.
  */
 export type Replacing = 'never' | 'if-idle' | 'always';
 
-/** A parked key that should have its workflow. */
+/** A parked key whose workflow should run. */
 export interface ParkedKeyStart {
   /** UUID of the row in `outbox.parked_key`. */
   readonly keyId: string;
@@ -19,24 +19,24 @@ export interface ParkedKeyStart {
   readonly replace: Replacing;
 }
 
-/** How workflows of parked keys are started; any number of consumers may start the same one. */
+/** Starts workflows of parked keys; any number of consumers may start the same one. */
 export interface ParkedKeyWorkflows {
   start(key: ParkedKeyStart): Promise<void>;
 }
 
-/** How bulk operations on what a group keeps are carried out; any number of its consumers may start, and host, the same one. */
+/** Runs bulk operations on messages that a group keeps; any number of its consumers may start and host the same one. */
 export interface BulkWorkflows {
-  /** Makes this process one of those that carry them out; later calls do nothing. */
+  /** Makes this process a host of them; later calls do nothing. */
   host(): Promise<void>;
-  /** Makes sure that the workflow of one runs. */
+  /** Ensures that the workflow of a bulk operation runs. */
   start(bulk: BulkStart): Promise<void>;
 }
 
-/** What a drain of a parked key ended with. */
+/** How a drain of a parked key ended. */
 export type ParkedKeyAnswer =
   /** No message is left: the key is free again. */
   | { readonly kind: 'drained' }
-  /** The next try is due then. */
+  /** When the next try is due. */
   | { readonly kind: 'waiting'; readonly inMs: number }
   /** A failed message holds the key until a person decides. */
   | { readonly kind: 'held' };
@@ -44,7 +44,7 @@ export type ParkedKeyAnswer =
 /** Tries the messages of a parked key, in order, until none is left or one must wait. */
 export interface KeyDrains {
   /**
-   * @param signal the rest is left to the next drain
+   * @param signal ends the drain and leaves the rest to the next one
    * @param progress called now and then while it works
    */
   drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<ParkedKeyAnswer>;

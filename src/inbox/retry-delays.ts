@@ -3,7 +3,7 @@ import { type Duration, durationMs, longestDurationMs } from '../core/duration.t
 const longestQuickRetryMs = 10_000;
 const maxRetries = 100;
 
-/** Makes the error of an option that is not what is wanted. */
+/** Makes the error for an option that is not what is wanted. */
 export type Refuse = (option: string, wanted: string) => Error;
 
 /** Milliseconds of the option `retry`. */

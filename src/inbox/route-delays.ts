@@ -2,7 +2,7 @@ import type { TopicDelays } from '../store/inbox/tries.ts';
 import type { Way } from './intake/arrived.ts';
 import type { Route } from './route.ts';
 
-/** The delays of a message: those of its handler, else those of its consumer. */
+/** The delays of a message: its handler's, else its consumer's. */
 export function delaysOf<Tx>(
   name: 'retryMs' | 'quickRetriesMs',
   way: Way<Tx> | undefined,
@@ -11,7 +11,7 @@ export function delaysOf<Tx>(
   return (way?.kind === 'route' ? way[name] : undefined) ?? ofConsumer;
 }
 
-/** Who dies with a message of a topic that has its handler elsewhere leaves it to others after so long. */
+/** Delay after a consumer died with a message whose topic has no handler here, so that another consumer takes it. */
 const elsewhereMs = 30_000;
 
 /** The delays of all topics that have a handler here. */

@@ -3,12 +3,12 @@ import type { IncomingMessage } from '../sources/source.ts';
 import { unreadable } from './reading/unreadable.ts';
 import type { Route } from './route.ts';
 
-/** What becomes of a message whose topic nobody knows: it is kept for a person, or passed over. */
+/** What happens to a message of an unknown topic: it is kept for a person, or skipped. */
 export type UnknownTopics = 'keep' | 'ignore';
 
 /** Finds the handler of a message. */
 export class RouteTable<Tx> {
-  /** A topic of the configuration that has no handler here leads to its name. */
+  /** Maps a topic of the configuration without a handler here to its name. */
   readonly #byName: ReadonlyMap<string, Route<Tx> | string>;
   readonly #byAddress: ReadonlyMap<string, readonly (Route<Tx> | string)[]>;
 
@@ -35,12 +35,12 @@ export class RouteTable<Tx> {
   }
 
   /**
-   * The route of a message: by the topic that it names, else by the only topic of its address.
+   * The route of a message: that of the topic it names, else of the only topic of its address.
    *
-   * @returns the topic's name alone when that topic has no handler here
-   * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unknown-topic`, when nothing tells its topic, or nobody knows
-   * it. It is passed over only where that is asked for: it may be of a topic that a newer sender knows, and what is passed
-   * over never comes back.
+   * @returns only the topic's name if the topic has no handler here
+   * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unknown-topic`, if it names no topic or an unknown one. Such a
+   * message is skipped only with `unknown: 'ignore'`: it may be of a topic that a newer sender knows, and a skipped message
+   * never comes back.
    */
   find(message: IncomingMessage): Route<Tx> | string {
     const name = message.header('ce_type');

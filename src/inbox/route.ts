@@ -7,53 +7,53 @@ import type { InboxMessage } from './reading/inbox-message.ts';
 import { type IdReader, idReader } from './reading/message-id.ts';
 import { readMessage } from './reading/read-message.ts';
 
-/** A handler as it is called, whatever it answers. */
+/** A handler as it is called, whatever it returns. */
 type Called<Tx, Argument> = (tx: Tx, argument: Argument, context: HandlerContext) => unknown;
 
-/** A message that was read and has its handler, so that only a transaction is missing. */
+/** A message that was read and is bound to its handler: only the transaction is missing. */
 export interface ReadyMessage<Tx> {
   readonly kind: 'ready';
   readonly id: string;
   readonly topic: string;
   /** As its handler gets it. */
   readonly message: InboxMessage<unknown>;
-  /** Has the handler apply it, alone. */
+  /** Calls the handler with this message alone. */
   handle(tx: Tx, context: HandlerContext): unknown;
 }
 
 interface Reader<Tx> {
   readonly kind: 'route';
   readonly topic: Topic;
-  /** Delays of parked messages. `undefined`: those of the consumer. */
+  /** Delays of parked messages. `undefined`: the consumer's. */
   readonly retryMs: readonly number[] | undefined;
-  /** `undefined`: those of the consumer. */
+  /** `undefined`: the consumer's. */
   readonly quickRetriesMs: readonly number[] | undefined;
-  /** The id alone, so that a duplicate is known before its body is read. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE` */
+  /** Reads only the id, so that a duplicate is found before its body is parsed. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE` */
   idOf(message: IncomingMessage): string;
-  /** At once, unless the schema answers a promise. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, or rejects with it */
+  /** Synchronous, unless the schema returns a promise. @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, or rejects with it */
   read(message: IncomingMessage, attempt: number): ReadyMessage<Tx> | Promise<ReadyMessage<Tx>>;
 }
 
-/** A topic and who handles its messages one by one. */
+/** A topic and the handler that takes its messages one at a time. */
 export interface SingleRoute<Tx> extends Reader<Tx> {
   readonly batch: false;
 }
 
-/** A topic and who handles its messages many at a time. */
+/** A topic and the handler that takes many of its messages at a time. */
 export interface BatchRoute<Tx> extends Reader<Tx> {
   readonly batch: true;
   /**
-   * Has the handler apply all of them, in this order.
+   * Calls the handler with all of them, in this order.
    *
-   * @param ready what {@link Reader.read} of this very route answered
+   * @param ready messages that {@link Reader.read} of this same route has read
    */
   handleAll(tx: Tx, ready: readonly ReadyMessage<Tx>[], context: HandlerContext): unknown;
 }
 
-/** A topic and who handles it. */
+/** A topic and its handler. */
 export type Route<Tx> = SingleRoute<Tx> | BatchRoute<Tx>;
 
-/** Ties a handler to its topic; only here are the two known to have the same payload. */
+/** Binds a handler to its topic; only here does the compiler know that both have the same payload. */
 export function routeOf<Tx, Input, Output>(
   topic: Topic<Input, Output>,
   handler: Called<Tx, InboxMessage<Output>>,
@@ -63,7 +63,7 @@ export function routeOf<Tx, Input, Output>(
   return { batch: false, ...readerOf(topic, rules, (message) => new Ready(message)) };
 }
 
-/** Ties a handler of many messages to its topic. */
+/** Binds a handler of many messages to its topic. */
 export function routeOfBatch<Tx, Input, Output>(
   topic: Topic<Input, Output>,
   handler: Called<Tx, readonly InboxMessage<Output>[]>,
@@ -82,7 +82,7 @@ export function routeOfBatch<Tx, Input, Output>(
   };
 }
 
-/** What makes the messages of one route: they share their methods, because a closure for each would cost more. */
+/** The class of one route's messages: its methods are shared, because closures for each message would cost more. */
 interface ReadyClass<Tx, Output> {
   new (message: InboxMessage<Output>): ReadyMessage<Tx>;
   messageOf(ready: ReadyMessage<Tx>): InboxMessage<Output>;
@@ -101,7 +101,7 @@ function readyFor<Tx, Output>(handler: Called<Tx, InboxMessage<Output>>): ReadyC
       this.#message = message;
     }
 
-    /** The class is made anew for every route, and so its private field: who has it has this route's payload. */
+    /** Every route has its own class with its own private field: an object that has the field has this route's payload. */
     static messageOf(ready: ReadyMessage<Tx>): InboxMessage<Output> {
       if (#message in ready) return ready.#message;
       throw new TypeError(`The message ${ready.id} was read by another route.`);

@@ -10,7 +10,7 @@ import type { OneSuspect } from './intake/one-suspect.ts';
 import type { SourceRoutes } from './source-routes.ts';
 import type { SeenFilter } from './window/seen-filter.ts';
 
-/** With the client as the inbox uses it. */
+/** The plan, with the client as the inbox uses it. */
 export interface StartPlan<Tx extends Transaction> extends ConsumerPlan<Tx> {
   readonly client: InboxTransactions<Tx>;
 }
@@ -21,7 +21,7 @@ export interface SharedParts<Tx extends Transaction> {
   readonly sourceRoutes: readonly SourceRoutes<Tx>[];
   /** UUID of the database. */
   readonly installation: string;
-  /** In the epoch of the database. */
+  /** Bound to the epoch of the database. */
   readonly filter: SeenFilter | undefined;
   readonly suspects: OneSuspect;
   readonly tally: Tally;

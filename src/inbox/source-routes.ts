@@ -9,7 +9,7 @@ import { RouteTable } from './route-table.ts';
 
 /** The topics that arrive from one broker. */
 export interface SourceRoutes<Tx> {
-  /** Of the source, with a number behind it from the second one of that name on. */
+  /** Name of the source, with a number appended from the second one of that name on. */
   readonly name: string;
   readonly source: Source;
   readonly routes: readonly Route<Tx>[];
@@ -18,7 +18,7 @@ export interface SourceRoutes<Tx> {
   readonly deadLetters: DeadLetters | undefined;
 }
 
-/** The topics of a consumer, by the broker from which they arrive. */
+/** The topics of a consumer, by the broker that they arrive from. */
 export function sourceRoutesOf<Tx extends Transaction>(
   { deadLetterSenderOf, receiptSenderOf, routes, rules, sourceOf, topics, client }: ConsumerPlan<Tx>,
   report: ConsumerReport,

@@ -28,7 +28,7 @@ import { startParked } from './start-parked.ts';
 import { filterOfEpoch } from './window/filter-epoch.ts';
 import { startWindow } from './window/start-window.ts';
 
-/** Messages that are looked at together, each with a transaction of its own. */
+/** Messages that are fetched together, each with a transaction of its own. */
 const lookAhead = 200;
 
 /** Puts a consumer together and lets it join its group. */
@@ -48,7 +48,7 @@ export async function startConsumer<Tx extends Transaction>(
   }
 }
 
-/** Waits for the database, as the others wait for what they need. */
+/** Waits for the database: the other parts wait for their servers themselves. */
 async function open<Tx extends Transaction>(
   plan: ConsumerPlan<Tx>,
   running: Running,
@@ -64,7 +64,7 @@ async function open<Tx extends Transaction>(
   return start({ ...plan, client }, running, report);
 }
 
-/** For the watcher, the keeper of the window, and marks. */
+/** Connections of the watcher, the window keeper and the marks. */
 const ownConnections = 3;
 
 function warnOfSmallPool<Tx extends Transaction>(plan: ConsumerPlan<Tx>): void {
@@ -91,7 +91,7 @@ async function start<Tx extends Transaction>(
   const tally = new Tally(() => health.progressed());
   const breaker = breakerOf(plan, report, running);
   const sourceRoutes = sourceRoutesOf(plan, report);
-  // First, because they end last: tries that end with the consumer have receipts, too.
+  // Added first, because what is added first is stopped last: tries that end during the stop still send receipts.
   for (const { deadLetters, receipts } of sourceRoutes) {
     running.add(async () => receipts?.close());
     running.add(async () => deadLetters?.stop());
@@ -100,7 +100,7 @@ async function start<Tx extends Transaction>(
     await requireMigrated(sql);
     return readInstallation(sql);
   });
-  // Does it answer, so that a goodbye has a meaning?
+  // Asked at the stop, so that health knows whether it is worth waiting for the database.
   stopping.addEventListener('abort', () => void ask(readInstallation).catch(() => undefined), { once: true });
   const filter = settings.filter && (await filterOfEpoch(settings.filter, ask));
   const keeper = await startWindow(plan, sourceRoutes, report, running);
@@ -165,7 +165,7 @@ async function joinAll<Tx extends Transaction>(shared: SharedParts<Tx>, running:
   return { subscribed, failing };
 }
 
-/** What it pauses is told to all who look at the database, too. */
+/** The breaker; its pauses are also stored in the database, for `status` of other processes. */
 function breakerOf<Tx extends Transaction>(
   { client, place, rules }: StartPlan<Tx>,
   report: ConsumerReport,

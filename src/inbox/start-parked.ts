@@ -11,7 +11,7 @@ import { topicDelaysOf } from './route-delays.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SourceRoutes } from './source-routes.ts';
 
-/** Tries of parked messages, and whoever starts their workflows. */
+/** Makes what tries parked messages, and starts the watcher that starts their workflows. */
 export function startParked<Tx extends Transaction>(
   {
     plan: { client, hostParkedKeys, routes: all, rules },
@@ -29,7 +29,7 @@ export function startParked<Tx extends Transaction>(
   const { group } = rules;
   const failed = (error: unknown): void => report({ type: 'workflows-failing', error });
   const onFailed = (): void => nudgeDeadLetters(sourceRoutes);
-  // What tells this process from others in the database.
+  // Identifies this process in the database.
   const worker = randomBytes(8).readBigInt64BE().toString();
   const drains = new KeyDrain({
     client,

@@ -1,10 +1,10 @@
 import type { Transaction } from '../store/database/transaction.ts';
 
-/** A Prisma client, an extended one included, or what `clientOf` makes of a pool, as far as a consumer needs it. `Tx` is what its transactions offer. */
+/** What a consumer needs of a Prisma client, extended or not, or of a pool wrapped by `clientOf`. `Tx` is the type of its transactions. */
 export interface TransactionClient<Tx extends Transaction> {
   /**
-   * Does `work` in a transaction, which commits when it resolves and is rolled back when it rejects. `maxWait` is for how many
-   * milliseconds it may wait for a connection, `timeout` how many the work may take.
+   * Does `work` in a transaction, which commits when `work` resolves and is rolled back when it rejects. `maxWait` limits the
+   * wait for a connection, `timeout` the work, both in milliseconds.
    */
   $transaction<Result>(
     work: (tx: Tx) => Promise<Result>,

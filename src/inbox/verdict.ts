@@ -1,32 +1,34 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 
 /** What a handler says about its own failure. */
 export type Verdict =
-  /** No further try can help. */
+  /** Retrying cannot help. */
   | { readonly kind: 'permanent' }
-  /** The next try is due after so long. */
+  /** When the next try is due. */
   | { readonly kind: 'retry-after'; readonly inMs: number };
 
-/** An error with a verdict. It has the message of the error that it was made of, which is its cause. */
+/** An error with a verdict. It wraps the original error as its cause and repeats its message. */
 class JudgedError extends Error {
   readonly verdict: Verdict;
 
   constructor(name: string, verdict: Verdict, error: unknown) {
-    super(error instanceof Error ? error.message : String(error), { cause: error });
+    super(reasonOf(error), { cause: error });
     this.name = name;
     this.verdict = verdict;
   }
 }
 
 /**
- * Makes an error that says: no further try of this message can help. To be thrown by a handler or a middleware.
+ * Marks an error as permanent: retrying the message cannot help. To be thrown by a handler or a middleware.
  *
- * The transaction is rolled back, and the message is failed at once, with the reason `permanent`: without quick retries,
- * without being parked, whatever tries are left. It is kept for a person, who can retry, edit or discard it; what it does to
- * its key says `exhausted`. In a transaction of several messages each is tried alone first. The breaker does not count it.
+ * The transaction is rolled back, and the message is failed at once, with the reason `permanent`: it is neither retried
+ * nor parked, even if tries are left. It is kept for a person, who can retry, edit or discard it; `exhausted` decides what
+ * happens to the later messages of its key. In a transaction of several messages each is tried alone first. The breaker
+ * does not count the failure.
  *
- * @param error what happened; its text is what a person reads
+ * @param error what happened; its text is shown to operators
  * @returns an error with the same message, whose `cause` is `error`
  * @example throw permanent(new Error(`There is no order ${orderId}.`));
  */
@@ -35,18 +37,18 @@ export function permanent(error: unknown): Error {
 }
 
 /**
- * Makes an error that says when this message is worth the next try. To be thrown by a handler or a middleware.
+ * Marks an error with the delay until the next try of the message. To be thrown by a handler or a middleware.
  *
  * The transaction is rolled back, and the message is parked without quick retries, or stays parked, for `delay` instead of
- * the next delay of `retry`. It counts as a try, so the length of `retry` still bounds how many there are: a message whose
- * tries are used up is failed. Those of its key wait behind it, others go on. The breaker does not count it. Tried earlier
- * is what a person retries, and what is behind an earlier message of its key then.
+ * the next delay of `retry`. It counts as a try, so the length of `retry` still limits their number: a message without a
+ * try left is failed. Later messages of its key wait behind it, other keys go on. The breaker does not count the failure.
+ * A message is tried before its delay is over when an operator retries it, or retries an earlier message of its key.
  *
- * @param error what happened; its text is what a person reads
+ * @param error what happened; its text is shown to operators
  * @param delay 0 to 36,500 days
  * @returns an error with the same message, whose `cause` is `error`
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for another delay, with `error` as its cause: the message fails by that instead
- * @example throw retryAfter(new Error('The bank asks for patience.'), '5m');
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for any other delay, with `error` as its cause; the try then fails with that
+ * @example throw retryAfter(new Error('The bank is rate limiting us.'), '5m');
  */
 export function retryAfter(error: unknown, delay: Duration): Error {
   const inMs = durationMs(delay);
@@ -60,12 +62,12 @@ export function retryAfter(error: unknown, delay: Duration): Error {
   return new JudgedError('RetryAfterError', { kind: 'retry-after', inMs }, error);
 }
 
-/** The verdict of who threw it; `undefined`: the rules of the consumer decide. */
+/** The verdict that the error carries; `undefined`: the rules of the consumer decide. */
 export function verdictOf(error: unknown): Verdict | undefined {
   return error instanceof JudgedError ? error.verdict : undefined;
 }
 
-/** What happened, whatever was said about it. */
+/** The original error, if this one only adds a verdict. */
 export function withoutVerdict(error: unknown): unknown {
   return error instanceof JudgedError ? withoutVerdict(error.cause) : error;
 }

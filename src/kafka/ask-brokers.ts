@@ -3,7 +3,7 @@ import { type KafkaConnection, kafkaClient } from './connection.ts';
 
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, retries: 3 };
 
-/** Asks the brokers over a connection that lives for this question only: open ones cost more than they save. */
+/** Queries the brokers over a connection that is opened only for this: keeping it open would cost more than it saves. */
 export async function askBrokers<Answer>(
   connection: KafkaConnection,
   question: (admin: Admin) => Promise<Answer>,

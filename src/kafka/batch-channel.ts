@@ -5,7 +5,7 @@ import { rest } from '../core/rest.ts';
 
 /** Without a batch for this long a read counts as failed. */
 const silentForMs = 30_000;
-/** How often a consumer that waits for its reader says that it lives. */
+/** How often a consumer that waits for its reader sends a heartbeat. */
 const heartbeatEveryMs = 1_000;
 
 export interface ReadBatch {
@@ -22,7 +22,7 @@ export class BatchChannel {
   #failure: unknown;
   #changed: () => void = () => undefined;
 
-  /** Resolves when the batch was taken, or nobody reads any more. */
+  /** Resolves when the batch was taken, or the reader has ended. */
   async give(batch: ReadBatch, heartbeat: () => Promise<void>): Promise<void> {
     const taken = new AbortController();
     this.#offered = { batch, taken: () => taken.abort() };
@@ -34,7 +34,7 @@ export class BatchChannel {
     }
   }
 
-  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when the consumer failed, or nothing came for long */
+  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if the consumer failed, or no batch came for too long */
   async take(): Promise<ReadBatch> {
     const endsAt = performance.now() + silentForMs;
     while (this.#offered === undefined) {
@@ -71,7 +71,7 @@ export class BatchChannel {
   }
 }
 
-/** What is thrown when the broker does not answer. */
+/** The error of a broker that does not answer. */
 export function logUnavailable(message: string, cause?: unknown): OutboxError {
   const reason = cause instanceof Error ? `: ${cause.message}` : '';
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `${message}${reason}.`, { cause });

@@ -10,12 +10,12 @@ const unpackers = [
 ] as const;
 
 /**
- * Lets kafkajs read what is packed in Snappy, LZ4 or zstd. It knows gzip alone, and a single batch in another codec ends
- * the membership, with all topics, again and again; brokers pack by themselves where a topic has a `compression.type`.
+ * Lets kafkajs read batches in Snappy, LZ4 or zstd. By itself it supports only gzip, and a single batch in another codec
+ * repeatedly ends the membership, for all topics; brokers recompress batches if a topic has a `compression.type`.
  *
- * Unpacking is done in JavaScript: native codecs are faster, and do not install everywhere.
+ * Unpacking is done in JavaScript: native codecs are faster, but do not install everywhere.
  *
- * Codecs that the application has given to kafkajs stay. Nothing is packed: kafkajs refuses to send in these.
+ * Codecs that the application has registered in kafkajs stay. Compression is not supported: kafkajs refuses to send in these.
  */
 export function readEveryCodec(): void {
   const { CompressionCodecs, CompressionTypes } = kafkajs();
@@ -35,7 +35,7 @@ export function readEveryCodec(): void {
   }
 }
 
-/** In the place of a codec kafkajs has a function that throws. */
+/** For a missing codec kafkajs has a function that throws. */
 function isGiven(codec: () => unknown): boolean {
   try {
     codec();

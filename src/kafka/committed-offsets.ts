@@ -1,15 +1,15 @@
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
 
-/** What brokers know about groups and topics. Every call rejects when none can be asked. */
+/** What brokers know about groups and topics. Every call rejects if none can be reached. */
 export interface KafkaOffsets {
-  /** By partition, the first offset that the group has not committed; without those of which it has committed none. */
+  /** By partition, the first offset that the group has not committed; without partitions where it has committed none. */
   committed(group: string, address: string): Promise<ReadonlyMap<number, string>>;
   /** By partition, the offset of the next record; without partitions that hold none. */
   ends(address: string): Promise<ReadonlyMap<number, string>>;
 }
 
-/** Kafka's own word about offsets, asked anew at every call. */
+/** Kafka's offsets, queried again at every call. */
 export function kafkaOffsets(connection: KafkaConnection): KafkaOffsets {
   return {
     async committed(group, address) {

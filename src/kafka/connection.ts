@@ -1,11 +1,12 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Kafka, KafkaConfig, logCreator } from 'kafkajs';
+import type { KafkaConsumption } from './consumption.ts';
 import { withoutIdleTimers } from './idle-timers.ts';
 import { kafkajs } from './kafkajs.ts';
 
 const connectionTimeoutMs = 3_000;
 
-/** How to reach Kafka, everything decided. Brokers, TLS and credentials are read anew for each client. */
+/** How to reach Kafka, with all defaults filled in. Brokers, TLS and credentials are read again for each client. */
 export interface KafkaConnection {
   /** `host:port` of one broker or more. */
   readonly brokers: readonly string[];
@@ -15,13 +16,13 @@ export interface KafkaConnection {
   /** How long a broker may take to answer. */
   readonly requestTimeoutMs: number;
   readonly logger: logCreator | undefined;
+  readonly consumption: KafkaConsumption;
 }
 
 /**
- * A client of kafkajs, whose connections arm no timer while they wait for nothing. It logs warnings to the connection's
- * logger, and nothing without one.
+ * A kafkajs client whose idle connections set no timers. It logs warnings to the connection's logger, and nothing without one.
  *
- * @param config what this use of it wants otherwise
+ * @param config overrides for this use
  */
 export function kafkaClient(connection: KafkaConnection, config: Partial<KafkaConfig> = {}): Kafka {
   const { Kafka, logLevel } = kafkajs();

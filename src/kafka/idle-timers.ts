@@ -1,21 +1,21 @@
 import type { Kafka } from 'kafkajs';
 
 /**
- * kafkajs 2.2.4 looks for throttled requests by a timer that is armed after every answer, for a moment that lies decades
- * back: Node fires it after a millisecond, and from 24 on warns of it (TimeoutNegativeWarning). When nothing waits it is
- * armed again, for as long as the connection is open. The fault is known upstream since 2024 and in no release.
+ * kafkajs 2.2.4 checks for throttled requests by a timer that it sets after every answer, to a time decades in the past: Node
+ * fires it after a millisecond, and from version 24 on emits a TimeoutNegativeWarning. Without a waiting request it is set
+ * again, as long as the connection is open. The bug has been known upstream since 2024; no release fixes it.
  *
- * Here the timer is armed only while a request waits for it. What is changed are the objects of one client: the
- * application's own clients of kafkajs, the package and Node's warnings stay as they are.
+ * Here the timer is set only while a request waits for it. Only the objects of one client are changed: the application's own
+ * kafkajs clients, the package and Node's warnings stay as they are.
  */
 
-/** The private function of a client that makes its cluster, by the name that kafkajs gave to its symbol. */
+/** Name of the symbol of a client's private function that creates its cluster. */
 const makesCluster = 'private:Kafka:createCluster';
 
 /**
- * Lets the connections that a client will open arm no timer while they wait for nothing.
+ * Prevents idle connections of a client from setting timers.
  *
- * A client that is built otherwise than that of kafkajs 2.2 stays as it is.
+ * A client whose internals differ from those of kafkajs 2.2 stays as it is.
  */
 export function withoutIdleTimers(kafka: Kafka): Kafka {
   const name = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === makesCluster);
@@ -31,18 +31,18 @@ export function withoutIdleTimers(kafka: Kafka): Kafka {
   return kafka;
 }
 
-/** Lets a request queue of kafkajs look for requests that wait only when there are some. */
+/** Makes a request queue of kafkajs check for waiting requests only if there are any. */
 export function calm(queue: unknown): void {
   const schedule = memberOf(queue, 'scheduleCheckPendingRequests');
   if (typeof schedule !== 'function' || !Array.isArray(memberOf(queue, 'pending'))) return;
   setMember(queue, 'scheduleCheckPendingRequests', () => {
-    // Read anew: the queue replaces its list when a connection breaks.
+    // Read again each time: the queue replaces its list when a connection breaks.
     const pending = memberOf(queue, 'pending');
     if (Array.isArray(pending) && pending.length > 0) Reflect.apply(schedule, queue, []);
   });
 }
 
-/** Has `look` see what a method answers before its caller does. */
+/** Passes the result of a method to `look` before its caller gets it. */
 function seeAnswers(owner: unknown, name: PropertyKey, look: (answer: unknown) => unknown): void {
   const method = memberOf(owner, name);
   if (typeof method !== 'function') return;

@@ -4,7 +4,7 @@ import { requirePackages } from '../core/packages.ts';
 let loaded: typeof Kafkajs | undefined;
 
 /**
- * kafkajs, loaded when it is first needed: a service that only sends need not have it.
+ * kafkajs, loaded on first use: a service that only sends need not install it.
  *
  * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
  */

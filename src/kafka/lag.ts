@@ -4,8 +4,8 @@ import type { KafkaConnection } from './connection.ts';
 import { unavailable } from './unavailable.ts';
 
 /**
- * How far a group is behind by what it has committed, so up to a second more than it really is. Counts places of the
- * log: compaction and transactions leave places without a message.
+ * The lag of a group by its committed offsets, so up to a second of work too high. Counts offsets: compaction and transactions
+ * leave offsets without a message.
  *
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
  */
@@ -30,7 +30,7 @@ export async function kafkaLag(
     partitions.map(({ partition, low, high }) => {
       const known = offsetOf.get(`${address}/${partition}`) ?? -1n;
       const start = fromBeginning ? BigInt(low) : BigInt(high);
-      // Another negative one is a place that kafkajs has set back to the oldest message.
+      // Any other negative offset means that kafkajs has reset it to the oldest message.
       const from = known === -1n ? start : larger(known, BigInt(low));
       return { address, partition, messages: Number(larger(BigInt(high) - from, 0n)) };
     }),
@@ -38,7 +38,7 @@ export async function kafkaLag(
 }
 
 /**
- * How far groups are behind in each of the topics from which they have committed something.
+ * The lags of groups in each topic where they have committed an offset.
  *
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`
  */

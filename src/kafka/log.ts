@@ -8,13 +8,13 @@ import { type KafkaConnection, kafkaClient } from './connection.ts';
 import { headerText, keyText } from './record-text.ts';
 
 const fetchBytesPerPartition = 1_048_576;
-/** A broker that has just started may refuse the first. */
+/** A broker that has just started may refuse the first join. */
 const maxJoins = 3;
 
 /**
  * Reads the log of Kafka topics, from a time to where they end when it is opened.
  *
- * It joins a group of its own that never commits an offset and is gone with it, so no consumer notices.
+ * It joins a group of its own, which never commits an offset and disappears afterwards, so consumers are not affected.
  */
 export function kafkaLog(connection: KafkaConnection): LogReader {
   return {
@@ -39,7 +39,7 @@ async function rangesOf(
   const startOf = new Map(starts.map(({ partition, offset }) => [partition, offset]));
   return ends.map(({ partition, low, high }) => {
     const wanted = BigInt(startOf.get(partition) ?? low);
-    // Where nothing is as young as that, Kafka answers -1 or the end.
+    // If no record is that new, Kafka returns -1 or the end.
     const from = wanted < 0n ? high : String(wanted);
     return { address, partition, from, to: high, truncated: from === low && BigInt(low) > 0n };
   });
@@ -75,7 +75,7 @@ async function* readRanges(
         open.delete(name);
         consumer.pause([{ topic: batch.address, partitions: [batch.partition] }]);
       } else if (next > BigInt(range.from)) {
-        // What is fetched again, because it came before the seek, is not read twice.
+        // Records that were fetched before the seek and are fetched again are not read twice.
         open.set(name, { ...range, from: String(next) });
       }
     }
@@ -85,7 +85,7 @@ async function* readRanges(
   }
 }
 
-/** Joins a group of its own, by a new client at every try: kafkajs forgets where to begin when it restarts by itself. */
+/** Joins a group of its own, with a new client at every try: kafkajs forgets the seek when it restarts by itself. */
 async function join(
   connection: KafkaConnection,
   ranges: readonly LogRange[],
@@ -127,7 +127,7 @@ async function begin(consumer: Consumer, ranges: readonly LogRange[], hand: Batc
       );
     },
   });
-  // `run` resolves also when the join failed; the crash is told before.
+  // `run` resolves even if the join failed, but the crash event comes first.
   const failure = await Promise.race([running.then(() => undefined), crashed]);
   if (failure !== undefined) throw failure.error;
   for (const { address, partition, from } of ranges)

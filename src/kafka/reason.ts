@@ -1,3 +1,4 @@
+import { reasonOf } from '../core/reason.ts';
 import { isTlsFailure } from '../core/tls-failure.ts';
 
 /** What kafkajs throws when a connection fails. */
@@ -9,7 +10,7 @@ interface ConnectionFailure extends Error {
 /** What an error of kafkajs says; where a connection failed, with its broker and what to look at. */
 export function kafkaReason(error: unknown): string {
   const failure = connectionFailureIn(error);
-  if (failure === undefined) return error instanceof Error ? error.message : String(error);
+  if (failure === undefined) return reasonOf(error);
   const { broker = 'Kafka', code = '', message } = failure;
   const said = message.replace(/^Connection error: /, '').trim();
   if (isTlsFailure(code)) return `TLS with ${broker} failed: ${said}`;

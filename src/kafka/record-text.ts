@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IHeaders } from 'kafkajs';
 
-/** The key of a record as text. Bytes that are no UTF-8 become one character each: they would all be the same text. */
+/** The key of a record as text. If it is not UTF-8, each byte becomes a character, so that different keys stay different. */
 export function keyText(key: Buffer | null): string | null {
   if (key === null) return null;
   const text = key.toString();
@@ -10,7 +10,7 @@ export function keyText(key: Buffer | null): string | null {
 
 /** A header of a record as text, the last one of its name. */
 export function headerText(headers: IHeaders | undefined, name: string): string | undefined {
-  // Strangers name them, too.
+  // Header names may come from other senders.
   if (headers === undefined || !Object.hasOwn(headers, name)) return undefined;
   const value = headers[name];
   return (Array.isArray(value) ? value.at(-1) : value)?.toString();

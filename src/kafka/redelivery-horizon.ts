@@ -1,4 +1,5 @@
 import type { ConfigEntries } from 'kafkajs';
+import { OutboxError } from '../core/errors.ts';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
 import { kafkajs } from './kafkajs.ts';
@@ -7,12 +8,18 @@ import { missing, unavailable } from './unavailable.ts';
 
 const retention = 'retention.ms';
 const policy = 'cleanup.policy';
+/** What a broker answers to a client that may not ask. */
+const forbidden: ReadonlySet<unknown> = new Set([
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'TOPIC_AUTHORIZATION_FAILED',
+]);
 
 /**
- * The longest `retention.ms` of the topics; `Infinity` where one keeps messages for ever. Kafka deletes whole segments,
- * so a message may outlive this by the time for which its segment was written (`segment.ms`).
+ * The longest `retention.ms` of the topics; `Infinity` if one keeps messages for ever. Kafka deletes whole segments, so a
+ * message may outlive this by the time during which its segment was written (`segment.ms`).
  *
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for a topic that does not exist
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for a topic that does not exist;
+ * `OUTBOX_PRIVILEGE_MISSING` for one whose settings this client may not read
  */
 export async function redeliveryHorizonMs(
   connection: KafkaConnection,
@@ -29,9 +36,24 @@ export async function redeliveryHorizonMs(
     }),
   ).catch(async (cause: unknown) => {
     const gone = await missingTopics(connection, topics).catch((): readonly string[] => []);
-    throw gone.length > 0 ? missing(connection, gone) : unavailable(connection, cause);
+    if (gone.length > 0) throw missing(connection, gone);
+    throw forbidden.has(typeOf(cause))
+      ? unreadable(connection, topics, cause)
+      : unavailable(connection, cause);
   });
   return Math.max(0, ...answer.resources.map(({ configEntries }) => keptForMs(configEntries)));
+}
+
+function typeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
+}
+
+function unreadable({ brokers }: KafkaConnection, topics: readonly string[], cause: unknown): OutboxError {
+  return new OutboxError(
+    'OUTBOX_PRIVILEGE_MISSING',
+    `Kafka at ${brokers.join(', ')} does not let this client read the settings of ${topics.join(', ')} (DescribeConfigs): for how long their messages may arrive again is unknown. A consumer with the window 'forever' need not know.`,
+    { cause, details: { brokers: [...brokers], addresses: [...topics] } },
+  );
 }
 
 /** How long a topic with these settings keeps a message, in milliseconds. */

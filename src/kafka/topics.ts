@@ -2,15 +2,15 @@ import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
 import { unavailable } from './unavailable.ts';
 
-/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when no broker tells whether the topic exists */
+/** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if no broker answers whether the topic exists */
 export async function topicExists(connection: KafkaConnection, topic: string): Promise<boolean> {
   return (await missingTopics(connection, [topic])).length === 0;
 }
 
 /**
- * Makes a topic with the replication that is the brokers' default. One that exists is left as it is.
+ * Creates a topic with the brokers' default replication. An existing one is left as it is.
  *
- * @returns whether it was made now
+ * @returns whether it was created now
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` with the brokers' reason
  */
 export async function createTopic(

@@ -2,7 +2,7 @@ import { OutboxError } from '../core/errors.ts';
 import type { KafkaConnection } from './connection.ts';
 import { kafkaReason } from './reason.ts';
 
-/** What is thrown, and told, where topics are missing. */
+/** The error for missing topics, thrown or reported. */
 export function missing({ brokers }: KafkaConnection, addresses: readonly string[]): OutboxError {
   const what = addresses.length === 1 ? 'topic' : 'topics';
   return new OutboxError(
@@ -12,7 +12,7 @@ export function missing({ brokers }: KafkaConnection, addresses: readonly string
   );
 }
 
-/** What is thrown when no broker answers a question. */
+/** The error if no broker answers. */
 export function unavailable({ brokers }: KafkaConnection, cause: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_SERVER_UNAVAILABLE',

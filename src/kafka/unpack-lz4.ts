@@ -1,15 +1,15 @@
 import { copyBytes, repeatBytes } from './back-reference.ts';
 
 const magic = 0x184d2204;
-/** Bits of the frame's flags: what stands beside the blocks. */
+/** Bits of the frame's flags: what the frame contains besides blocks. */
 const flags = { dictionary: 0x01, contentChecksum: 0x04, contentSize: 0x08, blockChecksum: 0x10 } as const;
 const isUnpacked = 0x80_00_00_00;
 const shortestRepeat = 4;
 
 /**
- * Unpacks a batch in frames of LZ4. Checksums are left to Kafka's own, which covers the batch.
+ * Unpacks a batch of LZ4 frames. Does not verify their checksums: Kafka's own covers the batch.
  *
- * @throws RangeError when it is not in that format
+ * @throws RangeError if it is not in that format
  */
 export function unpackLz4(packed: Buffer): Buffer {
   const out = { bytes: Buffer.allocUnsafe(Math.max(4 * packed.length, 65_536)), at: 0 };
@@ -24,7 +24,7 @@ interface Out {
 
 /** Format: lz4/lz4, lz4_Frame_format.md. Returns where the frame ends. */
 function unpackFrame(packed: Buffer, begin: number, out: Out): number {
-  if (packed.readUInt32LE(begin) !== magic) throw new RangeError('The batch is no frame of LZ4.');
+  if (packed.readUInt32LE(begin) !== magic) throw new RangeError('The batch is not an LZ4 frame.');
   const has = (flag: number): boolean => (packed.readUInt8(begin + 4) & flag) !== 0;
   const largestBlock = 2 ** (8 + 2 * ((packed.readUInt8(begin + 5) >>> 4) & 7));
   let from = begin + 7 + (has(flags.contentSize) ? 8 : 0) + (has(flags.dictionary) ? 4 : 0);
@@ -40,7 +40,7 @@ function unpackFrame(packed: Buffer, begin: number, out: Out): number {
   }
 }
 
-/** Later blocks may refer to earlier ones, so all of them lie behind each other. */
+/** Blocks may refer to earlier ones, so all of them are in one buffer. */
 function makeRoom(out: Out, wanted: number): void {
   if (out.at + wanted <= out.bytes.length) return;
   const larger = Buffer.allocUnsafe(2 * out.bytes.length + wanted);
@@ -51,7 +51,7 @@ function makeRoom(out: Out, wanted: number): void {
 /** Format: lz4/lz4, lz4_Block_format.md. */
 function unpackBlock(packed: Buffer, out: Out): void {
   let from = 0;
-  /** A length of four bits goes on in further bytes where they are all set. */
+  /** A length of four bits continues in further bytes if all four are set. */
   const lengthOf = (bits: number): number => {
     let length = bits;
     for (let more = bits === 15; more; from += 1) {

@@ -1,13 +1,13 @@
 import { copyBytes, repeatBytes } from './back-reference.ts';
 
-/** How Java's producers cut a batch: this, two versions, and then blocks behind their lengths. librdkafka sends one bare block. */
+/** Header of Java's producers, followed by two versions, and blocks with their lengths. librdkafka sends one bare block. */
 const framed = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const frameHeaderBytes = 16;
 
 /**
- * Unpacks a batch in Snappy, framed or bare.
+ * Unpacks a Snappy batch, framed or bare.
  *
- * @throws RangeError when it is not in that format
+ * @throws RangeError if it is not in that format
  */
 export function unpackSnappy(packed: Buffer): Buffer {
   if (!packed.subarray(0, framed.length).equals(framed)) return unpackBlock(packed);

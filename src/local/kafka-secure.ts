@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A second listener of a local broker, with TLS and passwords, for those who try their settings. */
+/** A second listener of a local broker, with TLS, passwords and rights, for those who try their settings. */
 export interface SecureListener {
   /** PEM text: the certificate of the broker, for 127.0.0.1. */
   readonly cert: string;
@@ -42,6 +42,10 @@ export function withSecureListener(
   const login = 'org.apache.kafka.common.security';
   return {
     ...settings,
+    // The broker itself, and whoever comes in without a password, may do everything; so may all where no rights are given.
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    'super.users': 'User:ANONYMOUS',
+    'allow.everyone.if.no.acl.found': 'true',
     ...add('listeners', `${listener}://127.0.0.1:${port}`),
     ...add('advertised.listeners', `${listener}://127.0.0.1:${port}`),
     ...add('listener.security.protocol.map', `${listener}:SASL_SSL`),

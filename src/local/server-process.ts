@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import { recordOf } from './data-folder.ts';
 import { removeContainer, signalContainer } from './docker.ts';
 import { type Guarded, guard, unguard } from './exit-guard.ts';
@@ -137,7 +138,7 @@ async function oneProbe(spec: ServerSpec): Promise<string> {
       delay(probeGivesUpAfterMs, 'no answer', { signal: tooSlow.signal }),
     ]);
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return reasonOf(error);
   } finally {
     tooSlow.abort();
   }

@@ -4,13 +4,13 @@ import { requireMigrated } from '../store/installation/migrate.ts';
 
 export type { Adoption };
 
-/** Who adopts a database, and what of its original. */
+/** Options of an adoption. */
 export interface AdoptOptions {
   /** Who does it, for the audit. */
   readonly actor: string;
   /**
-   * True for a copy whose original lives on, a staging system for example: the copy gets an id of its own, and its
-   * workflows never meet those of the original. @defaultValue false: the original is gone, and the copy takes its place
+   * True for a copy whose original stays in use, for example a staging system: the copy gets an id of its own, so that its
+   * workflows never collide with those of the original. @defaultValue false: the original is gone, and the copy replaces it
    */
   readonly newInstallation?: boolean | undefined;
 }
@@ -18,9 +18,9 @@ export interface AdoptOptions {
 /**
  * Lets relays deliver from a database that was restored from a dump, or moved by a logical upgrade or replication.
  *
- * Nothing is lost. What the original published after the dump is published again, and at least what it had in hand, a
- * batch per lane at most, may be: stop its relays before the dump. A copy beside a living original holds the same
- * undelivered messages and delivers them too, so give it other brokers.
+ * No message is lost. Messages that the original published after the dump are published again, and so may be those that it
+ * had in hand, at most one batch per lane: stop its relays before the dump. A copy whose original stays in use has the same
+ * undelivered messages and delivers them, too, so give it other brokers.
  *
  * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_STILL_DELIVERING`
  */

@@ -7,7 +7,7 @@ export type UnfinishedTopic = { readonly topic: string } & Extract<ChangeAnswer,
 
 type Limits = Pick<LanesChangeOptions, 'timeout' | 'signal'>;
 
-/** Writes the policies of topics, and completes what {@link completeAnnounced} does for the new ones. */
+/** Writes the policies of topics, then runs {@link completeAnnounced} for the new ones. */
 export async function announceTopics(
   database: Database,
   policies: readonly TopicPolicy[],
@@ -22,10 +22,10 @@ export async function announceTopics(
 }
 
 /**
- * Moves what was stored for new topics before anybody knew how many lanes they have: each message comes into the lane of
- * its key, also those of transactions that were open when the topic was announced. It is not delivered before.
+ * Moves messages that were stored for new topics before their number of lanes was known: each goes to the lane of its key,
+ * including those of transactions that were open when the topic was announced. Until then the topic is not delivered.
  *
- * @returns topics for which the time was too short
+ * @returns topics that were not completed in time
  */
 export async function completeAnnounced(
   database: Database,

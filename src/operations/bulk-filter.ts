@@ -9,17 +9,17 @@ import type { MessageFilter } from './list.ts';
 import { checkFilter } from './list.ts';
 import { assertText, authorOf, type OperationOptions } from './operation-options.ts';
 
-/** Who asks for a bulk operation, and how. */
+/** Options of a bulk operation. */
 export interface BulkOptions extends OperationOptions {
-  /** Why, up to 2,000 characters. Goes into the audit of every message. */
+  /** Why, up to 2,000 characters. Recorded in the audit of every message. */
   readonly reason: string;
-  /** Most messages a second, 1 to 10,000. @defaultValue 500 */
+  /** Maximum number of messages per second, 1 to 10,000. @defaultValue 500 */
   readonly ratePerSecond?: number;
-  /** How many messages a dry run has counted: with another number nothing is started. @defaultValue any */
+  /** The number of messages that a dry run has counted: if another number matches, nothing is started. @defaultValue any */
   readonly expect?: number;
 }
 
-/** Options of a bulk operation, each checked. */
+/** The checked options of a bulk operation. */
 export interface CheckedOptions {
   readonly author: { readonly actor: string; readonly reason: string };
   readonly ratePerSecond: number;
@@ -27,7 +27,7 @@ export interface CheckedOptions {
   readonly dryRun: boolean;
 }
 
-/** A hundred years. What a topic allows is checked where the message is. */
+/** A hundred years. The limit of the topic is checked when the message is changed. */
 const longestMs = 36_525 * 24 * 60 * 60 * 1_000;
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
@@ -43,20 +43,21 @@ export function checkOptions(options: BulkOptions): CheckedOptions {
 }
 
 /**
- * A filter with the states that the action is for. Without states: all that it can do something to.
+ * A filter with the states that the action applies to. Without states: all of them.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` when it is empty, names an id, or states to which the action does nothing
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` if it is empty, names an id, or states that the action does not apply to
  */
 export function checkBulkFilter(filter: MessageFilter, action: BulkAction): BulkFilter {
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const { id, states, ...checked } = checkFilter(given);
-  if (id !== undefined) throw invalid('id', 'is no filter for many: name the ids themselves');
+  if (id !== undefined)
+    throw invalid('id', 'cannot filter a bulk operation: call the operation with the ids');
   if (Object.keys(given).length === 0) throw isEmpty();
   return { ...checked, states: actionable(action, states, actionableStates[action]) };
 }
 
 /**
- * The same for messages that a group keeps; beside the group the filter must say something.
+ * The same for messages that a group keeps; the filter needs another condition besides the group.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
@@ -66,7 +67,7 @@ export function checkKeptBulkFilter(
 ): KeptSelection & Pick<KeptBulkFilter, 'group' | 'states'> {
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const { group, states, ...checked } = checkKeptFilter(given);
-  if (group === undefined) throw invalid('group', 'is missing: a change of many is one of one group');
+  if (group === undefined) throw invalid('group', 'is missing: a bulk operation is for one group');
   if (Object.keys(given).length === 1) throw isEmpty();
   return { ...checked, group, states: actionable(action, states, actionableKeptStates[action]) };
 }
@@ -74,14 +75,14 @@ export function checkKeptBulkFilter(
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkKeptAction(action: string): KeptAction {
   const known = keptActions.find((each) => each === action);
-  if (known === undefined) throw invalid('action', `is none of ${keptActions.join(', ')}`);
+  if (known === undefined) throw invalid('action', `is not one of ${keptActions.join(', ')}`);
   return known;
 }
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function checkChange(change: BulkChange): BulkChange {
   if (!Object.hasOwn(actionableStates, change.action))
-    throw invalid('action', `is none of ${Object.keys(actionableStates).join(', ')}`);
+    throw invalid('action', `is not one of ${Object.keys(actionableStates).join(', ')}`);
   if (change.action !== 'reschedule') return { action: change.action };
   const { due } = change;
   if ('at' in due) {
@@ -95,7 +96,7 @@ export function checkChange(change: BulkChange): BulkChange {
   return { action: 'reschedule', due };
 }
 
-/** The states that are asked for, each once; all that something can be done to where none is named. */
+/** The given states without repeats; if none is given, all states that the action applies to. */
 function actionable<Named extends string>(
   action: BulkAction,
   states: readonly Named[] | undefined,
@@ -103,12 +104,12 @@ function actionable<Named extends string>(
 ): readonly Named[] {
   const wrong = states?.find((state) => !possible.includes(state));
   if (wrong !== undefined)
-    throw invalid('states', `has "${wrong}": ${action} can be asked for ${possible.join(', ')}`);
+    throw invalid('states', `has "${wrong}", but ${action} applies only to ${possible.join(', ')}`);
   return states === undefined ? possible : [...new Set(states)];
 }
 
 function isEmpty(): OutboxError {
-  return invalid('filter', 'is empty: say which messages are meant, by their states at least');
+  return invalid('filter', 'is empty: give at least the states of the messages');
 }
 
 function invalid(option: string, why: string): OutboxError {

@@ -30,39 +30,39 @@ import { assertId, authorOf, type OperationOptions } from './operation-options.t
 
 /** What a dry run found, or what was started. */
 export interface BulkAnswer<Sample = SampledMessage> {
-  /** Null after a dry run: nothing was started. */
+  /** `null` after a dry run: nothing was started. */
   readonly id: string | null;
-  /** `done` when there is nothing to do. Null after a dry run. */
+  /** `done` if there is nothing to do. `null` after a dry run. */
   readonly state: BulkState | null;
   /** Messages of the selection. */
   readonly count: number;
-  /** False: there are at least so many. Beyond 100,000, and after ten seconds, nobody counts. */
+  /** False: there are at least this many. Counting stops at 100,000, or after ten seconds. */
   readonly exact: boolean;
   /** The first ten of them. */
   readonly sample: readonly Sample[];
 }
 
-/** A bulk operation, and how it stands. */
+/** A bulk operation and its progress. */
 export type BulkOperation = BulkRow & BulkProgress;
 
-/** How far a bulk operation is. */
+/** How far a bulk operation has come. */
 export interface BulkProgress {
-  /** Messages answered so far, refused ones included. */
+  /** Messages with a result so far, including refused ones. */
   readonly answered: number;
-  /** Share of the messages counted at the start, 0 to 1; 1 only when it is done. Null: they were too many to count. */
+  /** Share of the messages counted at the start, 0 to 1; 1 only when it is done. `null`: they were too many to count. */
   readonly progress: number | null;
-  /** Milliseconds until its end at its rate, at least; null: it does not run, or nobody knows. */
+  /** Minimum of milliseconds until its end, from its rate; `null`: it does not run, or that is unknown. */
   readonly etaMs: number | null;
 }
 
 /**
- * Starts a change of all messages that match a filter: a relay carries it out within its rate, page by page, and neither
- * a crash of this process nor of relays stops it or repeats a message. Messages made after the start are not in it, nor
- * such as no longer match when their page comes.
+ * Starts a change of all messages that match a filter: relays make it page by page, within its rate. A crash of this process
+ * or of relays neither stops it nor repeats a message. Messages that are sent after the start are not included, nor those
+ * that no longer match when their page is processed.
  *
  * A dry run counts and shows what would be changed, and writes nothing.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` (an empty filter among others), `OUTBOX_BULK_UNEXPECTED`
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` (for example for an empty filter), `OUTBOX_BULK_UNEXPECTED`
  */
 export async function startBulk(
   database: Database,
@@ -77,7 +77,7 @@ export async function startBulk(
   return startChecked(database, { ...fixed, scope, walk: walkOf(fixed) }, checkedOptions);
 }
 
-/** What a bulk operation does to what, with all times fixed. */
+/** The change and the selection of a bulk operation, with all times fixed. */
 export interface FixedBulk<Sample> {
   readonly scope: BulkScope;
   readonly change: BulkChange;
@@ -86,7 +86,7 @@ export interface FixedBulk<Sample> {
 }
 
 /**
- * Counts, and stores what was asked for; a dry run only counts.
+ * Counts, and stores the operation; a dry run only counts.
  *
  * @throws OutboxError `OUTBOX_BULK_UNEXPECTED`
  */
@@ -100,7 +100,7 @@ export async function startChecked<Sample>(
   if (expect !== undefined && expect !== count) {
     throw new OutboxError(
       'OUTBOX_BULK_UNEXPECTED',
-      `${expect} messages are expected, and ${exact ? '' : 'at least '}${count} match. Nothing was started.`,
+      `${expect} messages are expected, but ${exact ? '' : 'at least '}${count} match. Nothing was started.`,
       { details: { expect, count, exact } },
     );
   }
@@ -142,7 +142,7 @@ export async function showBulk(database: Database, id: string): Promise<BulkOper
   return withProgress(row);
 }
 
-/** Stops a bulk operation after the page that is under way. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID`, `OUTBOX_OPTION_INVALID` */
+/** Pauses a bulk operation after its current page. @throws OutboxError `OUTBOX_BULK_UNKNOWN`, `OUTBOX_ID_INVALID`, `OUTBOX_OPTION_INVALID` */
 export function pauseBulk(
   database: Database,
   id: string,
@@ -151,7 +151,7 @@ export function pauseBulk(
   return step(database, id, 'pause', options);
 }
 
-/** Goes on with one that is paused, or has failed. @throws as {@link pauseBulk} */
+/** Resumes one that is paused or has failed. @throws as {@link pauseBulk} */
 export function resumeBulk(
   database: Database,
   id: string,
@@ -160,7 +160,7 @@ export function resumeBulk(
   return step(database, id, 'resume', options);
 }
 
-/** Ends one for good after the page that is under way. What was changed stays so. @throws as {@link pauseBulk} */
+/** Ends one for good after its current page. Changes that were made stay. @throws as {@link pauseBulk} */
 export function abortBulk(
   database: Database,
   id: string,
@@ -211,7 +211,7 @@ function withProgress(row: BulkRow): BulkOperation {
   const { state, total, totalExact, ratePerSecond } = row;
   const answered = Object.values(row.counts).reduce((sum, count) => sum + count, 0);
   const left = Math.max(0, total - answered);
-  // Messages that were locked or passed over may still come, so only the end is the whole.
+  // Messages that were locked or skipped may still follow, so the share is 1 only at the end.
   const share = totalExact ? Math.min(0.999, answered / Math.max(1, total)) : null;
   return {
     ...row,

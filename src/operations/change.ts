@@ -18,11 +18,11 @@ import { assertIds, assertText, authorOf, type OperationOptions, type Target } f
 
 export type { MessageAnswer };
 
-/** How long messages that other transactions hold are tried again before they are answered as `busy`. */
+/** How long to retry messages that other transactions hold, before they are answered as `busy`. */
 const patienceMs = 2_000;
 const tryAgainMs = 50;
 
-/** Cancels messages that wait, retry, or queue behind a retrying one of their key. */
+/** Cancels messages that are waiting, retrying, or held. */
 export function cancelMessages(
   database: Database,
   target: Target,
@@ -59,7 +59,7 @@ export function discardMessages(
   return changeTarget(database, target, discardChange, options);
 }
 
-/** The ids that a target means. A ref that means nothing has none. */
+/** The ids of a target. A ref that matches nothing has none. */
 export async function idsOf(database: Database, target: Target): Promise<readonly string[]> {
   if ('ids' in target) return assertIds(target.ids);
   assertText('topic', target.topic, 200);
@@ -68,7 +68,7 @@ export async function idsOf(database: Database, target: Target): Promise<readonl
   return id === undefined ? [] : [id];
 }
 
-/** Wakes the relays for lanes that may have work now. They find it without, a second later. */
+/** Wakes the relays for lanes that may have work now. Without it they find the work a second later. */
 export async function wakeLanes(database: Database, lanes: readonly Lane[]): Promise<void> {
   const distinct = [...new Map(lanes.map((lane) => [laneName(lane), lane])).values()];
   if (distinct.length > 0) await sendNudge(database, distinct).catch(() => undefined);
@@ -99,7 +99,7 @@ async function changeTarget<Result extends string>(
   return ids.flatMap((id) => answers.get(id) ?? []);
 }
 
-/** The lanes of messages that something was done to. */
+/** The lanes of the messages that were changed. */
 export function lanesOf(answers: readonly MessageAnswer<string>[]): readonly Lane[] {
   return answers.flatMap(({ topic, lane, result }) =>
     topic === null || lane === null || ['too-late', 'unknown', 'busy'].includes(result)

@@ -1,34 +1,35 @@
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
+import { reasonOf } from '../core/reason.ts';
 import type { Database } from '../store/database/database.ts';
 import { type EditAnswer, type EditableMessage, editMessage, readEditable } from '../store/message/edit.ts';
 import { wakeLanes } from './change.ts';
 import { assertId, authorOf, type OperationOptions } from './operation-options.ts';
 
 /**
- * How a failed message is to be sent instead. What is not named stays. The key cannot be changed: it is the order. Nor can
- * the version of the payload: a new payload is one of the same version.
+ * The corrections to a failed message. Everything else stays as it is. The key cannot be changed, because it decides the
+ * order, nor can the version of the payload: a new payload must have the same version.
  */
 export interface EditOptions extends OperationOptions {
-  /** The new payload, written as JSON. */
+  /** The new payload, to be serialized as JSON. */
   readonly payload?: unknown;
   /** The new payload as JSON text, stored exactly as it is. */
   readonly payloadText?: string;
-  /** Headers to set, and with null to leave out. `ce_…`, `outbox-…`, `content-type`, `traceparent` and `tracestate` are locked. */
+  /** Headers to set, or with null to remove. `ce_…`, `outbox-…`, `content-type`, `traceparent` and `tracestate` are locked. */
   readonly headers?: Readonly<Record<string, string | null>>;
-  /** `version` of the message as the editor saw it; another edit since is a conflict. @defaultValue any */
+  /** `version` of the message as it was shown; another edit since then is a conflict. @defaultValue any */
   readonly expectedVersion?: string;
 }
 
-/** What an edit has made; after a dry run there is no such copy. */
+/** The result of an edit; after a dry run there is no such copy. */
 export interface Edited {
-  /** The copy, which is delivered. */
+  /** Id of the copy, which is delivered. */
   readonly id: string;
-  /** What it replaces. */
+  /** Id of the message that it replaces. */
   readonly supersedes: string;
 }
 
-/** Judges a payload by the schema of its topic; the headers tell its version. @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
+/** Validates a payload with the schema of its topic; the headers contain its version. @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
 export type CheckPayload = (
   topic: string,
   payload: unknown,
@@ -50,8 +51,8 @@ const version = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 /**
  * Replaces a failed message by a copy with a new id that takes its place in the order, and is delivered at once.
  *
- * @throws OutboxError `OUTBOX_CONFLICT` when it is not failed (any more), has another version, or is in other hands;
- * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
+ * @throws OutboxError `OUTBOX_CONFLICT` if it is not or no longer failed, has another version, or is locked by another
+ * transaction; `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
  * `OUTBOX_OPTION_INVALID`; nothing is changed then
  */
 export async function editFailed(
@@ -83,14 +84,14 @@ export function assertEditOptions(options: EditOptions): void {
   if (unknown !== undefined)
     throw invalid(
       unknown,
-      unknown === 'key' ? 'cannot be edited: it is the order' : 'is not an option of edit',
+      unknown === 'key' ? 'cannot be edited: it decides the order' : 'is not an option of edit',
     );
   if (options.payload !== undefined && options.payloadText !== undefined)
-    throw invalid('payloadText', 'is given beside "payload"');
+    throw invalid('payloadText', 'is given together with "payload"');
   if (options.payload === undefined && options.payloadText === undefined && options.headers === undefined)
-    throw invalid('payload', 'is missing, and so are headers: an edit without a change is a retry');
+    throw invalid('payload', 'is missing, and so are headers: to send it unchanged, use retry');
   if (options.expectedVersion !== undefined && !version.test(options.expectedVersion))
-    throw invalid('expectedVersion', 'is not the version that a message shows');
+    throw invalid('expectedVersion', 'is not a version as show prints it');
 }
 
 async function contentOf(
@@ -129,16 +130,16 @@ export function toJson(payload: unknown): string {
 /** @throws OutboxError `OUTBOX_PAYLOAD_INVALID` */
 export function parsePayload(text: string): unknown {
   try {
-    if (/\p{Surrogate}/u.test(text)) throw new Error('it has half a character');
+    if (/\p{Surrogate}/u.test(text)) throw new Error('it contains a lone surrogate');
     return JSON.parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new OutboxError('OUTBOX_PAYLOAD_INVALID', `The payload is not JSON: ${why}`, { cause });
   }
 }
 
 /**
- * Headers after an edit; null: none is left.
+ * Headers after an edit; `null`: none is left.
  *
  * @throws OutboxError `OUTBOX_HEADER_INVALID` for locked, reserved and malformed ones
  */
@@ -156,7 +157,7 @@ export function mergeHeaders(
       },
     );
   }
-  // Reserved names are refused by the same rule, also where they are to be left out.
+  // Reserved names are refused by the same rule, even where they are to be removed.
   assertHeaders(Object.fromEntries(Object.keys(changes).map((each) => [each, changes[each] ?? ''])));
   const merged = Object.entries({ ...before, ...changes }).filter(
     (entry): entry is [string, string] => entry[1] !== null,
@@ -174,7 +175,7 @@ function errorOf(id: string, answer: Exclude<EditAnswer, { kind: 'edited' }>): O
       const { state, version: current } = answer;
       return new OutboxError(
         'OUTBOX_CONFLICT',
-        `The message ${id} was not edited: it is ${state}, of version ${current}; only a failed one of the expected version can be.`,
+        `The message ${id} was not edited: it is ${state}, of version ${current}; it must be failed, and of the expected version.`,
         { details: { id, state, version: current } },
       );
     }

@@ -7,34 +7,34 @@ import {
   readLockedLanes,
 } from '../store/lane/lane-blockers.ts';
 
-/** Somebody's open transaction that keeps relays from lanes. */
+/** An open transaction that blocks lanes. */
 export interface LaneLock {
   /** Process id of the server, for `pg_terminate_backend`. */
   readonly pid: number;
-  /** The `application_name` of its connection; empty where it has none. */
+  /** The `application_name` of its connection; empty if not set. */
   readonly application: string;
   /** As in `pg_stat_activity`. */
   readonly state: string;
-  /** When the transaction began; its locks may be younger. */
+  /** When the transaction began; its locks may be newer. */
   readonly since: Date;
   /** Milliseconds since then. */
   readonly openMs: number;
-  /** It has all lanes locked, also those to come. */
+  /** It locks all lanes, including future ones. */
   readonly all: boolean;
-  /** The lanes; empty where `all`, and where the server does not tell which. */
+  /** The lanes; empty if `all`, or if the server does not show which. */
   readonly lanes: readonly { readonly topic: string; readonly lane: number }[];
 }
 
-/** Transactions of relays are open for milliseconds; what is open for so long is told. */
+/** Transactions that have been open for this long are shown; those of relays take milliseconds. */
 const shownAfterMs = 5_000;
 
 /**
- * Who has had lanes locked in a transaction that has been open for some seconds, the oldest first. Of other users'
- * transactions only a member of `pg_read_all_stats` sees how long they have been open, so others see their own only.
+ * Transactions that have locked lanes and have been open for some seconds, oldest first. Only a member of
+ * `pg_read_all_stats` sees how long other users' transactions have been open, so other roles see only their own.
  *
- * Waits for no lock.
+ * Does not wait for locks.
  *
- * @throws OutboxError `OUTBOX_LANE_LOCKED` when the table is locked so that nobody can read it
+ * @throws OutboxError `OUTBOX_LANE_LOCKED` if the table is locked against reads
  */
 export async function readLaneLocks(sql: Sql, afterMs: number = shownAfterMs): Promise<readonly LaneLock[]> {
   const blockers = (await readLaneBlockers(sql)).filter(({ openMs }) => openMs !== null && openMs >= afterMs);
@@ -58,7 +58,7 @@ function tableLocked(blocker: LaneBlocker): OutboxError {
   const seconds = Math.round((openMs ?? 0) / 1_000);
   return new OutboxError(
     'OUTBOX_LANE_LOCKED',
-    `${blockerInWords(blocker)} has the table outbox.lane locked in a transaction that has been open for ${seconds} s (${state ?? 'unknown'}). Nobody can read it, and all lanes wait.`,
+    `${blockerInWords(blocker)} holds a lock on the table outbox.lane in a transaction that has been open for ${seconds} s (${state ?? 'unknown'}). It cannot be read, and all lanes wait.`,
     { details: { pid, application, state, seconds } },
   );
 }

@@ -23,28 +23,28 @@ import { readLanes } from '../store/lane/topics.ts';
 import { authorOf, durationOf, type OperationOptions } from './operation-options.ts';
 import { untilHandsAreEmpty } from './pause.ts';
 
-/** Who changes lanes, and how long to wait. */
+/** Options of a change of lanes. */
 export interface LanesChangeOptions extends Omit<OperationOptions, 'dryRun'> {
   /** How long one call may wait, 0 or more. @defaultValue `'60s'` */
   readonly timeout?: Duration | undefined;
-  /** Ends the waiting; what is done so far stays. */
+  /** Ends the wait; what has been done stays. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * How far a change is. While it is not done the topic is not delivered, and the same call goes on where this one ended.
+ * How far a change has come. Until it is done, the topic is not delivered, and repeating the call continues the change.
  */
 export type ChangeAnswer =
   | {
       readonly done: true;
-      /** Messages that changed their lane in this call, 0 or more. */
+      /** Messages that this call moved to another lane, 0 or more. */
       readonly moved: number;
     }
   | {
       readonly done: false;
-      /** What could not be waited for: a sending relay, open transactions, locked rows, or consumers that lag. */
+      /** What the change still waits for: a sending relay, open transactions, locked rows, or lagging consumers. */
       readonly waitingFor: 'deliveries' | 'transactions' | 'messages' | 'consumers';
-      /** Lanes, process ids of the server, or groups with their lag, for people. */
+      /** Lanes, process ids of the server, or groups with their lag, for display. */
       readonly who: readonly string[];
     };
 
@@ -52,12 +52,12 @@ const defaultTimeoutMs = 60_000;
 const askEveryMs = 100;
 
 /**
- * Changes the number of lanes of a topic while its writers go on. The order of every key is kept.
+ * Changes the number of lanes of a topic without blocking its writers. The order of every key is kept.
  *
  * The topic is not delivered meanwhile: relays finish what they have in hand, the new number is written, every
- * transaction of the database that began before that has to end, and every message that is not published moves to the
- * lane of its key. Each step is stored; a call that was killed is completed by the next one. A call with another number
- * replaces the one before, so the old number takes a change back.
+ * transaction of the database that began before that must end, and every unpublished message moves to the lane of its
+ * key. Each step is stored; if a call is killed, the next one completes it. A call with another number replaces the
+ * previous change, so a call with the old number reverts it.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`
  */
@@ -77,9 +77,9 @@ export async function changeLanes(
 }
 
 /**
- * Carries a change of lanes that has begun on until it is complete, or the time is over. Any number of callers may.
+ * Continues a change of lanes until it is complete, or the time is over. Any number of callers may do so.
  *
- * @throws OutboxError `OUTBOX_CHANGE_UNDER_WAY` when another call has replaced the change meanwhile
+ * @throws OutboxError `OUTBOX_CHANGE_UNDER_WAY` if another call has replaced the change meanwhile
  */
 export async function continueLanesChange(
   database: Database,
@@ -120,8 +120,8 @@ async function moveAll(
 }
 
 /**
- * Waits until every transaction that is open now has ended, and answers those that have not. Whoever is prepared
- * meanwhile ends under another name, so prepared ones are looked up when the running ones have gone.
+ * Waits until every transaction that is open now has ended, and returns those that have not. A transaction that is
+ * prepared meanwhile appears under another name, so prepared ones are searched after the running ones have ended.
  */
 async function outlive(database: Database, patience: Patience): Promise<readonly string[]> {
   for (const read of [runningTransactions, preparedTransactions]) {
@@ -136,7 +136,7 @@ async function outlive(database: Database, patience: Patience): Promise<readonly
   return [];
 }
 
-/** Waits until nobody has messages of the topic in hand, and answers the lanes of which somebody still has. */
+/** Waits until no relay has messages of the topic in hand, and returns the lanes where one still does. */
 export async function emptyLanes(
   database: Database,
   topic: string,
@@ -157,7 +157,7 @@ export async function emptyLanes(
 /** How long a change may still wait. */
 export interface Patience {
   leftMs(): number;
-  /** Waits a moment; `false` when there is no time left. */
+  /** Waits briefly. @returns false if no time is left */
   again(): Promise<boolean>;
 }
 

@@ -9,11 +9,11 @@ import {
 } from '../store/message/list.ts';
 import { assertId, assertText } from './operation-options.ts';
 
-/** How much of a list, and from where. */
+/** Which page of a list. */
 export interface ListPageOptions {
   /** 1 to 200. @defaultValue 50 */
   readonly limit?: number;
-  /** `next` of the page before. @defaultValue the first page */
+  /** `next` of the previous page. @defaultValue the first page */
   readonly after?: string;
 }
 
@@ -22,33 +22,33 @@ export interface MessageList {
   /** Newest first by position: the order in which they became deliverable. */
   readonly messages: readonly ListedMessage[];
   /**
-   * For the next page; null: this was the last. A page may be short, or empty, and have a next one: each reads a bounded
-   * number of rows.
+   * Token of the next page; `null`: this was the last. A page may be short or empty although there is a next one: each reads
+   * a bounded number of rows.
    */
   readonly next: string | null;
 }
 
-/** Which messages. All that is given must hold. */
+/** A filter of messages. All given conditions must hold. */
 export interface MessageFilter {
   /** UUID of the message; finds archived ones, too. */
   readonly id?: string;
   /** Name of the topic, exactly. */
   readonly topic?: string;
-  /** States as people see them, at least one. @defaultValue all */
+  /** States as `status` and `show` name them, at least one. @defaultValue all */
   readonly states?: readonly State[];
   /** The key, exactly. */
   readonly key?: string;
   /** The ref, exactly; with `topic` it finds archived messages, too. */
   readonly ref?: string;
-  /** Part of the last error, whatever its case. */
+  /** Part of the last error, case-insensitive. */
   readonly error?: string;
-  /** Sent then or later. */
+  /** Sent at this time or later. */
   readonly createdFrom?: Date;
-  /** Sent before it. */
+  /** Sent before this time. */
   readonly createdTo?: Date;
-  /** Due then or later. Messages that were due at once have no due time. */
+  /** Due at this time or later. Messages that were due at once have no due time. */
   readonly dueFrom?: Date;
-  /** Due before it. */
+  /** Due before this time. */
   readonly dueTo?: Date;
 }
 
@@ -67,7 +67,7 @@ const filterNames = new Set([
 const cursor = /^(\d{1,19})_([0-9a-f]{8}-[0-9a-f-]{27})$/;
 
 /**
- * Lists live messages, newest first; by id, or by topic and ref, archived ones too. An empty filter lists all.
+ * Lists live messages, newest first; with a filter by id, or by topic and ref, archived ones too. An empty filter lists all.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_ID_INVALID`
  */
@@ -93,11 +93,11 @@ export async function list(
 /** A filter with every value checked. @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_ID_INVALID` */
 export function checkFilter(filter: MessageFilter): MessageSelection {
   const unknown = Object.keys(filter).find((name) => !filterNames.has(name));
-  if (unknown !== undefined) throw invalid(unknown, 'is no filter');
+  if (unknown !== undefined) throw invalid(unknown, 'is not a known filter');
   for (const name of ['topic', 'key', 'ref', 'error'] as const)
     if (filter[name] !== undefined) assertText(name, filter[name], 1_000);
   const bad = filter.states?.find((state) => !states.includes(state));
-  if (bad !== undefined) throw invalid('states', `has "${bad}", which is none of ${states.join(', ')}`);
+  if (bad !== undefined) throw invalid('states', `has "${bad}", which is not one of ${states.join(', ')}`);
   if (filter.states?.length === 0) throw invalid('states', 'is empty');
   const { id, createdFrom, createdTo, dueFrom, dueTo, ...rest } = filter;
   const times = { createdFrom, createdTo, dueFrom, dueTo };

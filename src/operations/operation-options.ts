@@ -2,20 +2,20 @@ import { type Duration, durationMs, longestDurationMs } from '../core/duration.t
 import { OutboxError } from '../core/errors.ts';
 import type { Author } from '../store/audit/author.ts';
 
-/** Who asks for something to be done, and how. */
+/** Options of every operation that changes something. */
 export interface OperationOptions {
-  /** Who does it: a person or a tool, 1 to 200 characters. Goes into the audit. */
+  /** Who does it: a person or a tool, 1 to 200 characters. Recorded in the audit. */
   readonly actor: string;
-  /** Why, up to 2,000 characters. Goes into the audit. */
+  /** Why, up to 2,000 characters. Recorded in the audit. */
   readonly reason?: string;
-  /** True: nothing is written, and the answers say what would have happened. @defaultValue false */
+  /** True: nothing is written, and the answers say what would happen. @defaultValue false */
   readonly dryRun?: boolean;
 }
 
-/** Messages by their ids, or the one that a ref means: the waiting message of that ref, else the newest. */
+/** Messages by their ids, or by a ref: the waiting message of that ref, else the newest. */
 export type Target = { readonly ids: readonly string[] } | { readonly topic: string; readonly ref: string };
 
-/** Most messages that one call may name. */
+/** Maximum number of messages per call. */
 const targetLimit = 10_000;
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -34,18 +34,18 @@ export function assertId(id: string): string {
   throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
 }
 
-/** Each id once. @throws OutboxError `OUTBOX_ID_INVALID`, or `OUTBOX_OPTION_INVALID` when there are none or too many */
+/** The ids without repeats. @throws OutboxError `OUTBOX_ID_INVALID`, or `OUTBOX_OPTION_INVALID` for none or too many */
 export function assertIds(ids: readonly string[]): readonly string[] {
   const distinct = [...new Set(ids.map(assertId))];
   if (distinct.length >= 1 && distinct.length <= targetLimit) return distinct;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    `${distinct.length} messages are named; an operation takes 1 to ${targetLimit}.`,
+    `${distinct.length} messages are named, but an operation takes 1 to ${targetLimit}.`,
     { details: { option: 'ids', count: distinct.length } },
   );
 }
 
-/** Texts that the database can store. @throws OutboxError `OUTBOX_OPTION_INVALID` */
+/** Checks that the database can store a text. @throws OutboxError `OUTBOX_OPTION_INVALID` */
 export function assertText(option: string, value: unknown, longest: number): asserts value is string {
   const fits =
     typeof value === 'string' &&
@@ -61,7 +61,7 @@ export function assertText(option: string, value: unknown, longest: number): ass
 }
 
 /**
- * Milliseconds of a duration that an operation was given, or those that it has normally.
+ * Milliseconds of a duration option, or its default.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID` when it is not a duration of 0 to 36,500 days
  */

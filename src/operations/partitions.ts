@@ -13,29 +13,29 @@ import {
 } from './lanes.ts';
 import { authorOf } from './operation-options.ts';
 
-/** What the broker knows of a topic's address. */
+/** What the broker knows about a topic's address. */
 export interface BrokerView {
   /** How many partitions there are now. */
   partitionCount(address: string): Promise<number>;
-  /** Messages of the address that the group has not come past yet. */
+  /** Number of messages of the address that the group has not passed yet. */
   lag(group: string, address: string): Promise<number>;
 }
 
-/** Who changes partitions, how long to wait, and for whom. */
+/** Options of a change of partitions. */
 export interface PartitionOptions extends LanesChangeOptions {
-  /** Consumer groups that must have come past everything before the change. @defaultValue none */
+  /** Consumer groups that must have passed all messages before the change. @defaultValue none */
   readonly groups?: readonly string[] | undefined;
 }
 
 /**
- * Places keys by another number of partitions, which the broker must have already.
+ * Places keys by another number of partitions, which must already exist at the broker.
  *
- * The topic is not delivered meanwhile: relays finish what they have in hand, and the named groups come past everything
- * that lies in the partitions of before. Only for those groups the order of a key is kept across the change: a key may
- * move, and a group that lags may read its new partition before its old one.
+ * The topic is not delivered meanwhile: relays finish what they have in hand, and the named groups pass all messages of the
+ * existing partitions. Only for these groups is the order of a key kept across the change: a key may move, and a lagging
+ * group may read its new partition before its old one.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`,
- * `OUTBOX_SERVER_UNAVAILABLE` when the broker does not answer
+ * `OUTBOX_SERVER_UNAVAILABLE` if the broker does not answer
  */
 export async function changePartitions(
   database: Database,
@@ -48,7 +48,7 @@ export async function changePartitions(
   const broker = viewOf(before);
   const there = await broker.partitionCount(before.address);
   if (!Number.isInteger(partitions) || partitions < 1 || partitions > there)
-    throw invalidCount('partitions', `an integer from 1 to ${there}, which is what the broker has`);
+    throw invalidCount('partitions', `an integer from 1 to ${there}, the number of partitions at the broker`);
   if (before.partitions === partitions && before.change === null) return { done: true, moved: 0 };
   const change = await beginChange(
     database,
@@ -64,7 +64,7 @@ export async function changePartitions(
   return { done: true, moved: 0 };
 }
 
-/** Waits until the groups have come past everything, and answers those that have not. */
+/** Waits until the groups have passed all messages, and returns those that have not. */
 async function outwait(
   broker: BrokerView,
   address: string,
@@ -79,12 +79,16 @@ async function outwait(
     });
     if (behind.length === 0) return [];
     if (await patience.again()) continue;
-    // A coordinator that is just loading is asked again; one that never answers is told.
+    // A coordinator that is still loading is asked again; one that never answers is an error.
     const failure = lags.find((lag) => lag.status === 'rejected');
     if (failure === undefined) return behind;
-    throw new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `How far groups are on ${address} is unknown.`, {
-      cause: failure.reason,
-      details: { address, groups },
-    });
+    throw new OutboxError(
+      'OUTBOX_SERVER_UNAVAILABLE',
+      `The lag of consumer groups on ${address} cannot be read.`,
+      {
+        cause: failure.reason,
+        details: { address, groups },
+      },
+    );
   }
 }

@@ -13,23 +13,23 @@ import { assertText, authorOf, durationOf, type OperationOptions } from './opera
 
 export type { PauseScope };
 
-/** Who pauses, and how long to wait for relays. */
+/** Options of a pause. */
 export interface PauseOptions extends OperationOptions {
-  /** How long to wait for relays to let go of their lanes, 0 or more. @defaultValue `'15s'` */
+  /** How long to wait for relays to free their lanes, 0 or more. @defaultValue `'15s'` */
   readonly timeout?: Duration;
 }
 
-/** How a pause stands. */
+/** State of a pause. */
 export interface PauseAnswer {
-  /** False: it was paused before. */
+  /** False: it was already paused. */
   readonly changed: boolean;
-  /** True when no relay holds a lane of it any more, and none will take one. */
+  /** True if no relay owns a lane of it any more, and none will take one. */
   readonly complete: boolean;
-  /** Lanes that relays still hold: they finish what they are sending, and stop then. */
+  /** Lanes that relays still own: they finish what they are sending, and then stop. */
   readonly holding: readonly LeasedLane[];
 }
 
-/** What a resume did. */
+/** Result of a resume. */
 export interface ResumeAnswer {
   /** False: it was not paused. */
   readonly changed: boolean;
@@ -38,8 +38,8 @@ export interface ResumeAnswer {
 const lookAgainMs = 25;
 
 /**
- * Pauses a topic, or all topics of a transport, and waits until relays have let go of its lanes. Messages can be sent,
- * canceled and come due meanwhile; none is delivered.
+ * Pauses a topic, or all topics of a transport, and waits until relays have freed its lanes. Meanwhile messages can be
+ * sent, canceled and become due; none is delivered.
  *
  * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_OPTION_INVALID`
  */
@@ -59,7 +59,7 @@ export async function pause(
 }
 
 /**
- * Takes the pause away, and wakes the relays. What pauses the topic besides (its transport, a change of its lanes) goes on.
+ * Ends the pause, and wakes the relays. Other pauses of the topic (of its transport, or for a change of lanes) stay.
  *
  * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`, `OUTBOX_OPTION_INVALID`
  */
@@ -76,8 +76,8 @@ export async function resume(
 }
 
 /**
- * Waits until nobody holds a lane of a paused topic or transport by a live lease, and answers who still does when the
- * time is over. Once the hands are empty they stay so: whoever takes a lane later sees the pause before it sends.
+ * Waits until no lane of a paused topic or transport has a valid lease, and returns the leases that are left when the time is
+ * over. Once there is none, it stays so: a relay that takes a lane later sees the pause before it sends.
  */
 export async function untilHandsAreEmpty(
   database: Database,
@@ -89,7 +89,7 @@ export async function untilHandsAreEmpty(
   for (;;) {
     const holding = await readLeasedLanes(database, scope);
     if (holding.length === 0 || performance.now() >= until) return holding;
-    // Drains that linger look at once when they are woken; those that send need no reminder.
+    // Idle drains see the pause as soon as they are woken; those that send will see it anyway.
     const names = JSON.stringify(holding.map(({ topic, lane }) => [topic, lane]));
     if (names !== nudged) await wakeLanes(database, holding);
     nudged = names;

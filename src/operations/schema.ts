@@ -11,7 +11,7 @@ import {
 } from '../store/installation/migrate.ts';
 
 /**
- * What a migration tool of your own runs, in this order: each migration of this version together with its entry in
+ * The SQL for your own migration tool, to be run in this order: each migration of this version, together with its entry in
  * `outbox.migration`, so that relays and consumers find the database up to date afterwards.
  */
 export async function migrationScripts(): Promise<readonly Migration[]> {
@@ -20,11 +20,11 @@ export async function migrationScripts(): Promise<readonly Migration[]> {
 }
 
 /**
- * Brings the schema of a database up to this version; several may do so at once.
+ * Brings the schema of a database up to this version; concurrent calls are safe.
  *
- * @returns the names of what was applied now
- * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN`, `OUTBOX_MIGRATION_CHANGED`, or `OUTBOX_CONFIG_INVALID` when the
- * database user lacks the right; nothing is written then
+ * @returns the names of the migrations that were applied now
+ * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN`, `OUTBOX_MIGRATION_CHANGED`, or `OUTBOX_CONFIG_INVALID` if the
+ * database user lacks the right; then nothing is written
  */
 export async function applyMigrations(at: DatabaseAddress): Promise<readonly string[]> {
   try {
@@ -34,7 +34,7 @@ export async function applyMigrations(at: DatabaseAddress): Promise<readonly str
   }
 }
 
-/** Tells what is applied and what is missing, and writes nothing. */
+/** Which migrations are applied and which are missing. Writes nothing. */
 export async function migrationState(at: DatabaseAddress): Promise<MigrationState> {
   return visitDatabase(at, async (database) => checkMigrations(database, await readMigrations()));
 }

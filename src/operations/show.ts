@@ -18,22 +18,22 @@ import { workflowLink } from './workflow-link.ts';
 export interface MessageDetails {
   /** The message with its payload and headers. */
   readonly message: ShownMessage;
-  /** Why it is not delivered, or what became of it. */
+  /** Why it is not delivered, or how it ended. */
   readonly why: Why;
-  /** Where the Temporal UI shows its workflow; null where no UI is known. */
+  /** Link to its workflow in the Temporal UI; `null` if no UI is known. */
   readonly workflowUrl: string | null;
-  /** Where a broker has it, for messages that their lanes have passed; rows with their own partition and offset say it themselves. */
+  /** Where the broker has it, for messages that their lane has passed; rows with their own partition and offset contain it. */
   readonly delivery: ShownDelivery | null;
-  /** Failures, and every attempt of a message with a workflow of its own; the newest first. */
+  /** Failures, and every attempt of a message with a workflow of its own; newest first. */
   readonly attempts: readonly ShownAttempt[];
-  /** What operators did to it, and were refused; the newest first. */
+  /** What operators did to it, or were refused; newest first. */
   readonly audit: readonly ShownAudit[];
 }
 
 /**
- * Tells everything about one message, live or archived.
+ * Everything about one message, live or archived.
  *
- * @returns undefined when there is none of this id
+ * @returns `undefined` if no message has this id
  * @throws OutboxError `OUTBOX_ID_INVALID`
  */
 export async function showMessage(database: Database, id: string): Promise<MessageDetails | undefined> {

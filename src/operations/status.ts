@@ -17,41 +17,41 @@ import { readTopicPolicies, type TopicPolicyRow } from '../store/lane/topic-poli
 import { type Reconciliation, readReconciliation } from '../store/verify/reconciliation.ts';
 import { type LaneLock, readLaneLocks } from './lane-locks.ts';
 
-/** A server that relays need, as those that run see it. */
+/** A server that relays need, as running relays see it. */
 export interface ServerStatus extends Pick<ServerView, 'server' | 'address'> {
-  /** Living relays that need it, 1 or more. */
+  /** Number of living relays that need it, 1 or more. */
   readonly relays: number;
-  /** For how many of them it answers. */
+  /** Number of these relays that it answers. */
   readonly answering: number;
-  /** What one of the others says; `null`: it answers all. */
+  /** The error of one of the others; `null`: it answers all. */
   readonly error: string | null;
 }
 
-/** How the whole outbox stands. */
+/** State of the whole outbox. */
 export interface Status {
-  /** Relays that run, and below them those that died within the last hour. Without a living one nothing is delivered. */
+  /** Running relays, then those that died within the last hour. Without a running one nothing is delivered. */
   readonly relays: readonly RelayStatus[];
-  /** Temporal and the brokers, as living relays see them; empty when none lives. */
+  /** Temporal and the brokers, as living relays see them; empty if there is none. */
   readonly servers: readonly ServerStatus[];
-  /** What consumer groups whose inbox is in this database have not committed yet, as a living relay saw it. */
+  /** Lags of the consumer groups whose inbox is in this database, as a living relay saw them. */
   readonly lags: readonly GroupLag[];
-  /** Age of the oldest message that is due and not published; null: nothing is due. */
+  /** Age of the oldest message that is due and not published; `null`: none is due. */
   readonly oldestDueMs: number | null;
   /** The lane with the oldest due message first. */
   readonly lanes: readonly LaneStatus[];
-  /** Open transactions of others that keep relays from lanes, the oldest first. */
+  /** Open transactions that block lanes, oldest first. */
   readonly laneLocks: readonly LaneLock[];
   /** Policies and limits by topic. */
   readonly topics: readonly TopicPolicyRow[];
-  /** Limits and durations with which a relay was last started; empty before the first. */
+  /** Limits and durations of the relay that was started last; empty before the first one. */
   readonly settings: readonly Setting[];
-  /** The last comparison of rows with workflows; null before the first. */
+  /** The last comparison of rows with workflows; `null` before the first one. */
   readonly reconciliation: Reconciliation | null;
-  /** Another living database that is this installation, too, seen in the last minutes; null: none. */
+  /** Another living database of this installation that was seen within the last minutes; `null`: none. */
   readonly twin: Twin | null;
   /** Consumer groups whose inbox is in this database, and what they keep. */
   readonly groups: readonly GroupStatus[];
-  /** What the breakers of running consumers of these groups pause, the longest pause first; one entry per consumer. */
+  /** Addresses that breakers of running consumers of these groups pause, longest pause first; one entry per consumer. */
   readonly breakers: readonly BreakerStatus[];
 }
 
@@ -79,10 +79,10 @@ export async function status(at: DatabaseAddress): Promise<Status> {
 /**
  * The status of a migrated database.
  *
- * @throws OutboxError `OUTBOX_LANE_LOCKED` when somebody has the table of lanes locked so that nobody can read it
+ * @throws OutboxError `OUTBOX_LANE_LOCKED` if the table of lanes is locked against reads
  */
 export async function statusOf(database: Database): Promise<Status> {
-  // First, because it does not wait where the others would.
+  // First, because this query does not wait for locks, as the others would.
   const laneLocks = await readLaneLocks(database);
   const lanes = await readStatus(database);
   const relays = await readRelays(database);
@@ -104,7 +104,7 @@ export async function statusOf(database: Database): Promise<Status> {
   };
 }
 
-/** What living relays say about their servers, by server. */
+/** What living relays report about their servers, by server. */
 function serversOf(living: readonly RelayStatus[]): readonly ServerStatus[] {
   const views = new Map<string, ServerView[]>();
   for (const view of living.flatMap(({ servers }) => servers)) {

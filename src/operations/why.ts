@@ -1,6 +1,6 @@
 import { countLimit, type DeliveryFacts } from '../store/message/why.ts';
 
-/** Why a message is not delivered, or that it is. */
+/** Why a message is not delivered, or that it was. */
 export interface Why {
   /** For programs. */
   readonly code:
@@ -29,7 +29,7 @@ export interface Why {
   readonly text: string;
 }
 
-/** Says why a message is where it is. What stops it first is named first: a pause before a hold, a hold before a queue. */
+/** Explains the state of a message. The first obstacle wins: a pause before a hold, a hold before a queue. */
 export function explainDelivery(facts: DeliveryFacts): Why {
   if (facts.archived && facts.state !== 'failed')
     return { code: 'archived', text: `It ended as ${facts.state} and is in the history.` };
@@ -51,7 +51,7 @@ export function explainDelivery(facts: DeliveryFacts): Why {
         ? { code: 'published', text: 'It is published.' }
         : {
             code: 'unconfirmed',
-            text: `It is published; a receipt of its consumer is expected until ${facts.confirmBy.toISOString()}.`,
+            text: `It is published; its consumer's receipt is expected by ${facts.confirmBy.toISOString()}.`,
           };
     case 'confirmed':
       return { code: 'confirmed', text: 'It is published, and its consumer has confirmed it.' };
@@ -60,7 +60,7 @@ export function explainDelivery(facts: DeliveryFacts): Why {
     case 'superseded':
       return {
         code: 'superseded',
-        text: `It was edited; ${facts.supersededBy ?? 'its copy'} goes in its place.`,
+        text: `It was edited and replaced by ${facts.supersededBy ?? 'a copy'}.`,
       };
     case 'discarded':
       return { code: 'discarded', text: 'It failed, and an operator discarded it.' };
@@ -90,7 +90,7 @@ function retrying({ dueInMs, dueAt, lastError }: DeliveryFacts): Why {
       };
 }
 
-/** What keeps the whole lane from delivering. */
+/** What stops the whole lane. */
 function stopped(facts: DeliveryFacts): Why | undefined {
   const { topic, transport, hold } = facts;
   if (!facts.topicKnown)
@@ -109,7 +109,7 @@ function stopped(facts: DeliveryFacts): Why | undefined {
   if (hold !== null) {
     const what =
       hold.scope === 'settle'
-        ? 'The database refuses what its lane has to write'
+        ? 'The database refuses the writes of its lane'
         : `Its ${hold.scope} cannot be reached`;
     return { code: 'lane-hold', text: `${what} since ${hold.since.toISOString()}: ${hold.reason}.` };
   }
@@ -136,10 +136,10 @@ function queued({ owned, wantedSince, before, relays, temporalError }: DeliveryF
     if (temporalError !== null)
       return {
         code: 'temporal-away',
-        text: `Relays run, and Temporal does not answer them: ${temporalError}`,
+        text: `Relays run, but cannot use Temporal: ${temporalError}`,
       };
-    const since = wantedSince === null ? '' : `, asked for since ${wantedSince.toISOString()}`;
-    return { code: 'no-relay', text: `No relay drains its lane at this moment${since}.` };
+    const since = wantedSince === null ? '' : `, which has waited for one since ${wantedSince.toISOString()}`;
+    return { code: 'no-relay', text: `No relay drains its lane at the moment${since}.` };
   }
   if (before === 0) return { code: 'next', text: 'Its lane is about to publish it.' };
   if (before === 1) return { code: 'queued', text: '1 message of its lane goes first.' };
@@ -147,7 +147,7 @@ function queued({ owned, wantedSince, before, relays, temporalError }: DeliveryF
   return { code: 'queued', text: `${count} messages of its lane go first.` };
 }
 
-/** Two units at most, never rounded to nothing. */
+/** At most two units, never rounded down to nothing. */
 export function length(ms: number): string {
   if (ms < 1_000) return `${Math.max(1, Math.round(ms))} ms`;
   const seconds = Math.round(ms / 1_000);

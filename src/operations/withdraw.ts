@@ -19,23 +19,23 @@ import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../sto
 import { idsOf, lanesOf, wakeLanes } from './change.ts';
 import { authorOf, durationOf, type OperationOptions, type Target } from './operation-options.ts';
 
-/** Who withdraws, and how long to wait for relays. */
+/** Options of a withdrawal. */
 export interface WithdrawOptions extends OperationOptions {
-  /** How long to wait for relays to let go of the lanes concerned, 0 or more. @defaultValue `'15s'` */
+  /** How long to wait for relays to free the lanes of the messages, 0 or more. @defaultValue `'15s'` */
   readonly timeout?: Duration;
 }
 
 const tryAgainMs = 25;
 
 /**
- * Cancels messages that are ready, as long as it is sure that they were not published; and those that `cancel` cancels.
+ * Cancels ready messages that were certainly not published, and all messages that `cancel` cancels.
  *
- * Takes each lane concerned as its owner. While a relay holds one, its topic is paused until the relay has let go, and
- * resumed afterwards, unless somebody else paused it. When the process that does this dies, the topic may stay paused;
- * the status shows that, and by whom.
+ * Takes ownership of each lane of the messages. If a relay owns it, the topic is paused until the relay has freed the lane,
+ * and resumed afterwards, unless another operator paused it. If the process that does this dies, the topic may stay
+ * paused; the status shows that, and who paused it.
  *
- * @returns `canceled`: it will never be published. `too-late`: it was, or may have been. `busy`: the relay did not let
- * go in time, and nothing was done.
+ * @returns `canceled`: it will never be published. `too-late`: it was, or may have been, published. `busy`: the relay did
+ * not free the lane in time, and nothing was done.
  */
 export async function withdrawMessages(
   database: Database,
@@ -46,16 +46,16 @@ export async function withdrawMessages(
   return withdrawIds(database, await idsOf(database, target), author, options);
 }
 
-/** How {@link withdrawIds} does it. */
+/** Options of {@link withdrawIds}. */
 export interface WithdrawalOptions {
   readonly dryRun?: boolean;
   /** As in {@link WithdrawOptions}. */
   readonly timeout?: Duration;
-  /** Put around every change; decides which of the locked rows it may touch. @defaultValue all */
+  /** Wraps every change; decides which of the locked rows it may touch. @defaultValue all */
   readonly narrow?: <Result extends string>(change: MessageChange<Result>) => MessageChange<Result>;
 }
 
-/** {@link withdrawMessages} of messages whose ids are known to be such. */
+/** As {@link withdrawMessages}, for ids that have been checked. */
 export async function withdrawIds(
   database: Database,
   ids: readonly string[],
@@ -80,7 +80,7 @@ class Withdrawal {
   readonly #narrow: NonNullable<WithdrawalOptions['narrow']>;
   readonly #until: number;
   readonly #owner = randomUUID();
-  /** The audit entries of the pauses that are ours, by topic. */
+  /** The audit entries of our own pauses, by topic. */
   readonly #pauses = new Map<string, string>();
 
   constructor(database: Database, author: Author, options: WithdrawalOptions) {
@@ -92,7 +92,7 @@ class Withdrawal {
     this.#until = performance.now() + durationOf('timeout', timeout, 15_000);
   }
 
-  /** Round after round, because messages change their states and lanes while they are looked at. */
+  /** Repeats in rounds, because messages change their states and lanes meanwhile. */
   async run(ids: readonly string[]): Promise<void> {
     let left = ids;
     for (;;) {
@@ -105,16 +105,16 @@ class Withdrawal {
     }
   }
 
-  /** Takes back what was done to topics, and wakes whoever has work again. */
+  /** Ends our pauses, and wakes relays. */
   async end(): Promise<void> {
     for (const [topic, auditId] of this.#pauses)
       await resumeOwn(this.#database, topic, auditId, this.#author);
-    // Without names, because any lane of a topic that was paused may have work.
+    // Names no lanes, because any lane of a paused topic may have work.
     if (this.#pauses.size > 0) await sendNudge(this.#database, []).catch(() => undefined);
     else if (!this.#dryRun) await wakeLanes(this.#database, lanesOf([...this.answers.values()]));
   }
 
-  /** Withdraws messages of one lane, and answers the ids that are still undecided. */
+  /** Withdraws messages of one lane, and returns the ids that are still undecided. */
   async #onLane([first, ...others]: LockedInLane): Promise<readonly string[]> {
     const lane = { topic: first.topic, lane: first.lane };
     const ids = [first, ...others].map(({ id }) => id);
@@ -128,7 +128,7 @@ class Withdrawal {
     }
   }
 
-  /** Becomes the owner of a lane. False: somebody else still is, and the time is over. */
+  /** Becomes the owner of a lane. @returns false if the time is over and the lane still has another owner */
   async #take(lane: Lane): Promise<boolean> {
     await makeLane(this.#database, lane);
     for (;;) {
@@ -140,12 +140,12 @@ class Withdrawal {
     }
   }
 
-  /** The owner before us died: what is visible now it may have published. False: fenced. */
+  /** The previous owner died and may have published everything visible now. @returns false if we were fenced */
   async #suspectAll(lane: Lane): Promise<boolean> {
     try {
       return await markSuspect(this.#database, lane, this.#owner, await readSnapshot(this.#database));
     } catch (error) {
-      // Without the mark the next owner must know that it does not follow a clean end.
+      // Without the mark, the next owner must see that the lane was not freed cleanly.
       await abandonLease(this.#database, lane, this.#owner);
       throw error;
     }

@@ -1,7 +1,7 @@
 import type { Setting } from '../store/installation/settings.ts';
 
 /**
- * Where the Temporal UI shows a workflow, by what the last relay has written about it; `null` where no UI is known.
+ * Link to a workflow in the Temporal UI, from the settings of the last relay; `null` if no UI is known.
  */
 export function workflowLink(settings: readonly Setting[], workflowId: string): string | null {
   const valueOf = (name: string): string | undefined => settings.find((one) => one.name === name)?.value;

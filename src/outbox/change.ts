@@ -5,17 +5,16 @@ import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
 import { assertIdentifier, type Due, dueOf, outOfRange, uuid } from './prepare.ts';
 
-/** `'too-late'`: it is on its way, delivered, or ended otherwise. `'unknown'`: no such message. */
+/** `'too-late'`: it is being delivered, was delivered, or ended otherwise. `'unknown'`: no such message. */
 export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';
-/** `'too-late'`: it does not wait (any more). `'unknown'`: no such message. */
+/** `'too-late'`: it is not, or no longer, waiting. `'unknown'`: no such message. */
 export type RescheduleAnswer = 'rescheduled' | 'too-late' | 'unknown';
 
 /**
- * Cancels a message that waits, retries, or queues behind a retrying one of its key. A ref means the waiting message
- * of that ref, else the newest.
+ * Cancels a message that is waiting, retrying, or held. A ref means the waiting message of that ref, else the newest.
  *
- * `'canceled'` is provisional until the transaction commits, and final then: the message is never published (save for
- * a relay that was frozen in mid-send beyond its lease). Under REPEATABLE READ a lost race is a serialization error.
+ * `'canceled'` is provisional until the transaction commits, and then final: the message is never published (except by a
+ * relay that was frozen while sending, beyond its lease). Under REPEATABLE READ a lost race is a serialization error.
  *
  * @param handle the ref, or `{ id }`
  * @throws OutboxError `OUTBOX_REF_INVALID` or `OUTBOX_ID_INVALID`; the transaction stays usable

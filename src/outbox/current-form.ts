@@ -9,10 +9,11 @@ import {
 } from '../core/topic-version.ts';
 
 /**
- * The payload of a stored message as consumers that know this topic will judge it: made current by its upcasters.
+ * The payload of a stored message as consumers with this topic will validate it: converted to the current version by its
+ * upcasters.
  *
- * @param headers those of the message, which tell its version
- * @throws OutboxError `OUTBOX_PAYLOAD_INVALID` when they cannot
+ * @param headers the message's, which contain its version
+ * @throws OutboxError `OUTBOX_PAYLOAD_INVALID` if it cannot be converted
  */
 export function currentForm(
   { name, rules }: Topic,

@@ -9,31 +9,31 @@ import type { NewMessage } from '../store/message/write.ts';
 import { tracing } from '../tracing/trace-context.ts';
 import { unwritablePlace } from './unwritable-place.ts';
 
-/** When a message is due: at once, after a time, or at an instant. An instant in the past means at once. */
+/** When a message is due: at once, after a duration, or at a time. A time in the past means at once. */
 export type Due =
   | { readonly after?: Duration; readonly at?: never }
   | { readonly after?: never; readonly at?: Date };
 
-/** How one message is sent. */
+/** Options of one message. */
 export type SendOptions = Due & {
   /** Messages of one topic and key are delivered in order. 1 to 256 bytes. @defaultValue no order */
   readonly key?: string;
   /** Business name of a waiting message, unique per topic while it waits: the handle to cancel it. 1 to 256 bytes. */
   readonly ref?: string;
-  /** UUID of the message. Sending the same again answers the stored one with `duplicate: true`. @defaultValue a UUIDv7 */
+  /** UUID of the message. Sending the same message again returns the stored one with `duplicate: true`. @defaultValue a UUIDv7 */
   readonly id?: string;
   /**
-   * Further headers: lower-case names, text values, 32 KiB together. `ce_…`, `outbox-…` and `content-type` are reserved.
-   * @defaultValue `traceparent` and `tracestate` of the active span, where OpenTelemetry is in use
+   * Additional headers: lower-case names, string values, 32 KiB in total. `ce_…`, `outbox-…` and `content-type` are reserved.
+   * @defaultValue `traceparent` and `tracestate` of the active span, if OpenTelemetry is used
    */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 const optionNames = new Set(['key', 'ref', 'id', 'headers', 'after', 'at']);
-/** What PostgreSQL reads as a UUID without an error, which would end the transaction. */
+/** Texts that PostgreSQL accepts as a UUID; for others its error would abort the transaction. */
 export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Checks a payload and its options and gives them the form in which they are stored. Writes nothing. */
+/** Checks a payload and its options, and converts them to the stored form. Writes nothing. */
 export async function prepare<Input>(
   topic: Topic<Input, unknown>,
   payload: Input,
@@ -60,7 +60,7 @@ export async function prepare<Input>(
   };
 }
 
-/** The headers with the trace in which the message is sent, unless they name one or have no room for it. */
+/** The headers with the current trace, unless they already have one or have no room for it. */
 async function traced(given: SendOptions['headers']): Promise<SendOptions['headers']> {
   const trace = given?.['traceparent'] === undefined ? await tracing.headers() : {};
   if (Object.keys(trace).length === 0) return given;
@@ -73,7 +73,7 @@ async function traced(given: SendOptions['headers']): Promise<SendOptions['heade
   }
 }
 
-/** The version goes into the row, so that a relay that knows a newer one does not change what the message says. */
+/** The version is stored in the row, so that a relay with a newer topic does not change the version of the message. */
 function headersOf(
   version: number,
   headers: Readonly<Record<string, string>> | undefined,
@@ -82,7 +82,7 @@ function headersOf(
   return headers === undefined ? {} : { headers };
 }
 
-/** The text to store. The schema judges what the consumer will parse, not what the caller holds: a `Date` arrives as text. */
+/** The text to store. The schema validates what the consumer will parse, not the caller's object: a `Date` becomes a string. */
 async function serialise<Input>(topic: Topic<Input, unknown>, payload: Input): Promise<string> {
   const text = toJson(topic.name, payload);
   const result = await topic.schema['~standard'].validate(JSON.parse(text));
@@ -121,13 +121,13 @@ function pathOf(issue: StandardSchemaV1.Issue): string {
     .join('.');
 }
 
-/** @throws OutboxError with the given code when the text cannot be stored */
+/** @throws OutboxError with the given code if the text cannot be stored */
 export function assertIdentifier(
   code: 'OUTBOX_KEY_INVALID' | 'OUTBOX_REF_INVALID',
   option: string,
   value: string,
 ): void {
-  // PostgreSQL stores neither NUL nor half of a surrogate pair, and its error would end the transaction.
+  // PostgreSQL stores neither NUL nor lone surrogates, and its error would abort the transaction.
   const bytes = typeof value === 'string' ? Buffer.byteLength(value) : 0;
   if (bytes >= 1 && bytes <= 256 && !/\0|\p{Surrogate}/u.test(value)) return;
   throw new OutboxError(
@@ -137,11 +137,11 @@ export function assertIdentifier(
   );
 }
 
-/** ISO times of other years have signs and six digits, which PostgreSQL refuses to read. */
+/** ISO times of other years have a sign and six digits, which PostgreSQL does not accept. */
 const yearOneMs = Date.parse('0001-01-01T00:00:00Z');
 const yearTenThousandMs = Date.parse('+010000-01-01T00:00:00Z');
 
-/** The due time as the database takes it: relative times count from its clock, not from this process's. */
+/** The due time as the database takes it: relative times count by its clock, not by this process's. */
 export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: number; readonly at?: string } {
   if (due.after !== undefined && due.at !== undefined) {
     throw new OutboxError('OUTBOX_OPTION_INVALID', 'Both "after" and "at" are given.', {

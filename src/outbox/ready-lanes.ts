@@ -1,10 +1,10 @@
 import type { Lane } from '../core/lane.ts';
 import type { State } from '../core/transitions.ts';
 
-/** By transaction: the lanes that have a message of it which can go at the commit, by the ids of their workflows. */
+/** By transaction: workflow ids of the lanes with a message of it that can be delivered after the commit. */
 const readyLanes = new WeakMap<object, Set<string>>();
 
-/** Notes the lanes of messages that a transaction has stored. */
+/** Records the lanes of messages that a transaction has stored. */
 export function noteReady(
   tx: object,
   stored: readonly { readonly workflowId: string; readonly state: State }[],
@@ -14,7 +14,7 @@ export function noteReady(
   if (lanes.size > 0) readyLanes.set(tx, lanes);
 }
 
-/** The lanes that a transaction has filled, as far as its messages were sent through this very object. */
+/** The lanes of the messages that were sent through this transaction object. */
 export function lanesFilledBy(tx: unknown): readonly Lane[] {
   const ids = typeof tx === 'object' && tx !== null ? readyLanes.get(tx) : undefined;
   return [...(ids ?? [])].flatMap((id) => {

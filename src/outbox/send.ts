@@ -12,11 +12,11 @@ export interface Stored {
   readonly id: string;
   /** The Temporal workflow that delivers it: its lane's, or its own while it waits. */
   readonly workflowId: string;
-  /** `ready`, or `waiting` for its due time; of a duplicate its state now. */
+  /** `ready`, or `waiting` for its due time; for a duplicate its current state. */
   readonly state: State;
-  /** When it is due; null: at once. */
+  /** When it is due; `null`: at once. */
   readonly dueAt: Date | null;
-  /** True when the same message had been stored before; nothing was written now. */
+  /** True if the same message was already stored; nothing was written now. */
   readonly duplicate: boolean;
 }
 
@@ -26,8 +26,8 @@ export type BatchMessage<Input> = SendOptions & { readonly payload: Input };
 /**
  * Stores a message in the caller's transaction. It is delivered if, and only if, that transaction commits.
  *
- * Of two sends of one key, one that started after the other had committed is delivered after it. Concurrent sends
- * have no order, unless the business row was locked first. A delayed message takes its place when it becomes due.
+ * A message that is sent after another one of its key was committed is delivered after it. Concurrent sends have no order,
+ * unless the transactions lock the same business row first. A delayed message takes its place in the order when it is due.
  *
  * @throws OutboxError for bad input. Nothing is written, and the transaction stays usable.
  */
@@ -38,14 +38,14 @@ export async function send<Input>(
   options: SendOptions = {},
 ): Promise<Stored> {
   const [stored] = await store(tx, topic.name, [await prepare(topic, payload, options)]);
-  if (stored === undefined) throw new Error('The database answered no row for a stored message.');
+  if (stored === undefined) throw new Error('The database returned no row for a stored message.');
   return stored;
 }
 
 /**
- * Stores many messages of one topic in their order, all or none, by one statement.
+ * Stores many messages of one topic in order, all or none, with one statement.
  *
- * @throws OutboxError for bad input of any message; `details.index` tells which, from 0. Nothing is written.
+ * @throws OutboxError for bad input of any message; `details.index` is its index, from 0. Nothing is written.
  */
 export async function sendBatch<Input>(
   tx: Transaction,
@@ -54,7 +54,7 @@ export async function sendBatch<Input>(
 ): Promise<readonly Stored[]> {
   const prepared: NewMessage[] = [];
   for (const [index, { payload, ...options }] of messages.entries()) {
-    // In turn, so that the first bad message is the one that is named.
+    // In turn, so that the error names the first bad message.
     prepared.push(await prepareAt(index, topic, payload, options));
   }
   return prepared.length === 0 ? [] : store(tx, topic.name, prepared);

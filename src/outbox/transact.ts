@@ -2,23 +2,23 @@ import type { Lane } from '../core/lane.ts';
 import { lanesFilledBy } from './ready-lanes.ts';
 import { nudge } from './wake.ts';
 
-/** A Prisma client, or what `clientOf` makes of a pool, as far as {@link transaction} and {@link wake} need it. */
+/** What {@link transaction} and {@link wake} need of a Prisma client, or of a pool wrapped by `clientOf`. */
 export interface TransactionRunner<Tx, Options = unknown> {
   /** Runs `work` in a transaction, which rolls back when it rejects. */
   $transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>;
-  /** Runs one statement outside of it: the word to the relays after the commit. */
+  /** Runs one statement outside of it: the nudge to the relays after the commit. */
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
 }
 
 /**
- * Runs `work` in a transaction and, after the commit, wakes the relays, so that messages leave within a few
- * milliseconds instead of at the relay's next look.
+ * Runs `work` in a transaction and, after the commit, wakes the relays, so that messages are sent within a few milliseconds
+ * instead of at the relay's next look.
  *
- * A lost wake-up delays a message by at most 100 ms. Nothing is sent when the transaction is rolled back. `$transaction`
- * of the client is as safe: its messages leave at the relay's next look, or at once with {@link wake}.
+ * A lost wake-up delays a message by at most 100 ms. No message is sent if the transaction is rolled back. `$transaction` of
+ * the client is as safe: its messages are sent at the relay's next look, or at once with {@link wake}.
  *
- * @param prisma the client, an extended one included, or what `clientOf` makes of a pool
- * @param options handed on to `$transaction`: isolation level, timeouts
+ * @param prisma the client, extended or not, or a pool wrapped by `clientOf`
+ * @param options passed to `$transaction`: isolation level, timeouts
  * @throws whatever `$transaction` and `work` throw; a wake-up never fails
  */
 export async function transaction<Tx, Result, Options>(

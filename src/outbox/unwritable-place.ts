@@ -1,11 +1,11 @@
-/** Where a value stands that JSON cannot hold, and what it is. */
+/** The path of a value that JSON cannot represent, and why. */
 export interface UnwritablePlace {
   /** For example `order.lines.0.price`; `(whole)`: the value itself. */
   readonly path: string;
   readonly why: string;
 }
 
-/** Why `JSON.stringify` has thrown; undefined when a `toJSON` of the value itself has. */
+/** Why `JSON.stringify` has thrown; `undefined` if a `toJSON` of the value has. */
 export function unwritablePlace(payload: unknown): UnwritablePlace | undefined {
   return search(payload, [], []);
 }
@@ -16,7 +16,7 @@ function search(
   above: readonly unknown[],
 ): UnwritablePlace | undefined {
   const name = path.length === 0 ? '(whole)' : path.join('.');
-  if (typeof value === 'bigint') return { path: name, why: 'is a BigInt, which JSON does not know' };
+  if (typeof value === 'bigint') return { path: name, why: 'is a BigInt, which JSON does not support' };
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return undefined;
   if (above.includes(value)) return { path: name, why: 'contains itself' };
   for (const [key, inner] of Object.entries(value)) {

@@ -6,55 +6,55 @@ import { sendNudge } from '../store/lane/nudge.ts';
 /** Runs one statement with `$1`-style values. */
 export type RunQuery = (text: string, values: unknown[]) => PromiseLike<unknown>;
 
-/** A Prisma client, an extended one included, or what `clientOf` makes of a pool; not the `tx` of a transaction. */
+/** A Prisma client, extended or not, or a pool wrapped by `clientOf`; not the `tx` of a transaction. */
 export interface RootClient {
-  /** What tells it from a transaction. */
+  /** Distinguishes it from a transaction. */
   $connect(): PromiseLike<unknown>;
   /** Runs one statement with `$1`-style values, outside of any transaction. */
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
 }
 
-/** What runs a statement by `query`, outside of any transaction: a pool of `pg`, a `DataSource` of TypeORM. */
+/** Runs a statement with `query`, outside of any transaction: a pool of `pg`, a `DataSource` of TypeORM. */
 export interface QueryRunner {
   /** Runs one statement with `$1`-style values. */
   query(text: string, values: unknown[]): PromiseLike<unknown>;
-  /** Only a connection has it, which is refused. */
-  readonly release?: "Pass the pool instead of one of its connections: that may be in a transaction, or another one's by now.";
+  /** Only a connection has it, and is refused. */
+  readonly release?: 'Pass the pool instead of one of its connections, which may be in a transaction, or already in use by another one.';
 }
 
-/** Through what {@link wake} reaches the database: a client, a pool, or a function that runs one statement. */
+/** How {@link wake} reaches the database: a client, a pool, or a function that runs one statement. */
 export type Waker = RootClient | QueryRunner | RunQuery;
 
 /**
- * Relays are told at most this often per client; what is committed in between rides along. At 200 commits a second a
- * longer pause would hold back every second one, half a millisecond on average.
+ * Minimum time between two nudges of a client; the next one covers all commits in between. At 200 commits a second a longer
+ * pause would delay every second one, by half a millisecond on average.
  */
 const nudgeEveryMs = 2;
 
-/** What the next nudge of a client is to say. */
+/** The content of a client's next nudge. */
 interface Nudge {
   lastAt: number;
   planned: boolean;
   /** By name. */
   lanes: Map<string, Lane>;
-  /** A commit whose lanes are not known: relays have to look for themselves. */
+  /** There was a commit whose lanes are unknown: relays must look at all. */
   anywhere: boolean;
 }
 
 const nudges = new WeakMap<object, Nudge>();
 
 /**
- * Wakes the relays after the commit of a transaction that you opened yourself, so that its messages leave within a few
+ * Wakes the relays after the commit of a transaction that you opened yourself, so that its messages are sent within a few
  * milliseconds instead of at a relay's next look. `transaction` does this by itself.
  *
- * Nothing depends on it: a message whose wake-up is forgotten, or lost with a connection, leaves within 100 ms. It answers at
- * once, and no failure of the database is told. Called many times it asks the database once in 2 ms, by each object or
- * function that it is given: so give the same one each time. Called before the commit it does nothing for the message, and
- * within the transaction it would make commits wait for each other.
+ * Nothing depends on it: a message whose wake-up is forgotten, or lost with a connection, is sent within 100 ms. It returns at
+ * once, and ignores failures of the database. However often it is called, it queries the database at most once in 2 ms per
+ * object or function: so pass the same one each time. Before the commit it has no effect on the message, and within the
+ * transaction it would make commits wait for each other.
  *
  * @param through the Prisma client; a pool of `pg`; a `DataSource` of TypeORM; or a function that runs one statement with
- * `$1`-style values. Never what belongs to a transaction
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for anything else, a transaction of Prisma and a connection of a pool included
+ * `$1`-style values. Never a part of a transaction
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for anything else, including a Prisma transaction and a connection of a pool
  * @example
  * await prisma.$transaction((tx) => send(tx, orderPlaced, { orderId }));
  * wake(prisma);
@@ -63,7 +63,7 @@ export function wake(through: Waker): void {
   nudge(through, runQueryOf(through), []);
 }
 
-/** Never awaited and never failing: the commit stands whether or not a relay hears of it. */
+/** Never awaited, and never fails: the commit is valid whether or not a relay is woken. */
 export function nudge(by: object, run: RunQuery, filled: readonly Lane[]): void {
   const next = nudges.get(by) ?? { lastAt: 0, planned: false, lanes: new Map(), anywhere: false };
   nudges.set(by, next);
@@ -103,7 +103,7 @@ function runQueryOf(through: Waker): RunQuery {
 function noWaker(): OutboxError {
   return new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    'wake takes a client, a pool, or a function that runs one statement, and nothing that belongs to a transaction.',
+    'wake takes a client, a pool, or a function that runs one statement; never a part of a transaction.',
     { details: { option: 'through' } },
   );
 }

@@ -14,7 +14,7 @@ export interface RelayBulkInput {
   readonly report: Report;
 }
 
-/** Carries out bulk operations on messages of the outbox. */
+/** Makes the runner of bulk operations on outbox messages. */
 export function createRelayBulkRunner({ database, withdraw, report }: RelayBulkInput): BulkRunner {
   const runner = createBulkRunner({
     database,
@@ -41,7 +41,7 @@ export function createRelayBulkRunner({ database, withdraw, report }: RelayBulkI
         await withdraw(page.ids, page.author, (change) => onlyMatching(page.filter, change));
       passCrashPoint('relay:bulk-withdrawn');
     } finally {
-      // Of a process that died in the middle of a page.
+      // Left by a process that died during a page.
       await resumeLeftPauses(database, id, page.author);
     }
     return finishWithdrawalPage(database, id);

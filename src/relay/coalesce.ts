@@ -1,4 +1,4 @@
-/** Runs `work` at most once at a time. Calls while it runs make it run once more, so that no call's reason is missed. */
+/** Runs `work` at most once at a time. Calls while it runs make it run once more, so that no call is missed. */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let again = false;
@@ -10,7 +10,7 @@ export function coalesce(work: () => Promise<void>): () => Promise<void> {
         await work();
       } while (again);
     } finally {
-      // In the same turn as the last look at `again`: a call in between would wait for a run that is over.
+      // In the same tick as the last check of `again`: a call in between would wait for a run that is over.
       running = undefined;
     }
   }

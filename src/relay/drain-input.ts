@@ -5,25 +5,25 @@ import type { BatchLimits, RelayTimings } from './timings.ts';
 import type { TopicRoute } from './topic-route.ts';
 import type { Wake } from './wake.ts';
 
-/** `more`: call again at once. `quiet`: nothing was left for a while, or an operator has paused the topic. */
+/** `more`: call again at once. `quiet`: the lane was empty for a while, or an operator has paused the topic. */
 export type DrainAnswer = 'more' | 'quiet';
 
 export interface DrainInput {
   readonly database: Database;
   readonly lane: Lane;
   readonly route: TopicRoute;
-  /** CloudEvents source: which installation speaks. */
+  /** The CloudEvents source, which identifies the installation. */
   readonly source: string;
   readonly timings: RelayTimings;
   readonly limits: BatchLimits;
   readonly wake: Wake;
-  /** The session of this process, by which others see that it lives. @defaultValue none: its leases alone say so */
+  /** The session of this process, which shows others that it is alive. @defaultValue none: only its leases show it */
   readonly session?: () => LiveSession | undefined;
   readonly report: Report;
-  /** Shutdown or cancel: settle what is on its way, free the lane, return. */
+  /** Shutdown or cancel: settle the batch in hand, free the lane, return. */
   readonly signal: AbortSignal;
-  /** Called whenever the drain gets on, so that a watchdog can tell slow from stuck. */
+  /** Called whenever the drain makes progress, so that a watchdog can tell slow from stuck. */
   readonly progress: () => void;
-  /** Is put around a batch from its claim to its settle. @defaultValue nothing is */
+  /** Wraps the work on a batch between its claim and the end of its settle. @defaultValue none */
   readonly inHand?: <Result>(batch: () => Promise<Result>) => Promise<Result>;
 }

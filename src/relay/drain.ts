@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { passCrashPoint } from '../core/crash-point.ts';
+import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { type Claim, claim } from '../store/lane/claim.ts';
@@ -14,14 +15,14 @@ import { type LaneProgress, planSettlement } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
 
-/** Retry of an acquire while another owner's lease is alive. */
+/** Between tries to acquire a lane while another owner's lease is valid. */
 const acquireEveryMs = 250;
 
 /**
  * Empties one lane in order, in batches, until it is quiet, its time is over, or the signal fires.
  *
- * Owns the lane by a lease and frees it in every return. Rejects only when the database cannot be reached or refuses
- * a statement; what the broker does is written on the rows.
+ * Owns the lane by a lease and frees it on every return. Rejects only if the database cannot be reached or refuses
+ * a statement; the broker's answers are written to the rows.
  */
 export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
   const lease = new LaneLease(input.database, input.lane, randomUUID(), input.session ?? (() => undefined));
@@ -46,10 +47,10 @@ class Drain {
   readonly #failedBlocks: boolean;
   #at: LaneProgress;
   #suspect: string | null;
-  /** False after a takeover, until the lane's row says what the owner before us may have published. */
+  /** False after a takeover, until the lane's row records what the previous owner may have published. */
   #suspectMarked: boolean;
   #mayHaveHeld = true;
-  /** The key behind which the next release of held messages goes on. */
+  /** The key after which the next release of held messages continues. */
   #heldAfter = '';
   #partitions: number | undefined;
   #lastHoldEndedAt = Number.NEGATIVE_INFINITY;
@@ -74,7 +75,7 @@ class Drain {
       clean = this.#suspectMarked;
       return end === 'more' ? 'more' : 'quiet';
     } finally {
-      // After an error nobody knows what of the last batch the broker holds, as if this owner had died.
+      // After an error it is unknown how much of the last batch the broker has, as if this owner had died.
       await (clean ? this.#lease.free(quiet) : this.#lease.abandon());
       const { lane, report } = this.#input;
       report(
@@ -106,8 +107,8 @@ class Drain {
   }
 
   /**
-   * A connection that is lost here costs a new one, not the lane: nothing was sent since the last settle. After half a
-   * lease the drain gives up all the same, because another process may reach the database.
+   * A connection that is lost here is replaced, and the lane is kept: nothing was sent since the last settle. After half a
+   * lease the drain gives up nevertheless, because another process may be able to reach the database.
    */
   async #claimPatiently(): Promise<{ readonly claimed: Claim; readonly claimedAt: number }> {
     const startedAt = performance.now();
@@ -143,8 +144,8 @@ class Drain {
   }
 
   /**
-   * The owner before us died: what it could see it may have published. That is everything in the snapshot of our
-   * first claim, and it is remembered in the lane, because we may die as well before it is settled.
+   * The previous owner died and may have published everything that it could see. That is at most what the snapshot of our
+   * first claim contains. It is recorded in the lane's row, because we may die before it is settled.
    */
   async #markSuspect(snapshot: string): Promise<void> {
     const { database, lane } = this.#input;
@@ -153,12 +154,12 @@ class Drain {
     this.#suspectMarked = true;
   }
 
-  /** @returns why the lane is to wait */
+  /** @returns the hold, if the lane must wait */
   async #deliver(claimed: Claim, claimedAt: number): Promise<Hold | undefined> {
     const { route, source } = this.#input;
     const partitions = await this.#pinnedPartitions();
     if (typeof partitions !== 'number') return partitions;
-    // Nobody else had the lane since the claim when it is ours still; one that is discarded would cost as much again.
+    // If the renewal succeeds, nobody else has owned the lane since the claim: cheaper than claiming the batch again.
     if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;
     const { outcomes, hold } = await this.#lease.during(() =>
       publishBatch(route, source, partitions, claimed, this.#stop),
@@ -167,7 +168,7 @@ class Drain {
     return hold;
   }
 
-  /** The number of partitions by which keys are placed, or the hold when the broker cannot tell it yet. */
+  /** The number of partitions by which keys are placed, or the hold if the broker cannot be asked for it yet. */
   async #pinnedPartitions(): Promise<number | Hold> {
     if (this.#partitions !== undefined) return this.#partitions;
     const { database, route } = this.#input;
@@ -178,7 +179,7 @@ class Drain {
       const seen = await route.transport.partitionCount(route.rules.address);
       return (this.#partitions = await pinPartitions(database, route.name, seen));
     } catch (error) {
-      return { scope: 'topic', reason: error instanceof Error ? error.message : String(error) };
+      return { scope: 'topic', reason: reasonOf(error) };
     }
   }
 

@@ -6,15 +6,15 @@ import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
 
 interface HoldLimits {
-  /** Before the first probe; 0 for a hold that may be over already. */
+  /** Before the first probe; 0 for a hold that may already be over. */
   readonly firstProbeMs: number;
   readonly deadline: number;
   readonly stop: AbortSignal;
 }
 
 /**
- * Keeps the lane and probes its address until it answers, the topic is paused, the run is over, or the drain is to stop. No attempt is
- * spent meanwhile, and the lane's row says why it waits.
+ * Keeps the lane and probes its address until the address answers, the topic is paused, the run is over, or the drain must
+ * stop. No attempt is spent meanwhile, and the lane's row says why it waits.
  */
 export async function sitOutHold(
   { database, lane, route, timings, report, progress }: DrainInput,
@@ -30,7 +30,7 @@ export async function sitOutHold(
     await rest(waitMs, stop);
     progress();
     await lease.renewIfOld();
-    // A pause is complete only when the lane is free, also while its broker is away.
+    // A pause is complete only when the lane is free, even while its broker is unreachable.
     const paused = !stop.aborted && (await isPaused(database, lane.topic));
     if (paused || (!stop.aborted && (await reachable()))) {
       await writeHold(database, lane, lease.owner, undefined);

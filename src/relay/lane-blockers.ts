@@ -4,7 +4,7 @@ import { blockerInWords, type LaneBlocker, readLaneBlockers } from '../store/lan
 import { coalesce } from './coalesce.ts';
 import type { Report } from './report.ts';
 
-/** A transaction that has rows of lanes locked for so long is told. */
+/** A transaction that holds locks on lane rows for this long is reported. */
 const tellAfterMs = 5_000;
 /** Between looks, and between two reports of one transaction. */
 const lookEveryMs = 5_000;
@@ -16,8 +16,7 @@ interface Seen {
 }
 
 /**
- * Tells who keeps relays from their lanes: relays pass over rows that somebody has locked, and would otherwise wait in
- * silence.
+ * Reports transactions that block lanes: relays skip locked rows, and would otherwise wait without a sign.
  */
 export class LaneBlockers {
   readonly #database: Database;
@@ -38,7 +37,7 @@ export class LaneBlockers {
     this.#lookEveryMs = times.lookEveryMs;
   }
 
-  /** Looks, however often it is called, every few seconds. */
+  /** Looks every few seconds, however often it is called. */
   readonly check = coalesce(async () => {
     const now = performance.now();
     if (now - this.#lookedAt < this.#lookEveryMs) return;
@@ -69,7 +68,7 @@ function laneLocked(blocker: LaneBlocker, lockedMs: number): OutboxError {
   const seconds = Math.round(lockedMs / 1_000);
   return new OutboxError(
     'OUTBOX_LANE_LOCKED',
-    `${blockerInWords(blocker)} has rows of outbox.lane locked in a transaction that has been open for at least ${seconds} s. Their lanes wait.`,
+    `${blockerInWords(blocker)} holds locks on rows of outbox.lane in a transaction that has been open for at least ${seconds} s. Their lanes wait.`,
     { details: { pid, application, seconds } },
   );
 }

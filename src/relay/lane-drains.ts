@@ -15,17 +15,17 @@ export class LaneDrains {
   readonly #counted: (lanes: number) => void;
   #inHand = 0;
 
-  /** @param counted called with how many lanes are drained, whenever that has changed */
+  /** @param counted called with the number of drained lanes, whenever it changes */
   constructor(counted: (lanes: number) => void) {
     this.#counted = counted;
   }
 
-  /** Batches that are claimed and not settled. */
+  /** Number of batches that are claimed and not settled. */
   get inHand(): number {
     return this.#inHand;
   }
 
-  /** Drains a lane. A drain of the same lane that still runs here is ended, and awaited, first. */
+  /** Drains a lane. If a drain of the same lane still runs here, it is ended and awaited first. */
   async run(lane: Lane, input: Omit<DrainInput, 'inHand' | 'lane' | 'wake'>): Promise<DrainAnswer> {
     const name = laneName(lane);
     const before = this.#running.get(name);
@@ -48,7 +48,7 @@ export class LaneDrains {
     }
   }
 
-  /** Wakes the drain of a lane. False: no drain of this lane runs here. */
+  /** Wakes the drain of a lane. @returns false if no drain of this lane runs here */
   wake(lane: Lane): boolean {
     const running = this.#running.get(laneName(lane));
     running?.wake.ring();

@@ -12,10 +12,10 @@ import {
 /** A lease is renewed once it is this old. */
 const renewAfterMs = 3_000;
 
-/** How often a long step looks whether the lease is old, or its session another one. */
+/** How often a long step checks whether the lease is old or the session has changed. */
 const lookEveryMs = 200;
 
-/** The lane as this drain holds it. Lost for good when somebody else took it. */
+/** This drain's ownership of the lane. Lost for good once another owner has taken the lane. */
 export class LaneLease {
   readonly owner: string;
   readonly #database: Database;
@@ -23,7 +23,7 @@ export class LaneLease {
   readonly #session: () => LiveSession | undefined;
   readonly #lost = new AbortController();
   #renewedAt = 0;
-  /** The session that the lane was tied to last. */
+  /** The session that the lane was last tied to. */
   #tiedTo: string | undefined;
 
   constructor(database: Database, lane: Lane, owner: string, session: () => LiveSession | undefined) {
@@ -33,12 +33,12 @@ export class LaneLease {
     this.#session = session;
   }
 
-  /** Fires when the lane belongs to somebody else. */
+  /** Fires when the lane has another owner. */
   get lostSignal(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** Milliseconds since the lease was known to be ours. */
+  /** Milliseconds since the lease was last known to be ours. */
   get ageMs(): number {
     return performance.now() - this.#renewedAt;
   }
@@ -51,7 +51,7 @@ export class LaneLease {
     return acquired;
   }
 
-  /** A settle prolongs the lease by itself. */
+  /** Notes that a settle has prolonged the lease. */
   prolonged(startedAt: number): void {
     this.#renewedAt = startedAt;
   }
@@ -60,12 +60,12 @@ export class LaneLease {
     this.#lost.abort();
   }
 
-  /** Prolongs the lease when it is old enough, or tied to a session that is lost. */
+  /** Renews the lease if it is old enough, or tied to a lost session. */
   async renewIfOld(): Promise<void> {
     if (this.ageMs >= renewAfterMs || this.#session()?.key !== this.#tiedTo) await this.renew();
   }
 
-  /** Prolongs the lease. False: the lane is lost. */
+  /** Renews the lease. @returns false if the lane is lost */
   async renew(): Promise<boolean> {
     if (this.#lost.signal.aborted) return false;
     const startedAt = performance.now();
@@ -76,9 +76,9 @@ export class LaneLease {
     return ours;
   }
 
-  /** Runs `work` and keeps the lease alive meanwhile, so that a slow broker, or a slow claim, does not cost the lane. */
+  /** Renews the lease while `work` runs, so that a slow broker or a slow claim does not lose the lane. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
-    // A failed renewal says nothing about the owner; the settle finds out.
+    // A failed renewal does not show who owns the lane; the settle will.
     const timer = setInterval(() => void this.renewIfOld().catch(() => undefined), lookEveryMs);
     try {
       return await work();
@@ -87,7 +87,7 @@ export class LaneLease {
     }
   }
 
-  /** True when so much of the lease has passed since `sinceMs` that a send could outlive it. */
+  /** True if so much time has passed since `sinceMs` that a send could outlive the lease. */
   staleSince(sinceMs: number): boolean {
     return performance.now() - sinceMs > leaseMs / 2;
   }
@@ -96,7 +96,7 @@ export class LaneLease {
     return freeLease(this.#database, this.#lane, this.owner, quiet);
   }
 
-  /** Gives the lane up like an owner that died. */
+  /** Gives the lane up as if the owner had died. */
   abandon(): Promise<void> {
     return abandonLease(this.#database, this.#lane, this.owner);
   }

@@ -9,15 +9,15 @@ import { type Reconciliation, reconcileWorkflows } from './reconcile.ts';
 import type { Report } from './report.ts';
 import { reportTwin } from './twin.ts';
 
-/** What keeps an installation tidy, to be run now and then. Any number of relays may run it, also at once. */
+/** Periodic maintenance of an installation. Any number of relays may run it, even concurrently. */
 export interface Maintenance {
-  /** Moves finished messages to the history and drops what is past its time. */
+  /** Moves finished messages to the history and drops what has expired. */
   archive(signal: AbortSignal, progress: () => void): Promise<RetentionOutcome>;
-  /** Compares rows with workflows, and repairs; looks whether another database is this installation, too. */
+  /** Compares rows with workflows, and repairs; looks for a twin of this database. */
   reconcile(signal: AbortSignal, progress: () => void): Promise<Reconciliation>;
-  /** Says whether this relay's database has a question that another relay has written into its own. */
+  /** Answers whether this relay's database contains a question that another relay has written to its own. */
   answerPlace(question: string): Promise<PlaceAnswer>;
-  /** Carries out bulk operations on messages of the outbox. */
+  /** Runs bulk operations on outbox messages. */
   readonly bulk: BulkRunner;
 }
 
@@ -30,7 +30,7 @@ export interface MaintenanceInput {
   readonly report: Report;
 }
 
-/** Gives the tasks what they work on, and reports what they did. */
+/** Binds the tasks to their dependencies, and reports what they did. */
 export function createMaintenance(input: MaintenanceInput): Maintenance {
   const { database, census, askPlace, retention, withdraw, report } = input;
   return {

@@ -2,11 +2,11 @@ import type { ClaimedMessage } from '../store/lane/claim.ts';
 import type { OutgoingMessage } from '../transports/transport.ts';
 
 /**
- * A claimed row as it goes on the wire: the body as stored, its own headers, and CloudEvents 1.0 in binary mode.
+ * A claimed row as it is sent: the body as stored, its own headers, and CloudEvents 1.0 in binary mode.
  *
- * Headers are what a record costs most (a third of a relay's processor time at full speed), so none says what follows
- * from another: `outbox-attempt` is absent at the first attempt, `outbox-workflow-id` where the lane delivers (its id is
- * made of `ce_source` and `ce_type`), and there is no `ce_subject`, because the key goes beside the headers.
+ * Headers are the most expensive part of a record (a third of a relay's processor time at full speed), so redundant ones
+ * are left out: `outbox-attempt` on the first attempt, `outbox-workflow-id` if the lane delivers (its id follows from
+ * `ce_source` and `ce_type`), and `ce_subject`, because the record has the key.
  */
 export function outgoing(topic: string, source: string, message: ClaimedMessage): OutgoingMessage {
   const headers: Record<string, string> = {

@@ -1,23 +1,23 @@
-/** What a broker knows about consumer groups. Every call rejects when it cannot be asked. */
+/** What a broker knows about consumer groups. Every call rejects if the broker cannot be reached. */
 export interface OffsetReader {
-  /** By partition, the first offset that the group has not committed; without those of which it has committed none. */
+  /** By partition, the first offset that the group has not committed; without partitions where it has committed none. */
   committed(group: string, address: string): Promise<ReadonlyMap<number, string>>;
   /** By partition, the offset of the next message; without partitions that hold none. */
   ends(address: string): Promise<ReadonlyMap<number, string>>;
 }
 
-/** How far a consumer group has come, as far as it matters for receipts. */
+/** How far a consumer group has come, as needed to judge missing receipts. */
 export interface CommittedOffsets {
   /**
-   * By partition, the first offset that the group has not passed. Every receipt that was sent before the group had
-   * passed so far is known to the outbox by now.
+   * By partition, the first offset that the group has not passed. All receipts that the group sent before it passed these
+   * offsets have been applied.
    *
-   * @returns `undefined` when that cannot be said at the moment, because receipts are still to be read
+   * @returns `undefined` if that is not certain yet, because receipts are still to be read
    */
   passed(group: string, address: string): Promise<ReadonlyMap<number, string> | undefined>;
 }
 
-/** Where receipts arrive, and which group of relays reads them. */
+/** Where receipts arrive, and the consumer group of the relays that read them. */
 export interface ReceiptPlace {
   readonly group: string;
   readonly address: string;
@@ -29,15 +29,15 @@ interface Look {
   readonly at: number;
 }
 
-/** An older look at offsets would only postpone what could be judged by a new one. */
+/** Older offsets are read again: newer ones allow more messages to be judged. */
 const freshMs = 60_000;
 
 /**
  * Committed offsets that wait for the receipts before them.
  *
- * A consumer sends its receipts before it commits its offsets, but relays that were away have not read them yet, and
- * would send everything again. So the offsets of the group are noted first, then the end of the receipts, and the
- * offsets count only when the relays have read that far.
+ * A consumer sends its receipts before it commits its offsets, but relays that were down have not read the receipts yet
+ * and would resend everything. So the offsets of the group are read first, then the end of the receipts' log, and the
+ * offsets count only after the relays have read up to that end.
  */
 export class OffsetsBehindReceipts implements CommittedOffsets {
   readonly #reader: OffsetReader;
@@ -65,7 +65,7 @@ export class OffsetsBehindReceipts implements CommittedOffsets {
     return look.passed;
   }
 
-  /** The order matters: a receipt of what the group had passed lies before the end that is read afterwards. */
+  /** The order matters: receipts of what the group had passed lie before an end that is read afterwards. */
   async #look(group: string, address: string): Promise<Look> {
     const at = performance.now();
     const passed = await this.#reader.committed(group, address);

@@ -3,15 +3,15 @@ import type { OverdueMessage } from '../store/message/confirm-overdue.ts';
 /**
  * What happens to a message whose receipt is overdue.
  *
- * - `postpone`: the group is merely behind it, or nobody knows; it gets its time once more.
- * - `resend`: the group has passed it without a word; it goes to its lane again.
- * - `give-up`: so it has, and the message was sent as often as its topic allows; it becomes failed.
+ * - `postpone`: the group has not reached it yet, or that is unknown; its receipt timeout starts again.
+ * - `resend`: the group has passed it without a receipt; it goes to its lane again.
+ * - `give-up`: as `resend`, but the message was already sent as often as its topic allows; it becomes failed.
  */
 export type OverdueVerdict = 'postpone' | 'resend' | 'give-up';
 
 /**
- * Judges a published message that has no receipt in its time. Offsets alone confirm nothing (they pass messages that
- * were parked or skipped); they only tell that a receipt can still be hoped for.
+ * Judges a published message whose receipt is overdue. Offsets alone confirm nothing (they also pass messages that were
+ * parked or skipped); they only show whether a receipt can still be expected.
  *
  * @param passed by partition, the first offset that the group has not passed, as Kafka counts committed offsets
  */

@@ -6,7 +6,7 @@ import type { CommittedOffsets } from './overdue-offsets.ts';
 import { judgeOverdue, type OverdueVerdict } from './overdue-verdict.ts';
 import type { Report } from './report.ts';
 
-/** Rows of one transaction, and transactions of one topic and round: the rest waits for the next round. */
+/** Rows per transaction, and transactions per topic and round: the rest waits for the next round. */
 const batchSize = 500;
 const batchesPerRound = 10;
 
@@ -25,10 +25,10 @@ interface BatchResult {
 }
 
 /**
- * Looks after messages whose receipt is overdue: sends them again when their group has passed them without a word, and
- * gives them up when they were sent often enough. What the group has not reached waits.
+ * Handles messages whose receipt is overdue: resends those that their group has passed without a receipt, and fails those
+ * that were sent as often as allowed. Messages that the group has not reached wait.
  *
- * Level-triggered, and any number of relays may do it: a row belongs to whoever locks it first.
+ * Level-triggered, and any number of relays may do it concurrently: the first one to lock a row handles it.
  */
 export class Overdue {
   readonly #database: Database;
@@ -53,13 +53,13 @@ export class Overdue {
     }
   });
 
-  /** Begins nothing further, and waits for what is being written. An answer that a broker owes is not waited for. */
+  /** Starts nothing new, and waits for the current write, but not for the answer of a broker. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.check();
   }
 
-  /** What fails for one topic, its broker for instance, must not keep the others waiting. */
+  /** The failure of one topic, for example of its broker, must not delay the others. */
   async #guarded(name: string): Promise<void> {
     const topic = this.#topics.get(name);
     if (topic === undefined) return;
@@ -70,7 +70,7 @@ export class Overdue {
     }
   }
 
-  /** @returns `undefined` also when the relay stops before the broker has answered */
+  /** @returns `undefined` also if the relay stops before the broker has answered */
   #passed({ offsets, confirm, address }: ConfirmingTopic): ReturnType<CommittedOffsets['passed']> {
     const { signal } = this.#stopping;
     return new Promise((resolve, reject) => {
@@ -84,7 +84,7 @@ export class Overdue {
   }
 
   async #round(topic: ConfirmingTopic): Promise<void> {
-    // Before the rows are locked: what the group passes in between counts in the next round.
+    // Read before the rows are locked: what the group passes in between counts in the next round.
     const passed = await this.#passed(topic);
     if (passed === undefined) return;
     for (let batch = 0; batch < batchesPerRound && !this.#stopping.signal.aborted; batch += 1) {

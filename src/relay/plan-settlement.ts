@@ -3,7 +3,7 @@ import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
 import type { PartitionRanges, SettledChange, Settlement } from '../store/lane/settle.ts';
 import type { PublishOutcome } from '../transports/transport.ts';
 
-/** How far a lane is. */
+/** How far a lane has come. */
 export interface LaneProgress {
   readonly cursor: string;
   readonly snapshot: string | null;
@@ -14,17 +14,17 @@ export interface PlanInput {
   readonly batchId: string;
   readonly progress: LaneProgress;
   readonly claim: Claim;
-  /** Of every message that was handed to the transport, by id; blocked ones were not. */
+  /** Outcomes by message id, of all messages that were handed to the transport; blocked ones were not. */
   readonly outcomes: ReadonlyMap<string, PublishOutcome>;
   readonly rules: Pick<TopicRules, 'retryMs' | 'confirm'>;
 }
 
 /**
- * What a published batch makes of its lane and rows; `undefined` when there is nothing to write.
+ * What to write to the lane and the rows after a batch was published; `undefined` if nothing.
  *
- * The cursor never moves back. A truncated batch that ends at or below it has left late rows unread: cursor and
- * snapshot stay, so that the next claim reads those, and what was acknowledged says so on its row. So does everything
- * acknowledged of a topic that asks for receipts.
+ * The cursor never moves back. If a truncated batch ends at or below it, late rows are still unread: cursor and snapshot
+ * stay, so that the next claim reads those rows, and acknowledged messages are marked on their rows. Acknowledged messages
+ * of a topic that asks for receipts are always marked on their rows.
  */
 export function planSettlement(input: PlanInput): Settlement | undefined {
   const { claim, progress, owner, batchId, outcomes, rules } = input;
@@ -36,7 +36,7 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
   const changes = claim.messages
     .map((message) => changeOf(message, outcomes.get(message.id), rules.retryMs, stored))
     .filter((change) => change !== undefined)
-    // What stays before the cursor is read again as it is; only what may be on the wire has to be marked.
+    // The next claim reads these rows again unchanged; only those that may have been published must be marked.
     .filter((change) => !untouched || (change.to === 'ready' && change.maybePublished === true));
   if (untouched && changes.length === 0) return undefined;
   const batch = batchOf(batchId, claim.messages, outcomes);
@@ -49,7 +49,7 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
   };
 }
 
-/** True when a hold kept the whole batch back. A batch of blocked messages alone is done: they become held. */
+/** True if a hold kept the whole batch back. A batch of only blocked messages is done: they become held. */
 function nothingLeft(
   messages: readonly ClaimedMessage[],
   outcomes: ReadonlyMap<string, PublishOutcome>,
@@ -68,7 +68,8 @@ function changeOf(
   if (message.blocked || outcome === undefined) return { id, to: 'held', maybePublished: suspect };
   switch (outcome.kind) {
     case 'acknowledged': {
-      const { partition, offset } = outcome;
+      const { partition } = outcome;
+      const offset = numbered(outcome.offset);
       if (message.ownWorkflow) return { id, to: 'published', attempt: 'acknowledged', partition, offset };
       return storePublished ? { id, to: 'published', partition, offset } : undefined;
     }
@@ -94,6 +95,11 @@ function changeOf(
   }
 }
 
+/** Rows hold numbers. Other places, as an entry id of Redis, are known to the broker alone. */
+function numbered(offset: string | null): string | null {
+  return offset !== null && /^\d+$/.test(offset) ? offset : null;
+}
+
 function batchOf(
   id: string,
   messages: readonly ClaimedMessage[],
@@ -109,7 +115,7 @@ function batchOf(
     count += 1;
     first ??= message.position;
     last = message.position;
-    countOffset(partitions, outcome.partition, outcome.offset);
+    countOffset(partitions, outcome.partition, numbered(outcome.offset));
   }
   if (first === undefined) return undefined;
   return {

@@ -1,16 +1,17 @@
 import { passCrashPoint } from '../core/crash-point.ts';
+import { reasonOf } from '../core/reason.ts';
 import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
 import type { Hold, PublishOutcome, PublishResult } from '../transports/transport.ts';
 import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';
 
 export interface Published {
-  /** By message id, for all that were handed to the transport. */
+  /** Outcomes by message id, of all messages that were handed to the transport. */
   readonly outcomes: ReadonlyMap<string, PublishOutcome>;
   readonly hold: Hold | undefined;
 }
 
-/** Sends what a claim allows to be sent. Never throws for what the broker does. */
+/** Sends the messages of a claim that are not blocked. Never throws because of the broker. */
 export async function publishBatch(
   route: TopicRoute,
   source: string,
@@ -25,12 +26,12 @@ export async function publishBatch(
   passCrashPoint('relay:acknowledged');
   const outcomes = new Map<string, PublishOutcome>();
   for (const [index, message] of sendable.entries()) {
-    // A transport that answers too little has broken its contract; nobody knows what it sent.
+    // A transport that omits an outcome breaks its contract; whether it sent the message is unknown.
     outcomes.set(
       message.id,
       result.outcomes[index] ?? {
         kind: 'ambiguous',
-        error: 'The transport gave no answer for this message.',
+        error: 'The transport returned no outcome for this message.',
       },
     );
   }
@@ -52,8 +53,8 @@ async function publish(
       signal,
     });
   } catch (error) {
-    // Transports answer instead of throwing. One that throws may have sent anything: hold, and say so.
-    const reason = error instanceof Error ? error.message : String(error);
+    // A transport must not throw. If it does, it may have sent anything: hold the lane and give the reason.
+    const reason = reasonOf(error);
     return {
       outcomes: messages.map(() => ({ kind: 'deferred', onWire: true })),
       hold: { scope: 'topic', reason },

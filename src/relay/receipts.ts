@@ -5,7 +5,7 @@ import type { Database } from '../store/database/database.ts';
 import { type Confirmed, confirmMessages, prolongParked } from '../store/message/confirm.ts';
 import type { Report } from './report.ts';
 
-/** A settle holds its rows for milliseconds. */
+/** A settle locks its rows only for milliseconds. */
 const againAfterMs = 25;
 const triesAtOnce = 40;
 
@@ -13,12 +13,12 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export interface ReceiptIntakeInput {
   readonly database: Database;
-  /** UUID of the installation; receipts of others are passed over. */
+  /** UUID of the installation; receipts of others are skipped. */
   readonly installation: string;
   readonly report: Report;
 }
 
-/** Applies the receipts of consumers to the rows of this installation, whatever broker they came by. */
+/** Applies the receipts of consumers to the rows of this installation, whichever broker they arrive from. */
 export class ReceiptIntake {
   readonly #input: ReceiptIntakeInput;
 
@@ -27,11 +27,11 @@ export class ReceiptIntake {
   }
 
   /**
-   * Applies one receipt, all of it or as much as is free. It may be applied again; what is no receipt, or of another
-   * installation, is passed over.
+   * Applies one receipt, to all of its rows or to those that are not locked. Idempotent; a record that is not a receipt, or
+   * belongs to another installation, is skipped.
    *
-   * @returns false when rows stayed locked for a second: the receipt is to be offered again
-   * @throws what the database says
+   * @returns false if rows stayed locked for a second: the receipt must be offered again
+   * @throws the database's error
    */
   async apply(body: Uint8Array | null, signal: AbortSignal): Promise<boolean> {
     const { installation, report } = this.#input;
@@ -41,7 +41,7 @@ export class ReceiptIntake {
       return true;
     }
     if (receipt.installation !== undefined && receipt.installation !== installation) return true;
-    // Messages of other senders may have ids of any form.
+    // Ids of messages from other senders may have any form.
     const ids = receipt.ids.filter((id) => uuid.test(id));
     if (receipt.state === 'processed') return this.#confirm(receipt.group, ids, signal);
     await prolongParked(this.#input.database, receipt.group, ids);

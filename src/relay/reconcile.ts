@@ -24,7 +24,7 @@ export interface ReconcileInput {
   readonly signal: AbortSignal;
   /** Called after every page. */
   readonly progress: () => void;
-  /** Most rows, and most workflows, that one run looks at. @defaultValue 100,000 */
+  /** Maximum number of rows, and of workflows, that one run looks at. @defaultValue 100,000 */
   readonly most?: number;
   /** Rows of a page. @defaultValue 1,000 */
   readonly pageRows?: number;
@@ -32,20 +32,20 @@ export interface ReconcileInput {
 
 /** Everything is compared at least this often. */
 const thoroughEveryMs = 60 * 60_000;
-/** A comparison that takes longer goes on in the next run. */
+/** A comparison that takes longer continues in the next run. */
 const drainTimeoutMs = 45_000;
-/** Workflows asked or ended side by side. */
+/** Workflows that are queried or ended concurrently. */
 const concurrently = 10;
-/** Counts may differ by this share of the messages: the index lags, and messages come and go meanwhile. */
+/** Counts may differ by this share of the messages: the index lags, and messages change meanwhile. */
 const toleratedShare = 0.001;
 
 /**
- * Compares the messages that have a workflow of their own with the workflows that run, and repairs: a message without a
+ * Compares messages that have a workflow of their own with the running workflows, and repairs: a message without a
  * workflow gets one from the starter, a workflow without an unfinished message is ended.
  *
- * Looks at the counts and at the messages that are due next; at everything when the counts differ, once an hour, and
- * until a comparison that was too long for one run is done. The row decides, and a repair does no harm where there was
- * nothing to repair: starts are idempotent, and a workflow that is ended wrongly is started again.
+ * Compares the counts and the messages that are due next. Compares everything if the counts differ, once an hour, and until
+ * a comparison that was too long for one run is complete. The row decides, and an unnecessary repair does no harm: starts
+ * are idempotent, and a workflow that was ended wrongly is started again.
  */
 export async function reconcileWorkflows(input: ReconcileInput): Promise<Reconciliation> {
   const { database, census } = input;
@@ -72,7 +72,7 @@ export async function reconcileWorkflows(input: ReconcileInput): Promise<Reconci
   });
 }
 
-/** Beyond {@link maxCounted} messages are not counted, so nobody knows. */
+/** Beyond {@link maxCounted} messages are not counted, so a difference cannot be seen. */
 function differ(rows: number, workflows: number): boolean {
   if (rows >= maxCounted) return workflows < rows;
   return Math.abs(rows - workflows) > rows * toleratedShare;
@@ -109,9 +109,9 @@ class Comparison {
   }
 
   /**
-   * Checks all rows and all workflows, or what an earlier run has left of them.
+   * Checks all rows and all workflows, or those that an earlier run has left.
    *
-   * @returns what this run leaves, null: nothing
+   * @returns where the next run continues; `null`: the comparison is complete
    */
   async checkAll(going: ReconciliationResume | null): Promise<ReconciliationResume | null> {
     const rows = going === null || going.rows !== undefined ? await this.#allRows(going?.rows) : undefined;
@@ -135,7 +135,7 @@ class Comparison {
     }
   }
 
-  /** The index says who runs; who is not in it is asked, because the index lags. */
+  /** Looks workflows up in the index, then queries those that are missing in it, because the index lags. */
   async #checkRows(page: readonly DuePlace[]): Promise<void> {
     const { database, census, progress } = this.#input;
     const ids = page.map(({ id }) => id);
@@ -164,7 +164,7 @@ class Comparison {
     }
   }
 
-  /** The name of a page may have gone stale, with its namespace for example: then from the beginning. */
+  /** A page token may have become invalid, for example with its namespace: then it starts from the beginning. */
   async #list(page: string): Promise<RunningMessages> {
     const { census } = this.#input;
     return page === ''
@@ -175,7 +175,7 @@ class Comparison {
   async #endSuperfluous(ids: readonly string[]): Promise<void> {
     const { database, census, progress } = this.#input;
     await sideBySide(await readSuperfluous(database, ids), async ({ id, state }) => {
-      const why = state === null ? 'there is no such message any more' : `the message is ${state}`;
+      const why = state === null ? 'the message no longer exists' : `the message is ${state}`;
       if (await census.end(id, `temporal-outbox: ${why}`)) this.ended += 1;
     });
     this.checkedWorkflows += ids.length;

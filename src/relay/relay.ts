@@ -26,17 +26,17 @@ export interface RelayInput {
   readonly report: Report;
   /** Topics that ask for receipts. @defaultValue none */
   readonly confirming?: readonly ConfirmingTopic[];
-  /** Called with how many lanes this process drains, whenever that has changed. @defaultValue nobody is */
+  /** Called with the number of lanes that this process drains, whenever it changes. @defaultValue none */
   readonly draining?: (lanes: number) => void;
-  /** Is put around every round of looks at the outbox. @defaultValue nothing is */
+  /** Wraps every look at the outbox. @defaultValue none */
   readonly looking?: (round: Promise<number>) => Promise<number>;
 }
 
-/** How long a release waits for the outcome, and how often it asks. */
+/** How long a release waits for the outcome, and how often it polls. */
 const outcomeWithinMs = 1_000;
 const outcomeEveryMs = 25;
 
-/** Delivery of one process, without a workflow engine: that comes in by the port and calls back. */
+/** Delivery by one process, without a workflow engine: the engine is a port, and calls back. */
 export class Relay {
   readonly #input: RelayInput;
   readonly #routes: ReadonlyMap<string, TopicRoute>;
@@ -71,12 +71,12 @@ export class Relay {
     });
   }
 
-  /** Batches that were claimed and are not settled: what a stop waits for. */
+  /** Number of batches that are claimed and not settled: a stop waits for them. */
   get inHand(): number {
     return this.#drains.inHand;
   }
 
-  /** Opens the session of this process, to which the lanes that it drains are tied. */
+  /** Opens the session of this process, which the lanes that it drains are tied to. */
   async open(): Promise<void> {
     this.#session = await this.#input.database.openSession(nudgeChannel, (payload) =>
       this.#watcher.nudge(lanesOfNudge(payload)),
@@ -88,14 +88,14 @@ export class Relay {
     this.#watcher.start();
   }
 
-  /** Ends watching and starting. Drains end by the signals of their callers. */
+  /** Stops watching and starting. Drains end by the signals of their callers. */
   async stop(): Promise<void> {
     await this.#watcher.stop();
     await this.#starter.stop();
     await this.#overdue.stop();
   }
 
-  /** Ends the session, when all drains have ended. */
+  /** Ends the session. To be called after all drains have ended. */
   async close(): Promise<void> {
     await this.#session?.stop();
   }
@@ -107,7 +107,8 @@ export class Relay {
   /** Drains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
   async drain(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
     const route = this.#routes.get(lane.topic);
-    if (route === undefined) throw new Error(`This relay does not know the topic "${lane.topic}".`);
+    if (route === undefined)
+      throw new Error(`The topic "${lane.topic}" is not in this relay's configuration.`);
     const { database, installation, timings, limits, report } = this.#input;
     return this.#drains.run(lane, {
       database,
@@ -122,7 +123,7 @@ export class Relay {
     });
   }
 
-  /** Makes a due message ready, wakes its lane, and waits a moment for the outcome. */
+  /** Makes a due message ready, wakes its lane, and waits briefly for the outcome. */
   async release(id: string): Promise<ReleaseAnswer> {
     const { database } = this.#input;
     let answer = await releaseMessage(database, id);
@@ -135,7 +136,7 @@ export class Relay {
     return answer;
   }
 
-  /** Cancels a message on behalf of somebody, with an audit entry. */
+  /** Cancels a message on behalf of `actor`, with an audit entry. */
   cancel(id: string, actor: string): Promise<'canceled' | 'too-late' | 'unknown'> {
     return cancelAudited(this.#input.database, id, actor);
   }

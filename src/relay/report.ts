@@ -1,7 +1,7 @@
 import type { Lane } from '../core/lane.ts';
 import type { Hold } from '../transports/transport.ts';
 
-/** What a relay tells about itself. Nothing depends on anybody listening. */
+/** What a relay reports. Nothing depends on a listener. */
 export type RelayEvent =
   | { readonly type: 'archived'; readonly count: number }
   | ({ readonly type: 'batch-settled'; readonly acknowledged: number; readonly exceptions: number } & Lane)
@@ -13,24 +13,24 @@ export type RelayEvent =
   | ({ readonly type: 'lane-freed'; readonly quiet: boolean } & Lane)
   | ({ readonly type: 'lane-lost' } & Lane)
   | { readonly type: 'lanes-started'; readonly count: number }
-  /** Receipts of their group came. */
+  /** Receipts of their group arrived. */
   | { readonly type: 'messages-confirmed'; readonly topic: string; readonly count: number }
-  /** Their group passed them without a receipt; they are sent once more. */
+  /** Their group passed them without a receipt; they are sent again. */
   | { readonly type: 'messages-resent'; readonly topic: string; readonly count: number }
   | { readonly type: 'messages-started'; readonly count: number }
   | { readonly type: 'messages-swept'; readonly count: number }
-  /** Sent as often as their topic allows, and never confirmed: they are failed, and a person should look. */
+  /** Sent as often as their topic allows, and never confirmed: they are failed and need a person. */
   | { readonly type: 'messages-unconfirmed'; readonly topic: string; readonly count: number }
-  /** A record among the receipts that is none; it was passed over. */
+  /** A record in the topic of receipts is not a receipt; it was skipped. */
   | { readonly type: 'receipt-unreadable'; readonly reason: string }
-  /** A new topic is not delivered yet: its lanes wait for the named transactions, or for locked messages. */
+  /** A new topic is not delivered yet: its lanes wait for these transactions, or for locked messages. */
   | {
       readonly type: 'topic-waiting';
       readonly topic: string;
       readonly waitingFor: string;
       readonly who: readonly string[];
     }
-  /** It starts, and a server that it needs is not there yet. Told at once, and then every five seconds at most. */
+  /** It starts, and cannot reach a server that it needs. Reported at once, then at most every five seconds. */
   | {
       readonly type: 'waiting-for-server';
       readonly server: 'PostgreSQL' | 'Temporal';
@@ -40,9 +40,9 @@ export type RelayEvent =
     }
   | { readonly type: 'reconciled'; readonly restarted: number; readonly ended: number }
   | {
-      /** It is tried again. */
+      /** Something failed; it is tried again. */
       readonly type: 'error';
-      /** What it was at. */
+      /** What the relay was doing. */
       readonly during:
         | 'announce'
         | 'claim'
@@ -61,5 +61,5 @@ export type RelayEvent =
       readonly error: unknown;
     };
 
-/** Called with every event, at the moment of it; it should return soon, and not throw. */
+/** Called with every event, synchronously; it should return quickly, and not throw. */
 export type Report = (event: RelayEvent) => void;

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { writeHold } from '../store/lane/lease.ts';
@@ -10,12 +11,12 @@ import type { LaneLease } from './lane-lease.ts';
 export const reconnectEveryMs = 100;
 
 /**
- * Settles a batch that the broker has. A settle that is given up costs the batch once more on the wire, so a short
- * interruption of the database is sat out for half a lease, and a settle that the database refuses is said again,
- * and shown as the lane's hold, until the run is over.
+ * Settles a batch that the broker has. Giving up means sending the batch again, so the settle is retried: for half a lease
+ * while the database cannot be reached, and until the end of the run if the database refuses it, which is shown as the
+ * lane's hold.
  *
- * @returns `false` when the lane belongs to somebody else
- * @throws what the database said last
+ * @returns `false` if the lane has another owner
+ * @throws the last error of the database
  */
 export async function settlePatiently(
   { database, lane, report, timings, progress }: DrainInput,
@@ -39,7 +40,7 @@ export async function settlePatiently(
       }
       if (stop.aborted || performance.now() > deadline) throw error;
       since ??= new Date();
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       await writeHold(database, lane, lease.owner, { scope: 'settle', reason, since });
       await rest(timings.probeIntervalMs, stop);
       progress();

@@ -12,20 +12,20 @@ import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
 
-/** Messages read at once, and starts under way at once. */
+/** Messages per read, and concurrent starts. */
 const messagesPerRound = 200;
 const concurrentStarts = 20;
-/** Between questions for lanes whose owner has died: this long, and so many times what the last question took. */
+/** Between searches for lanes whose owner has died: at least this long, and this multiple of the last search's duration. */
 const orphansEveryMs = 200;
 const orphansPause = 10;
-/** Between questions for workflows that were ended by force. */
+/** Between searches for terminated workflows. */
 const terminatedEveryMs = 5_000;
 
 /**
- * Makes sure that every lane with work, and every waiting message inside its horizon, has its workflow running.
+ * Ensures that the workflow runs of every lane with work, and of every waiting message within its horizon.
  *
- * Level-triggered: it looks at what is, not at what happened, so a start that fails or is lost is made again. Any
- * number of starters may run.
+ * Level-triggered: it looks at the current rows, so a start that fails or is lost is repeated. Any number of starters may
+ * run.
  */
 export class Starter {
   readonly #database: Database;
@@ -36,7 +36,7 @@ export class Starter {
   #terminatedAskedAt = Number.NEGATIVE_INFINITY;
   #orphansAskableAt = Number.NEGATIVE_INFINITY;
 
-  /** @param topics those whose lanes this relay can drain; it starts no others */
+  /** @param topics the topics whose lanes this relay can drain; it starts no others */
   constructor(database: Database, workflows: WorkflowStarter, topics: readonly string[], report: Report) {
     this.#database = database;
     this.#topics = topics;
@@ -47,7 +47,7 @@ export class Starter {
   /** Starts the lanes that have work and no owner. */
   readonly startLanes = coalesce(() => this.#guard('start-lanes', () => this.#lanesOnce()));
 
-  /** Starts the lanes that have work and whose owner has died. Asks some times a second, however often it is called. */
+  /** Starts the lanes that have work and whose owner has died. Searches a few times a second, however often it is called. */
   readonly startOrphans = coalesce(() => this.#guard('start-lanes', () => this.#orphansOnce()));
 
   /** Starts the workflows of waiting messages, until none is left. */
@@ -56,15 +56,15 @@ export class Starter {
   );
 
   /**
-   * Has workflows that were terminated started again, while their messages wait. Asks every few seconds, however
-   * often it is called. Delivery does not depend on it: the sweep releases what is overdue.
+   * Restarts terminated workflows of messages that still wait. Searches every few seconds, however often it is called.
+   * Delivery does not depend on it: the sweep releases what is overdue.
    */
   readonly restartTerminated = coalesce(() => this.#guard('start-messages', () => this.#terminatedOnce()));
 
-  /** Starts the workflows of bulk operations on messages of the outbox that run and have none. */
+  /** Starts the workflows of running bulk operations on outbox messages that have none. */
   readonly startBulks = coalesce(() => this.#guard('start-bulk', () => this.#bulksOnce()));
 
-  /** Makes no more starts, and waits for those under way. */
+  /** Starts nothing new, and waits for the current starts. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([
@@ -102,7 +102,7 @@ export class Starter {
     await this.#start(await wantedLanes(this.#database, this.#topics));
   }
 
-  /** While an old snapshot keeps what was written to the lanes, each question reads all of that: it takes its time. */
+  /** While an old snapshot keeps dead versions of the lane rows, each search reads them all and is slow. */
   async #orphansOnce(): Promise<void> {
     const askedAt = performance.now();
     if (this.#stopping.signal.aborted || askedAt < this.#orphansAskableAt) return;
@@ -134,7 +134,7 @@ export class Starter {
     }
   }
 
-  /** Starts side by side; whoever meets a failure stops, and what it left is found by the next check. */
+  /** Starts concurrently. A worker stops at its first failure; the next check finds what is left. */
   async #tell(
     messages: readonly MessageStart[],
     signal: AbortSignal,

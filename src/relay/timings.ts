@@ -1,13 +1,13 @@
-/** The relay's own times, in milliseconds. Tests shorten them; everybody else leaves them. */
+/** The relay's internal times, in milliseconds. Tests shorten them. */
 export interface RelayTimings {
   /** Longest run of a drain before it hands the lane back. */
   readonly drainTimeoutMs: number;
-  /** How long a drain waits for more before it calls its lane quiet. */
+  /** How long a lane must be empty before its drain calls it quiet. */
   readonly laneIdleTimeoutMs: number;
-  /** Between looks at the outbox, while messages come and after. */
+  /** Between looks at the outbox, while messages arrive and otherwise. */
   readonly lookIntervalMs: number;
   readonly idleLookIntervalMs: number;
-  /** Between checks of everything, whether or not a look saw news. */
+  /** Between full checks, whether or not a look found news. */
   readonly checkIntervalMs: number;
   /** Between probes of a topic on hold. */
   readonly probeIntervalMs: number;
@@ -26,19 +26,19 @@ export const defaultTimings: RelayTimings = {
 export interface BatchLimits {
   /** @defaultValue 2,000 */
   readonly messages: number;
-  /** Payload bytes together, so that a batch of large messages fits in memory. @defaultValue 16 MiB */
+  /** Total payload bytes, so that a batch of large messages fits in memory. @defaultValue 16 MiB */
   readonly bytes: number;
 }
 
 export const defaultBatchLimits: BatchLimits = { messages: 2_000, bytes: 16 * 1024 * 1024 };
 
-/** How often the maintenance of an installation runs, in milliseconds; at least a second, rounded to seconds. */
+/** How often maintenance of an installation runs, in milliseconds; at least a second, rounded to seconds. */
 export interface MaintenanceIntervals {
   /** @defaultValue 60,000 */
   readonly reconcileIntervalMs: number;
   /** @defaultValue 300,000 */
   readonly archiveIntervalMs: number;
-  /** How often a relay looks whether the schedules are there and as they should be. @defaultValue 60,000 */
+  /** How often a relay checks that the schedules exist and are up to date. @defaultValue 60,000 */
   readonly scheduleCheckIntervalMs: number;
 }
 

@@ -19,18 +19,18 @@ export interface TwinSearch {
   readonly progress: () => void;
 }
 
-/** In a failover relays see the old and the new primary for a moment; what lasts longer are two living databases. */
+/** During a failover relays briefly see both primaries; if that lasts longer, there are two living databases. */
 const lastsMs = 10_000;
-/** After the first answer from elsewhere: answers come by chance from either side. */
+/** How long to ask after the first answer from elsewhere: each answer comes from either side by chance. */
 const searchMs = 20_000;
 const againMs = 500;
 
 /**
- * Looks for another living database of this installation: a clone of its disk, or its original. Relays share the task
- * queues of their installation, so whoever of them answers a question that is in this database only shows which one it
- * works with.
+ * Looks for another living database of this installation: a clone of its disk, or its original. All relays of an
+ * installation share its task queues. A question is written to this database only, so the answer of a relay shows whether
+ * it uses this database or another one.
  *
- * @returns its place; undefined: nobody answered from elsewhere, or only for a moment
+ * @returns the place of the other database; `undefined`: no relay answered from elsewhere, or only briefly
  */
 async function findTwin(search: TwinSearch): Promise<string | undefined> {
   const { signal } = search;
@@ -47,7 +47,7 @@ async function findTwin(search: TwinSearch): Promise<string | undefined> {
   return undefined;
 }
 
-/** The place of a relay that does not know the question. */
+/** The database place of a relay that does not find the question. */
 async function askOnce({ database, ask, signal, progress }: TwinSearch): Promise<string | undefined> {
   progress();
   const question = await writeQuestion(database);
@@ -60,8 +60,8 @@ async function askOnce({ database, ask, signal, progress }: TwinSearch): Promise
 }
 
 /**
- * Asks before a relay delivers from a database that was moved to another server or restarted, which a clone was as well.
- * Where nobody else works for the installation that takes as long as an answer may.
+ * Checks for a twin before a relay delivers from a database that was restarted or moved to another server, because a clone
+ * looks the same. If no other relay runs, this takes the full time limit of an answer.
  *
  * @throws OutboxError `OUTBOX_INSTALLATION_TWICE`
  */
@@ -81,7 +81,7 @@ export async function refuseTwin(database: Database, ask: AskPlace): Promise<voi
   await noteServed(database);
 }
 
-/** Looks once, and tells what it finds. */
+/** Looks once, and reports a twin. */
 export async function reportTwin(search: TwinSearch, report: Report): Promise<void> {
   try {
     const place = await findTwin(search);
@@ -96,7 +96,7 @@ export async function reportTwin(search: TwinSearch, report: Report): Promise<vo
 function twice(place: string): OutboxError {
   return new OutboxError(
     'OUTBOX_INSTALLATION_TWICE',
-    `Relays deliver for this installation from another living database as well: ${place}.`,
+    `Relays also deliver for this installation from another living database: ${place}.`,
     { details: { place } },
   );
 }

@@ -1,4 +1,4 @@
-/** Somebody to be woken: any number of wakes before a wait end that wait at once. */
+/** A wait that can be ended early. Calls of `ring` before a wait count once, and end it at once. */
 export class Wake {
   #pending = false;
   #resolve: (() => void) | undefined;
@@ -9,7 +9,7 @@ export class Wake {
     this.#resolve?.();
   }
 
-  /** Resolves when rung, after `timeoutMs`, or when the signal fires. */
+  /** Resolves on `ring`, after `timeoutMs`, or when the signal fires. */
   async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
     if (!this.#pending && !signal.aborted && timeoutMs > 0) {
       await new Promise<void>((resolve) => {

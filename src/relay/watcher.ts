@@ -15,7 +15,7 @@ import { Wake } from './wake.ts';
 const sweepLimit = 2_000;
 /** Looks stay frequent this long after the last news. */
 const hotForMs = 5_000;
-/** What is overdue but not released (locked, or its workflow's turn) is looked at this often. */
+/** How often to look at messages that are overdue but not released: they are locked, or left to their workflow. */
 const sweepAgainMs = 20;
 
 export interface WatcherInput {
@@ -28,13 +28,13 @@ export interface WatcherInput {
   readonly punctualTopics: readonly string[];
   readonly timings: RelayTimings;
   readonly report: Report;
-  /** Is put around every round. */
+  /** Wraps every look. */
   readonly looking: (round: Promise<number>) => Promise<number>;
 }
 
 /**
- * Watches the whole outbox for this process, so that lanes need not poll: wakes drains that have news, has lanes and
- * messages started, and releases what is overdue.
+ * Watches the whole outbox for this process, so that lanes need not poll: wakes drains whose lanes have news, has the
+ * starter start lanes and messages, and releases what is overdue.
  */
 export class Watcher {
   readonly #input: WatcherInput;
@@ -54,7 +54,7 @@ export class Watcher {
     this.#running ??= this.#run();
   }
 
-  /** Something was committed: wakes the drains of the named lanes, and looks now if there are others, or no names. */
+  /** Messages were committed: wakes the drains of these lanes. If a lane has no drain here, or none is named, looks now. */
   nudge(lanes: readonly Lane[]): void {
     const asleep = lanes.filter((lane) => !this.#input.drains.wake(lane));
     if (lanes.length === 0 || asleep.length > 0) this.#wake.ring();
@@ -76,7 +76,7 @@ export class Watcher {
     }
   }
 
-  /** One look and what follows from it. Answers the time until the next. */
+  /** Looks once and acts on what it finds. @returns milliseconds until the next look */
   async #round(): Promise<number> {
     const { database, timings, starter, overdue, blockers } = this.#input;
     const { snapshot, news, nextDueInMs } = await look(database, this.#snapshot, this.#dueEdge);
@@ -99,7 +99,7 @@ export class Watcher {
     if (nextDueInMs === null) return pause;
     if (nextDueInMs > 0) return Math.min(pause, nextDueInMs);
     const released = await this.#sweep();
-    // What was released is news of the next look, which is therefore due at once.
+    // The next look is due at once, because it will find what was released.
     return released > 0 ? 0 : Math.min(pause, sweepAgainMs);
   }
 

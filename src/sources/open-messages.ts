@@ -3,16 +3,16 @@ import type { IncomingMessage } from './source.ts';
 /**
  * Which messages of one fetched batch are still open.
  *
- * Where a broker is told how far a group came, what counts is the unbroken row of acknowledged messages from the
- * first on: of messages, not of numbers, because offsets in a log have gaps.
+ * The offset to commit follows from the acknowledged messages without a gap from the first one on: a gap between messages, not
+ * between offsets, because a log has gaps in its offsets.
  */
 export class OpenMessages {
   readonly #messages: readonly IncomingMessage[];
   readonly #acknowledged: Uint8Array;
-  /** Where the next one is expected: most are acknowledged in their order. */
+  /** Index of the message that is expected next: most are acknowledged in order. */
   #expected = 0;
   #placeByOffset: Map<string, number> | undefined;
-  /** Nothing from here on can be done in this batch. */
+  /** Messages from this index on cannot be done in this batch. */
   #end: number;
 
   constructor(messages: readonly IncomingMessage[]) {
@@ -21,7 +21,7 @@ export class OpenMessages {
     this.#end = messages.length;
   }
 
-  /** A message of another batch is let pass without effect: to deliver once more is always right. */
+  /** Ignores a message of another batch: redelivery is always correct. */
   acknowledge(message: IncomingMessage): void {
     const place = this.#placeOf(message);
     if (place === undefined) return;
@@ -29,18 +29,18 @@ export class OpenMessages {
     this.#expected = place + 1;
   }
 
-  /** Keeps the message, and all behind it, open whatever is acknowledged. */
+  /** Keeps the message and all later ones open, whatever is acknowledged. */
   reject(message: IncomingMessage): void {
     const place = this.#placeOf(message);
     if (place !== undefined) this.#end = Math.min(this.#end, place);
   }
 
-  /** Whether anything is done so that the next offer begins behind it. */
+  /** Whether a message is done, so that the next offer begins after it. */
   get moved(): boolean {
     return this.#acknowledged[0] === 1 && this.#end > 0;
   }
 
-  /** The last message before the first open one; `undefined` when the first of all is open. */
+  /** The last message before the first open one; `undefined` if the first message is open. */
   lastDone(): IncomingMessage | undefined {
     const open = this.#acknowledged.indexOf(0);
     const done = Math.min(open === -1 ? this.#end : open, this.#end);

@@ -10,50 +10,50 @@ export interface Partition {
 
 /** One message as it arrived; nothing in it has been checked. */
 export interface IncomingMessage extends Partition {
-  /** Its place in the partition. Text, because it may need 64 bits. */
+  /** Its offset in the partition. A string, because it may need 64 bits. */
   readonly offset: string;
   /** Messages of one address and key are in one partition. `null`: it has none. */
   readonly key: string | null;
-  /** `null`: the message has no body, as a tombstone of a compacted topic. */
+  /** `null`: the message has no body, like a tombstone of a compacted topic. */
   readonly body: Uint8Array | null;
-  /** Of a name that occurs several times, the last value. */
+  /** For a repeated name, the last value. */
   readonly headers: Readonly<Record<string, string>>;
-  /** One of {@link headers}, which a source need not make all for it. */
+  /** One of {@link headers}, without decoding all of them. */
   header(name: string): string | undefined;
-  /** When the broker says it was sent. */
+  /** When it was sent, according to the broker. */
   readonly timestamp: Date;
 }
 
-/** Messages of one partition in their order, without a gap to what was acknowledged before. */
+/** Messages of one partition in order, without a gap after the last acknowledged one. */
 export interface IncomingBatch extends Partition {
   /** In the order of their offsets; at least one. */
   readonly messages: readonly IncomingMessage[];
   /** Fires when waiting has become pointless: the partition goes to another consumer, or this one stops. */
   readonly signal: AbortSignal;
   /**
-   * Fires when the partition is another consumer's: what is in hand is delivered there, too, and may be left. Later than
-   * {@link signal}, which a rebalance and a stop fire at their beginning, while what is in hand may still end.
+   * Fires when the partition belongs to another consumer: messages in hand are delivered there, too, and may be abandoned.
+   * Later than {@link signal}, which fires at the beginning of a rebalance or stop, while messages in hand may still end.
    */
   readonly lost: AbortSignal;
   /**
-   * False when no further message of this batch may be begun. What is not acknowledged is offered again, here or to the
-   * next owner of the partition. Before the first message is acknowledged, it is not false for want of time: every offer
-   * gets somewhere.
+   * False when no further message of this batch may be begun. Messages that are not acknowledged are offered again, here or to
+   * the next owner of the partition. Before the first message is acknowledged, it is never false for lack of time: so every
+   * offer makes progress.
    */
   mayBegin(): boolean;
   /**
-   * Says that this message needs no second delivery. In any order: a source that can only tell how far it came tells it
-   * when nothing before is open.
+   * Acknowledges a message: it need not be delivered again. Any order is allowed: a source that can only commit an offset does
+   * so when no earlier message is open.
    */
   acknowledge(message: IncomingMessage): void;
   /**
-   * Gives this message back, to be offered again after `afterMs` at the earliest; where order is kept, all behind it
-   * wait too, also those of this batch that were acknowledged already. Other partitions go on.
+   * Gives a message back, to be offered again no earlier than after `afterMs`; if order is kept, all later ones wait, too, even
+   * acknowledged ones of this batch. Other partitions go on.
    */
   reject(message: IncomingMessage, afterMs: number): void;
 }
 
-/** What somebody should know, and messages do not tell. */
+/** Events of a source, apart from messages. */
 export type SourceNotice =
   /** A group leader with another assigner gave this consumer partitions that it does not handle: no member reads them. */
   | {
@@ -64,78 +64,79 @@ export type SourceNotice =
   /** The broker has deleted messages that the group had not acknowledged; the group goes on with the oldest that is left. */
   | ({
       readonly type: 'messages-lost';
-      /** The place of the first of them; `null` where it is not known. */
+      /** Offset of the first of them; `null` if unknown. */
       readonly from: string | null;
-      /** The place of the oldest message that is left. */
+      /** Offset of the oldest remaining message. */
       readonly to: string;
-      /** How many places that are; `null` where it is not known. */
+      /** Number of offsets between them; `null` if unknown. */
       readonly messages: number | null;
       readonly error: OutboxError;
     } & Partition);
 
-/** What a consumer wants from a source, and how it takes it. */
+/** What a consumer wants from a source, and its callbacks. */
 export interface Subscription {
   /** Where messages arrive: Kafka topics, queues. */
   readonly addresses: readonly string[];
   /** Consumers of one group share the partitions. */
   readonly group: string;
-  /** Partitions handled side by side, 1 or more. */
+  /** Number of partitions that are handled concurrently, 1 or more. */
   readonly concurrency: number;
-  /** Where a group that was never here begins: true with the oldest message, false with what arrives from now on. */
+  /** Where a new group begins: true with the oldest message, false with messages that arrive from now on. */
   readonly fromBeginning: boolean;
   /** How long the first join may take; `Infinity`: as long as it takes. */
   readonly joinWithinMs: number;
-  /** Ends the wait for the first join. @defaultValue nothing does */
+  /** Ends the wait for the first join. @defaultValue none */
   readonly signal?: AbortSignal;
-  /** How many messages the consumer likes to take at once; a source may offer fewer, or more. */
+  /** Preferred number of messages per batch; a source may offer fewer, or more. */
   readonly batchSize: number;
-  /** Takes messages of one partition; never called twice at once for the same one. It does not reject. */
+  /** Takes messages of one partition; never called concurrently for the same one. Must not reject. */
   handle(batch: IncomingBatch): Promise<void>;
-  /** Tells which partitions are this consumer's from now on, at every change. */
+  /** Called at every change with the partitions that this consumer owns from now on. */
   assigned(partitions: readonly Partition[]): void;
-  /** Tells that the connection was lost and when the next one is tried. */
+  /** Called when the connection was lost, with the time until the next try. */
   disconnected(error: unknown, retryInMs: number): void;
-  /** Tells why nothing arrives from some of the addresses while others go on; `undefined`: all of them go on. */
+  /** Called with the reason why some of the addresses deliver nothing while others go on; `undefined`: all of them go on. */
   incomplete?(error: OutboxError | undefined): void;
-  /** Tells what was noticed; nothing depends on anybody listening. */
+  /** Called with events; nothing depends on a listener. */
   noticed?(notice: SourceNotice): void;
 }
 
 /** How far a group is behind in one partition. */
 export interface Lag extends Partition {
-  /** Messages that are not acknowledged, those in hand included. */
+  /** Number of messages that are not acknowledged, including those in hand. */
   readonly messages: number;
 }
 
 /** A running subscription. */
 export interface Subscribed {
-  /** How far the group is behind, in every partition of its addresses; rejects when the broker cannot be asked. */
+  /** The lag of the group, in every partition of its addresses; rejects if the broker cannot be reached. */
   lag(): Promise<readonly Lag[]>;
-  /** Lets the messages in hand end, records what is done, and leaves the group. */
+  /** Finishes the messages in hand, commits what is done, and leaves the group. */
   stop(): Promise<void>;
 }
 
 /**
- * How messages arrive, at least once.
+ * Delivers messages, at least once.
  *
- * Rules: what was not acknowledged is delivered again; what was acknowledged may be, after a crash. Per partition the
- * order is kept. A lost connection is made again for ever, until {@link Subscribed.stop}.
+ * Rules: messages that were not acknowledged are delivered again; acknowledged ones may be, after a crash. Order is kept within
+ * a partition. A source reconnects without limit, until {@link Subscribed.stop}.
  */
 export interface Source {
-  /** For people, for example `kafka`. */
+  /** Name for display, for example `kafka`. */
   readonly name: string;
   /**
-   * For how long after its arrival a message of these addresses may be delivered again, in milliseconds: the longest time
-   * for which the broker keeps one. `Infinity` where it keeps them for ever, 0 where an acknowledged message is gone.
+   * How long after its arrival a message of these addresses may be delivered again, in milliseconds: the longest time that the
+   * broker keeps one. `Infinity` if it keeps them for ever, 0 if an acknowledged message is gone.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for an address that does not exist
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for an address that does not exist;
+   * `OUTBOX_PRIVILEGE_MISSING` if the broker does not allow this client to read it
    */
   redeliveryHorizonMs(addresses: readonly string[]): Promise<number>;
   /**
    * Joins the group and begins to deliver.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it could not join in time; `OUTBOX_ADDRESS_MISSING` when it was for
-   * want of an address, which `disconnected` has told at once; and the reason of `signal`
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if it could not join in time; `OUTBOX_ADDRESS_MISSING` if the reason was a
+   * missing address, which `disconnected` has reported at once; and the reason of `signal`
    */
   subscribe(subscription: Subscription): Promise<Subscribed>;
 }

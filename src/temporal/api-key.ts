@@ -2,8 +2,8 @@ import { askSecret, type Secret } from '../core/ask-secret.ts';
 import type { TemporalConnection } from './temporal-address.ts';
 
 /**
- * Gives a connection the keys of later, until it is stopped. While the function fails the key of before goes on: whoever
- * is refused with it says so.
+ * Gives a connection new API keys until it is stopped. While the function fails, the last key stays in use; calls that are
+ * refused with it report that.
  */
 export function renewApiKey(
   connection: Pick<TemporalConnection, 'setApiKey'>,
@@ -21,7 +21,7 @@ export function renewApiKey(
       if (key !== current) await connection.setApiKey(key);
       current = key;
     } catch {
-      // It is asked again.
+      // The function is called again.
     } finally {
       asking = false;
     }

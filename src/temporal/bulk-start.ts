@@ -2,16 +2,16 @@ import type { Client } from '@temporalio/client';
 import type { bulkOperation } from '../../workflows/index.ts';
 import { bulkWords } from './workflow-words.ts';
 
-/** Which workflow of a bulk operation is started, and where. */
+/** The workflow of a bulk operation to start. */
 export interface BulkWorkflowStart {
   readonly id: string;
   readonly workflowId: string;
-  /** True: one that runs is ended first. */
+  /** True: a running one is ended first. */
   readonly replace: boolean;
   readonly taskQueue: string;
 }
 
-/** Makes sure that the workflow of a bulk operation runs. */
+/** Ensures that the workflow of a bulk operation runs. */
 export async function startBulkWorkflow(
   client: Client,
   { id, workflowId, replace, taskQueue }: BulkWorkflowStart,
@@ -23,7 +23,7 @@ export async function startBulkWorkflow(
     ...bulkWords(id),
     workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-    // As for lanes: a task that died with its worker goes to the next one soon.
+    // As for lanes: the task of a dead worker soon goes to the next one.
     workflowTaskTimeout: '2 seconds',
   });
 }

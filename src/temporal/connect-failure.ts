@@ -1,14 +1,15 @@
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import type { TemporalAddress } from './temporal-address.ts';
 import { temporalFailure } from './temporal-failure.ts';
 import { tlsReason } from './tls-reason.ts';
 
-/** Temporal's core tells by text alone what failed: the names of its TLS library. */
+/** Temporal's core reports failures only as text, with the names of its TLS library's errors. */
 const tlsWords: readonly (readonly [words: RegExp, said: string])[] = [
-  [/UnknownIssuer/, 'its certificate was signed by a CA that is not known here'],
+  [/UnknownIssuer/, 'its certificate was signed by an unknown CA'],
   [/InvalidCertificate\(Expired/, 'its certificate has expired'],
   [/InvalidCertificate\(NotValidYet/, 'its certificate is not valid yet'],
-  [/CertificateParseError|PrivateKeyParseError/, 'a given certificate or key is no PEM'],
+  [/CertificateParseError|PrivateKeyParseError/, 'a given certificate or key is not PEM'],
   [/InvalidMessage\(|InvalidContentType/, 'it does not speak TLS'],
   [/AlertReceived\((\w+)\)/, 'it ended the handshake'],
   [/InvalidCertificate\(|General\(|PeerIncompatible|PeerMisbehaved/, 'its certificate cannot be used'],
@@ -16,14 +17,14 @@ const tlsWords: readonly (readonly [words: RegExp, said: string])[] = [
 /** Status 7 and 16 of gRPC, in words. */
 const refusals = /does not have permission to execute|does not have valid authentication credentials/;
 
-/** Names the server of a connection that could not be made, and says what is wrong with it. */
+/** The error of a connection that could not be made, with the server and the reason. */
 export async function connectFailure(target: TemporalAddress, error: unknown): Promise<OutboxError> {
   if (error instanceof OutboxError) return error;
   const known = temporalFailure(target, error);
   if (known !== undefined) return known;
   const { address, namespace } = target;
   const details = { server: 'Temporal', address };
-  const text = error instanceof Error ? error.message : String(error);
+  const text = reasonOf(error);
   const tls = tlsFailure(text) ?? (isCut(error, text) ? await tlsReason(target) : undefined);
   if (tls !== undefined) {
     return new OutboxError('OUTBOX_TLS_FAILED', `TLS with Temporal at ${address} failed: ${tls}.`, {
@@ -35,7 +36,7 @@ export async function connectFailure(target: TemporalAddress, error: unknown): P
   if (refusals.test(text)) {
     return new OutboxError(
       'OUTBOX_SERVER_REFUSED',
-      `Temporal refuses at ${address} (namespace "${namespace}"): ${said}.`,
+      `Temporal at ${address} (namespace "${namespace}") refuses the connection: ${said}.`,
       { details: { ...details, namespace }, cause: error },
     );
   }
@@ -45,7 +46,7 @@ export async function connectFailure(target: TemporalAddress, error: unknown): P
   });
 }
 
-/** The connection stood, and ended without a word: the server may have had one that nobody read. */
+/** The connection was established, then ended without an error: the server may have sent a TLS alert that was lost. */
 function isCut(error: unknown, text: string): boolean {
   return (
     error instanceof Error &&
@@ -59,13 +60,13 @@ function tlsFailure(text: string): string | undefined {
     /NotValidForNameContext \{ expected: \w+\("?([^")]*)"?\), presented: \[(.*?)\] \}/.exec(text) ?? [];
   if (expected !== undefined) {
     const names = [...(presented ?? '').matchAll(/\w+\(\\?"?([^"\\)]*)/g)].map(([, name]) => name);
-    return `its certificate is for ${names.join(', ') || 'no name'}, and not for ${expected}`;
+    return `its certificate is for ${names.join(', ') || 'no name'}, not for ${expected}`;
   }
   const found = tlsWords.find(([words]) => words.test(text));
   return found && `${found[1]} (${found[0].exec(text)?.[0]?.replace(/\($/, '')})`;
 }
 
-/** What a person needs of it; the rest is the cause. */
+/** The part that is useful to a person; the rest stays in the cause. */
 function inWords(text: string): string {
   const [, message] = /message: "([^"]+)"/.exec(text) ?? [];
   return (message ?? text).replace(/\.$/, '');

@@ -5,21 +5,21 @@ import { renewApiKey } from './api-key.ts';
 import { connectFailure } from './connect-failure.ts';
 import type { TemporalAddress, TemporalConnection, TemporalTls } from './temporal-address.ts';
 
-/** A connection, and what keeps it in use. */
+/** A connection to Temporal, and how to close it. */
 export interface TemporalLink {
   readonly connection: NativeConnection;
-  /** Closes it, unless it was given by the user. Workers must have ended. */
+  /** Closes the connection, unless the user passed it. Workers must have ended. */
   close(): Promise<void>;
 }
 
-/** Between questions for an API key that may change. */
+/** Between calls for an API key that may change. */
 const askKeyEveryMs = 10_000;
 
 /**
  * Connects, or takes the connection that was given.
  *
- * @param everyMs how often a function is asked for its API key
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` when it does not answer, and for an address that is none;
+ * @param everyMs how often a function is called for its API key
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if it does not answer, and for an invalid address;
  * `OUTBOX_TLS_FAILED`, `OUTBOX_SERVER_REFUSED`, `OUTBOX_CONFIG_INVALID`
  */
 export async function connectTemporal(

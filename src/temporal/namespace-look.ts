@@ -2,15 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 
 const lookEveryMs = 5_000;
-/** The parts of a server learn of a new namespace one by one; who asks too early gets the old one once more. */
+/** The services of a server learn of a new namespace one by one; an early request may still get the old one. */
 export const settleMs = 10_000;
 
 /**
- * Makes a look at the namespace, to be called after starts of workflows: that is when it matters, because what was lost
- * with a namespace is overdue, and started again. It asks every few seconds, however often it is called, and never rejects.
+ * Makes a check of the namespace, to be called after starts of workflows: only then does it matter, because workflows that
+ * were lost with a namespace become overdue and are started again. It asks every few seconds, however often it is called,
+ * and never rejects.
  *
- * @param onReplaced called when the namespace was deleted and made again: workers are to be made anew then, because long
- *   polls of the old one go on for a minute, unheard
+ * @param onReplaced called when the namespace was deleted and recreated: the workers must then be recreated, because long
+ *   polls of the old one stay open for a minute without receiving tasks
  */
 export function namespaceLook(
   client: Client,
@@ -29,12 +30,12 @@ export function namespaceLook(
       await delay(settleMs, undefined, { signal: stop });
       onReplaced();
     } catch {
-      // Temporal is away, or we stop; the next start looks again.
+      // Temporal is unreachable, or we stop; the next start checks again.
     }
   };
 }
 
-/** A namespace that was made again has the old name and another id. */
+/** A recreated namespace has the same name and another id. */
 export async function readNamespaceId(client: Client): Promise<string> {
   const { namespace } = client.options;
   const { namespaceInfo } = await client.workflowService.describeNamespace({ namespace });

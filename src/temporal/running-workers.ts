@@ -2,22 +2,22 @@ import type { Worker } from '@temporalio/worker';
 import { rest } from '../core/rest.ts';
 import type { Report } from '../relay/report.ts';
 
-/** Before workers that failed are made anew. */
+/** Pause before failed workers are recreated. */
 const againAfterMs = 1_000;
 
 /** Workers that run until they are stopped. */
 export interface Hosted {
   /** Resolves after {@link Hosted.stop}. */
   readonly done: Promise<void>;
-  /** False while workers that failed are made anew. */
+  /** False while failed workers are recreated. */
   running(): boolean;
-  /** Ends the workers, and makes them anew. */
+  /** Ends the workers, and recreates them. */
   renew(): void;
   /** Ends the workers: drains settle, free their lanes and return first. */
   stop(): Promise<void>;
 }
 
-/** Makes workers and runs them; rejects when the first ones cannot be made, and reports what fails later. */
+/** Creates workers and runs them; rejects if the first ones cannot be created, and reports later failures. */
 export async function keepRunning(create: () => Promise<readonly Worker[]>, report: Report): Promise<Hosted> {
   const first = await create();
   const running = new RunningWorkers(create, report);
@@ -33,7 +33,7 @@ export async function keepRunning(create: () => Promise<readonly Worker[]>, repo
   };
 }
 
-/** Workers that are made anew when they fail, and when they are told to. */
+/** Workers that are recreated after a failure, and on request. */
 class RunningWorkers {
   readonly #create: () => Promise<readonly Worker[]>;
   readonly #report: Report;
@@ -74,7 +74,7 @@ class RunningWorkers {
   readonly #failed = (error: unknown): void => this.#report({ type: 'error', during: 'workers', error });
 }
 
-/** Ends when all have ended. The first failure ends the others, and is thrown then. */
+/** Ends when all have ended. The first failure ends the others, and is thrown afterwards. */
 async function runTogether(workers: readonly Worker[], stop: AbortSignal): Promise<void> {
   const runs = workers.map((worker) => worker.run());
   const end = (): void => shutDown(workers);

@@ -1,11 +1,11 @@
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 
 /**
- * Keeps Temporal's own chatter off the terminal; relays and consumers report what they do. A process that has installed
- * its runtime before keeps that one.
+ * Suppresses the logs of Temporal's runtime; relays and consumers report events themselves. A runtime that the process has
+ * already installed is kept.
  *
- * Its signals stay the process's own: by default Temporal's runtime would end the workers at SIGTERM, and leave alive a process
- * that has not asked to hear of it.
+ * Signals are left to the process: by default Temporal's runtime would end the workers on SIGTERM, and keep a process alive
+ * that has no handler of its own.
  */
 export function quietRuntime(): void {
   try {
@@ -15,6 +15,6 @@ export function quietRuntime(): void {
       shutdownSignals: [],
     });
   } catch {
-    // The runtime is the process's, and it is there already.
+    // The process has already installed a runtime.
   }
 }

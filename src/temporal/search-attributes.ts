@@ -9,20 +9,20 @@ const keys = {
   ref: { name: 'OutboxRef', type: 'KEYWORD' },
 } as const;
 
-/** What a start takes; its type is a package further away. */
+/** The option of a start; its own type is in a package that is not a dependency. */
 type SearchAttributePair = Extract<
   NonNullable<WorkflowStartOptions['typedSearchAttributes']>,
   readonly unknown[]
 >[number];
 
-/** What operators find workflows by. */
+/** Facts by which operators find workflows. */
 export interface Searchable {
   readonly topic: string;
   readonly key?: string | null;
   readonly ref?: string | null;
 }
 
-/** True when the namespace knows all of them as keywords. A start that names an unknown one fails. */
+/** True if the namespace has all of them as keywords. A start with an unknown one fails. */
 export async function hasSearchAttributes(client: Client, namespace: string): Promise<boolean> {
   const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace });
   return Object.values(keys).every(({ name }) => Number(customAttributes?.[name]) === keyword);

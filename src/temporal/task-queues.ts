@@ -1,4 +1,4 @@
-/** Lanes have slots of their own, so that a busy lane never keeps a release waiting. */
+/** Lanes have slots of their own, so that busy lanes never delay a release. */
 export function laneTaskQueue(installation: string): string {
   return `${installation}/lanes`;
 }
@@ -7,19 +7,19 @@ export function messageTaskQueue(installation: string): string {
   return `${installation}/messages`;
 }
 
-/** What runs by a schedule or for minutes has slots of its own, so that it keeps no delivery waiting. */
+/** Scheduled and long tasks have slots of their own, so that they never delay delivery. */
 export function maintenanceTaskQueue(installation: string): string {
   return `${installation}/maintenance`;
 }
 
-/** Bulk operations on what a consumer group keeps: their pages do not wait behind thousands of keys that are due. */
+/** Bulk operations on kept messages have a queue of their own, so that they do not wait behind thousands of due keys. */
 export function keptBulkTaskQueue(installation: string, group: string): string {
   return `${installation}/bulk/${group}`;
 }
 
 /**
- * Parked keys of one consumer group. Its name may be any text of 512 bytes, with slashes as well; Temporal takes 1,000
- * characters, and an installation's other queues have names of one part.
+ * Parked keys of one consumer group. A group's name may be any text of up to 512 bytes, even with slashes. Temporal allows
+ * 1,000 characters, and the names of the other queues have only one part after the installation.
  */
 export function parkedKeyTaskQueue(installation: string, group: string): string {
   return `${installation}/parked/${group}`;

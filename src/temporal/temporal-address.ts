@@ -2,9 +2,9 @@ import type { Secret } from '../core/ask-secret.ts';
 
 /** TLS with a CA, a name or a client certificate of its own, as Temporal's SDK takes it; PEM as text or bytes. */
 export interface TemporalTls {
-  /** The name that must stand in the server's certificate, also told to the server. @defaultValue the host of the address */
+  /** The name that the server's certificate must have, also sent to the server (SNI). @defaultValue the host of the address */
   readonly serverNameOverride?: string;
-  /** Certificate of the CA that signed the server's. @defaultValue those that the system trusts */
+  /** Certificate of the CA that signed the server's. @defaultValue the CAs that the system trusts */
   readonly serverRootCACertificate?: string | Uint8Array;
   /** Certificate and private key of this client, for mTLS. @defaultValue none */
   readonly clientCertPair?: { readonly crt: string | Uint8Array; readonly key: string | Uint8Array };
@@ -14,13 +14,13 @@ export interface TemporalTls {
 export interface TemporalConnection {
   /** Calls to the server, as Temporal's SDK makes them. */
   readonly workflowService: object;
-  /** Sends another API key with calls from now on. */
+  /** Sets the API key of later calls. */
   setApiKey(apiKey: string): Promise<void>;
   /** Closes the connection. */
   close(): Promise<void>;
 }
 
-/** Where Temporal is, and how to get in. */
+/** Address and credentials of Temporal. */
 export interface TemporalAddress {
   /** `host:port` */
   readonly address: string;
@@ -28,7 +28,7 @@ export interface TemporalAddress {
   /** @defaultValue true with an API key, else false */
   readonly tls?: boolean | TemporalTls | undefined;
   readonly apiKey?: Secret | undefined;
-  /** In place of one that is made here; one that a function answers is closed with the link. */
+  /** Used instead of a new one; a connection that a function returned is closed with the link. */
   readonly connection?:
     | TemporalConnection
     | (() => TemporalConnection | Promise<TemporalConnection>)

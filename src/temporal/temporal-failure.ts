@@ -1,13 +1,13 @@
 import { OutboxError } from '../core/errors.ts';
 import type { TemporalAddress } from './temporal-address.ts';
 
-/** Status codes of gRPC that say nothing about the question: cancelled, deadline, exhausted, aborted, unavailable. */
+/** gRPC status codes that are not about the request itself: cancelled, deadline, exhausted, aborted, unavailable. */
 const passing = new Set([1, 4, 8, 10, 14]);
 
 /**
- * Names the server and the namespace of a call that failed.
+ * Adds the server and the namespace to the error of a failed call.
  *
- * @returns undefined for an error that Temporal did not cause
+ * @returns `undefined` for an error that Temporal did not cause
  */
 export function temporalFailure(
   { address, namespace }: TemporalAddress,
@@ -22,14 +22,15 @@ export function temporalFailure(
     .flatMap((each) => (each instanceof Error ? [each.message.replace(/\.$/, '')] : []))
     .filter((text, index, all) => all.indexOf(text) === index)
     .join(': ');
+  const place = `${address} (namespace "${namespace}")`;
   return new OutboxError(
     away ? 'OUTBOX_SERVER_UNAVAILABLE' : 'OUTBOX_SERVER_REFUSED',
-    `Temporal ${away ? 'does not answer' : 'refuses'} at ${address} (namespace "${namespace}"): ${said}.`,
+    `Temporal ${away ? `does not answer at ${place}` : `at ${place} refuses the call`}: ${said}.`,
     { details: { server: 'Temporal', address, namespace }, cause: error },
   );
 }
 
-/** By its shape, as the class above goes by its name: this file is loaded where Temporal may not be installed. */
+/** By shape, as the class above is checked by name: this file is loaded even if Temporal's packages are not installed. */
 function isGrpcError(error: unknown): error is Error & { readonly code: number } {
   return (
     error instanceof Error &&

@@ -5,14 +5,14 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import type { TemporalAddress } from './temporal-address.ts';
 
 const handshakeWithinMs = 2_000;
-/** The alert of a server that refuses a client's certificate comes after the handshake. */
+/** How long to wait for an alert after the handshake: a server that refuses a client certificate sends it only then. */
 const alertWithinMs = 500;
 
 /**
- * Why a server ends connections, as far as TLS is the reason. A client that writes at once, as gRPC's does, may lose the
- * alert in which the server says so; here nothing is written.
+ * Finds out whether TLS is why a server ends connections. A client that writes at once, such as gRPC's, may lose the alert in
+ * which the server gives the reason; this one writes nothing.
  *
- * @returns `undefined` when it is something else
+ * @returns `undefined` if TLS is not the reason
  */
 export async function tlsReason(target: TemporalAddress): Promise<string | undefined> {
   const socket = connect(handshakeOf(target));
@@ -28,7 +28,7 @@ export async function tlsReason(target: TemporalAddress): Promise<string | undef
       delay(handshakeWithinMs, false, { ref: false }),
     ]).catch(() => false);
     if (!shaken) return alert && `it ended the handshake (${alert.trim()})`;
-    if (!usesTls(target)) return 'it wants TLS, and the setting temporal.tls does not ask for it';
+    if (!usesTls(target)) return 'it requires TLS, but the setting temporal.tls does not enable it';
     return await refusalOf(socket, () => alert);
   } finally {
     socket.destroy();
@@ -45,14 +45,14 @@ async function refusalOf(socket: TLSSocket, alert: () => string | undefined): Pr
   ]);
   if (!ended) return undefined;
   const said = alert()?.trim() ?? 'no reason given';
-  return `it ended the connection after the handshake (${said}), as a server does that wants another client certificate, or one at all: temporal.tls.clientCertPair`;
+  return `it ended the connection after the handshake (${said}); it may require a client certificate, or another one: temporal.tls.clientCertPair`;
 }
 
 function usesTls({ tls, apiKey }: TemporalAddress): boolean {
   return tls === undefined ? apiKey !== undefined : tls !== false;
 }
 
-/** Whether the server can be trusted was another's question. */
+/** Options of the handshake. The server's certificate is not verified here: the SDK's connection has done that. */
 function handshakeOf({ address, tls }: TemporalAddress): ConnectionOptions {
   const [, host = 'localhost', port = '7233'] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(address) ?? [];
   const { serverNameOverride: servername = host, clientCertPair: pair } = typeof tls === 'object' ? tls : {};

@@ -7,9 +7,8 @@ import { manifestVersion } from '../core/manifest-version.ts';
 let bundle: Promise<WorkflowBundleOption> | undefined;
 
 /**
- * All workflows as a worker loads them. The build has bundled them; where that was for another version of the worker than
- * the installed one, or there is no build, it is done here: it takes the processor for a second or two, so a process does
- * it once.
+ * All workflows as a worker loads them. The build has bundled them. If it did so for another version of the worker than
+ * the installed one, or there is no build, they are bundled here, once per process: it takes the processor a second or two.
  */
 export function bundleWorkflows(): Promise<WorkflowBundleOption> {
   bundle ??= made().catch((error: unknown) => {
@@ -22,7 +21,7 @@ export function bundleWorkflows(): Promise<WorkflowBundleOption> {
 async function made(): Promise<WorkflowBundleOption> {
   const version = manifestVersion(createRequire(__filename)('@temporalio/worker/package.json'));
   const name = `bundle-${version}.js`;
-  // Beside the built workflows; where this runs from the sources, those are in the build.
+  // Next to the built workflows, even if this file runs from the sources.
   const codePath = ['../../workflows/', '../../dist/workflows/']
     .map((folder) => pathOf(folder + name))
     .find(existsSync);

@@ -1,15 +1,15 @@
-/** Temporal refuses a summary of more than 400 bytes, and its UI shows one line. */
+/** Temporal rejects a summary of more than 400 bytes, and its UI shows one line. */
 const longestSummaryBytes = 200;
 const longestPartBytes = 80;
 const dayMs = 24 * 60 * 60_000;
 
-/** What the Temporal UI shows beside a workflow: one line, and a text in Markdown. */
+/** What the Temporal UI shows for a workflow: a line, and a text in Markdown. */
 export interface WorkflowWords {
   readonly staticSummary: string;
   readonly staticDetails: string;
 }
 
-/** A waiting message; of one that is not visible the names stay away. */
+/** For a waiting message; without ref and key if its topic is not visible. */
 export function messageWords(
   message: {
     readonly id: string;
@@ -37,7 +37,7 @@ export function messageWords(
   };
 }
 
-/** A lane with work. */
+/** For a lane with work. */
 export function laneWords({ topic, lane }: { readonly topic: string; readonly lane: number }): WorkflowWords {
   return {
     staticSummary: summary([topic, `lane ${lane}`]),
@@ -51,7 +51,7 @@ export function laneWords({ topic, lane }: { readonly topic: string; readonly la
   };
 }
 
-/** Messages of one key that a consumer keeps; `key` null: it may not be shown. */
+/** For a parked key; `key` null: it must not be shown. */
 export function keyWords(
   parked: {
     readonly topic: string;
@@ -78,10 +78,10 @@ export function keyWords(
   };
 }
 
-/** A change of many messages. */
+/** For a bulk operation. */
 export function bulkWords(id: string): WorkflowWords {
   return {
-    staticSummary: 'Change of many messages',
+    staticSummary: 'Bulk operation',
     staticDetails: details([['operation', id]], `temporal-outbox bulk show ${id}`),
   };
 }
@@ -99,7 +99,7 @@ function named({
   ];
 }
 
-/** The date where it is not within a day. */
+/** The time, with the date if it is not within a day. */
 function clock(at: Date, nowMs: number): string {
   const text = `${at.toISOString().slice(0, 19)}Z`;
   return Math.abs(at.getTime() - nowMs) < dayMs ? text.slice(11) : text;
@@ -111,17 +111,17 @@ function summary(parts: readonly string[]): string {
 
 function details(facts: readonly (readonly [string, string])[], command: string): string {
   const lines = facts.map(([name, value]) => `- ${name}: \`${value}\``);
-  return [...lines, '', `The row decides: \`${command}\` tells how it stands.`].join('\n');
+  return [...lines, '', `The row decides: \`${command}\` shows its state.`].join('\n');
 }
 
-/** Of a name that somebody else has chosen: one line, and nothing that ends a code span. */
+/** A foreign name as one line, without characters that end a code span. */
 function part(text: string): string {
   return cut(text.replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029`]/gu, '?'), longestPartBytes);
 }
 
 function cut(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
-  // A character of which only a part is left is none.
+  // Drops a character that was cut in the middle.
   const kept = Buffer.from(text)
     .subarray(0, maxBytes - 3)
     .toString()

@@ -36,7 +36,7 @@ export const arrivalCases: readonly SourceCase[] = [
   },
   {
     name: 'a group that asks for what arrives from now on gets nothing of before, and all of after',
-    needs: [],
+    needs: ['groups'],
     async run(fixture) {
       const before = await fixture.send(12);
       const member = await fixture.join({ fromBeginning: false });

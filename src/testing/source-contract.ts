@@ -18,7 +18,7 @@ import type { SourceAbility, SourceContract, SourceSubject } from './source-subj
  *
  * @example
  * ```ts
- * const { cases } = sourceContract(() => subject(), ['order', 'partitions', 'history', 'empty-body']);
+ * const { cases } = sourceContract(() => subject(), ['order', 'partitions', 'history', 'groups', 'empty-body']);
  * for (const { name, run } of cases) test(name, run);
  * ```
  */

@@ -6,7 +6,7 @@ import { aborted, acknowledgeAll, includesAll, type Member } from './source-fixt
 export const groupCases: readonly SourceCase[] = [
   {
     name: 'two groups each receive everything',
-    needs: ['history'],
+    needs: ['history', 'groups'],
     async run(fixture) {
       const sent = await fixture.send(12);
       const members = [await fixture.join(), await fixture.join({ group: `${fixture.group}-other` })];

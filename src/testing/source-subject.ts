@@ -7,9 +7,10 @@ import type { ContractCase } from './contract-subject.ts';
  * - `order`: a partition is given to one member of a group at a time, and its messages arrive in their order
  * - `partitions`: an address has two partitions or more, each with its own flow
  * - `history`: a group that was never here can begin with messages that were sent before it
+ * - `groups`: several groups each receive everything, and one that was never here can begin with what arrives from now on
  * - `empty-body`: a message without a body is another thing than one whose body is empty
  */
-export type SourceAbility = 'order' | 'partitions' | 'history' | 'empty-body';
+export type SourceAbility = 'order' | 'partitions' | 'history' | 'groups' | 'empty-body';
 
 /** A message for the broker. */
 export interface SourceMessage {

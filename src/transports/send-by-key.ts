@@ -1,3 +1,4 @@
+import { reasonOf } from '../core/reason.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishOutcome, PublishResult } from './transport.ts';
 
 /** What became of one message that was sent alone; a hold stops the batch. */
@@ -83,6 +84,6 @@ async function sendOne(send: SendOne, message: OutgoingMessage): Promise<SendOut
   try {
     return await send(message);
   } catch (error) {
-    return { kind: 'ambiguous', error: error instanceof Error ? error.message : String(error) };
+    return { kind: 'ambiguous', error: reasonOf(error) };
   }
 }

@@ -25,7 +25,7 @@ export interface OutgoingBatch {
 /**
  * What became of one message.
  *
- * - `acknowledged`: the broker confirmed it.
+ * - `acknowledged`: the broker confirmed it. An offset that is no whole number is not kept in the row.
  * - `rejected`: refused for now, surely not stored; it is retried later and counts as an attempt.
  * - `permanent`: refused for ever, surely not stored; it becomes failed.
  * - `ambiguous`: no answer tells whether it was stored; it is retried and can no longer be canceled.

@@ -139,7 +139,7 @@ for (const [of, open] of bulkBenches) {
 
     await expect(bench.start(failed, 'discard', { ...ada, expect: 3 })).rejects.toMatchObject({
       code: 'OUTBOX_BULK_UNEXPECTED',
-      message: '3 messages are expected, and 2 match. Nothing was started.',
+      message: '3 messages are expected, but 2 match. Nothing was started.',
       details: { count: 2 },
     });
     for (const [filter, option] of [

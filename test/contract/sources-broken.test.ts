@@ -23,7 +23,7 @@ async function finds(name: string, subscribe: Subscribe, withinMs: number): Prom
         dispose: async () => {},
       };
     },
-    ['order', 'partitions', 'history', 'empty-body'],
+    ['order', 'partitions', 'history', 'groups', 'empty-body'],
     withinMs,
   );
   const found = cases.find((one) => one.name === name);

@@ -36,7 +36,13 @@ function recordOf({ partition, key, body, headers }: SourceMessage): {
   return { partition, key, value: body, headers: { ...headers } };
 }
 
-const { cases, skipped } = sourceContract(subject, ['order', 'partitions', 'history', 'empty-body']);
+const { cases, skipped } = sourceContract(subject, [
+  'order',
+  'partitions',
+  'history',
+  'groups',
+  'empty-body',
+]);
 
 test('Kafka is put to every case of the contract', () => {
   expect(cases).toHaveLength(21);

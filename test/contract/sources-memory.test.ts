@@ -15,7 +15,10 @@ async function subject(partitions: number): Promise<SourceSubject> {
   };
 }
 
-const { cases, skipped } = sourceContract(() => subject(3), ['order', 'partitions', 'history', 'empty-body']);
+const { cases, skipped } = sourceContract(
+  () => subject(3),
+  ['order', 'partitions', 'history', 'groups', 'empty-body'],
+);
 
 test('the memory source is put to every case of the contract', () => {
   expect(cases).toHaveLength(21);
@@ -24,7 +27,7 @@ test('the memory source is put to every case of the contract', () => {
 
 for (const { name, run } of cases) test(name, run);
 
-const single = sourceContract(() => subject(1), ['history', 'order']);
+const single = sourceContract(() => subject(1), ['history', 'groups', 'order']);
 
 test('a source without partitions and empty bodies is spared the cases that need them, which are named', () => {
   expect(single.cases).toHaveLength(17);

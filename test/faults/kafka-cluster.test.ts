@@ -1,13 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Producer } from 'kafkajs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LocalKafka, type LocalNode, startKafka } from '../../src/local/index.ts';
+import { kafkaTransport } from '../../src/transports/kafka/kafka-transport.ts';
 import { faultSeeds } from '../support/faults/fault-scale.ts';
 import { kept } from '../support/fixtures/ledger.ts';
 import { until } from '../support/fixtures/until.ts';
 import { kafkaFaultFixture } from '../support/kafka/kafka-fault-fixture.ts';
-import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
+import { readTopic } from '../support/kafka/kafka-reader.ts';
+import { createTopic, observer, untilServed } from '../support/kafka/kafka-topic.ts';
+import { judge, keyStreams, publishAll } from '../support/kafka/key-streams.ts';
+import { assignment, moveLeaders } from '../support/kafka/moving-leaders.ts';
 
 const batch = 2_000;
+const partitions = 6;
 
 let kafka: LocalKafka;
 beforeAll(async () => {
@@ -64,3 +70,68 @@ test.for(faultSeeds(12))(
     expect(attempts).toBe(0);
   },
 );
+
+/** As a service does that sends by kafkajs alone: what `send` resolves for counts as sent. */
+async function sendAlone(
+  producer: Producer,
+  topic: string,
+  more: () => boolean,
+  promised: Set<string>,
+): Promise<void> {
+  const next = keyStreams(60);
+  while (more()) {
+    const sent = next();
+    const messages = sent.map(({ key, payload, headers }) => ({
+      key,
+      value: payload,
+      headers: { ...headers },
+    }));
+    const resolved = await producer.send({ topic, messages }).then(
+      () => true,
+      () => false,
+    );
+    if (resolved) for (const { id } of sent) promised.add(id);
+  }
+}
+
+test('I1 I3 F12: leaders that move under load lose nothing and disorder no key, where kafkajs alone loses', {
+  timeout: 240_000,
+}, async ({ onTestFinished }) => {
+  const client = observer(kafka.brokers.join(','));
+  const replicaAssignment = assignment(partitions);
+  const [ours, theirs] = [
+    await createTopic(client, { replicaAssignment }),
+    await createTopic(client, { replicaAssignment }),
+  ];
+  const admin = client.admin();
+  const producer = client.producer({ allowAutoTopicCreation: false });
+  const transport = kafkaTransport({ brokers: kafka.brokers });
+  await Promise.all([admin.connect(), producer.connect()]);
+  onTestFinished(async () => {
+    await Promise.all([admin.disconnect(), producer.disconnect(), transport.close()]);
+  });
+  let moving = true;
+
+  const byUs = keyStreams(60);
+  const sent = new Set<string>();
+  const publishing = publishAll(transport, ours, partitions, () => (moving ? byUs() : undefined), sent);
+  const promised = new Set<string>();
+  const alone = sendAlone(producer, theirs, () => moving, promised);
+  const logOf = async (topic: string) => {
+    // What an older client knows of leaders is out of date.
+    const reader = observer(kafka.brokers.join(','));
+    await untilServed(reader, topic);
+    return readTopic(reader, topic);
+  };
+  const lostByThem = async (): Promise<number> => judge(promised, await logOf(theirs)).lost;
+  for (let moves = 1; moves <= 4 || (moves <= 20 && (await lostByThem()) === 0); moves += 1) {
+    await moveLeaders(admin, [ours, theirs], partitions, moves);
+    const before = sent.size;
+    await until(() => sent.size > before + 600, 60_000);
+  }
+  moving = false;
+  await Promise.all([publishing, alone]);
+
+  expect(judge(sent, await logOf(ours))).toEqual({ lost: 0, disordered: [] });
+  expect(await lostByThem(), 'what kafkajs says that it has sent').toBeGreaterThan(0);
+});

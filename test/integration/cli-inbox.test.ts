@@ -118,20 +118,20 @@ test('a filter names many: counted in a dry run, then started with a reason and 
     cli('retry', ids[0] ?? '', '--yes', '--wait'),
   ]);
   expect(refused.map(({ code }) => code)).toEqual([2, 2, 1, 2, 2]);
-  expect(refused[4]?.stderr).toBe('--rate, --expect and --wait go with a filter.\n');
+  expect(refused[4]?.stderr).toBe('--rate, --expect and --wait need a filter.\n');
   expect(await fixture.operator.inbox.bulk.list()).toEqual([]);
 
   const started = await cli('retry', '--failed-with', 'error', '--reason', 'why', '--yes', '--rate', '100');
   const [bulk] = await fixture.operator.inbox.bulk.list();
   const id = bulk?.id ?? '';
   expect(started).toMatchObject({ code: 0, stderr: '' });
-  expect(started.stdout).toMatch(/^2 messages match; retry is asked for\.\nID +STATE/);
+  expect(started.stdout).toMatch(/^2 messages match; action: retry\.\nID +STATE/);
   expect(started.stdout).toContain(
-    `${id}  retry  running\n  0 of 2 messages (0 %), 20ms left at least\n  of the group ${fixture.group}\n  by grace: why\n`,
+    `${id}  retry  running\n  0 of 2 messages (0 %), at least 20ms left\n  of the group ${fixture.group}\n  by grace: why\n`,
   );
   expect(started.stdout).toMatch(
     new RegExp(
-      `Consumers of the group carry it out, without this command\\. How it stands: temporal-outbox bulk show ${id} --wait\n$`,
+      `Consumers of the group run it in the background\\. To follow it: temporal-outbox bulk show ${id} --wait\n$`,
     ),
   );
   expect(await fixture.states(...ids), 'nobody carries it out').toEqual(['failed', 'failed']);
@@ -169,7 +169,7 @@ test('Ctrl-C leaves a change of many going on, and says how to look', async (end
   const [bulk] = await fixture.operator.inbox.bulk.list();
   expect(bulk).toMatchObject({ state: 'running', counts: {} });
   await until(() =>
-    waiting.stdout().includes(`How it stands: temporal-outbox bulk show ${bulk?.id} --wait\n`),
+    waiting.stdout().includes(`To follow it: temporal-outbox bulk show ${bulk?.id} --wait\n`),
   );
   await runBulk(fixture, bulk?.id ?? '');
   expect(await fixture.states(id)).toEqual(['discarded']);

@@ -161,7 +161,7 @@ test('pause, withdraw and resume work together', async () => {
 
   expect(await cli('pause', 'orders', '--yes')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('no relay'),
+    stdout: expect.stringContaining('and relays have stopped'),
   });
   await fixture.drain();
   expect(await json('show', fixture.idOf('A'))).toMatchObject({ why: { code: 'topic-paused' } });

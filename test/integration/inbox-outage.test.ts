@@ -25,12 +25,15 @@ test('a consumer waits out the loss of its broker and goes on by itself', { time
 
   await node?.stop();
   await until(() => running.events.filter(({ type }) => type === 'disconnected').length >= 2, 60_000);
+  expect(running.health()).toMatchObject({ state: 'running', joined: false });
+  expect(running.health().failing).toMatchObject([{ what: 'kafka', error: expect.any(Error) }]);
   await node?.start();
   await stage.publish(range(11, 20).map((n) => ({ n, partition: n % 2 })));
   await until(() => running.counts().handled === 20, 60_000);
 
   expect((await stage.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 20));
   expect(running.counts().failedAttempts).toBe(0);
+  expect(running.health()).toMatchObject({ joined: true, failing: [] });
 });
 
 test('a start that reaches no broker is refused after the given time', async () => {

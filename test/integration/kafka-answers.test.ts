@@ -57,7 +57,7 @@ test('of a batch that is stored and answered with UNKNOWN, what is not sent agai
   await transport.close();
 });
 
-test('a clock that is two hours ahead burns no attempt: messages wait, and the hold names the clock', async () => {
+test('F23: a clock that is two hours ahead burns no attempt: messages wait, and the hold names the clock', async () => {
   const transport = kafka({ brokers });
   const address = await createTopic(client);
   const messages = [outgoing('a'), outgoing('b')];

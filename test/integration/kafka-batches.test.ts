@@ -37,7 +37,7 @@ test('a limit that is lowered while batches are sent refuses no message that fit
   );
 });
 
-test('a message too large alone becomes permanent, its followers are held and its neighbours go', async () => {
+test('I15 F16: a message too large alone becomes permanent, its followers are held and its neighbours go', async () => {
   const address = await createTopic(client, {
     configEntries: [{ name: 'max.message.bytes', value: '5000' }],
   });

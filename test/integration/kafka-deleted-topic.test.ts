@@ -10,7 +10,7 @@ const transport = kafka({ brokers, requestTimeout: 60_000 });
 
 afterEach(() => transport.close());
 
-test('a topic that is deleted is held alone: another topic of the same transport goes on without a pause', async () => {
+test('I15 F16: a topic that is deleted is held alone: another topic of the same transport goes on without a pause', async () => {
   const healthy = await createTopic(client);
   const deleted = await createTopic(client);
   await publishTo(transport, healthy, [outgoing('a')]);

@@ -57,7 +57,7 @@ test('a fresh database gets every migration once, with its checksum', async () =
   });
   await expect(requireMigrated(database)).rejects.toMatchObject({
     code: 'OUTBOX_MIGRATION_MISSING',
-    message: 'The database has no schema of the outbox yet.',
+    message: 'The database has no outbox schema yet.',
     details: { pending: migrations.map(({ name }) => name) },
   });
 

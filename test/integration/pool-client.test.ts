@@ -278,7 +278,7 @@ test('a commit that is not answered is told as unknown, and its connection is cl
   const error: unknown = await work.catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
-    message: expect.stringContaining('nobody can tell whether it was done'),
+    message: expect.stringContaining('it is unknown whether the transaction committed'),
   });
   expect(faultOf(error)).toBe('away');
   expect(proxy.fired('drop-replies')).toBeGreaterThan(0);

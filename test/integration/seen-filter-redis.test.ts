@@ -209,7 +209,7 @@ test('a Redis that is full is left alone, and nobody is disturbed', async () => 
 });
 
 test('a connection that the server closed while nobody asked is made again at once', async () => {
-  const { filter, events } = opened({ client: { name: 'idle' } });
+  const { filter, events } = opened({ clientName: 'idle' });
   await filter.add('web', ['a']);
   const line = (await shared.clientList()).find(({ name }) => name === 'idle');
   await shared.sendCommand(['CLIENT', 'KILL', 'ID', String(line?.id)]);
@@ -260,7 +260,7 @@ test('a Redis that is away is tried once a rest, and told once', async () => {
 });
 
 test('a closed filter has seen nothing and holds no connection', async () => {
-  const { filter } = opened({ client: { name: 'closing' } });
+  const { filter } = opened({ clientName: 'closing' });
   await filter.add('web', ['a']);
   const connected = async () => (await shared.clientList()).some(({ name }) => name === 'closing');
   expect(await connected()).toBe(true);

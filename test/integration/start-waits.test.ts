@@ -150,7 +150,7 @@ test('a consumer that starts before its database says so, waits for it, and then
 
   await expect(make(stranger).start()).rejects.toMatchObject({
     code: 'OUTBOX_SERVER_REFUSED',
-    message: expect.stringMatching(/^PostgreSQL, as the consumer's client reaches it: Authentication failed/),
+    message: expect.stringMatching(/^The consumer's client cannot use PostgreSQL: Authentication failed/),
   });
   const starting = make(prisma).start();
   const waits = (): readonly ConsumerEvent[] => events.filter(({ type }) => type === 'waiting-for-server');

@@ -165,7 +165,7 @@ test('status shows a row per group and address, in 80 columns, and who writes de
     expect.stringMatching(/^ {2}a-host-\S+… \(pid 4711\) and 1 more: Error: connect ECONNREFUSED␀ …$/),
     expect.stringMatching(/^a-group-\S+… +payments +90\.\d s +5 of 6 +4 +now$/),
     expect.stringMatching(/^ {2}a-host-\S+… \(pid 4711\): Error: connect ECONNREFUSED/),
-    'Each ends by itself: one message at a time probes, until one succeeds.',
+    'A pause ends by itself, when a probe of one message succeeds.',
   ]);
   expect(Math.max(...lines.slice(at).map((line) => line.length))).toBeLessThanOrEqual(80);
 

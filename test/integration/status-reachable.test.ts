@@ -52,7 +52,7 @@ test('status and show tell a relay that is missing from a Temporal that is away,
   const none = await looked();
   expect(none.status).toMatch(
     new RegExp(
-      `^PostgreSQL +answers at ${address}, .*\nRelays +none runs: nothing is delivered\nTemporal +unknown: no relay runs\n`,
+      `^PostgreSQL +answers at ${address}, .*\nRelays +none is running: nothing is delivered\nTemporal +unknown: no relay runs\n`,
     ),
   );
   expect(none.status).toMatch(/orders +0 +.* waits: no relay runs\n/);
@@ -61,22 +61,24 @@ test('status and show tell a relay that is missing from a Temporal that is away,
 
   await say(fixture, relay, 'no answer within 4 s');
   const away = await looked();
-  expect(away.status).toMatch(/\nRelays +1 runs: a-host-whose-name-is-lo… \(pid 4711\)\n/);
+  expect(away.status).toMatch(/\nRelays +1 running: a-host-whose-name-is-lo… \(pid 4711\)\n/);
   expect(away.status).toMatch(
     /\nTemporal +cannot be used at temporal\.example:7233: no answer within 4 s\nkafka +answers at kafka\.example:9092\n/,
   );
   expect(away.status).toContain('waits for Temporal\n');
-  expect(away.show).toContain('Temporal does not answer them: temporal.example:7233: no answer within 4 s');
+  expect(away.show).toContain('cannot use Temporal: temporal.example:7233: no answer within 4 s');
 
   await say(fixture, randomUUID(), null);
   const one = await looked();
   expect(one.status).toMatch(/\nTemporal +cannot be used by 1 of 2 relays at /);
   expect(one.status).toContain('waits for a relay\n');
-  expect(one.show).toContain('No relay drains its lane at this moment');
+  expect(one.show).toContain('No relay drains its lane at the moment');
 
   await fixture.database.query(`update outbox.relay set seen_at = clock_timestamp() - interval '16 s'`);
   const dead = await looked();
-  expect(dead.status).toMatch(/\nRelays +none runs: nothing is delivered\n +not seen for \d\d\.\d s: a-host/);
+  expect(dead.status).toMatch(
+    /\nRelays +none is running: nothing is delivered\n +not seen for \d\d\.\d s: a-host/,
+  );
   expect(dead.show).toContain('No relay is running: start one.');
   await fixture.drain();
   expect((await looked()).status).toMatch(/orders +0 .* quiet\n/);

@@ -52,12 +52,12 @@ test.each<[string, TemporalConfig['tls'] & object]>([
 });
 
 test.each<[string, TemporalConfig['tls'], RegExp]>([
-  ['another CA', { ...right, serverRootCACertificate: stranger.ca }, /signed by a CA that is not known here/],
-  ['the CAs of the system', true, /signed by a CA that is not known here/],
+  ['another CA', { ...right, serverRootCACertificate: stranger.ca }, /signed by an unknown CA/],
+  ['the CAs of the system', true, /signed by an unknown CA/],
   [
     'another name',
     { ...right, serverNameOverride: 'other.test' },
-    /for 127\.0\.0\.1, temporal\.test, and not for other\.test/,
+    /for 127\.0\.0\.1, temporal\.test, not for other\.test/,
   ],
   ['no client certificate', { serverRootCACertificate: authority.ca }, /temporal\.tls\.clientCertPair/],
   [
@@ -65,7 +65,7 @@ test.each<[string, TemporalConfig['tls'], RegExp]>([
     { ...right, clientCertPair: pairOf(stranger.issue()) },
     /temporal\.tls\.clientCertPair/,
   ],
-  ['no TLS', undefined, /it wants TLS, and the setting temporal\.tls does not ask for it/],
+  ['no TLS', undefined, /it requires TLS, but the setting temporal\.tls does not enable it/],
 ])('with %s the error names the server, the reason and the next step', async (_what, tls, reason) => {
   const gate = await temporalGate(context, { server, clientsOf: authority.ca });
 

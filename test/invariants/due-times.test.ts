@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { storeMessages } from '../../src/store/message/write.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { startTestRelay, type TestRelay } from '../support/fixtures/test-relay.ts';
@@ -16,6 +16,7 @@ beforeEach(async () => {
   relay = await startTestRelay(fixture);
 });
 afterEach(async () => {
+  vi.unstubAllGlobals();
   await relay.stop();
   await fixture.drop();
 });
@@ -43,6 +44,33 @@ test('I6 no message is published before its due time by the clock of the databas
   expect(latenesses).toHaveLength(messages);
   expect(Math.min(...latenesses)).toBeGreaterThanOrEqual(0);
 });
+
+test.for([
+  ['ahead', 3_600_000],
+  ['behind', -3_600_000],
+] as const)(
+  'I6 F23 a relay whose clock is an hour %s sends no message early, and waits for none',
+  async ([, skewMs]) => {
+    const Right = Date;
+    class Skewed extends Right {
+      static override now(): number {
+        return Right.now() + skewMs;
+      }
+      constructor(...given: [] | [value: string | number | Date]) {
+        super(...((given.length === 0 ? [Skewed.now()] : given) as [number]));
+      }
+    }
+    vi.stubGlobal('Date', Skewed);
+
+    // The broker of the fixture is in this process, and has its clock.
+    const latenesses = (await deliverDelayed()).map((ms) => ms - skewMs);
+
+    expect(latenesses).toHaveLength(messages);
+    expect(Math.min(...latenesses)).toBeGreaterThanOrEqual(0);
+    // Whoever trusts the clock of the relay is late by an hour; the rest is what a busy machine takes.
+    expect(Math.max(...latenesses)).toBeLessThan(30_000);
+  },
+);
 
 test('I7 where lanes wait, half of the messages are less than 100 ms late, and none a second', async () => {
   // What else a machine does makes single tries later, but a relay that looks too seldom is late in all of them.

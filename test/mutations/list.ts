@@ -6,6 +6,7 @@ import { laneNumberMutations } from './list/lane-numbers.ts';
 import { laneMutations } from './list/lanes.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
+import { redisMutations } from './list/redis.ts';
 import { settleMutations } from './list/settle.ts';
 import { transactionMutations } from './list/transactions.ts';
 import { tryMutations } from './list/tries.ts';
@@ -22,6 +23,7 @@ export const mutations: readonly Mutation[] = [
   ...laneNumberMutations,
   ...settleMutations,
   ...kafkaMutations,
+  ...redisMutations,
   ...maintenanceMutations,
   ...inboxMutations,
   ...handlerMutations,

@@ -63,7 +63,7 @@ describe.each([
         env,
         within: kind,
       });
-      expect(printed(announced)).toContain('Policies of 2 topics are written.');
+      expect(printed(announced)).toContain('Wrote the policies of 2 topics.');
     }
     await database.database.query(
       "create table orders (id text primary key, status text not null default 'NEW')",

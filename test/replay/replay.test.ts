@@ -50,7 +50,7 @@ const ways = [
   'reconcile',
 ];
 
-test('workflows that were recorded earlier go on with the workflows of today', async () => {
+test('F24: workflows that were recorded earlier go on with the workflows of today', async () => {
   expect(await replay(await bundled('../../workflows/index.ts'))).toEqual(
     Object.fromEntries(ways.map((way) => [way, 'same'])),
   );

@@ -61,6 +61,13 @@ export const layers = [
       'src/http may import src/core only: sender and receiver sign and write headers alike, and know nothing of each other.',
   },
   {
+    folder: 'src/redis',
+    imports: ['core/'],
+    uses: ['redis', 'io'],
+    reason:
+      'src/redis may import src/core only: it connects to a server for filter, transport and source and knows none of them.',
+  },
+  {
     folder: 'src/transports',
     depth: 2,
     imports: ['core/'],
@@ -69,6 +76,7 @@ export const layers = [
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
       http: { uses: ['undici'], imports: ['http/'] },
+      redis: { uses: ['redis'], imports: ['redis/', 'sources/redis/'] },
       // How Temporal is reached, of what src/temporal has.
       workflow: {
         uses: ['temporal'],
@@ -76,16 +84,19 @@ export const layers = [
       },
     },
     reason:
-      'src/transports may import src/core, the types of src/sources/source.ts, src/transports/kafka also src/kafka and src/sources/kafka, src/transports/http also src/http, and src/transports/workflow also how src/temporal connects: a transport moves bytes and knows neither rows nor lanes.',
+      'src/transports may import src/core, the types of src/sources/source.ts, folders named after a broker its folders src/<broker> and src/sources/<broker>, and src/transports/workflow how src/temporal connects: a transport moves bytes and knows neither rows nor lanes.',
   },
   {
     folder: 'src/sources',
     depth: 2,
     imports: ['core/'],
     uses: ['io'],
-    homes: { kafka: { uses: ['kafkajs'], imports: ['kafka/'] } },
+    homes: {
+      kafka: { uses: ['kafkajs'], imports: ['kafka/'] },
+      redis: { uses: ['redis'], imports: ['redis/'] },
+    },
     reason:
-      'src/sources may import src/core, and src/sources/kafka src/kafka: a source hands over what arrived and knows neither rows nor handlers.',
+      'src/sources may import src/core, and folders named after a broker its folder src/<broker>: a source hands over what arrived and knows neither rows nor handlers.',
   },
   {
     folder: 'src/inbox',
@@ -103,9 +114,9 @@ export const layers = [
     imports: ['core/'],
     types: ['inbox/window/seen-filter.ts'],
     uses: ['io'],
-    homes: { redis: { uses: ['redis'] } },
+    homes: { redis: { uses: ['redis'], imports: ['redis/'] } },
     reason:
-      'src/filters may import src/core and the types of src/inbox/window/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
+      'src/filters may import src/core, src/filters/redis src/redis, and the types of src/inbox/window/seen-filter.ts: a filter notes ids and knows neither rows nor handlers.',
   },
   {
     folder: 'src/operations',

@@ -8,7 +8,7 @@
 
 create schema outbox;
 
--- The one clock of every decision about time. Tests replace it to follow skipped time.
+-- The clock for every decision about time. Tests replace it to follow skipped time.
 create function outbox.clock() returns timestamptz language sql stable
 as $$ select now() $$;
 
@@ -23,11 +23,11 @@ as $$
     'hex')::uuid
 $$;
 
--- The hash by which an audit names a text without holding it; null for null.
+-- The hash that identifies a text in the audit without storing it; null for null.
 create function outbox.sha256(content text) returns text language sql immutable
 as $$ select encode(sha256(convert_to(content, 'UTF8')), 'hex') $$;
 
--- The interval in seconds: days of 24 hours, also where a session's time zone makes one of 23.
+-- The interval in seconds: days of 24 hours, even if a session's time zone has one of 23.
 create function outbox.exact(length interval) returns interval language sql immutable
 as $$ select make_interval(secs => extract(epoch from length)::float8) $$;
 
@@ -35,7 +35,7 @@ as $$ select make_interval(secs => extract(epoch from length)::float8) $$;
 -- This database: its schema, its identity, its relays
 -- =====================================================================================================================
 
--- The migrations that this database has. `compatible`: programs that do not know the migration work with it.
+-- The migrations that this database has. `compatible`: programs older than the migration work with it.
 create table outbox.migration (
   name       text collate "C" primary key,
   -- SHA-256 of the file.
@@ -44,30 +44,30 @@ create table outbox.migration (
   applied_at timestamptz not null default now()
 );
 
--- One row: who this database is. Ids of workflows and task queues carry the id, so that two databases in one Temporal
--- namespace never meet; the other columns tell a restored copy from the original.
+-- One row: the identity of this database. Ids of workflows and task queues contain the id, so that two databases in one
+-- Temporal namespace never collide; the other columns distinguish a restored copy from the original.
 create table outbox.installation (
   only_one          boolean primary key default true check (only_one),
   id                uuid not null default gen_random_uuid(),
   system_identifier text not null,
   database_oid      oid not null,
-  -- Start of the server that the last relay found here. After a restart, a failover and in a clone it is another one.
+  -- Start time of the server that the last relay used. It differs after a restart or failover, and in a clone.
   served_since      timestamptz,
-  -- The last sight of another living database that is this installation too: {"place": …, "seenAt": …}.
+  -- The last sighting of another living database of this installation: {"place": …, "seenAt": …}.
   twin              jsonb,
   created_at        timestamptz not null default now()
 );
 insert into outbox.installation (system_identifier, database_oid)
 select (select system_identifier::text from pg_control_system()), (select oid from pg_database where datname = current_database());
 
--- What relays ask each other: is this row in the database that you write to? Whoever asks writes it, and deletes it.
+-- Questions between relays: is this row in the database that you write to? The relay that asks inserts and deletes it.
 create table outbox.place_question (
   id          uuid primary key,
   asked_at    timestamptz not null default now(),
   answered_at timestamptz
 );
 
--- One row per relay that runs, written by it every few seconds; one that has not been seen for 15 s has died.
+-- One row per running relay, which writes it every few seconds; a relay that has not done so for 15 s has died.
 create table outbox.relay (
   id         uuid primary key,
   host       text not null,
@@ -76,11 +76,11 @@ create table outbox.relay (
   seen_at    timestamptz not null default clock_timestamp(),
   -- [{"server": "Temporal", "address": …, "error": text or null}, …]
   servers    jsonb not null,
-  -- [{"group": …, "topic": …, "messages": n}, …]: what consumer groups have not committed yet.
+  -- [{"group": …, "topic": …, "messages": n}, …]: the lags of consumer groups.
   lags       jsonb not null
 );
 
--- The limits and durations with which relays were last started, so that they can be looked up.
+-- Limits and durations of the relay that was started last, for display.
 create table outbox.setting (
   name       text collate "C" primary key,
   -- In words, for example "60 s" or "2000 messages".
@@ -92,7 +92,7 @@ create table outbox.setting (
 -- Topics
 -- =====================================================================================================================
 
--- A transport that an operator has paused, with all topics that use it. One without a row is not paused.
+-- A transport that an operator may pause, with all topics that use it. A transport without a row is not paused.
 create table outbox.transport (
   name       text collate "C" primary key,
   paused     boolean not null default false,
@@ -109,8 +109,8 @@ create table outbox.topic (
   timer               text not null default 'workflow' check (timer in ('workflow', 'lane')),
   retry_ms            bigint[] not null,
   exhausted           text not null default 'release-key' check (exhausted in ('release-key', 'hold-key')),
-  -- Set together, or not at all: the consumer group whose receipt counts, how long it may take after each send (the last
-  -- value for all further ones), and how often a message is sent before it is given up.
+  -- All or none set: the consumer group whose receipt counts, how long it may take after each send (the last value for all
+  -- further ones), and how often a message is sent before it fails.
   confirm_group       text,
   receipt_timeout_ms   bigint[],
   confirm_max_sends   integer check (confirm_max_sends between 1 and 100),
@@ -123,14 +123,14 @@ create table outbox.topic (
   constraint confirm_whole check (num_nulls(confirm_group, receipt_timeout_ms, confirm_max_sends) in (0, 3))
 );
 
--- A change that is under way. Its topic is paused by this row, and not by a flag, so that nobody resumes it in between.
+-- A change that is in progress. This row pauses its topic, not a flag, so that no operator can resume the topic meanwhile.
 create table outbox.topic_change (
   topic    text collate "C" primary key,
-  -- Which change it is: a call that was overtaken must not go on with the next change of the same topic.
+  -- Identifies the change: a call whose change was replaced must not continue the next change of the same topic.
   id       uuid not null default gen_random_uuid(),
   kind     text not null check (kind in ('lanes', 'partitions')),
   wanted   integer not null check (wanted > 0),
-  -- 'begun': deliveries are being stopped. 'switched': the new number of lanes holds, rows may still lie in old ones.
+  -- 'begun': deliveries are being stopped. 'switched': the new number of lanes applies, rows may still be in old ones.
   step     text not null default 'begun' check (step in ('begun', 'switched')),
   actor    text not null,
   begun_at timestamptz not null default now()
@@ -154,8 +154,8 @@ begin
 end
 $$;
 
--- True when an operator has paused the topic or its transport, or while the number of its lanes or partitions changes.
--- Every claim asks this: plpgsql keeps the plan per connection, where an SQL function would be planned at every call
+-- True if an operator has paused the topic or its transport, or while the number of its lanes or partitions changes.
+-- Every claim calls this: plpgsql caches the plan per connection, while an SQL function would be planned at every call
 -- (0.02 ms instead of 0.15).
 create function outbox.is_paused(p_topic text) returns boolean language plpgsql stable
 as $$
@@ -178,7 +178,7 @@ create type outbox.state as enum (
   'waiting', 'ready', 'held', 'retrying', 'published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded'
 );
 
--- One sequence for all lanes. CACHE 1: a cached block would let a later transaction take a lower position.
+-- One sequence for all lanes. CACHE 1: with a cached block a later transaction could take a lower position.
 create sequence outbox.message_position as bigint cache 1;
 
 create table outbox.message (
@@ -195,7 +195,7 @@ create table outbox.message (
   state           outbox.state not null,
   workflow_id     text not null,
   due_at          timestamptz,
-  -- The due time that the workflow of its own was last told; equal to due_at where there is none to tell.
+  -- The due time that its own workflow was last given; equal to due_at if it has no workflow of its own.
   workflow_due_at timestamptz,
   attempts        integer not null default 0,
   sends           integer not null default 0,
@@ -211,56 +211,55 @@ create table outbox.message (
 ) with (fillfactor = 90, autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 500,
         autovacuum_vacuum_insert_scale_factor = 0.1);
 
--- After bulk loads a sample sees few distinct transactions and the planner gives up the index; what is true for the
--- queries of this table is that a transaction names few rows.
+-- After bulk loads a sample contains few distinct transactions, and the planner would not use the index; for the queries of
+-- this table the right assumption is few rows per transaction.
 alter table outbox.message alter column xid set (n_distinct = -1);
 alter table outbox.message alter column xid set statistics 1;
 
--- To claim. Only ready rows: a million messages that wait must not stand in the way of a claim, and a published row stays
--- ready.
+-- For claims. Only ready rows: a million waiting messages must not slow down a claim, and a published row stays ready.
 create index message_lane_position on outbox.message (topic, lane, position) where state = 'ready';
 create index message_lane_xid on outbox.message (topic, lane, xid) where state = 'ready';
 
--- To look. What is new since the last look of a relay, over all lanes. Positions are always above 0: the predicate keeps the
--- planner from taking this index for the late rows of one lane, where it would read the news of all others.
+-- For looks: rows that are new since the last look of a relay, over all lanes. Positions are always above 0: the predicate
+-- prevents the planner from using this index for the late rows of one lane, where it would read the news of all others.
 create index message_xid on outbox.message (xid) where position > 0;
 
--- To keep the order of a key. What blocks it, apart: failed messages are kept for ever, and block nothing under release-key.
--- Those that are held are walked from key to key.
+-- For the order of a key. Failed messages, which also block it, have an index of their own: they are kept for ever, and block
+-- nothing under release-key. Held messages are walked from key to key.
 create index message_blocking on outbox.message (topic, lane, key, position) where state in ('retrying', 'held');
 create index message_held on outbox.message (topic, lane, key, position) where state = 'held';
 create index message_failed on outbox.message (topic, lane, key, position) where state = 'failed';
 
--- To release. What is due at one instant is released in the order of positions, without being sorted.
+-- For releases. Messages that are due at the same time are released in the order of positions, without a sort.
 create index message_due on outbox.message (due_at, position) where state in ('waiting', 'retrying');
 
--- To start and to compare workflows: messages that their own workflow was not told of yet, and those that were, in the order
--- in which they are due.
+-- To start and to compare workflows: messages whose own workflow was not started yet, and those whose workflow was, in the
+-- order of their due times.
 create index message_untold on outbox.message (due_at)
   where state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at;
 create index message_told on outbox.message (due_at, id)
   where state in ('waiting', 'retrying') and workflow_due_at is not null and workflow_id like '%/message/%';
 
--- To cancel and to reschedule.
+-- For cancel and reschedule.
 create unique index message_waiting_ref on outbox.message (topic, ref) where state = 'waiting';
 create index message_ref on outbox.message (topic, ref, created_at) where ref is not null;
 
--- To confirm. Rows that were published and have no receipt yet, the longest overdue first; and the same rows by key, because a
--- message is sent again only together with, or after, the earlier ones of its key. The predicate `position > 0` keeps the
--- planner from taking the first for the earlier rows of one key, where it would read all others.
+-- For confirmation: published rows without a receipt, the longest overdue first; and the same rows by key, because a message
+-- is sent again only together with, or after, the earlier ones of its key. The predicate `position > 0` prevents the planner
+-- from using the first index for the earlier rows of one key, where it would read all others.
 create index message_overdue on outbox.message (topic, confirm_by, position)
   where state = 'published' and confirm_by is not null and position > 0;
 create index message_unconfirmed on outbox.message (topic, key, position)
   where state = 'published' and confirm_by is not null;
 
--- To list, newest first. The predicate `position > 0` keeps the planner from taking this index for claims, releases and
+-- For lists, newest first. The predicate `position > 0` prevents the planner from using this index for claims, releases and
 -- settles, which have their own.
 create index message_listed on outbox.message (topic, state, position, id) where state <> 'ready' and position > 0;
 
--- What a message became after an edit.
+-- The copy of a message after an edit.
 create index message_supersedes on outbox.message (supersedes) where supersedes is not null;
 
--- To archive: finished rows by age. Those that their lanes have merely passed are ready and found by position.
+-- For the archive: finished rows by age. Rows that their lanes have merely passed are ready, and found by position.
 create index message_finished on outbox.message (state, updated_at, id)
   where state in ('published', 'confirmed', 'failed', 'canceled', 'superseded', 'discarded');
 
@@ -276,7 +275,7 @@ create table outbox.attempt (
 );
 create index attempt_message on outbox.attempt (message_id, at);
 
--- For messages of the outbox, and for those that a consumer keeps, whose id has another name.
+-- For messages of the outbox, and for kept messages, whose id column has another name.
 create function outbox.refuse_transition() returns trigger language plpgsql
 as $$
 begin
@@ -313,7 +312,7 @@ execute function outbox.refuse_insert();
 -- Lanes
 -- =====================================================================================================================
 
--- Who empties a lane, and how far it is. `cursor` and `snapshot` together say exactly which ready rows are published.
+-- The owner and the progress of a lane. `cursor` and `snapshot` together determine exactly which ready rows are published.
 create table outbox.lane (
   topic        text collate "C" not null,
   n            integer not null,
@@ -321,11 +320,11 @@ create table outbox.lane (
   snapshot     pg_snapshot,
   owner        uuid,
   alive_until  timestamptz,
-  -- The life of the server in which the owner took the lane.
+  -- The incarnation of the server in which the owner took the lane.
   incarnation  timestamptz,
-  -- Key of the advisory lock that the session of the owner's process holds; null: it has none, its lease alone counts.
+  -- Key of the advisory lock that the session of the owner's process holds; null: it has none, and only its lease counts.
   session      bigint,
-  -- What an owner that died may have published: rows of this snapshot can no longer be canceled.
+  -- Rows visible in this snapshot may have been published by a dead owner: they can no longer be canceled.
   suspect      pg_snapshot,
   hold         jsonb,
   wanted_since timestamptz,
@@ -335,7 +334,7 @@ create table outbox.lane (
 
 -- One row per settled batch.
 create table outbox.batch (
-  -- Chosen by the owner of the lane, so that a settle whose answer was lost can be said again.
+  -- Chosen by the owner of the lane, so that a settle whose answer was lost can be repeated.
   id             uuid primary key,
   topic          text collate "C" not null,
   lane           integer not null,
@@ -343,14 +342,14 @@ create table outbox.batch (
   last_position  bigint not null,
   count          integer not null,
   published_at   timestamptz not null,
-  -- {"<partition>": {"first": "<offset>", "count": n}}; empty where a transport has no offsets.
+  -- {"<partition>": {"first": "<offset>", "count": n}}; empty if the transport has no offsets.
   partitions     jsonb not null
 );
 create index batch_lane on outbox.batch (topic, lane, last_position);
--- How far a lane was at some time.
+-- For the position of a lane at some time.
 create index batch_lane_time on outbox.batch (topic, lane, published_at);
 
--- Lanes are chosen here and nowhere else: two languages or two configurations must not disagree about a key.
+-- Lanes are computed only here: two languages or two configurations must not disagree about a key.
 create function outbox.lane_of(key text, id uuid, lanes integer) returns integer language sql immutable
 as $$
   select case when lanes = 1 then 0
@@ -363,27 +362,27 @@ as $$ select (select id from outbox.installation) || '/lane/' || topic || '/' ||
 create function outbox.message_workflow_id(id uuid) returns text language sql stable
 as $$ select (select i.id from outbox.installation i) || '/message/' || id $$;
 
--- The life of this server: another one after every start, failover and crash. All statistics begin anew when a crash has
--- ended every session without ending the server.
+-- The incarnation of this server, which changes with every start, failover and crash. All statistics are reset when a crash
+-- has ended every session without ending the server.
 create function outbox.incarnation() returns timestamptz language sql stable
 as $$ select greatest(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()) $$;
 
--- True while somebody holds the advisory lock of this key, that is: while the session that took it is there. Nobody else
--- ever takes it; the shared lock that proves the opposite ends with the transaction that asks.
+-- True while the advisory lock of this key is held, that is, while the session that took it lives. No other session ever takes
+-- it; the shared lock that this check takes ends with its transaction.
 create function outbox.session_lives(p_session bigint) returns boolean language sql volatile
 as $$ select not pg_try_advisory_xact_lock_shared(p_session) $$;
 
--- True when the lane is this owner's to claim from and to settle.
+-- True if this owner may claim from the lane and settle it.
 --
--- A new primary may lack the last commits of the old one, and a server may forget some in a crash. Positions and
--- transaction ids are given out again then, and an owner that went on would pass the messages that got them.
+-- A new primary may lack the last commits of the old one, and a server may lose some in a crash. Then positions and
+-- transaction ids are assigned again, and an owner that continued would pass the messages that got them.
 create function outbox.lane_owned(l outbox.lane, p_owner uuid) returns boolean language sql stable
 as $$ select l.owner = p_owner and l.incarnation = outbox.incarnation() $$;
 
--- True while somebody has the lane; what a dead owner leaves is free.
+-- True while the lane has an owner; the lane of a dead owner is free.
 --
--- A lease lasts ten seconds (src/store/lease.ts). One that ends later than that was given before the clock was set back.
--- Whoever lost a session may be back in a moment: for half a second after the last renewal nobody else takes the lane.
+-- A lease lasts ten seconds (src/store/lane/lease.ts). One that ends later than that is from before the clock was set back.
+-- An owner that lost its session may be back soon: for half a second after the last renewal no other owner takes the lane.
 create function outbox.lane_held(l outbox.lane) returns boolean language sql volatile
 as $$
   select coalesce(l.owner is not null
@@ -393,11 +392,11 @@ as $$
 $$;
 
 -- =====================================================================================================================
--- History: live and archived messages as people and tools see them
+-- History: live and archived messages as operators and tools see them
 -- =====================================================================================================================
 
 -- Archived messages, partitioned by the month (UTC) in which they were archived, so that old ones are dropped and not
--- deleted. The archive makes the partitions of this and the next month before it moves anything.
+-- deleted. The archive creates the partitions of this and the next month before it moves rows.
 create table outbox.message_history (
   id              uuid not null,
   topic           text collate "C" not null,
@@ -408,7 +407,7 @@ create table outbox.message_history (
   payload         text not null,
   content_type    text not null,
   headers         jsonb,
-  -- As people saw it: a message that its lane had passed is published here.
+  -- As operators saw it: a message that its lane had passed is published here.
   state           outbox.state not null,
   workflow_id     text not null,
   due_at          timestamptz,
@@ -430,7 +429,7 @@ create table outbox.message_history (
 create index message_history_id on outbox.message_history (id);
 create index message_history_ref on outbox.message_history (topic, ref, created_at) where ref is not null;
 
--- Messages as people and tools see them: a ready row that its lane has passed is published.
+-- Messages as operators and tools see them: a ready row that its lane has passed is published.
 create view outbox.message_view as
 select m.id, m.topic, m.lane, m.position, m.key, m.ref, m.payload, m.content_type, m.headers,
   case when m.state = 'ready' and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
@@ -439,7 +438,7 @@ select m.id, m.topic, m.lane, m.position, m.key, m.ref, m.payload, m.content_typ
   m.partition, m."offset", m.confirm_by, m.created_at, m.updated_at, m.published_at, m.supersedes
 from outbox.message m left join outbox.lane l on l.topic = m.topic and l.n = m.lane;
 
--- All messages as people and tools see them; archived_at is null while the row is live.
+-- All messages as operators and tools see them; archived_at is null while the row is live.
 create view outbox.message_all as
 select v.id, v.topic, v.lane, v.position, v.key, v.ref, v.payload, v.content_type, v.headers, v.state, v.workflow_id, v.due_at,
   v.workflow_due_at, v.attempts, v.sends, v.last_error, v.maybe_published, v.partition, v."offset", v.confirm_by, v.created_at,
@@ -462,8 +461,8 @@ create type outbox.store_result as (
   n bigint, id uuid, workflow_id text, state outbox.state, due_at timestamptz, duplicate boolean, refusal jsonb
 );
 
--- Headers are texts with names that every transport can carry; the outbox writes some names itself. One of these may be set:
--- outbox-version, the version of the payload, 1 to 1,000,000 as text. Without it a payload is of version 1.
+-- Headers are texts with names that every transport can carry. Some names are reserved for the outbox; of these only
+-- outbox-version may be set, the version of the payload, 1 to 1,000,000 as text. Without it a payload has version 1.
 create function outbox.headers_fit(headers jsonb) returns boolean language sql immutable
 as $$
   select case coalesce(jsonb_typeof(headers), 'null')
@@ -478,7 +477,7 @@ as $$
 $$;
 
 -- Why a message cannot be stored, or null. {"code": …, "message": …, "details": …}; codes as in src/core/errors.ts. The
--- limits are those with which a relay was last started, so a raised one has to be told to the database first.
+-- limits are those of the relay that was started last, so a raised limit applies only after a relay has started with it.
 create function outbox.refusal(m jsonb, policy outbox.topic, due timestamptz, now_at timestamptz) returns jsonb language sql stable
 as $$
   select case
@@ -507,7 +506,7 @@ as $$
   end
 $$;
 
--- True for a text that a parser of JSON takes. Versions before 16 have no "is json", so an error of the cast is caught.
+-- True for valid JSON. Versions before 16 have no "is json", so the error of a cast is caught.
 create function outbox.is_json(candidate text) returns boolean language plpgsql immutable
 as $$
 begin
@@ -517,7 +516,7 @@ exception when data_exception or statement_too_complex then
 end
 $$;
 
--- The instant that a text means, or null.
+-- The time that a text denotes, or null.
 create function outbox.instant_of(candidate text) returns timestamptz language plpgsql stable
 as $$
 begin
@@ -527,12 +526,12 @@ exception when data_exception then
 end
 $$;
 
--- What the library refuses before it calls outbox.store, and what is to be refused to callers of other languages as well;
--- null for a message that may be stored as far as its form goes.
+-- Checks that the library makes before it calls outbox.store, repeated for callers in other languages; null for a well-formed
+-- message.
 create function outbox.form_refusal(m jsonb, policy outbox.topic) returns jsonb language plpgsql stable
 as $$
 declare
-  -- "->>" answers null for anything but an object.
+  -- "->>" returns null for anything but an object.
   payload text := m ->> 'payload';
   content_type text := coalesce(m ->> 'contentType', 'application/json');
   unknown text;
@@ -558,7 +557,7 @@ begin
   if m ->> 'at' is not null and coalesce(outbox.instant_of(m ->> 'at') = '-infinity', true) then
     return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE', 'message', format('"%s" is no instant.', m ->> 'at'));
   end if;
-  -- One that is too large is refused for that, and not parsed first.
+  -- A payload that is too large is refused without being parsed.
   if jsonb_typeof(m -> 'payload') = 'string' and octet_length(payload) <= policy.payload_limit_bytes
     and content_type ~* '^application/([a-z0-9.+-]+\+)?json *(;|$)' and not outbox.is_json(payload) then
     return jsonb_build_object('code', 'OUTBOX_PAYLOAD_INVALID', 'message', format('The payload is not JSON, though %s says so.', content_type));
@@ -567,7 +566,7 @@ begin
 end
 $$;
 
--- Ends the statement of a caller whose message is refused.
+-- Raises the error of a refused message.
 create function outbox.refuse(refusal jsonb, n bigint default null) returns void language plpgsql immutable
 as $$
 begin
@@ -576,7 +575,7 @@ begin
 end
 $$;
 
--- Raises OB002 unless a message is named as outbox.cancel and outbox.reschedule want it: by its ref, or by its id.
+-- Raises OB002 unless a message is named by either its ref or its id, as outbox.cancel and outbox.reschedule require.
 create function outbox.require_handle(topic text, ref text, id uuid) returns void language plpgsql immutable
 as $$
 begin
@@ -592,9 +591,9 @@ begin
 end
 $$;
 
--- Deletes what was stored just now under the id of an archived message, and answers it as not stored.
--- A statement of its own after the insert: one that looked before could miss a row that is archived in between. Where
--- the snapshot is older than the archive's commit (REPEATABLE READ), the row that has gone is still seen in its table.
+-- Deletes rows that were just stored under the id of an archived message, and returns them as not stored.
+-- A separate statement after the insert: a check before it could miss a row that is archived in between. If the snapshot is
+-- older than the archive's commit (REPEATABLE READ), the moved row is still visible in its old table.
 create function outbox.take_back_archived(p_results outbox.store_result[], p_given uuid[])
 returns outbox.store_result[] language plpgsql volatile
 as $$
@@ -612,7 +611,7 @@ begin
 end
 $$;
 
--- Answers repeats with the stored message, live or archived. Any refusal takes back what the same call inserted.
+-- Returns the stored message, live or archived, for repeats. Any refusal deletes what the same call has inserted.
 create function outbox.resolve_conflicts(p_topic text, p_messages jsonb, p_results outbox.store_result[])
 returns outbox.store_result[] language plpgsql volatile
 as $$
@@ -640,7 +639,7 @@ begin
 end
 $$;
 
--- Stores messages, all or none. Refusals come back as data, because an exception would end the transaction of the
+-- Stores messages, all or none. Refusals are returned as data, because an exception would abort the transaction of the
 -- caller. Messages: [{payload, key?, ref?, id?, headers?, contentType?, afterMs?, at?}], in the order of sending.
 create function outbox.store(p_topic text, p_messages jsonb) returns setof outbox.store_result language plpgsql volatile
 as $$
@@ -688,10 +687,10 @@ begin
     into results, given
   from placed p left join inserted s on s.id = p.id;
 
-  -- Ids that are made here are new; one that the caller chose may belong to an archived message.
+  -- Generated ids are new; an id that the caller chose may belong to an archived message.
   if given is not null then results := outbox.take_back_archived(results, given); end if;
 
-  -- What was not inserted is a repeat of a stored message, or takes an id or a ref that is in use.
+  -- A message that was not inserted repeats a stored one, or uses an id or a ref that is taken.
   if exists (select from unnest(results) r where r.state is null) then
     results := outbox.resolve_conflicts(p_topic, p_messages, results);
   end if;
@@ -699,7 +698,7 @@ begin
 end
 $$;
 
--- Stores one message in the current transaction. Raises OB002 when it is refused; the detail is the error code.
+-- Stores one message in the current transaction. Raises OB002 if it is refused; the detail is the error code.
 create function outbox.send(
   topic text, payload text, key text default null, after interval default null, at timestamptz default null,
   ref text default null, headers jsonb default null, id uuid default null
@@ -719,7 +718,7 @@ end
 $$;
 
 -- Stores many messages, all or none, in their order: [{"payload": …, "key"?, "ref"?, "id"?, "headers"?, "contentType"?,
--- "afterMs"? or "at"?}]. Raises OB002 when one is refused.
+-- "afterMs"? or "at"?}]. Raises OB002 if one is refused.
 create function outbox.send_batch(topic text, messages jsonb) returns setof outbox.stored language plpgsql volatile
 as $$
 declare
@@ -741,7 +740,7 @@ begin
 end
 $$;
 
--- The message that a ref means: the waiting one, else the newest live one, else the newest archived one.
+-- The message of a ref: the waiting one, else the newest live one, else the newest archived one.
 create function outbox.message_of_ref(p_topic text, p_ref text) returns uuid language sql stable
 as $$
   select coalesce(
@@ -752,7 +751,7 @@ as $$
 $$;
 
 -- Cancels a message by ref or id: 'canceled', 'too-late' or 'unknown'. Provisional until the transaction commits. Raises
--- OB002 for a name that none can have.
+-- OB002 for an invalid ref or id.
 create function outbox.cancel(topic text, ref text default null, id uuid default null) returns text language plpgsql volatile
 as $$
 declare
@@ -766,7 +765,7 @@ begin
     and (m.state = 'waiting' or m.state in ('retrying', 'held') and not m.maybe_published);
   if found then return 'canceled'; end if;
   select m.state into found_state from outbox.message m where m.id = target and m.topic = cancel.topic;
-  -- The history after the table: what is archived in between is met in one of them.
+  -- The history after the table: a message that is archived in between is found in one of them.
   if not found then
     select h.state into found_state from outbox.message_history h where h.id = target and h.topic = cancel.topic limit 1;
   end if;
@@ -799,7 +798,7 @@ end
 $$;
 
 -- Moves the due time of a waiting message: 'rescheduled', 'too-late' or 'unknown'. Raises OB002 for a time out of range,
--- and for a name that none can have.
+-- and for an invalid ref or id.
 create function outbox.reschedule(
   topic text, ref text default null, id uuid default null, after interval default null, at timestamptz default null
 ) returns text language plpgsql volatile
@@ -824,13 +823,14 @@ $$;
 -- =====================================================================================================================
 -- The claim
 -- Functions, so that plans are made once per connection: planning took two thirds of the time of a small claim.
+-- "Late" rows are at or below the cursor, but were not visible in the lane's snapshot.
 -- =====================================================================================================================
 
--- The first `p_limit` messages of a lane that its cursor and snapshot have not passed. A part of the queries that name it.
+-- The first `p_limit` messages of a lane that its cursor and snapshot have not passed. Inlined into its callers.
 --
 -- Why three branches and `position + 0`: an OR, or a late branch that walks the position index, costs 40 to 90 ms per
--- claim at a million rows instead of half a millisecond. And why the transactions that were running are joined one by
--- one: as `= any(…)` they become a filter over the whole lane while the table has not been analyzed yet.
+-- claim at a million rows instead of half a millisecond. Why the transactions that were running are joined one by one: as
+-- `= any(…)` they become a filter over the whole lane while the table has not been analyzed yet.
 create function outbox.claimable(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot)
 returns setof outbox.message language sql stable
 as $$
@@ -847,16 +847,16 @@ as $$
   order by position limit p_limit
 $$;
 
--- The next messages of a lane that its owner has not published yet; one row with null columns where there are none, or
--- where the topic is paused. `p_place`: where the lane's row was seen last; it is looked for there first, because by its key it
--- lies behind all versions that an old snapshot keeps.
+-- The next messages of a lane that its owner has not published yet; one row with null columns if there are none, or if the
+-- topic is paused. `p_place`: the last known ctid of the lane's row, which is tried first, because a lookup by key passes all
+-- dead versions that an old snapshot keeps.
 --
--- Why one statement, and STABLE: what is claimable, who owns the lane and which keys are blocked must be seen by one
--- snapshot, that of the statement which calls this.
--- Why what blocks is looked for apart, only where something does, and once per key: a thousand messages of one key may be on
--- their way out of `held`, and an old snapshot keeps the hundred thousand before them in the index.
--- Why the settings: every branch must walk its index, whatever the statistics say; a plan that is not made for certain
--- values, with other ways forbidden, is the same at every claim.
+-- Why one statement, and STABLE: claimable messages, the owner of the lane and blocked keys must be read from one snapshot,
+-- that of the calling statement.
+-- Why blocking messages are searched separately, only if there are any, and once per key: a thousand messages of one key may
+-- be leaving `held`, while an old snapshot keeps the hundred thousand before them in the index.
+-- Why the settings: every branch must walk its index, whatever the statistics; a generic plan without alternatives is the same
+-- at every claim.
 create function outbox.claim(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint,
   p_failed_blocks boolean, p_suspect pg_snapshot, p_place tid
@@ -872,7 +872,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 begin
-  -- A standby names no running transactions in its snapshots: what commits later would count as passed.
+  -- The snapshots of a standby contain no running transactions: rows that commit later would count as passed.
   if pg_is_in_recovery() then
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
@@ -921,14 +921,14 @@ $$;
 -- Waiting and release
 -- =====================================================================================================================
 
--- What became visible since the snapshot of the last look, by lane, and how long until the next message is due; one row
--- with a null topic when there is no news. Null as snapshot: the first look, without news.
+-- What became visible since the snapshot of the last look, by lane, and the time until the next message is due; one row with
+-- a null topic if there is no news. Null as snapshot: the first look, without news.
 --
--- `p_from`: no message is due before it that the last look saw and nobody released; null: not known. `next_from` is for the
--- next sweep and look. What lies before it is released, but an old snapshot keeps its entries in the index, and whoever
--- begins at their start reads a million of them. What became visible since may be due before it, so the news is asked, too.
--- Left out is a message that a transaction moved to an earlier time and committed a second after that: the caller asks
--- without `p_from` now and then.
+-- `p_from`: every message that the last look saw and that is due before this time has been released; null: unknown.
+-- `next_from` is for the next sweep and look. Messages before it are released, but an old snapshot keeps their index entries,
+-- and a walk from the start would read a million of them. Messages that became visible since then may be due before it, so
+-- the news is considered, too. This misses a message that was moved to an earlier due time by a transaction that commits more
+-- than a second after that time: so the caller looks without `p_from` now and then.
 create function outbox.look(p_snapshot pg_snapshot, p_from timestamptz) returns table (
   snapshot text, next_due_in_ms float8, next_from timestamptz, topic text, lane integer, ready boolean, waiting boolean
 ) language plpgsql stable
@@ -958,9 +958,9 @@ begin
 end
 $$;
 
--- Releases what is overdue from `p_from` on, in the order of due times and positions, `p_limit` messages at most: those of
+-- Releases overdue messages from `p_from` on, in the order of due times and positions, at most `p_limit`: those of
 -- `p_punctual` topics as soon as they are due, others `p_grace` later. `next_from`: every message that this sweep could see
--- and that was due before it is released now, or locked by somebody.
+-- and that was due before this time is released now, or locked.
 create function outbox.sweep(p_punctual text[], p_limit integer, p_grace interval, p_from timestamptz)
 returns table (released integer, next_from timestamptz) language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -988,18 +988,18 @@ begin
     returning 1
   )
   select (select count(*)::integer from freed),
-    -- A reschedule may be committed a moment after the time that it sets.
+    -- A reschedule may commit shortly after the time that it sets.
     least(outbox.clock() - greatest(p_grace, interval '1 second'), case when count(*) = p_limit then max(d.due_at) end)
   from due d;
 end
 $$;
 
--- Makes held messages of the lane ready whose key has no blocking message before them any more: `p_rows` at most, of the
--- first `p_keys` keys behind `p_after`, in order and key by key. Only the owner of the lane calls it. `held`: there are more,
--- or may be. `next`: to be handed over as `p_after`; an empty text at the end, which is also the start.
+-- Makes held messages of the lane ready that are no longer behind a blocking message of their key: at most `p_rows`, of the
+-- first `p_keys` keys after `p_after`, in order and key by key. Only the owner of the lane calls it. `held`: there are, or may
+-- be, more. `next`: to be passed as `p_after`; an empty text at the end, which is also the start.
 --
--- Why a walk from key to key: a key may have a hundred thousand held messages, and one look at what comes first says that
--- all of them are blocked. Why the settings: statistics from before the messages were held say that there are none.
+-- Why a walk from key to key: a key may have a hundred thousand held messages, and its first message shows whether all of
+-- them are blocked. Why the settings: statistics from before the messages were held say that there are none.
 create function outbox.release_held(
   p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer
 ) returns table (held boolean, released integer, next text) language plpgsql volatile
@@ -1017,7 +1017,7 @@ declare
   walked_to text;
   locked uuid[];
 begin
-  -- `walked_to`: null when the walk ended at the last free message that is wanted, and an empty text when it saw all keys.
+  -- `walked_to`: null if the walk ended at the limit of free messages, and an empty text if it saw all keys.
   with recursive walked as (
     (select 1 as n, h.key, h.position, p_after collate "C" as before from outbox.message h
      where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key > p_after order by h.key, h.position limit 1)
@@ -1034,7 +1034,7 @@ begin
           where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key order by r.position limit 1) end,
           9223372036854775807)
       order by h.position limit p_rows) f
-    -- What retries was claimed when nothing of its key was held before it.
+    -- A retrying message was claimed when no message of its key was held before it.
     where (select r.position from outbox.message r
       where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
         and r.key = w.key and r.position < w.position order by r.position limit 1) is null
@@ -1044,9 +1044,9 @@ begin
     case when count(*) < p_rows then (select case when count(*) = p_keys then max(w.key) else '' end from walked w) end
   into ids, keys, positions, befores, walked_to from free f;
 
-  -- Found by their ids: `state::text` is no condition of a partial index.
+  -- Found by id: `state::text` matches no partial index.
   locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'held' for update skip locked);
-  -- What somebody has locked, a cancel that is not committed yet, stays held together with its followers.
+  -- A locked message (by a cancel that is not committed yet) stays held, and so do the later ones of its key.
   if cardinality(locked) < cardinality(ids) then
     locked := array(
       select f.id from unnest(ids, keys, positions) f (id, key, position)
@@ -1056,7 +1056,7 @@ begin
   update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock() where m.id = any(locked);
   get diagnostics released = row_count;
   if p_after = '' then
-    -- Without a key nothing blocks, and nothing is held, unless a transport says so.
+    -- Without a key nothing blocks, and only a transport's answer makes a message held.
     update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock()
     where m.id = any(array(select h.id from outbox.message h
       where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key is null limit p_rows for update skip locked));
@@ -1078,7 +1078,7 @@ begin
 end
 $$;
 
--- True when the lane holds a message whose key nothing blocks any more: what outbox.release_held would release.
+-- True if the lane has a held message that outbox.release_held would release.
 create function outbox.has_free_held(p_topic text, p_lane integer, p_failed_blocks boolean) returns boolean language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -1107,8 +1107,8 @@ begin
 end
 $$;
 
--- True when a claim would return a message of the lane, or a held one is free. A function for its settings: with statistics
--- from before the messages came, the table would be read from end to end.
+-- True if a claim would return a message of the lane, or a held one is free. A function for its settings: with statistics from
+-- before the messages were stored, the planner would scan the whole table.
 create function outbox.has_work(p_lane outbox.lane, p_failed_blocks boolean) returns boolean language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -1119,7 +1119,7 @@ as $$
 begin
   return (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position > p_lane.cursor order by m.position limit 1) is not null
-    -- An order and a limit instead of exists: the planner guesses a third of the table and would read all of it.
+    -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.
     or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position + 0 <= p_lane.cursor and m.xid >= pg_snapshot_xmax(p_lane.snapshot) order by m.xid limit 1) is not null
     or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
@@ -1133,7 +1133,7 @@ $$;
 -- Operations
 -- =====================================================================================================================
 
--- Who did what by hand: to a message, a topic, or a message that a consumer keeps; refusals included.
+-- What operators did to a message, a topic, or a kept message, including refusals.
 create table outbox.audit (
   id             bigint generated always as identity primary key,
   at             timestamptz not null default now(),
@@ -1141,31 +1141,31 @@ create table outbox.audit (
   action         text not null,
   topic          text collate "C",
   message_id     uuid,
-  -- With the next: a message that a consumer keeps.
+  -- Together with inbox_id: a kept message.
   consumer_group text collate "C",
   inbox_id       text collate "C",
-  -- On behalf of which bulk operation.
+  -- The bulk operation that did it.
   bulk_id        uuid,
   result         text not null,
   reason         text,
-  -- Never a payload: hashes, attempt counts, times and ids at most.
+  -- Only hashes, attempt counts, times and ids; never a payload.
   details        jsonb
 );
 create index audit_message on outbox.audit (message_id, id) where message_id is not null;
 create index audit_topic on outbox.audit (topic, id) where message_id is null;
 create index audit_inbox on outbox.audit (consumer_group, inbox_id, id) where inbox_id is not null;
--- One entry per message and operation: what a crash repeats, or two runners do at once, is refused by the index and rolled
--- back with its entry.
+-- One entry per message and operation: if a crash or a second runner repeats an action, the index refuses its entry, and the
+-- action is rolled back.
 create unique index audit_bulk on outbox.audit (bulk_id, message_id) where bulk_id is not null;
 create unique index audit_bulk_kept on outbox.audit (bulk_id, inbox_id) where bulk_id is not null and inbox_id is not null;
 
--- A change of many messages at once: chosen by a filter, carried out page by page by a workflow.
+-- A change of all messages that match a filter, made page by page by a workflow.
 create table outbox.bulk_operation (
   id              uuid primary key,
-  -- Null: of messages of the outbox, and relays carry it out. Else of those that this group keeps, and its consumers do.
+  -- Null: for messages of the outbox, run by relays. Else for messages that this group keeps, run by its consumers.
   consumer_group  text collate "C",
   action          text not null check (action in ('cancel', 'discard', 'reschedule', 'retry', 'withdraw')),
-  -- As operations take it, with its states named and its times in UTC. Never empty.
+  -- As in the API, with explicit states, and times in UTC. Never empty.
   filter          jsonb not null check (jsonb_typeof(filter) = 'object' and filter <> '{}'),
   -- For reschedule: {"afterMs": n}, {"at": "<time>"} or {"shiftMs": n}; else {}.
   arguments       jsonb not null,
@@ -1173,27 +1173,27 @@ create table outbox.bulk_operation (
   reason          text not null,
   rate_per_second integer not null check (rate_per_second between 1 and 10000),
   state           text not null check (state in ('running', 'paused', 'aborted', 'done', 'failed')),
-  -- Messages that were made, or have arrived, later than this are not in the selection.
+  -- Messages that were sent or have arrived later than this are not in the selection.
   selected_until  timestamptz not null,
-  -- Counted at the start; inexact: at least so many.
+  -- Counted at the start; if not exact: at least this many.
   total           integer not null,
   total_exact     boolean not null,
-  -- How far the walk by position and id has come, and whether it has come to its end.
+  -- How far the walk by position and id has come, and whether it is complete.
   walked_position bigint not null,
   walked_id       text collate "C" not null,
   walked          boolean not null,
-  -- Chosen, and not answered yet: others have them locked, or a withdrawal is under way.
+  -- Chosen, but not processed yet: others have locked them, or a withdrawal is in progress.
   pending         text[] not null,
-  -- Since when nothing but these is tried.
+  -- Since when only these are tried.
   pending_since   timestamptz,
-  -- How many messages had which answer.
+  -- Number of messages by result.
   counts          jsonb not null,
-  -- Keeps to the rate, whoever runs the pages.
+  -- Enforces the rate across all runners.
   next_page_at    timestamptz not null,
   -- Pages in a row that ended with an error, and the last of these errors.
   failures        integer not null,
   last_error      text,
-  -- When its workflow was last started. Null: never. '-infinity': it sleeps too long and is to be replaced.
+  -- When its workflow was last started. Null: never. '-infinity': it sleeps too long and must be replaced.
   told_at         timestamptz,
   created_at      timestamptz not null default now(),
   updated_at      timestamptz not null default now(),
@@ -1209,9 +1209,9 @@ create table outbox.reconciliation (
   id                bigint generated always as identity primary key,
   at                timestamptz not null,
   took_ms           integer not null,
-  -- Was everything compared, or only what is due next?
+  -- Whether everything was compared, or only what is due next.
   thorough          boolean not null,
-  -- Where a thorough comparison goes on that was too long for one run; null: it came to its end.
+  -- Where the next run continues a thorough comparison that was too long for one run; null: it is complete.
   resume            jsonb,
   rows              integer not null,
   workflows         integer not null,
@@ -1225,10 +1225,9 @@ create table outbox.reconciliation (
 -- Inbox: processed ids
 -- =====================================================================================================================
 
--- Has the server end what the client gives up: this transaction when it asks nothing for p_idle_ms, because a process that is
--- frozen would hold its locks until it thaws; each wait for a lock, and each later statement, after p_limit_ms. A client
--- queues its ROLLBACK behind the statement that waits, so without an end of that one the connection stays taken. Null: as
--- the session has it.
+-- Makes the server end what the client may not be able to end: this transaction after it was idle for p_idle_ms, because a
+-- frozen process would hold its locks; each wait for a lock, and each later statement, after p_limit_ms. A client queues its
+-- ROLLBACK behind the waiting statement, so without a limit the connection would stay occupied. Null: the session's setting.
 create function outbox.limit_transaction(p_idle_ms integer, p_limit_ms integer) returns text language sql volatile
 as $$
   select set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
@@ -1239,19 +1238,19 @@ $$;
 create function outbox.limit_idle() returns text language sql volatile
 as $$ select outbox.limit_transaction(30000, 30000) || set_config('lock_timeout', '5000', true) $$;
 
--- The stretches of time by which processed ids are kept together, so that those past their window are dropped in one go and
--- not deleted row by row. Exactly one has not ended.
+-- Periods of time whose processed ids are stored together, so that expired ids are dropped at once and not deleted row by
+-- row. Exactly one has not ended.
 create table outbox.processed_epoch (
   epoch      bigint primary key check (epoch > 0),
   begun_at   timestamptz not null,
-  -- Null: it is the current one, the only one into which ids are written.
+  -- Null: the current one, the only one that ids are written to.
   ended_at   timestamptz,
-  -- Tries to end it, and then to drop it. Handlers wait for as long as such a try waits for those that are open, so it is made
-  -- once a minute in the whole database, however many keepers there are, and each time with more patience.
+  -- Tries to end it, and then to drop it. While such a try waits for open transactions, handlers wait, too. So there is one a
+  -- minute in the whole database, however many keepers there are, each with a longer timeout.
   tries      integer not null default 0,
   tried_at   timestamptz,
-  -- Before it is dropped, ids are carried over: those of live messages, and those of messages that a consumer keeps.
-  -- How far that is, and whether it has come to its end.
+  -- Before it is dropped, ids of live messages, and of messages that a consumer keeps, are carried over. These columns say how
+  -- far that has come, and whether it is complete.
   live_to    uuid,
   live_done  boolean not null default false,
   kept_group text collate "C",
@@ -1261,8 +1260,8 @@ create table outbox.processed_epoch (
 create unique index processed_epoch_current on outbox.processed_epoch ((true)) where ended_at is null;
 insert into outbox.processed_epoch (epoch, begun_at) values (1, outbox.clock());
 
--- Which groups there are, and for how long each wants its processed ids kept; without a name: what the relay of this
--- database has all of them kept for.
+-- The consumer groups and their windows of processed ids; the row with an empty name has the minimum window, set by the relay
+-- of this database.
 create table outbox.consumer_group (
   consumer_group text collate "C" primary key,
   -- Null: for ever.
@@ -1274,8 +1273,8 @@ create table outbox.consumer_group (
 create function outbox.current_epoch() returns bigint language sql stable
 as $$ select e.epoch from outbox.processed_epoch e where e.ended_at is null $$;
 
--- An id that is here is never handled again through the stream. Ids are unique per group across all epochs; within an
--- epoch the index sees to it, across epochs outbox.mark_processed and outbox.roll_processed together.
+-- A message whose id is here is never handled again when it is redelivered. Ids are unique per group across all epochs; within
+-- an epoch the index ensures that, across epochs outbox.mark_processed and outbox.roll_processed together.
 create table outbox.processed (
   epoch          bigint not null default outbox.current_epoch(),
   consumer_group text collate "C" not null,
@@ -1286,14 +1285,14 @@ create table outbox.processed (
 ) partition by list (epoch);
 create table outbox.processed_1 partition of outbox.processed for values in (1);
 
--- Notes ids, in the transaction of their effects; answers those that are new. A concurrent transaction with one of them
--- waits for this one. An id that is given twice is new once. One topic stands for all of them.
+-- Stores ids, in the transaction of their effects; returns those that are new. A concurrent transaction with one of them
+-- waits for this one. An id that is given twice is new once. A single topic applies to all of them.
 --
--- Why the lock: it is the one that the insert takes anyway, but taken before the epoch is read. Whoever ends an epoch
--- waits for all who hold it, so what is read here stays true until the end of this transaction.
--- Why in order: two batches with the same ids wait for each other, but never in a circle.
--- Why a subquery for older epochs: it can only be run by index, once per id; epochs that are not older are left out
--- when the statement begins.
+-- Why the lock: it is the one that the insert takes anyway, but taken before the epoch is read. The end of an epoch waits for
+-- all holders of this lock, so the epoch that is read here stays current until the end of this transaction.
+-- Why in order: two batches with the same ids wait for each other, but never deadlock.
+-- Why a subquery for older epochs: it can only use the index, once per id; epochs that are not older are pruned when the
+-- statement begins.
 create function outbox.mark_processed(p_group text, p_ids text[], p_topics text[]) returns setof text
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -1306,7 +1305,7 @@ declare
 begin
   lock table only outbox.processed in row exclusive mode;
   select e.epoch into strict v_epoch from outbox.processed_epoch e where e.ended_at is null;
-  -- Ids are looked for in older epochs only where there are any: that is an eighth of the work.
+  -- Ids are searched in older epochs only if there are any: that is an eighth of the work.
   if exists (select from outbox.processed_epoch e where e.epoch < v_epoch) then
     return query
       insert into outbox.processed as w (epoch, consumer_group, message_id, topic)
@@ -1329,7 +1328,7 @@ begin
 end
 $$;
 
--- Those of the ids that are noted already.
+-- Those of the ids that are already stored.
 create function outbox.read_processed(p_group text, p_ids text[]) returns setof text
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
@@ -1346,7 +1345,7 @@ $$;
 
 -- =====================================================================================================================
 -- Inbox: messages that a consumer keeps
--- Parked behind a failure of their key, or given up.
+-- Parked behind a failure of their key, or failed.
 -- =====================================================================================================================
 
 -- A key whose messages queue, or one message without a key. Its workflow tries the first of the queue, and then drains it.
@@ -1356,21 +1355,21 @@ create table outbox.parked_key (
   topic          text collate "C" not null,
   key            text collate "C",
   workflow_id    text not null,
-  -- When the first message of the queue is tried; infinity: when a person has decided about a failed one.
+  -- When the first message of the queue is tried; infinity: after a person has decided about a failed one.
   next_at        timestamptz not null,
   -- When its workflow was last started.
   told_at        timestamptz,
-  -- Of a key that an operator brought back: transactions before this one may not know it yet.
+  -- For a key that an operator brought back: transactions older than this one may not see it yet.
   unseen_before  xid8,
-  -- Number of the last try that was begun. It never falls, unlike the attempts of a message.
+  -- Number of the last try. It never decreases, unlike the attempts of a message.
   tries          integer not null default 0,
-  -- The advisory lock of the process that has a try in hand: every connection on which it begins one holds a share of it.
+  -- The advisory lock of the process that has a try in hand: every connection on which it begins one holds it as shared.
   worker         bigint,
-  -- Of that try: since when, and its messages, by their positions.
+  -- Beginning of that try, and its messages, by position.
   begun_at       timestamptz,
   begun_from     bigint not null default 0,
   begun_to       bigint not null default 0,
-  -- The queue begins behind this position, as far as is known: before it lie the entries of what was deleted.
+  -- The queue is known to begin after this position: before it are only index entries of deleted messages.
   ended          bigint not null default -1,
   parked_at      timestamptz not null default outbox.clock(),
   unique (consumer_group, topic, key)
@@ -1384,27 +1383,27 @@ create table outbox.parked (
   message_id     text collate "C" not null,
   position       bigint generated always as identity (cache 1),
   state          text not null default 'parked' check (state in ('parked', 'failed', 'superseded', 'discarded')),
-  -- Who has one is in the queue of that key: parked, or failed and holding it.
+  -- Set if the message is in the queue of that key: parked, or failed and holding it.
   key_id         uuid,
   topic          text collate "C" not null,
   key            text collate "C",
   address        text not null,
   partition      integer not null,
   "offset"       text not null,
-  -- Key and headers as they arrived, as JSON text: a value with NUL fits no other type.
+  -- Key and headers as they arrived, as JSON text: jsonb does not accept NUL.
   wire           text not null,
   body           bytea,
   sent_at        timestamptz not null,
-  -- Tries that were begun, the quick ones together counting as the first.
+  -- Tries that were begun; the quick retries count as part of the first one.
   attempts       integer not null default 0,
   -- How often its process died with it in hand, since its last try that ended otherwise. Such a message is suspect: it is
-  -- tried alone, and no other suspect is in the same process meanwhile.
+  -- tried alone, and while no other suspect is in the same process.
   kills          integer not null default 0,
   reason         text,
   last_error     text,
   supersedes     text collate "C",
   superseded_by  text collate "C",
-  -- When its copy reached the address of dead letters.
+  -- When its copy reached the dead-letter address.
   copied_at      timestamptz,
   arrived_at     timestamptz not null default outbox.clock(),
   updated_at     timestamptz not null default outbox.clock(),
@@ -1425,13 +1424,13 @@ create trigger parked_transition before update of state on outbox.parked
     ('parked', 'superseded'), ('parked', 'discarded')))
   execute function outbox.refuse_transition();
 
--- What a consumer has in hand, one row per partition: left behind unfinished, one of these messages may have killed it.
+-- What a consumer has in hand, one row per partition: if it is left unfinished, one of these messages may have killed it.
 create table outbox.mark (
   consumer_group text collate "C" not null,
   address        text collate "C" not null,
   partition      integer not null,
   owner          uuid not null,
-  -- How many messages it covers, and the last of them; of a single one, how often it was found unfinished.
+  -- Number of messages, and the last of them; for a single one, how often it was left unfinished.
   size           integer not null,
   last_id        text not null,
   kills          integer not null default 0,
@@ -1440,28 +1439,28 @@ create table outbox.mark (
 );
 
 -- One row per address that the breaker of a running consumer pauses. That consumer writes it every two seconds and deletes
--- it at the end of the pause; one that it has not written for six seconds says nothing any more, because its consumer died.
+-- it at the end of the pause; a row that was not written for six seconds no longer counts, because its consumer has died.
 create table outbox.breaker (
   consumer_group text not null,
   address        text not null,
-  -- One life of a consumer.
+  -- One run of a consumer.
   consumer       uuid not null,
   host           text not null,
   pid            integer not null,
   paused_at      timestamptz not null,
-  -- Of so many keys that were looked at, so many had failed when the pause began.
+  -- Of `keys` that were considered, how many had failed when the pause began.
   failed_keys    integer not null,
   keys           integer not null,
-  -- Those that have failed since.
+  -- Probes that have failed since then.
   probes         integer not null,
   next_probe_at  timestamptz not null,
-  -- Of the last message that failed, without values of its payload.
+  -- Error of the last message that failed, without values of its payload.
   error          text not null,
   seen_at        timestamptz not null default clock_timestamp(),
   primary key (consumer_group, address, consumer)
 );
 
--- Whose turn it is to copy the failed messages of a group: one consumer at a time, or each would send every copy.
+-- The consumer whose turn it is to copy the failed messages of a group: one at a time, or each would send every copy.
 create table outbox.letter_turn (
   consumer_group text collate "C" primary key,
   owner          uuid not null,
@@ -1475,17 +1474,17 @@ as $$ select (select i.id from outbox.installation i)::text || '/parked/' || p_g
 -- Inbox: receiving
 -- =====================================================================================================================
 
--- What is to become of messages of a group, in their order, inside the transaction of their effects:
--- 'new': their ids are noted now; 'behind': as new, but their key is parked and they belong behind its others;
--- 'processed': handled before; 'kept': kept before. No answers at all: every one of them is new.
+-- Classifies messages of a group, in order, in the transaction of their effects:
+-- 'new': their ids are stored now; 'behind': as new, but their key is parked and they must queue behind its messages;
+-- 'processed': already handled; 'kept': already kept. An empty answer: all of them are new.
 --
--- The keys may be left out as long as the group has no parked key; null says that they are needed, and nothing is noted
--- then. One topic may stand for all of them. Both save most of what a batch costs on its way here.
+-- The keys may be omitted while the group has no parked key; the answer null says that they are needed, and then nothing was
+-- stored. A single topic may be given for all of them. Both save most of the cost of sending a batch here.
 --
--- The key is looked at before the id is noted, and stays parked until this transaction ends: whoever drains the key
--- deletes its row only after it has waited for us, and looks for the last time after that. And the transaction has its
--- id before it looks: who did not see a key that an operator brought back has an id from before the key was there, so
--- outbox.begin_try can tell when all of those have ended.
+-- The key is checked before the id is stored, and stays parked until this transaction ends: a drain deletes the row of the key
+-- only after it has waited for us, and checks the queue once more after that. And the transaction gets its id before the
+-- check: a transaction that did not see a key that an operator brought back has an id from before that key existed, so
+-- outbox.begin_try can tell when all of these have ended.
 create function outbox.receive(
   p_group text, p_ids text[], p_topics text[], p_keys text[], p_idle_ms integer, p_limit_ms integer
 ) returns text[] language plpgsql
@@ -1516,7 +1515,7 @@ begin
   end if;
   noted := array(select outbox.mark_processed(p_group, p_ids, p_topics));
   if cardinality(noted) = cardinality(p_ids) and (behind is null or not true = any(behind)) then return '{}'; end if;
-  -- Somebody has parked one of these after we looked at the keys: those behind it must not overtake it.
+  -- Another transaction has parked one of these after the keys were checked: messages behind it must not overtake it.
   if cardinality(p_ids) > 1 and exists (
     select from unnest(p_ids) with ordinality u (id, n)
     join outbox.parked p on p.consumer_group = p_group and p.message_id = u.id and p.key_id is not null and p.key is not null
@@ -1535,15 +1534,15 @@ begin
     order by u.n);
 end $$;
 
--- Writes outbox.receive_one for ids of this epoch. It names the partition instead of looking for it: the look, and the way
--- through the table above, were half of what it cost.
+-- Creates outbox.receive_one for ids of this epoch. It contains the name of the partition: finding it, and the routing through
+-- the partitioned table, were half of its cost.
 --
--- outbox.receive_one is as outbox.receive, for one message of a group that has no parked key: true when it is new, and noted.
--- Null: ask outbox.receive, nothing is noted. Most transactions of a consumer begin with it, so it does nothing else, and with
--- as few statements as it can: each has a price here that shows at thousands per second.
+-- outbox.receive_one is like outbox.receive, for one message of a group that has no parked key: true if it is new, and stored.
+-- Null: call outbox.receive, nothing was stored. Most transactions of a consumer begin with it, so it does nothing else, in as
+-- few statements as possible: the cost of each shows at thousands per second.
 --
 -- A transaction that begins while the epoch ends may be refused, as in outbox.refuse_ended_epoch; that costs another try.
--- So may one that asks outbox.mark_processed after this, by a deadlock, where the end of the epoch waits for long.
+-- So may one that calls outbox.mark_processed after this, by a deadlock, if the end of the epoch waits for long.
 create function outbox.write_receive_one(p_epoch bigint) returns void language plpgsql volatile
 as $write$
 begin
@@ -1567,7 +1566,7 @@ begin
   return case when found then true end;
 end $body$
 $function$,
-    -- No id comes into an epoch that has ended, and none is made before the current one.
+    -- No id gets into an epoch that has ended, and no epoch begins before the current one.
     case when exists (select from outbox.processed_epoch e where e.epoch < p_epoch) then format(
       'if exists (select from outbox.processed o
          where o.consumer_group = p_group and o.message_id = p_id and o.epoch < %s limit 1) then return null; end if;',
@@ -1578,9 +1577,9 @@ $write$;
 
 select outbox.write_receive_one(outbox.current_epoch());
 
--- Adds messages to the queue of their parked key, in their order. The key must be locked by outbox.receive, or be made
--- here when `p_retry_ms` says when its first message is tried again. A failed message that holds nothing is in no queue, also
--- when its key was parked a moment ago.
+-- Adds messages to the queue of their parked key, in order. The key must be locked by outbox.receive, or is created here if
+-- `p_retry_ms`, the delay of its first message, is given. A failed message that does not hold its key is in no queue, even if
+-- the key has just been parked.
 create function outbox.park(p_group text, p_messages jsonb, p_retry_ms float8 default null) returns void language plpgsql
 as $$
 declare
@@ -1612,12 +1611,12 @@ end $$;
 -- Inbox: change of epochs
 -- =====================================================================================================================
 
--- Serialises those who begin, carry over and drop epochs; false: another one is at it.
+-- Serialises keepers that begin, carry over and drop epochs; false: another one is working.
 create function outbox.may_keep_processed() returns boolean language sql volatile
 as $$ select pg_try_advisory_xact_lock(hashtextextended('outbox.processed_epoch', 0)) and outbox.limit_idle() is not null $$;
 
--- What stands in the way of writers of an epoch that has ended: a transaction with an old snapshot, which still takes it
--- for the current one. Told as the failure of serialization that it is.
+-- Refuses writes to an epoch that has ended, by a transaction with an old snapshot, which still takes it for the current one.
+-- Raised as the serialization failure that it is.
 create function outbox.refuse_ended_epoch() returns trigger language plpgsql
 as $$
 begin
@@ -1626,8 +1625,8 @@ begin
 end
 $$;
 
--- Counts a try to end or drop this epoch. How long it may wait: twice as long as the one before, 5 s at most; null: the last
--- try is not p_pause_ms ago.
+-- Counts a try to end or drop this epoch. Returns how long it may wait: twice as long as the previous one, at most 5 s; null:
+-- the last try was less than p_pause_ms ago.
 create function outbox.begin_epoch_change(p_old outbox.processed_epoch, p_patience_ms integer, p_pause_ms integer) returns integer
 language plpgsql volatile
 as $$
@@ -1638,17 +1637,22 @@ begin
 end
 $$;
 
--- Begins a new epoch when the current one has lasted for p_epoch_ms. Answers 'rolled', 'young', or 'busy'.
+-- Begins a new epoch if the current one has lasted for p_epoch_ms. Returns 'rolled', 'young', or 'busy'.
 --
--- The moment of change must have no transaction that wrote into the old epoch and is still open: one that writes into
--- the new epoch could not see its ids, and would not wait for it. So all writers are waited for, p_patience_ms or longer, as
--- outbox.begin_epoch_change says; handlers that begin in that time wait as long.
--- Locks: outbox.processed against writers, and the ended partition, whose writers through outbox.receive_one hold it alone.
+-- At the change no transaction that wrote into the old epoch may still be open: a transaction that writes into the new epoch
+-- could not see its ids, and would not wait for it. So the change waits for all writers, p_patience_ms or longer (see
+-- outbox.begin_epoch_change); handlers that begin meanwhile wait, too.
+-- Locks: outbox.processed against writers, and the ended partition, because writers through outbox.receive_one lock only that.
+--
+-- Why `security definer`, here and in outbox.drop_processed: only the owner of a table may attach a partition, or drop one.
+-- The role of a consumer only needs to execute these two.
 create function outbox.roll_processed(p_epoch_ms bigint, p_patience_ms integer, p_pause_ms integer) returns text
-language plpgsql volatile
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_ended outbox.processed_epoch;
+  v_given record;
   v_name text;
   v_now timestamptz;
   v_before text := current_setting('lock_timeout');
@@ -1658,7 +1662,7 @@ begin
   select * into strict v_ended from outbox.processed_epoch e where e.ended_at is null;
   if v_ended.begun_at > outbox.clock() - p_epoch_ms * interval '1 ms' then return 'young'; end if;
   if not exists (select from outbox.processed p where p.epoch = v_ended.epoch) then
-    -- Nothing to part from: an outbox without consumers makes no partitions.
+    -- The epoch is empty: an outbox without consumers creates no partitions.
     update outbox.processed_epoch e set begun_at = outbox.clock() where e.epoch = v_ended.epoch;
     return 'young';
   end if;
@@ -1668,12 +1672,22 @@ begin
     v_name := 'processed_' || v_ended.epoch + 1;
     perform set_config('lock_timeout', v_patience || 'ms', true);
     execute format('create table outbox.%I (like outbox.processed including all)', v_name);
+    -- "including all" does not copy privileges, and outbox.receive_one writes into the partition itself.
+    for v_given in
+      select string_agg(g.privilege_type, ', ') as privileges,
+        case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as grantee
+      from pg_class c cross join aclexplode(c.relacl) g
+      where c.oid = 'outbox.processed'::regclass and g.grantee <> c.relowner
+      group by g.grantee
+    loop
+      execute format('grant %s on outbox.%I to %s', v_given.privileges, v_name, v_given.grantee);
+    end loop;
     execute format('alter table outbox.processed attach partition outbox.%I for values in (%s)', v_name, v_ended.epoch + 1);
     lock table only outbox.processed in share row exclusive mode;
-    -- This waits for those who hold the partition alone.
+    -- This waits for transactions that have locked only the partition.
     execute format('create trigger ended before insert on outbox.%I for each row execute function outbox.refuse_ended_epoch()',
       'processed_' || v_ended.epoch);
-    -- Not when this transaction began: handlers that were waited for since then have ids in it.
+    -- The current time, not that of the transaction's beginning: handlers that it has waited for have stored ids since then.
     v_now := outbox.clock() + (clock_timestamp() - now());
     update outbox.processed_epoch e set ended_at = v_now, tries = 0, tried_at = null where e.epoch = v_ended.epoch;
     insert into outbox.processed_epoch (epoch, begun_at) values (v_ended.epoch + 1, v_now);
@@ -1686,7 +1700,7 @@ begin
 end
 $$;
 
--- The current epoch, for somebody who writes into it; null: others are carrying over.
+-- The current epoch, locked for writing; null: another keeper is carrying over.
 create function outbox.epoch_to_carry_to() returns bigint language plpgsql volatile
 as $$
 begin
@@ -1696,12 +1710,12 @@ begin
 end
 $$;
 
--- Carries the ids of an ended epoch whose messages may still arrive again, because they are live in this database, over
--- into the current one: a page of live messages, p_limit at most. `complete`: all are over, or the epoch is gone; `busy`:
--- others are at it.
+-- Carries ids of an ended epoch over to the current one if their messages may still arrive again, because they are live in
+-- this database: a page of live messages, at most p_limit. `complete`: all are carried over, or the epoch is gone; `busy`:
+-- another keeper is working.
 --
--- Why by messages: live ones are few in comparison, and those that were stored after the epoch cannot be in it (a day
--- is left for clocks). Messages leave the live table, and none comes back, so one walk is enough.
+-- Why by messages: live ones are few in comparison, and those that were stored after the epoch cannot be in it (with a day's
+-- margin for clocks). Messages leave the live table and never come back, so one walk is enough.
 create function outbox.carry_live(p_epoch bigint, p_limit integer)
 returns table (carried integer, complete boolean, busy boolean) language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -1750,8 +1764,8 @@ begin
 end
 $$;
 
--- The same for messages that a consumer keeps (outbox.parked), whatever has become of them: while the row is there, the
--- message must not be taken for a new one.
+-- The same for messages that a consumer keeps (outbox.parked), in any state: while the row exists, the message must not be
+-- taken for a new one.
 create function outbox.carry_kept(p_epoch bigint, p_limit integer)
 returns table (carried integer, complete boolean, busy boolean) language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -1798,10 +1812,12 @@ begin
 end
 $$;
 
--- Drops an ended epoch whose ids have been carried over as far as they must stay. False: others are at it, or have open
--- transactions; those are waited for p_patience_ms or longer, as outbox.begin_epoch_change says.
--- Locks: outbox.processed entirely, for a moment.
-create function outbox.drop_processed(p_epoch bigint, p_patience_ms integer, p_pause_ms integer) returns boolean language plpgsql volatile
+-- Drops an ended epoch whose remaining ids have been carried over. False: another keeper is working, or transactions are open;
+-- it waits for these p_patience_ms or longer (see outbox.begin_epoch_change).
+-- Locks: outbox.processed exclusively, briefly.
+create function outbox.drop_processed(p_epoch bigint, p_patience_ms integer, p_pause_ms integer) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_before text := current_setting('lock_timeout');
@@ -1817,7 +1833,7 @@ begin
   begin
     perform set_config('lock_timeout', v_patience || 'ms', true);
     lock table only outbox.processed in access exclusive mode;
-    -- Who has just left the table above may be a moment later in leaving this one.
+    -- A transaction that has just released the parent table may release this one a little later.
     perform set_config('lock_timeout', '100ms', true);
     execute format('lock table outbox.%I in access exclusive mode', 'processed_' || p_epoch);
     execute format('drop table outbox.%I', 'processed_' || p_epoch);
@@ -1830,12 +1846,16 @@ begin
 end
 $$;
 
+-- Roles that may use the schema to send must not be able to change epochs.
+revoke execute on function outbox.roll_processed(bigint, integer, integer), outbox.drop_processed(bigint, integer, integer)
+  from public;
+
 -- =====================================================================================================================
 -- Inbox: tries of parked keys
 -- =====================================================================================================================
 
--- The next due keys of a group behind a place in their order. The settings have it walk the index: with statistics from
--- before a burst, PostgreSQL 15 found and sorted all due keys for each page.
+-- The next due keys of a group after a place in their order. The settings force a walk of the index: with statistics from
+-- before a burst, PostgreSQL 15 read and sorted all due keys for each page.
 create function outbox.due_keys(p_group text, p_after_at timestamptz, p_after_id uuid, p_limit integer)
 returns setof outbox.parked_key language sql stable
 set enable_seqscan = off
@@ -1847,7 +1867,7 @@ as $$
   order by k.next_at, k.id limit p_limit
 $$;
 
--- How many messages are in the queue of a key, counted up to `p_most`.
+-- Number of messages in the queue of a key, counted up to `p_most`.
 create function outbox.count_queue(p_group text, p_topic text, p_key text, p_most integer) returns integer language sql stable
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1862,16 +1882,17 @@ create type outbox.try_answer as (
   body text, sent_at timestamptz, attempts integer, number integer
 );
 
--- What parked_key.unseen_before says of a key that was brought back and was not tried since.
+-- The value of parked_key.unseen_before for a key that was brought back and not tried since.
 create function outbox.not_yet_known() returns xid8 language sql immutable parallel safe
 as $$ select '18446744073709551615'::xid8 $$;
 
--- Ends a parked key whose queue is empty, and says whether it did. A key that a failed message holds has a queue. Who is
--- adding to the queue holds a share of the key's row, and is not waited for: the key stays then, and its next try ends it.
--- Else the queue is looked at once more, because somebody may have added to it, and gone, since the first look.
+-- Ends a parked key if its queue is empty, and returns whether it did. A key that a failed message holds has a queue. A
+-- transaction that is adding to the queue holds a share lock on the key's row. This does not wait for it: then the key stays,
+-- and its next try ends it. Otherwise the queue is checked once more, because a message may have been added since the first
+-- check.
 --
--- The first look begins where the queue begins. An addition that committed late may lie before that, so the end is sure only
--- after a look at all.
+-- The first check starts where the queue is known to begin. An addition that committed late may be before that, so only a
+-- check of the whole queue is certain.
 create function outbox.end_key(p_id uuid) returns boolean language plpgsql
 set enable_seqscan = off
 as $$
@@ -1885,8 +1906,8 @@ begin
   return true;
 end $$;
 
--- Gives a parked message up. Under `p_hold` its key waits for a person when it is the first of the queue, else it goes on
--- with the next message.
+-- Fails a parked message. With `p_hold` its key waits for a person if the message is the first of the queue; otherwise the key
+-- goes on with the next message.
 create function outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_hold boolean) returns text
 language plpgsql
 as $$
@@ -1901,7 +1922,7 @@ begin
   returning key_id, position into home, place;
   if home is null then return 'gone'; end if;
   if p_hold and exists (select from outbox.parked_key k where k.id = home and k.key is not null) then
-    -- Behind one that was retried meanwhile it holds the key when it is its turn.
+    -- If an earlier message was retried meanwhile, it holds the key only when its turn comes.
     behind := exists (select from outbox.parked p where p.key_id = home and p.position < place);
     update outbox.parked_key k set next_at = case when behind then outbox.clock() else 'infinity' end where k.id = home;
     return case when behind then 'more' else 'held' end;
@@ -1912,11 +1933,11 @@ begin
   return 'more';
 end $$;
 
--- Ends the try of a locked key that its process did not end. Answers as outbox.give_up when its message was given up for
--- that, else null: the key may be tried now.
+-- Ends the try of a locked key that its process did not end. Returns the result of outbox.give_up if its message failed
+-- because of that, else null: the key may be tried now.
 --
--- `p_dead`: the process is dead. Its try is not counted as an attempt, for the message may be innocent, but as a kill, and
--- from the second kill on they are limited. A restart of the server ends all connections, which tells nothing about processes.
+-- `p_dead`: the process is dead. Its try does not count as an attempt, because the message may be innocent, but as a kill, and
+-- from the second one on kills are limited. A restart of the server ends all connections, so it proves nothing about processes.
 create function outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_hold boolean, out gave_up text, out message_id text)
 language plpgsql
 as $$
@@ -1926,7 +1947,7 @@ declare
 begin
   update outbox.parked_key x set worker = null, tries = k.tries + 1, next_at = outbox.clock() where x.id = k.id;
   if k.begun_to > k.begun_from then
-    -- Nobody knows which of them it was.
+    -- It is unknown which of the messages killed the process.
     if v_killed or not p_dead then
       update outbox.parked x set kills = greatest(x.kills, 1), updated_at = outbox.clock()
       where x.key_id = k.id and x.state = 'parked' and x.position between k.begun_from and k.begun_to;
@@ -1943,15 +1964,15 @@ begin
   end if;
 end $$;
 
--- Begins a try of the first message of a parked key, or of up to `p_most` from the first on, which must never have been
--- tried then. It counts from now on, that of many messages only when it ends: a message that kills whoever tries it is not
--- tried again before its next time, and not more often than others.
+-- Begins a try of the first message of a parked key, or of up to `p_most` from the first on, none of which may have been tried
+-- before. The try of one message counts from now on, that of many only when it ends: so a message that kills its process is
+-- not tried again before its next due time, and not more often than others.
 --
--- The first try of a key that an operator brought back finds out whom to wait for. The transaction that brought it back
--- cannot know: others may begin while it runs, and do not see the key until it commits.
+-- The first try of a key that an operator brought back determines which transactions to wait for. The transaction that brought
+-- it back cannot know: others may begin while it runs, and do not see the key until it commits.
 --
--- 'held': the first is a failed message. 'suspect': the first message has been in hand when its process died, and may be
--- begun with `p_alone` only.
+-- 'held': the first is a failed message. 'suspect': the first message was in hand when its process died, and may only be tried
+-- with `p_alone`.
 create function outbox.begin_try(
   p_id uuid, p_retry_ms float8[], p_hold boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean
 ) returns setof outbox.try_answer language plpgsql
@@ -1976,7 +1997,7 @@ begin
     return next answer;
     return;
   end if;
-  -- Handlers that began before the key came back do not know of it. None takes as long as this.
+  -- Handlers that began before the key came back do not see it. None takes as long as this.
   if k.unseen_before is not null and outbox.clock() < k.parked_at + interval '30 s' then
     answer.kind := 'busy';
     if k.unseen_before = outbox.not_yet_known() then
@@ -2005,7 +2026,7 @@ begin
     end if;
     k.tries := k.tries + 1;
   end if;
-  -- Twice: what was added late may lie before the place where the queue begins.
+  -- Twice: an addition that committed late may be before the known beginning of the queue.
   for v_round in 1..2 loop
     for m in
       select * from outbox.parked x where x.key_id = p_id and x.position > k.ended order by x.position limit p_most
@@ -2052,8 +2073,8 @@ begin
   return next answer;
 end $$;
 
--- Takes part in a try that was begun, for the transaction of its effects; false when somebody has decided otherwise since,
--- or another try has overtaken it.
+-- Joins a try in the transaction of its effects; false if an operator has decided otherwise since it began, or another try has
+-- overtaken it.
 create function outbox.join_try(p_id uuid, p_group text, p_ids text[], p_number integer, p_worker bigint, p_idle_ms integer)
 returns boolean language plpgsql
 as $$
@@ -2065,19 +2086,20 @@ begin
     where p.consumer_group = p_group and p.message_id = any(p_ids) and p.key_id = p_id and p.state = 'parked');
 end $$;
 
--- Ends a try whose effects commit with it: 'gone' when the key is free again, 'more' when it has further messages.
+-- Ends a try whose effects commit with it: 'gone' if the key is free again, 'more' if it has further messages.
 create function outbox.end_try(p_id uuid, p_group text, p_ids text[]) returns text language plpgsql
 as $$
 begin
   delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
-  -- Unless a person has brought back something meanwhile.
+  -- Unless an operator has brought back a message meanwhile.
   update outbox.parked_key k set worker = null, next_at = outbox.clock(),
     ended = case when k.ended = k.begun_from - 1 then k.begun_to else k.ended end
   where k.id = p_id;
   return case when outbox.end_key(p_id) then 'gone' else 'more' end;
 end $$;
 
--- Ends a try of one message that failed, its effects rolled back: 'wait' with the time of the next one, or as outbox.give_up.
+-- Ends a failed try of one message, after its effects were rolled back: 'wait' with the time of the next try, or the result of
+-- outbox.give_up.
 create function outbox.fail_try(
   p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean,
   p_retry_ms float8[], p_hold boolean
@@ -2104,8 +2126,8 @@ begin
   return answer;
 end $$;
 
--- Gives a try back that has come to nothing for reasons that are not its messages': no attempt is counted, and the next try
--- is due in `p_in_ms`. False when another try has overtaken it: nothing is changed then. Waits for who takes part in the try.
+-- Gives back a try that failed for reasons other than its messages: no attempt counts, and the next try is due in `p_in_ms`.
+-- False if another try has overtaken it: then nothing is changed. Waits for transactions that have joined the try.
 create function outbox.return_try(p_id uuid, p_group text, p_number integer, p_in_ms float8) returns boolean language plpgsql
 as $$
 declare
@@ -2119,15 +2141,15 @@ begin
     update outbox.parked p set attempts = greatest(p.attempts - 1, 0), updated_at = outbox.clock()
     where p.key_id = p_id and p.state = 'parked' and p.position = k.begun_from;
   end if;
-  -- Another number, so that it is given back once.
+  -- Changes the number, so that the try is given back only once.
   update outbox.parked_key x set worker = null, tries = k.tries + 1, next_at = outbox.clock() + p_in_ms * interval '1 ms'
   where x.id = p_id;
   return true;
 end $$;
 
--- Ends the tries of a group whose processes are dead, and answers their keys, with the message that was given up for that.
--- Who is alive holds a share of its lock on a connection; PostgreSQL takes it back when the process dies. A server between
--- them that keeps connections (pgbouncer) hides that: such a try is overdue one day, as that of a frozen process is.
+-- Ends the tries of a group whose processes are dead, and returns their keys, with the message that failed because of that.
+-- A living process holds a share of its lock on a connection; PostgreSQL releases it when the process dies. A pooler that
+-- keeps connections open (pgbouncer) hides that: then the try becomes overdue, like that of a frozen process.
 create function outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_hold boolean)
 returns table (key_id uuid, gave_up text) language plpgsql
 set enable_seqscan = off
@@ -2141,7 +2163,7 @@ begin
     select distinct x.worker from outbox.parked_key x
     where x.consumer_group = p_group and x.worker is not null and x.worker <> p_worker
   loop
-    -- One who looks at the same time takes it for alive, and leaves it to us.
+    -- A concurrent check takes the process for alive, because of our lock, and leaves it to us.
     continue when not pg_try_advisory_xact_lock(w);
     for k in
       select x.* from outbox.parked_key x where x.consumer_group = p_group and x.worker = w
@@ -2155,12 +2177,12 @@ begin
 end $$;
 
 -- =====================================================================================================================
--- Inbox: what a person may do with kept messages
+-- Inbox: operations on kept messages
 -- =====================================================================================================================
 
--- A kept message that an operator wants to change, locked behind its key, as everybody locks who changes the queue. Waits
--- for nobody. `answer` is null when it is locked, else 'unknown', 'handled' (it is no longer kept), or 'busy'.
--- Behind a failed message that holds its key nobody is the first.
+-- Locks a kept message that an operator wants to change, after its key, in the lock order of all changes of the queue. Never
+-- waits. `answer` is null if it is locked, else 'unknown', 'handled' (it is no longer kept), or 'busy'.
+-- No message behind a failed one that holds the key is the first.
 create function outbox.lock_kept(
   p_group text, p_id text, out answer text, out home uuid, out is_first boolean, out message outbox.parked
 ) language plpgsql as $$
@@ -2190,8 +2212,8 @@ begin
     where p.key_id = home and p.position < seen.position);
 end $$;
 
--- The parked key behind which a kept message goes on, locked: the one of its key, or a new one. Null: somebody has it, or
--- makes it at this moment.
+-- The parked key that a kept message returns to, locked: the existing one, or a new one. Null: another transaction has locked
+-- or is creating it.
 create function outbox.bring_back_key(p_message outbox.parked) returns uuid language plpgsql as $$
 declare
   found_id uuid;
@@ -2204,7 +2226,7 @@ begin
     if found then return found_id; end if;
   end if;
   begin
-    -- Two who make the same key would wait for each other.
+    -- Two transactions that create the same key would wait for each other.
     perform set_config('lock_timeout', '10ms', true);
     found_id := outbox.uuid_v7();
     insert into outbox.parked_key (id, consumer_group, topic, key, workflow_id, next_at, unseen_before)
@@ -2220,9 +2242,9 @@ begin
   end;
 end $$;
 
--- Lets a locked key go on after an operator has changed its queue: its first message now when `p_now`; and the key ends
--- with its queue. Who adds to it is not waited for: then it is left to the next try, which finds nothing and ends it.
--- What a person brings back may lie before the beginning of the queue.
+-- Continues a locked key after an operator has changed its queue: with `p_now` its first message is tried now; if the queue is
+-- empty, the key ends. Does not wait for a transaction that is adding to the queue: then the next try finds nothing and ends
+-- the key. A message that an operator brings back may be before the known beginning of the queue.
 create function outbox.go_on(p_id uuid, p_now boolean) returns void language plpgsql as $$
 declare
   v_empty boolean := not exists (select from outbox.parked p where p.key_id = p_id);
@@ -2239,14 +2261,15 @@ begin
   end if;
 end $$;
 
--- Whether a locked message is what a filter asks for; null asks for nothing. All else that filters ask about stays as it is.
+-- Whether a locked message matches these conditions of a filter; null matches all. The columns of other conditions never
+-- change.
 create function outbox.is_asked_for(p_message outbox.parked, p_states text[], p_reason text) returns boolean
 language sql immutable
 as $$ select (p_states is null or p_message.state = any (p_states))
   and (p_reason is null or p_message.reason is not distinct from p_reason) $$;
 
--- Lets a failed message be tried again, in its old place of the order; of a parked one, the next try is now. Only while it is
--- in one of these states, and kept for this reason; null: whichever.
+-- Retries a failed message, in its old place in the order; for a parked one, the next try is now. Only if it is in one of
+-- these states, and kept for this reason; null: any.
 create function outbox.retry_kept(
   p_group text, p_id text, p_states text[] default null, p_reason text default null, out result text, out details jsonb
 ) language plpgsql as $$
@@ -2276,8 +2299,8 @@ begin
   result := 'retried';
 end $$;
 
--- The same for several, in this order: behind one whose key is in the hands of somebody else, the later ones of that key are
--- busy, too. They would overtake it.
+-- The same for several messages, in order: if the key of one is busy, later ones of that key are busy, too, because they would
+-- overtake it.
 create function outbox.retry_kept_in_order(
   p_group text, p_ids text[], p_states text[] default null, p_reason text default null
 ) returns table (id text, result text, details jsonb) language plpgsql as $$
@@ -2319,8 +2342,8 @@ begin
   result := 'discarded';
 end $$;
 
--- Replaces a failed message, or the first of a parked key, by a copy with a new id in its place, which is tried now. The
--- new id is noted, so that it is not handled through the stream as well.
+-- Replaces a failed message, or the first of a parked key, by a copy with a new id in its place, which is tried now. The new
+-- id is stored as processed, so that the copy is not handled if it also arrives from the broker.
 create function outbox.edit_kept(
   p_group text, p_id text, p_version timestamptz, p_copy text, p_wire text, p_body bytea, out result text, out details jsonb
 ) language plpgsql as $$
@@ -2362,9 +2385,8 @@ end $$;
 -- Inbox: retention of kept messages
 -- =====================================================================================================================
 
--- Deletes ended messages of a consumer to which nothing happened for so long, from a place in their order on; answers the
--- place up to which it came, or nulls when it came to the end. The original of a message that is still open stays with it,
--- and so does for now what somebody has locked.
+-- Deletes ended messages of a consumer that have been unchanged for p_age_ms, from a place in their order on; returns the place
+-- that it has reached, or nulls at the end. The original of a message that is still open stays, and for now also locked ones.
 create function outbox.drop_ended_kept(
   p_age_ms bigint, p_at timestamptz, p_group text, p_id text, p_limit integer,
   out deleted integer, out next_at timestamptz, out next_group text, out next_id text
@@ -2408,8 +2430,8 @@ begin
   end if;
 end $$;
 
--- Deletes failed messages of a group to which nothing happened for so long, and answers how many. What holds its key stays,
--- what has no copy among the dead letters where these are asked for, and for now what somebody has locked.
+-- Deletes failed messages of a group that have been unchanged for p_age_ms, and returns their number. Messages that hold their
+-- key stay, with p_copied also those without a dead-letter copy, and for now locked ones.
 create function outbox.drop_failed_kept(p_group text, p_age_ms bigint, p_copied boolean, p_limit integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan

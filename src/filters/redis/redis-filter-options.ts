@@ -1,8 +1,12 @@
-import type { RedisClientOptions } from '@redis/client';
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
-import { type Lazy, read } from '../../core/lazy.ts';
 import { assertOptions } from '../../core/option-names.ts';
+import {
+  type RedisServer,
+  type RedisServerOptions,
+  redisServer,
+  serverOptionNames,
+} from '../../redis/redis-server.ts';
 
 /** What a filter tells about its server. Nothing depends on anybody listening. */
 export type RedisFilterEvent =
@@ -14,12 +18,8 @@ export type RedisFilterEvent =
 /** Listens to a filter; what it throws is dropped. */
 export type RedisFilterReport = (event: RedisFilterEvent) => void;
 
-/** How ids are noted in Redis. */
-export interface RedisFilterOptions {
-  /** `redis://` or `rediss://`, with user, password and database where there are some. One server, no cluster. A function is asked at once. */
-  readonly url: Lazy<string>;
-  /** More for the client `@redis/client`: TLS, credentials. How it connects again is not its choice. */
-  readonly client?: Omit<RedisClientOptions, 'url'>;
+/** How ids are noted in Redis. What is given as a function is asked at once, too. */
+export interface RedisFilterOptions extends RedisServerOptions {
   /** Begins every key. @defaultValue `temporal-outbox:seen` */
   readonly prefix?: string;
   /**
@@ -39,12 +39,11 @@ export interface RedisFilterOptions {
   readonly report?: RedisFilterReport;
 }
 
-const optionNames = ['url', 'client', 'prefix', 'epoch', 'keepFor', 'answerWithin', 'report'];
+const optionNames = [...serverOptionNames, 'prefix', 'epoch', 'keepFor', 'answerWithin', 'report'];
 
 /** Options with every default filled in. */
 export interface RedisFilterRules {
-  readonly url: string;
-  readonly client: Omit<RedisClientOptions, 'url'>;
+  readonly server: RedisServer;
   /** Prefix and epoch, written so that no two pairs are alike. */
   readonly namespace: string;
   /** As it was given. */
@@ -57,14 +56,14 @@ export interface RedisFilterRules {
 /** @throws OutboxError `OUTBOX_OPTION_INVALID`; the address is not repeated in it, because it may hold a password */
 export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFilterRules {
   assertOptions('redisFilter()', options, optionNames);
-  const { client = {}, prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
-  const url = read(options.url);
-  if (!URL.canParse(url) || !/^rediss?:\/\//.test(url)) throw invalid('url', 'must be a redis:// URL');
+  const { prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
+  const server = redisServer('redisFilter()', options);
+  // What the environment lacks is told now, not at the first message.
+  void server.target;
   if (prefix === '') throw invalid('prefix', 'must not be empty');
   if (epoch === '') throw invalid('epoch', 'must not be empty');
   return {
-    url,
-    client,
+    server,
     namespace: `${prefix}:${keyPart(epoch)}`,
     epoch: options.epoch,
     keepForMs: between('keepFor', options.keepFor ?? '1 day', 1_000, 400 * 86_400_000),

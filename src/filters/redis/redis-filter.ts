@@ -1,11 +1,13 @@
 import type { SeenFilter } from '../../inbox/window/seen-filter.ts';
+import type { RedisClient } from '../../redis/open-client.ts';
+import { redisClient } from '../../redis/redis-package.ts';
 import {
   keyPart,
   type RedisFilterOptions,
   type RedisFilterRules,
   resolveRedisFilterOptions,
 } from './redis-filter-options.ts';
-import { type RedisClient, RedisSession, redisClient } from './redis-session.ts';
+import { RedisSession } from './redis-session.ts';
 
 /** Ids are kept in sets, each for a quarter of the time that ids are kept, and each expires as a whole. */
 const setsPerLife = 4;

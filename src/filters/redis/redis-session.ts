@@ -1,9 +1,6 @@
-import type * as Redis from '@redis/client';
-import { requirePackages } from '../../core/packages.ts';
+import { openClient, type RedisClient } from '../../redis/open-client.ts';
+import { late, within } from '../../redis/within.ts';
 import type { RedisFilterRules } from './redis-filter-options.ts';
-
-/** A connection, as the client makes it. */
-export type RedisClient = ReturnType<typeof open>;
 
 /** One connection, and what became of it. */
 interface Link {
@@ -71,7 +68,9 @@ export class RedisSession {
   }
 
   #connect(): Link {
-    const client = open(this.#rules);
+    const client = openClient(this.#rules.server, connectsWithinMs);
+    // It keeps no process alive.
+    client.unref();
     const connected = within(client.connect(), connectsWithinMs).then((result) => {
       if (result === late) throw new Error(`No connection within ${connectsWithinMs} ms.`);
       link.isReady = true;
@@ -111,41 +110,4 @@ export class RedisSession {
     this.#awaySinceMs = performance.now();
     this.#rules.report({ type: 'redis-away', error, retryInMs });
   }
-}
-
-/**
- * The client of Redis, loaded when it is first needed.
- *
- * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
- */
-export function redisClient(): typeof Redis {
-  requirePackages('redis');
-  // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- an import would load it with this file, or only later
-  return require('@redis/client') as typeof Redis;
-}
-
-/** A client that gives up at once: when to try again is decided above. It keeps no process alive. */
-function open({ url, client }: RedisFilterRules) {
-  const opened = redisClient().createClient({
-    // Push messages of the server and its knowledge of the library are of no use here, and cost round trips.
-    maintNotifications: 'disabled',
-    disableClientInfo: true,
-    ...client,
-    url,
-    disableOfflineQueue: true,
-    socket: { ...client.socket, reconnectStrategy: false, connectTimeout: connectsWithinMs },
-  });
-  opened.unref();
-  return opened;
-}
-
-const late = Symbol('late');
-
-/** The result, or {@link late}. What arrived while this process was too busy to look is in time. */
-function within<T>(result: Promise<T>, ms: number): Promise<T | typeof late> {
-  return new Promise((resolve, reject) => {
-    // The event loop reads sockets after its timers and before this.
-    const timer = setTimeout(() => setImmediate(() => resolve(late)), ms);
-    result.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

@@ -10,10 +10,10 @@ export interface DeadLetter {
 }
 
 /**
- * What became of a letter.
+ * The outcome of sending a letter.
  *
- * - `taken`: the broker keeps it.
- * - `refused`: this one was not taken, or nobody knows; others may be.
+ * - `taken`: the broker stored it.
+ * - `refused`: it was not taken, or that is unknown; others may be.
  * - `held`: not sent, because an earlier one of its key was not taken.
  * - `away`: nothing is taken at this address for now.
  */
@@ -21,19 +21,19 @@ export type LetterOutcome =
   | { readonly kind: 'taken' | 'held' }
   | { readonly kind: 'refused' | 'deferred'; readonly reason: string };
 
-/** How copies leave. */
+/** Sends copies of failed messages. */
 export interface DeadLetterSender {
   /**
    * Sends letters of one address.
    *
-   * @returns what became of each, in their order; what was not `taken` may be sent again
+   * @returns the outcome of each, in order; a letter that was not `taken` may be sent again
    */
   send(letters: readonly DeadLetter[]): Promise<readonly LetterOutcome[]>;
   /** Ends connections. */
   close(): Promise<void>;
 }
 
-/** The message as it arrived, with where from and why in further headers. */
+/** The message as it arrived, with its origin and the reason of its failure in additional headers. */
 export function letterOf(group: string, message: UncopiedMessage, address: string): DeadLetter {
   const { key, headers } = readWire(message.wire);
   return {

@@ -17,7 +17,7 @@ import { type DeadLetterSender, type LetterOutcome, letterOf } from './dead-lett
 export type { DeadLetterSender } from './dead-letter.ts';
 
 export interface DeadLettersInput {
-  /** As a consumer's. */
+  /** The consumer's. */
   readonly client: TransactionClient<Transaction>;
   readonly group: string;
   /** Where the messages arrived. */
@@ -25,7 +25,7 @@ export interface DeadLettersInput {
   readonly deadAddressOf: (address: string) => string;
   readonly sender: DeadLetterSender;
   readonly report: ConsumerReport;
-  /** @defaultValue a look every 10 s, every second while it is another's turn; after a failure in 10 s, then 20 s, then every 30 s */
+  /** @defaultValue every 10 s, every second while it is another's turn; after a failure in 10 s, then 20 s, then every 30 s */
   readonly paces?: Partial<DeadLetterPaces>;
 }
 
@@ -38,24 +38,24 @@ interface DeadLetterPaces {
   readonly turnMs: number;
 }
 
-/** What a round could not get rid of. */
+/** Letters that a round could not deliver. */
 interface Untaken {
   count: number;
-  /** Where the first of them was to go, and why it did not. */
+  /** Address of the first of them, and why it was not taken. */
   first?: string;
 }
 
 const paces: DeadLetterPaces = { lookMs: 10_000, firstAgainMs: 10_000, maxAgainMs: 30_000, turnMs: 1_000 };
 const maxAtOnce = 100;
-/** Who dies, or sends one page for so long, has its turn no more. */
+/** The turn of a consumer ends this long after its last page, so that one that died does not keep it. */
 const turnEndsMs = 60_000;
 
 /**
- * Copies failed messages to their address of dead letters, at least once each, for people and programs that watch it. The
- * messages stay in the database, where they can be retried. Of the consumers of a group one does it at a time.
+ * Copies failed messages to their dead-letter address, at least once each, for people and programs that watch it. The
+ * messages stay in the database, where they can be retried. Only one consumer of a group does this at a time.
  *
- * A letter that is not taken keeps none behind it from being sent, whatever its key. It is sent again in every round, and
- * told as `dead-letters-failing`, until it is taken, or a person has decided about its message.
+ * A letter that is not taken does not block those behind it, not even those of its key. It is sent again in every round, and
+ * reported as `dead-letters-failing`, until it is taken or a person has decided about its message.
  */
 export class DeadLetters {
   readonly #input: DeadLettersInput;
@@ -71,7 +71,7 @@ export class DeadLetters {
     this.#done = this.#run();
   }
 
-  /** Looks at once: a message has just failed. After a failure it waits for the next round all the same. */
+  /** Begins a round at once: a message has just failed. After a failed round the pause is kept. */
   nudge(): void {
     this.#wake.abort();
   }
@@ -86,7 +86,7 @@ export class DeadLetters {
     const { firstAgainMs, lookMs, maxAgainMs, turnMs } = this.#paces;
     let retryInMs = firstAgainMs;
     while (!this.#stopping.signal.aborted) {
-      // What fails from here on is a reason for another round.
+      // Renewed before the round: a message that fails during the round starts another one.
       this.#wake = new AbortController();
       const round = await this.#turn().catch((thrown: unknown) => ({ error: thrown }));
       if (round === 'not our turn') {
@@ -107,7 +107,7 @@ export class DeadLetters {
 
   async #turn(): Promise<'not our turn' | { readonly error: unknown }> {
     const { addresses, group } = this.#input;
-    // Nearly always there is nothing to take a turn for.
+    // Usually there is nothing to copy.
     if ((await this.#ask((sql) => readUncopied(sql, group, addresses, '0', 1))).length === 0)
       return { error: undefined };
     if (!(await this.#ask((sql) => takeLetterTurn(sql, group, this.#owner, turnEndsMs))))
@@ -119,7 +119,7 @@ export class DeadLetters {
     }
   }
 
-  /** Comes to every failed message without a copy once, in pages, as long as it is our turn. */
+  /** Visits every failed message without a copy once, in pages, as long as it is our turn. */
   async #round(): Promise<Untaken> {
     const { addresses, deadAddressOf, group } = this.#input;
     const untaken: Untaken = { count: 0 };
@@ -153,7 +153,7 @@ export class DeadLetters {
       if (taken.length > 0) await this.#note(taken);
       const away = those('deferred').length > 0;
       const held = those('held');
-      // Those that were passed over for the sake of their key go without the one that is in their way.
+      // Letters held behind an earlier one of their key are sent without it.
       const next = away || held.length === left.length ? [] : held;
       const count = left.length - taken.length - next.length;
       const reason = answers.find((answer) => 'reason' in answer)?.reason ?? 'all of them were held';

@@ -1,11 +1,11 @@
 const most = 100;
-/** A transaction that is shorter than the first may be longer; the limit of one is 5 s, unless the consumer says otherwise. */
+/** Transactions faster than `quick` grow, those slower than `slow` shrink: by default a transaction may take 5 s. */
 const paceMs = { quick: 250, slow: 1_000 } as const;
 
-/** How many messages of a parked key one transaction takes: more and more while that goes well. */
+/** How many messages of a parked key one transaction takes: more and more while they succeed. */
 export class DrainPace {
   #size = 1;
-  /** So many are tried singly, because a transaction of them has failed. */
+  /** Messages left to be tried one by one, because a transaction of them has failed. */
   #singly = 0;
 
   get size(): number {

@@ -10,14 +10,14 @@ import { withoutVerdict } from '../verdict.ts';
 
 /** Why a message is kept. */
 export interface Keeping {
-  /** `failed`: no further try is allowed, or can help. */
+  /** `failed`: no try is left, or retrying cannot help. */
   readonly state: 'parked' | 'failed';
   /**
-   * `behind`: only because its key is parked. `error`: its tries failed. `permanent`: its handler said that no try can help.
+   * `behind`: only because its key is parked. `error`: its tries failed. `permanent`: its handler threw `permanent(error)`.
    * `killed`: it ended its consumer. Otherwise why it cannot be handled.
    */
   readonly cause: 'behind' | 'error' | 'permanent' | 'killed' | RefusalReason;
-  /** What the last try ended with. */
+  /** The error of the last try. */
   readonly error: unknown;
 }
 
@@ -49,7 +49,7 @@ export function arrivedAgain({ address, partition, offset, wire, body, sentAt }:
   return incomingMessage({ address, partition, offset, key, headers, body, timestamp: sentAt });
 }
 
-/** A sender may stamp its records with anything, also with microseconds; the moment of arrival is the next best. */
+/** A sender may write any timestamp, even microseconds; if it cannot be stored, the time of arrival is used. */
 function storableTime(time: Date): Date {
   const year = time.getUTCFullYear();
   return year >= 1970 && year <= 9999 ? time : new Date();
@@ -57,7 +57,7 @@ function storableTime(time: Date): Date {
 
 const maxErrorCharacters = 2_000;
 
-/** What a person reads about an error; a stack would fill the row. */
+/** The text of an error for operators; a stack would fill the row. */
 export function errorText(judged: unknown): string {
   const error = withoutVerdict(judged);
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

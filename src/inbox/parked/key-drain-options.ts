@@ -15,14 +15,14 @@ export interface KeyDrainOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly handlers: HandlerTransactions<Tx>;
   readonly group: string;
-  /** Of every source: a parked message does not tell from where it came. */
+  /** Of every source: the source of a parked message is not stored. */
   readonly routes: readonly RouteTable<Tx>[];
   readonly rules: TryRules;
-  /** Of the topics that have a handler here. */
+  /** Delays of the topics that have a handler here. */
   readonly topics: TopicDelays;
-  /** As of a message that has just arrived, for those whose first try is here. */
+  /** Quick retries of messages whose first try is here, as of messages that have just arrived. */
   readonly quickRetriesMs: readonly number[];
-  /** What the server ends of its transactions. */
+  /** Limits that the server enforces on the transactions. */
   readonly limits: TransactionLimits;
   /** As of `TryHand`. */
   readonly worker: string;
@@ -35,7 +35,7 @@ export interface KeyDrainOptions<Tx extends Transaction> {
   readonly onFailed: () => void;
 }
 
-/** A try that was begun, of one message or of many. */
+/** A try that has begun, of one message or many. */
 export interface Begun<Tx> {
   readonly keyId: string;
   readonly messages: readonly [BegunTry, ...BegunTry[]];

@@ -25,16 +25,16 @@ import type { Begun, KeyDrainOptions } from './key-drain-options.ts';
 import { callHandlers, findParked, type ReadyTry, readParked } from './parked-message.ts';
 import { UncountedTries } from './uncounted-tries.ts';
 
-/** Somebody adds to the key, or an operator has it, or another suspect is in hand: that takes little time. */
+/** Pause while a message is being added to the key, an operator holds it, or another suspect is in hand: all short. */
 const busyPauseMs = 100;
 const longestBusyMs = 2_000;
 
 /**
- * Works off the queue of a parked key, in its order. Messages are tried as if they had just arrived: many in one transaction
- * while that goes well, and one by one where it fails.
+ * Drains the queue of a parked key, in order. Messages are tried as if they had just arrived: many in one transaction
+ * while that succeeds, one by one after a failure.
  *
- * A try of one message counts when it begins. So one that ends its process is not tried at once by the next one, and is
- * failed for good like any other.
+ * A try counts when it begins. So a message that kills its process is not retried at once by the next process, and uses up
+ * its tries like any other.
  */
 export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   readonly #options: KeyDrainOptions<Tx>;
@@ -63,7 +63,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     return { kind: 'waiting', inMs: 0 };
   }
 
-  /** The next try, if it is its time. */
+  /** Begins the next try, if it is due. */
   async #next(
     keyId: string,
     pace: DrainPace,
@@ -105,7 +105,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     return { kind: begun.kind === 'gone' ? 'drained' : 'held' };
   }
 
-  /** Hands the try back, or has it probe, where its address pauses. */
+  /** If the address is paused, gives the try back or uses it as the probe. */
   async #enter(begun: Begun<Tx>, pace: DrainPace, signal: AbortSignal): Promise<ParkedKeyAnswer | 'more'> {
     const { breaker } = this.#options;
     const { keyId, messages } = begun;
@@ -185,7 +185,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     return 'more';
   }
 
-  /** Before one more try of a message that was never tried before: it has as many in place as one that has just arrived. */
+  /** Pause before a quick retry on the first try of a message: it gets the same quick retries as one that has just arrived. */
   #quickPauseMs(
     { found, messages: [{ attempts }] }: Begun<Tx>,
     quick: number,
@@ -229,7 +229,7 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
     onFailed();
   }
 
-  /** Counts and tells what was handled, and answers those who have sent it. */
+  /** Counts and reports what was handled, and sends receipts. */
   async #handled({ messages, found }: Begun<Tx>, quick: number): Promise<void> {
     const { group, receiptsOf, report, tally } = this.#options;
     const answering = new Set<Receipts>();

@@ -18,20 +18,20 @@ export interface KeyQueuesOptions {
 interface Queue {
   readonly topic: string;
   readonly key: string;
-  /** So many more may be queued before it is counted again. */
+  /** How many more may be queued before the queue is counted again. */
   room: number;
 }
 
-/** Keys that are remembered; beyond them it is forgotten which are long, and found out anew. */
+/** Keys that are remembered; beyond them all counts are reset and made again. */
 const maxKeys = 10_000;
 const pauseMs = 1_000;
 
 /**
- * Bounds the queues of parked keys: whose queue is full gets no further message, and its partition waits until some have
- * been handled.
+ * Limits the queues of parked keys: a full queue takes no further message, and the partition waits until some have been
+ * handled.
  *
- * A queue is counted when half of what it had room for was added, so that counting costs next to nothing. What is in hand
- * when it becomes full is still added.
+ * A queue is counted each time half of its room is used up, so that counting costs next to nothing. Messages that are in
+ * hand when it becomes full are still added.
  */
 export class KeyQueues {
   readonly #options: KeyQueuesOptions;
@@ -41,7 +41,7 @@ export class KeyQueues {
     this.#options = options;
   }
 
-  /** Tells that a message was queued behind its key. */
+  /** Notes that a message was queued behind its key. */
   queued<Tx>({ key, topic }: Arrived<Tx>): void {
     if (key === null) return;
     const name = nameOf(topic, key);
@@ -54,9 +54,9 @@ export class KeyQueues {
     this.#queues.set(name, { topic, key, room: Math.ceil(this.#options.most / 10) - 1 });
   }
 
-  /** @returns those before the first message that finds its queue full */
+  /** @returns the messages before the first one whose queue is full */
   async free<Tx>(arrived: readonly Arrived<Tx>[]): Promise<readonly Arrived<Tx>[]> {
-    // Nearly always there is no queue, and of a long one nearly always room is left.
+    // Usually there is no queue, and usually a long queue still has room.
     if (this.#queues.size === 0) return arrived;
     const open = new Set<string>();
     for (const [n, { key, topic }] of arrived.entries()) {
@@ -78,7 +78,7 @@ export class KeyQueues {
     return count < most;
   }
 
-  /** Has the partition of a message rest whose queue is full; others go on. */
+  /** Pauses the partition of a message whose queue is full; others go on. */
   pause<Tx>(batch: IncomingBatch, message: Arrived<Tx>, failing: FailingPartitions): void {
     const { most, report } = this.#options;
     const { incoming, topic } = message;

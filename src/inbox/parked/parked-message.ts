@@ -18,7 +18,7 @@ export interface ReadyTry<Tx> {
   readonly ready: ReadyMessage<Tx>;
 }
 
-/** Finds the handler of a parked message, which does not tell by which source it came. */
+/** Finds the handler of a parked message, whose source is not stored. */
 export function findParked<Tx>(
   message: BegunTry,
   all: readonly RouteTable<Tx>[],
@@ -26,7 +26,7 @@ export function findParked<Tx>(
   const incoming = arrivedAgain(message);
   for (const routes of all) {
     const arrived = identify(incoming, routes);
-    // An edited message has an id of its own, whatever its headers say.
+    // The stored id wins: an edited message has a new one, while its headers still have the old one.
     if ('id' in arrived && arrived.way.kind === 'route')
       return {
         arrived: new Arrived(incoming, { id: message.id, topic: arrived.topic, way: arrived.way }),
@@ -51,7 +51,7 @@ export async function readParked<Tx>(
   return { route: way, ready: await way.read(incoming, attempt) };
 }
 
-/** Calls their handlers, in their order. */
+/** Calls the handlers, in the order of the messages. */
 export async function callHandlers<Tx>(
   tx: Tx,
   tries: readonly ReadyTry<Tx>[],
@@ -69,13 +69,9 @@ export async function callHandlers<Tx>(
   for (const { ready } of tries) await ready.handle(tx, context);
 }
 
-/** Another consumer of the group has it, or has not been deployed yet. */
+/** The handler is another consumer's, or not deployed yet. */
 function noHandler(topic: string): OutboxError {
-  return new OutboxError(
-    'OUTBOX_HANDLER_MISSING',
-    `No handler of this consumer takes the topic "${topic}".`,
-    {
-      details: { topic },
-    },
-  );
+  return new OutboxError('OUTBOX_HANDLER_MISSING', `This consumer has no handler for the topic "${topic}".`, {
+    details: { topic },
+  });
 }

@@ -12,9 +12,9 @@ import {
 } from '../../store/inbox/parked-keys.ts';
 import type { BulkWorkflows, ParkedKeyWorkflows } from '../ports.ts';
 
-/** A look at the parked keys that came to nothing, or not to all that it should. The next one follows by itself. */
+/** A look at the parked keys that failed, fully or in part. The next look follows by itself. */
 export interface ParkedWatchFailure {
-  /** `look`: the database did not answer. `start`: a workflow was not started; one failure speaks for all of a look. */
+  /** `look`: the database did not answer. `start`: a workflow was not started; reported once per look. */
   readonly what: 'look' | 'start';
   readonly error: unknown;
   readonly retryInMs: number;
@@ -26,27 +26,27 @@ export interface ParkedWatcherInput {
   readonly withSql: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
   readonly workflows: ParkedKeyWorkflows;
   readonly bulks: BulkWorkflows;
-  /** Ends the tries of processes that are dead. */
+  /** Ends the tries of dead processes. */
   readonly endDeadTries: () => Promise<Omit<DeadTries, 'gaveUp'>>;
   /** Must not throw. */
   readonly failed: (failure: ParkedWatchFailure) => void;
 }
 
 const lookEveryMs = 1_000;
-/** While others have tries in hand: they may die. */
+/** While other processes have tries in hand, because they may die. */
 const watchEveryMs = 400;
-/** Between looks that are asked for by nudges: a consumer that parks much has it done in few looks. */
+/** Between looks after nudges, so that a consumer that parks many keys needs few looks. */
 const nudgedEveryMs = 50;
 const againMs = { first: 1_000, most: 10_000 } as const;
 const keysPerLook = 100;
 const concurrentStarts = 20;
 
 /**
- * Makes sure that every parked key of a consumer group that waits for a try has its workflow, and every bulk operation on
- * what the group keeps.
+ * Ensures that every parked key of a consumer group that waits for a try has its workflow, and so has every bulk operation
+ * on messages that the group keeps.
  *
- * Level-triggered: it looks at what is, not at what happened, so a start that fails or is lost is made again, and it works
- * on when database or Temporal were away. Any number of consumers may watch the same group.
+ * Level-triggered: it looks at the current rows, so a start that fails or is lost is repeated, and it resumes after an
+ * outage of the database or Temporal. Any number of consumers may watch the same group.
  */
 export class ParkedWatcher {
   readonly #input: ParkedWatcherInput;
@@ -54,7 +54,7 @@ export class ParkedWatcher {
   #stopped = false;
   #nudged = false;
   #endPause: (() => void) | undefined;
-  /** Each consumer of a group that has parked keys is to host their workflows, and does so from its first start. */
+  /** Every consumer of a group with parked keys must host their workflows; its first start makes it do so. */
   #hosting = false;
   #hostingBulks = false;
   #overdueAfter: KeyPlace | null = null;
@@ -69,13 +69,13 @@ export class ParkedWatcher {
     this.#running ??= this.#run();
   }
 
-  /** A key was parked, or an operator has decided: looks now. After a failure the next look keeps its time. */
+  /** Looks now: a key was parked, or an operator has decided. After a failed look the pause is kept. */
   nudge(): void {
     this.#nudged = true;
     this.#endPause?.();
   }
 
-  /** Looks no more, and waits for the starts under way. */
+  /** Stops looking, and waits for the current starts. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.nudge();
@@ -100,7 +100,7 @@ export class ParkedWatcher {
     }
   }
 
-  /** One look, and the starts that follow from it. Answers whether there may be more at once. */
+  /** Looks once and starts what it finds. @returns whether there may be more */
   async #look(): Promise<boolean> {
     const { endDeadTries, withSql } = this.#input;
     const dead = await endDeadTries();
@@ -131,13 +131,13 @@ export class ParkedWatcher {
     return wanted.length > 0 || this.#hosting ? wanted : anyKey(sql, group);
   }
 
-  /** Undefined: none runs, so none has to be hosted. */
+  /** `undefined`: none runs, so none has to be hosted. */
   async #wantedBulks(sql: Sql): Promise<readonly BulkStart[] | undefined> {
     const { group } = this.#input;
     return this.#hostingBulks || (await anyBulkRuns(sql, group)) ? wantedBulks(sql, group) : undefined;
   }
 
-  /** All consumers of the group host what one of them starts: when that one dies, another goes on with it. */
+  /** All consumers of the group host every bulk operation: when one of them dies, another continues. */
   async #startBulks(wanted: readonly BulkStart[] | undefined): Promise<void> {
     if (wanted === undefined) return;
     const { bulks, withSql } = this.#input;
@@ -157,7 +157,7 @@ export class ParkedWatcher {
     }
   }
 
-  /** Starts side by side. When the first ones all fail, Temporal is away, and the others are left to the next look. */
+  /** Starts concurrently. If the first starts all fail, Temporal is unreachable, and the rest is left to the next look. */
   async #startAll(
     keys: readonly WantedKey[],
   ): Promise<{ readonly started: readonly WantedKey[]; readonly failures: readonly unknown[] }> {
@@ -190,7 +190,7 @@ export class ParkedWatcher {
     });
   }
 
-  /** Waits, but no longer than until a nudge after which `isOver`. */
+  /** Waits; a nudge ends the wait if `isOver` then holds. */
   async #pause(ms: number, isOver: () => boolean): Promise<void> {
     if (isOver()) return;
     await new Promise<void>((resolve) => {
@@ -207,7 +207,7 @@ export class ParkedWatcher {
   }
 }
 
-/** Tells a start that failed from a database that did. */
+/** Distinguishes a failed start from a failed query. */
 class StartFailure extends Error {
   constructor(cause: unknown) {
     super('A workflow was not started.', { cause });

@@ -11,12 +11,12 @@ import type { TransactionClient } from '../transaction-client.ts';
 import { verdictOf } from '../verdict.ts';
 import type { Begun } from './key-drain-options.ts';
 
-/** After so many in a row the fault may be the message's after all: one that ends each session of the database. */
+/** After this many in a row the message may be the cause after all: it may end each database session. */
 const maxInARow = 20;
 const againMs = 1_000;
-/** The quick tries before it are the first. */
+/** The quick retries before it count as the first try. */
 const firstParkedTry = 2;
-/** Beyond this many keys the counts begin anew. */
+/** Beyond this many keys all counts are reset. */
 const maxKeys = 10_000;
 
 export interface UncountedTriesOptions<Tx extends Transaction> {
@@ -25,7 +25,7 @@ export interface UncountedTriesOptions<Tx extends Transaction> {
   readonly breaker: Breaker;
 }
 
-/** Gives tries of parked messages back that came to nothing for reasons that are not theirs. */
+/** Gives back tries of parked messages that failed for reasons outside the message. */
 export class UncountedTries<Tx extends Transaction> {
   readonly #options: UncountedTriesOptions<Tx>;
   readonly #inARow = new Map<string, number>();
@@ -34,7 +34,7 @@ export class UncountedTries<Tx extends Transaction> {
     this.#options = options;
   }
 
-  /** @returns when the key is to be tried again; `undefined`: the try counts */
+  /** @returns milliseconds until the key is tried again; `undefined`: the try counts */
   pauseMsAfter(
     { keyId, messages, found }: Begun<Tx>,
     entry: 'go' | 'probe',
@@ -50,7 +50,7 @@ export class UncountedTries<Tx extends Transaction> {
     if (arrived !== undefined && refusalReasonOf(error) === undefined) {
       const failure = { error, bodies: messages.map(({ body }) => body) };
       if (entry === 'probe') breaker.probeFailed(address, failure);
-      // That a key fails once more is no news.
+      // The breaker counts only the first failure of a parked key.
       const paused =
         attempts <= firstParkedTry
           ? breaker.failed(address, keyNameOf(arrived), failure, true)
@@ -64,7 +64,7 @@ export class UncountedTries<Tx extends Transaction> {
     return this.#options.breaker.intervalMs(address) * (1 + Math.random());
   }
 
-  /** A handler that is missing here is another consumer's, or that of a deployment to come: it is waited for without end. */
+  /** A missing handler belongs to another consumer or to a later deployment, so there is no limit to the tries for it. */
   #pauseMsAfterFault(keyId: string, error: unknown): number | undefined {
     const before = this.#inARow.get(keyId) ?? 0;
     const elsewhere = error instanceof OutboxError && error.code === 'OUTBOX_HANDLER_MISSING';
@@ -77,7 +77,7 @@ export class UncountedTries<Tx extends Transaction> {
     return nextPauseMs(before);
   }
 
-  /** A try has ended well. */
+  /** A try has succeeded. */
   ended({ keyId, messages: [first], found }: Begun<Tx>, entry: 'go' | 'probe'): void {
     if (this.#inARow.size > 0) this.#inARow.delete(keyId);
     const { breaker } = this.#options;
@@ -86,12 +86,12 @@ export class UncountedTries<Tx extends Transaction> {
       breaker.succeeded(first.address, keyNameOf(one.arrived), entry);
   }
 
-  /** Of an address that pauses; not all of its keys at once. */
+  /** Gives back a try of a paused address. The pause is random, so that its keys do not all return at once. */
   giveBackPaused(keyId: string, message: BegunTry, signal: AbortSignal): Promise<ParkedKeyAnswer> {
     return this.giveBack(keyId, message, this.#pausedMs(message.address), signal);
   }
 
-  /** Goes on until the database answers: else the try would count after all. */
+  /** Repeats until the database answers: otherwise the try would count. */
   async giveBack(
     keyId: string,
     message: BegunTry,

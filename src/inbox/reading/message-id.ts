@@ -5,9 +5,9 @@ import { isName } from '../once.ts';
 import { unreadable } from './unreadable.ts';
 
 /**
- * What tells the id of a message that no outbox has sent: its key, a header (its name exactly as on the wire), or a
- * function. It must be the same at every delivery of a message, and another for every other message of the topic: a
- * message with the id of another is taken for its duplicate, and dropped.
+ * Where the id of a message comes from that was not sent by an outbox: its key, a header (its name exactly as on the wire),
+ * or a function. The id must be the same on every delivery of a message and unique within the topic: a message with the
+ * id of another one is dropped as its duplicate.
  */
 export type MessageIdRule = 'key' | { readonly header: string } | ((message: IncomingMessage) => string);
 
@@ -15,10 +15,10 @@ export type MessageIdRule = 'key' | { readonly header: string } | ((message: Inc
 export type IdReader = (message: IncomingMessage) => string;
 
 /**
- * Reads ids as the rule says. Without a rule the id is the header `ce_id` as it is, unique everywhere.
+ * Makes a reader for the rule. Without a rule the id is the header `ce_id`, which is globally unique.
  *
- * With one it is `<topic>:<what the rule reads>`: a key or a request's id may occur in several topics of one group, and
- * there it means different messages.
+ * With a rule it is `<topic>:<what the rule reads>`: the same key or request id may occur in several topics of one group
+ * and identifies a different message in each.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
@@ -32,7 +32,7 @@ export function idReader(topic: string, rule: MessageIdRule | undefined): IdRead
 
 interface NamedReader {
   readonly read: (message: IncomingMessage) => unknown;
-  /** What it reads, for people. */
+  /** What it reads, for error messages. */
   readonly name: string;
 }
 
@@ -58,11 +58,11 @@ function called(rule: (message: IncomingMessage) => string, message: IncomingMes
   } catch (error) {
     // Its message may quote the body.
     const name = error instanceof Error ? error.name : typeof error;
-    throw unreadable(message, 'no-id', `the function that tells its id threw a ${name}`, error);
+    throw unreadable(message, 'no-id', `the function that returns its id threw a ${name}`, error);
   }
 }
 
-/** Nearly every id: nothing of what is looked for below can be in it. */
+/** Matches nearly every id, which then needs none of the checks below. */
 const plain = /^[\x20-\x7e]{1,512}$/;
 
 function checked(message: IncomingMessage, id: unknown, name: string): string {
@@ -70,13 +70,13 @@ function checked(message: IncomingMessage, id: unknown, name: string): string {
   if (id === undefined) throw unreadable(message, 'no-id', `it has no ${name}`);
   if (!isName(id))
     throw unreadable(message, 'no-id', `its ${name} is not an id of 1 to 512 bytes without NUL`);
-  // Where bytes were replaced to make a text of them, different ids look alike.
+  // Decoding replaces invalid bytes, so different ids could become equal.
   if (id.includes('\u{fffd}') || /\p{Surrogate}/u.test(id))
     throw unreadable(message, 'no-id', `its ${name} is not text in UTF-8`);
   return id;
 }
 
-/** Where a message is, as its identity when it has no other. */
+/** The position of a message, as the id of one that has no other. */
 export function positionId({ address, partition, offset }: Position): string {
   return `${address}/${partition}/${offset}`;
 }

@@ -3,20 +3,20 @@ import type { IncomingMessage } from '../../sources/source.ts';
 import { unreadable } from './unreadable.ts';
 
 /**
- * The value of a body that is JSON in UTF-8, with or without a byte order mark. Numbers become doubles, as in all of
- * JavaScript: integers beyond 2^53 lose digits, and what exceeds 1.8e308 is infinite.
+ * Parses a body of JSON in UTF-8, with or without a byte order mark. Numbers become doubles, as always in
+ * JavaScript: integers beyond 2^53 lose digits, and a number above 1.8e308 becomes infinite.
  *
  * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unreadable`
  */
 export function parseBody(message: IncomingMessage): unknown {
   const { body } = message;
   if (body === null) throw unreadable(message, 'unreadable', 'it has no body');
-  // Checked first, because the conversion replaces what it cannot read, and would let a broken text through.
+  // Checked first: the conversion replaces invalid bytes and would let a corrupt text through.
   if (!isUtf8(body)) throw unreadable(message, 'unreadable', 'its body is not UTF-8');
   try {
     return JSON.parse(textOf(body));
   } catch (error) {
-    // The parser's own words quote the text, so they are not kept as the cause either.
+    // The parser's message quotes the body, so the error is not kept as the cause either.
     throw unreadable(message, 'unreadable', `its body is not JSON${placeOf(error)}`);
   }
 }
@@ -28,7 +28,7 @@ function textOf(body: Uint8Array): string {
 }
 
 function placeOf(error: unknown): string {
-  // At the end only: in between it may be a piece of the text.
+  // Only at the end: elsewhere it may be a quotation of the body.
   const place =
     error instanceof SyntaxError ? / at position (\d+)(?: \(.*\))?$/.exec(error.message)?.[1] : undefined;
   return place === undefined ? '' : ` (character ${place})`;

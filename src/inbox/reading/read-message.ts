@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import type { Topic } from '../../core/topic.ts';
 import {
   oldestVersion,
@@ -17,20 +18,20 @@ import { withoutValues } from './without-values.ts';
 
 const maxIssues = 10;
 
-/** What is known before the body is read, and how the message is made. */
+/** What is known before the body is read, and how to build the message. */
 export interface Reading {
   readonly id: string;
   readonly attempt: number;
-  /** Key, headers and time are read when they are asked for. @defaultValue false: a plain object */
+  /** Decode key, headers and time on first use. @defaultValue false: a plain object */
   readonly lazy?: boolean;
 }
 
 /**
- * A message as its handler receives it: its payload is made current by the topic's upcasters, and then is what the
- * schema makes of it. At once, unless the schema answers a promise.
+ * Reads a message as its handler receives it: upcasters convert the payload to the current version, then the schema
+ * parses it. Synchronous, unless the schema returns a promise.
  *
- * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unreadable`, `unknown-version` or `invalid`; what the promise
- * of a schema rejects with is passed on, because a schema that asks others may succeed later
+ * @throws OutboxError `OUTBOX_MESSAGE_UNREADABLE`, reason `unreadable`, `unknown-version` or `invalid`; a rejection of the
+ * schema's promise is passed on, because a schema that calls other systems may succeed later
  */
 export function readMessage<Input, Output>(
   topic: Topic<Input, Output>,
@@ -46,14 +47,14 @@ export function readMessage<Input, Output>(
   };
   if (result instanceof Promise) {
     return result.then(received, (error: unknown) => {
-      // Too deep for the schema's recursion: that stays so.
+      // Nested too deeply for the schema's recursion: a retry cannot help.
       throw error instanceof RangeError ? thrown(topic, message, body, error) : error;
     });
   }
   return received(result);
 }
 
-/** The parsed body in the form of the current version. */
+/** The parsed body, converted to the current version. */
 function currentPayload<Input, Output>(topic: Topic<Input, Output>, message: IncomingMessage): unknown {
   const { name, rules } = topic;
   const version = versionOf(message.header(versionHeader));
@@ -124,9 +125,9 @@ function valueOf<Input, Output>(
   );
 }
 
-/** A schema that throws cannot be asked again with another answer. */
+/** The error of a schema that throws: it would throw again. */
 function thrown(topic: Topic, message: IncomingMessage, payload: unknown, error: unknown): OutboxError {
-  const [why] = withoutValues([error instanceof Error ? error.message : String(error)], payload);
+  const [why] = withoutValues([reasonOf(error)], payload);
   return unreadable(message, 'invalid', `the schema of the topic "${topic.name}" failed (${why})`, error);
 }
 

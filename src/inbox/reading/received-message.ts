@@ -2,10 +2,10 @@ import { inspect } from 'node:util';
 import type { IncomingMessage } from '../../sources/source.ts';
 import type { InboxMessage } from './inbox-message.ts';
 
-/** What is not read off the wire. */
+/** Fields that do not come from the wire. */
 type Read<Payload> = Pick<InboxMessage<Payload>, 'id' | 'topic' | 'payload' | 'attempt'>;
 
-/** All of it at once, so that every copy is whole. */
+/** Decodes all fields at once, so that every copy is complete. */
 export function plainMessage<Payload>(incoming: IncomingMessage, read: Read<Payload>): InboxMessage<Payload> {
   const { id, topic, payload, attempt } = read;
   const { address, headers, key, offset, partition } = incoming;
@@ -23,7 +23,7 @@ export function plainMessage<Payload>(incoming: IncomingMessage, read: Read<Payl
   };
 }
 
-/** Reads key, headers and time when a handler asks for them: for batches these texts cost as much as the body. */
+/** Decodes key, headers and time on first use: in batches, decoding them costs as much as the body. */
 export class ReceivedMessage<Payload> implements InboxMessage<Payload> {
   readonly id: string;
   readonly topic: string;
@@ -47,7 +47,7 @@ export class ReceivedMessage<Payload> implements InboxMessage<Payload> {
     this.#incoming = incoming;
   }
 
-  // Who shows the difference of two messages, as tests do, asks these of a copy that has the methods alone.
+  // A test runner's diff reads these getters from a copy that has only the prototype, without the private fields.
   get key(): string | null {
     return #incoming in this ? this.#incoming.key : null;
   }

@@ -4,22 +4,22 @@ import type { Position } from '../consumer-event.ts';
 /**
  * Why a message cannot be given to a handler. No retry helps until a person or a deployment changes something.
  *
- * `no-id`: nothing tells its id · `unknown-topic`: nobody knows its topic, or nothing tells it · `unknown-version`: no
+ * `no-id`: it has no valid id · `unknown-topic`: it names no topic, or one that is not configured · `unknown-version`: no
  * upcaster leads from its version to the current one, or it is newer · `unreadable`: its body is not JSON in UTF-8 ·
- * `invalid`: the schema or an upcaster refuses its payload
+ * `invalid`: the schema or an upcaster rejects its payload
  */
 export type RefusalReason = 'invalid' | 'no-id' | 'unknown-topic' | 'unknown-version' | 'unreadable';
 
 /** Long enough for ten issues of a schema, and short enough for a log and a table. */
 const longestText = 2_000;
 
-/** Not a property of the error alone, because a handler may throw anything, also something that looks like one of these. */
+/** Not a property of the error, because a handler may throw an error that looks like one of these. */
 const reasons = new WeakMap<OutboxError, RefusalReason>();
 
 /**
  * The error of a message that cannot be given to a handler.
  *
- * @param why never quotes the body; what it quotes of headers is made fit for a table and a terminal
+ * @param why must not quote the body; control characters that it quotes from headers are replaced
  */
 export function unreadable(
   { address, partition, offset }: Position,
@@ -41,7 +41,7 @@ export function refusalReasonOf(error: unknown): RefusalReason | undefined {
   return error instanceof OutboxError ? reasons.get(error) : undefined;
 }
 
-/** PostgreSQL takes no NUL, and a terminal should get no control sequences from strangers. */
+/** PostgreSQL rejects NUL, and control sequences of a message must not reach a terminal. */
 function plain(text: string): string {
   const short = text.length > longestText ? `${text.slice(0, longestText)}…` : text;
   return short.replaceAll(/[\p{Cc}\p{Surrogate}]/gu, '\u{fffd}');

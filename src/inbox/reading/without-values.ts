@@ -1,19 +1,19 @@
-/** Of longer values, a text may quote the beginning only. */
+/** A text may quote only the beginning of a value that is longer. */
 const probeLength = 24;
 const hidden = '…';
 const letter = /[\p{L}\p{N}]/u;
 
-/** Of a text that is longer, only the beginning is kept: some schemas list every field of a payload. */
+/** Longer texts are cut: some schemas list every field of a payload. */
 const longestText = 400;
 
 /**
- * Texts that speak of a payload, without its values: each text and number of the payload that one of them quotes is
- * replaced by `…`, also the beginning of a long one. Names of fields stay.
+ * Removes the values of a payload from texts about it: each string and number of the payload that a text quotes is
+ * replaced by `…`, also where only the beginning of a long one is quoted. Names of fields stay.
  */
 export function withoutValues(texts: readonly string[], payload: unknown): readonly string[] {
-  // With a margin, in which a quoted value may be cut off, and which is dropped after all others are replaced.
+  // With a margin, because the cut may split a quoted value; the margin is dropped after all values are replaced.
   let left = texts.map((text) => text.slice(0, longestText + probeLength));
-  // A payload may have a million values: nearly all are ruled out by one look.
+  // A payload may have a million values: a single search rules out nearly all of them.
   const all = left.join('\n');
   for (const value of valuesIn(payload)) {
     if (all.includes(value.length > probeLength ? value.slice(0, probeLength) : value))
@@ -26,10 +26,10 @@ export function withoutValues(texts: readonly string[], payload: unknown): reado
   );
 }
 
-/** Every text and number in it, without recursion: it may be nested as deep as it likes. */
+/** Every string and number in the payload, without recursion: it may be nested to any depth. */
 function* valuesIn(payload: unknown): Generator<string> {
   const open: unknown[] = [payload];
-  // JSON has no cycles, but what an upcaster made may.
+  // JSON has no cycles, but the result of an upcaster may.
   const seen = new Set<unknown>();
   while (open.length > 0) {
     const next = open.pop();
@@ -42,7 +42,7 @@ function* valuesIn(payload: unknown): Generator<string> {
   }
 }
 
-/** As it is, and as a text quotes it that shows it as JSON. */
+/** The value as it is, and as JSON escapes it. */
 function waysToQuote(value: string): readonly string[] {
   return /["\\\p{Cc}\p{Surrogate}]/u.test(value) ? [value, JSON.stringify(value).slice(1, -1)] : [value];
 }
@@ -55,7 +55,7 @@ function without(text: string, value: string): string {
     const end = at + sharedLength(rest, at, value);
     const before = done + rest.slice(0, at);
     const after = rest.slice(end);
-    // A short value may be a piece of a word that has nothing to do with it.
+    // A short value may occur by chance within a word.
     const isPiece = letter.test(before.at(-1) ?? '') || letter.test(after.at(0) ?? '');
     done = before + (isPiece && value.length < probeLength ? rest.slice(at, end) : hidden);
     rest = after;

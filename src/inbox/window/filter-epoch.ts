@@ -5,10 +5,10 @@ import { faultOf } from '../intake/infrastructure-faults.ts';
 import { filterInEpoch, type SeenFilter } from './seen-filter.ts';
 
 /**
- * The filter in the epoch of the database, as one consumer uses it. Where the database does not tell its epoch, as on Aurora,
- * it must have one of its own.
+ * The filter, bound to the epoch of the database. If the database does not show its epoch, as on Aurora, the filter must
+ * have one of its own.
  *
- * @throws OutboxError `OUTBOX_EPOCH_UNKNOWN`; and what the database throws when it is away
+ * @throws OutboxError `OUTBOX_EPOCH_UNKNOWN`; and the database's error when it cannot be reached
  */
 export async function filterOfEpoch(
   filter: SeenFilter,

@@ -10,7 +10,7 @@ import { WindowKeeper } from './window-keeper.ts';
 
 const againMs = 500;
 
-/** Refuses a window that is too short, and makes who tends the processed ids. */
+/** Refuses a window that is too short, and makes the keeper of the processed ids. */
 export async function startWindow<Tx extends Transaction>(
   { client, rules: { deadAddressOf, failedMs, group, startTimeoutMs, windowMs } }: ConsumerPlan<Tx>,
   sourceRoutes: readonly SourceRoutes<Tx>[],
@@ -18,6 +18,8 @@ export async function startWindow<Tx extends Transaction>(
   { health, stopping }: Running,
 ): Promise<WindowKeeper<Tx>> {
   for (const { name, source, routes } of sourceRoutes) {
+    // For ever is long enough, whatever the broker says: it need not let this client ask.
+    if (windowMs === Number.POSITIVE_INFINITY) break;
     const topics: Topic[] = routes.map(({ topic }) => topic);
     const horizonMs = await patiently(
       () => source.redeliveryHorizonMs(addressesOf(routes)),
@@ -38,7 +40,7 @@ export async function startWindow<Tx extends Transaction>(
   });
 }
 
-/** Asks a broker that may have been started together with us. */
+/** Waits for a broker that may still be starting. */
 async function patiently<Answer>(
   ask: () => Promise<Answer>,
   withinMs: number,

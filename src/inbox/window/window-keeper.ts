@@ -8,13 +8,13 @@ import type { TransactionClient } from '../transaction-client.ts';
 export interface WindowKeeperInput<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
-  /** For how long this group wants its processed ids kept; `Infinity`: for ever. */
+  /** How long this group keeps its processed ids; `Infinity`: for ever. */
   readonly windowMs: number;
-  /** For how long failed messages of this group are kept. @defaultValue for ever */
+  /** How long failed messages of this group are kept. @defaultValue for ever */
   readonly failedMs?: number;
-  /** Of failed messages, only those with a copy among the dead letters may go. @defaultValue false */
+  /** Delete only failed messages that were copied to the dead letters. @defaultValue false */
   readonly deadLetters?: boolean;
-  /** Told of each failure, and when the next try is. It must not throw. */
+  /** Called with each failure and the time until the next try. Must not throw. */
   readonly failed: (error: unknown, retryInMs: number) => void;
   /** @defaultValue one hour between rounds, one minute after a round that left something to do, one day between notes, a quarter of the window at most */
   readonly paces?: Partial<KeeperPaces>;
@@ -28,16 +28,16 @@ interface KeeperPaces {
 }
 
 const paces: KeeperPaces = { roundMs: 60 * 60_000, againMs: 60_000, noteMs: 24 * 60 * 60_000 };
-/** Told from so many tries on: then the longest patience was in vain, too. */
+/** Tries before it is reported: by then the longest lock timeout has failed, too. */
 const lateTries = 10;
-/** For the client: a step may wait 10 s for handlers, and find all connections in use before that. */
+/** Limits for the client: a step may wait for a connection, and then 10 s for handlers. */
 const patience = { maxWait: 10_000, timeout: 30_000 } as const;
 
 /**
- * Keeps the processed ids of a consumer's database within their window, as long as the consumer runs: notes that the
- * group is there, begins and drops epochs.
+ * Keeps the processed ids of a consumer's database within their window while the consumer runs: notes that the group is
+ * alive, begins and drops epochs.
  *
- * Nothing depends on a single round. What fails is told, and tried again.
+ * Nothing depends on a single round. A failure is reported and tried again.
  */
 export class WindowKeeper<Tx extends Transaction> {
   readonly #input: WindowKeeperInput<Tx>;
@@ -48,18 +48,18 @@ export class WindowKeeper<Tx extends Transaction> {
 
   constructor(input: WindowKeeperInput<Tx>) {
     this.#input = input;
-    // A group counts only when it was seen within its own window.
+    // A group counts only if it was seen within its own window.
     const noteMs = Math.min(paces.noteMs, input.windowMs / 4);
     this.#paces = { ...paces, noteMs, ...input.paces };
   }
 
-  /** Runs the first round, and goes on by itself. Does not reject. */
+  /** Runs the first round, then continues in the background. Does not reject. */
   async start(): Promise<void> {
     const pauseMs = await this.#round();
     this.#rounds = this.#goOn(pauseMs);
   }
 
-  /** Ends after the transaction that is under way. Does not reject. */
+  /** Ends after the current transaction. Does not reject. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#rounds;
@@ -69,13 +69,13 @@ export class WindowKeeper<Tx extends Transaction> {
     const { signal } = this.#stopped;
     let pauseMs = firstPauseMs;
     while (!signal.aborted) {
-      // A process that has nothing else to do may end.
+      // The timer must not keep a process alive that has nothing else to do.
       await rest(pauseMs, signal, { ref: false });
       if (!signal.aborted) pauseMs = await this.#round();
     }
   }
 
-  /** @returns milliseconds until the next one */
+  /** @returns milliseconds until the next round */
   async #round(): Promise<number> {
     const { roundMs, againMs } = this.#paces;
     try {

@@ -3,7 +3,7 @@ import { type Duration, durationMs, longestDurationMs } from '../../core/duratio
 import { OutboxError } from '../../core/errors.ts';
 import type { ConfirmRules, Topic } from '../../core/topic.ts';
 
-/** For how long the ids of handled messages are kept: a message that arrives again later has its effect again. */
+/** How long the ids of handled messages are kept: a message that arrives again later is handled again. */
 export type Window = Duration | 'forever';
 
 /** What must fit into a window. */
@@ -11,7 +11,7 @@ export interface WindowDemand {
   readonly group: string;
   /** `Infinity`: for ever. */
   readonly windowMs: number;
-  /** For how long the broker may deliver a message again; `Infinity`: it keeps them for ever. */
+  /** How long the broker may redeliver a message; `Infinity`: it keeps messages for ever. */
   readonly horizonMs: number;
   /** The topics that the group handles. */
   readonly topics: readonly Topic[];
@@ -40,10 +40,10 @@ export function resolveWindow(window: Window | undefined, option = 'window'): nu
 }
 
 /**
- * Refuses a window in which a message could outlive its id.
+ * Refuses a window that a message could outlive.
  *
- * The last copy of a message is sent when its receipts have been waited for as often as its topic allows, and the broker
- * may deliver that copy for as long as it keeps it. What people do by hand, a retry or a reset of offsets, is not counted.
+ * The last copy of a message is sent after the last wait for a receipt that its topic allows, and the broker may deliver
+ * that copy as long as it keeps it. Manual retries and resets of offsets are not counted.
  *
  * @throws OutboxError `OUTBOX_WINDOW_TOO_SHORT`
  */
@@ -62,7 +62,7 @@ export function assertWindow({ group, windowMs, horizonMs, topics }: WindowDeman
   );
 }
 
-/** From the first send until nobody waits for a receipt any more. */
+/** From the first send to the last resend for a missing receipt. */
 function resendsMs({ maxSends, receiptTimeoutMs }: ConfirmRules): number {
   let sum = 0;
   for (let send = 0; send < maxSends; send += 1)

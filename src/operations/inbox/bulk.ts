@@ -8,13 +8,13 @@ import { type BulkOptions, checkKeptAction, checkKeptBulkFilter, checkOptions } 
 import type { KeptFilter } from './kept-target.ts';
 
 /**
- * Starts a change of all messages of a group that match a filter: its consumers carry it out within its rate, page by page,
- * and neither a crash of this process nor of consumers stops it or repeats a message. What arrives after the start is not in
- * it, nor copies that are made then, nor what no longer matches when its page comes.
+ * Starts a change of all messages of a group that match a filter: its consumers make it page by page, within its rate. A
+ * crash of this process or of consumers neither stops it nor repeats a message. Messages that arrive after the start and
+ * copies that are made after it are not included, nor messages that no longer match when their page is processed.
  *
  * A dry run counts and shows what would be changed, and writes nothing.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` (without a group, or with nothing beside it, among others),
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` (for example without a group, or with no other condition),
  * `OUTBOX_BULK_UNEXPECTED`
  */
 export async function startKeptBulk(

@@ -8,11 +8,11 @@ import { checkKeptTarget, type KeptTarget } from './kept-target.ts';
 
 export type { KeptAnswer };
 
-/** How long messages that others have in hand are tried again before they are answered as `busy`. */
+/** How long to retry messages that others have in hand, before they are answered as `busy`. */
 const patienceMs = 2_000;
 const tryAgainMs = 50;
 
-/** Changes the named messages; one answer each, in the order of their ids. */
+/** Changes the messages of a target. @returns one answer per message, in the order of the ids */
 export async function changeKeptTarget<Result extends string>(
   database: Database,
   target: KeptTarget,
@@ -24,7 +24,7 @@ export async function changeKeptTarget<Result extends string>(
   return changePatiently(database, group, ids, change, { author, dryRun: options.dryRun ?? false });
 }
 
-/** Tries those that others have in hand again for a while, and then answers them as `busy`. */
+/** Retries messages that others have in hand for a while, then answers them as `busy`. */
 async function changePatiently<Result extends string>(
   database: Database,
   group: string,

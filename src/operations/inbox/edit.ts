@@ -22,11 +22,11 @@ import { authorOf } from '../operation-options.ts';
 import { checkKeptName } from './kept-target.ts';
 
 /**
- * Replaces a failed message, or the first of a parked key while nobody tries it, by a copy with a new id that takes its
- * place in the order and is tried now. Its header `ce_id` is the new id, so a message without an id gets one by an edit;
- * where a handler reads ids by a rule of its own, it sees what that rule reads.
+ * Replaces a failed message, or the first of a parked key while it is not being tried, by a copy with a new id that takes
+ * its place in the order and is tried now. Its header `ce_id` is the new id, so an edit gives an id to a message without
+ * one; a handler with an `id` option still sees the id that this option reads.
  *
- * @throws OutboxError `OUTBOX_CONFLICT` when it is neither (any more), has another version, or is in other hands;
+ * @throws OutboxError `OUTBOX_CONFLICT` if it is neither, or no longer, has another version, or is held by another operator;
  * `OUTBOX_MESSAGE_UNKNOWN`, `OUTBOX_PAYLOAD_INVALID`, `OUTBOX_PAYLOAD_TOO_LARGE`, `OUTBOX_HEADER_INVALID`,
  * `OUTBOX_OPTION_INVALID`; nothing is changed then
  */
@@ -46,7 +46,7 @@ export async function editKeptMessage(
   return { id: answer.id, supersedes: name.id };
 }
 
-/** The edit of a message that is not there: asked for all the same, because the audit is to have it. */
+/** The edit of a missing message: executed anyway, so that the audit records it. */
 const ofNothing: KeptEdit = { version: '-infinity', wireOf: () => '{}' };
 
 async function contentOf(found: EditableKept, options: EditOptions, check: CheckPayload): Promise<KeptEdit> {
@@ -63,10 +63,10 @@ async function contentOf(found: EditableKept, options: EditOptions, check: Check
 
 const reasons = {
   'behind-key': 'an earlier message of its key goes first',
-  busy: 'it is being tried, or somebody else has it in hand',
-  conflict: 'it has another version by now',
+  busy: 'it is being tried, or another operator holds it',
+  conflict: 'it has another version now',
   handled: 'its effects are committed',
-  'too-late': 'only a failed one, or the first of a parked key, can be',
+  'too-late': 'only a failed message, or the first of a parked key, can be edited',
 } as const;
 
 function errorOf(

@@ -5,9 +5,9 @@ import { checkKeptFilter, invalid, type KeptFilter } from './kept-target.ts';
 
 /** One page of kept messages. */
 export interface KeptList {
-  /** The latest first, by their places in the order of their keys. */
+  /** Latest first, by their place in the order of their keys. */
   readonly messages: readonly ListedKept[];
-  /** For the next page; null: this was the last. */
+  /** Token of the next page; `null`: this was the last. */
   readonly next: string | null;
 }
 
@@ -34,7 +34,7 @@ export async function listKeptMessages(
   return { messages: page.messages, next: page.next === null ? null : cursorOf(page.next) };
 }
 
-/** Ids of strangers may have any characters. */
+/** Ids of other senders may contain any characters. */
 function cursorOf({ position, id }: KeptPosition): string {
   return `${position}_${Buffer.from(id).toString('base64url')}`;
 }

@@ -13,7 +13,7 @@ import type { ShownAudit } from '../../store/message/show.ts';
 import { checkKeptName } from './kept-target.ts';
 import { explainKept, type KeptWhy } from './why.ts';
 
-/** A message that a consumer keeps, with everything that its row says. */
+/** A message that a consumer keeps, with everything in its row. */
 export interface ShownKept extends StoredKept {
   /** As they arrived. */
   readonly headers: Readonly<Record<string, string>>;
@@ -21,30 +21,30 @@ export interface ShownKept extends StoredKept {
   readonly body: { readonly text: string } | { readonly base64: string } | null;
 }
 
-/** A kept message, what was done to it, and why it waits. */
+/** A kept message, what was done to it, and why it is kept. */
 export interface KeptDetails {
   /** The message with its headers and body. */
   readonly message: ShownKept;
   /** Why it is kept, and what to do about it. */
   readonly why: KeptWhy;
-  /** What operators did to it, and were refused; the newest first. */
+  /** What operators did to it, or were refused; newest first. */
   readonly audit: readonly ShownAudit[];
 }
 
-/** What became of a message that is not kept (any more). */
+/** What is known of a message that is not, or no longer, kept. */
 export interface NotKept {
-  /** Always null: this tells it from {@link KeptDetails}. */
+  /** Always null, unlike in {@link KeptDetails}. */
   readonly message: null;
   /** True: the group has committed its effects. False: it never had it, or its window is over. */
   readonly handled: boolean;
-  /** What operators did to it while it was kept, and were refused; the newest first, at most 200. */
+  /** What operators did to it while it was kept, or were refused; newest first, at most 200. */
   readonly audit: readonly ShownAudit[];
 }
 
 export type { KeptKey };
 
 /**
- * Tells everything about one message of a group.
+ * Everything about one message of a group.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */

@@ -23,14 +23,14 @@ type KeptFacts = Pick<
   'id' | 'key' | 'state' | 'reason' | 'lastError' | 'attempts' | 'supersededBy' | 'parkedKey'
 >;
 
-/** Says why a message is kept. What stops it first is named first. */
+/** Explains why a message is kept. The first obstacle wins. */
 export function explainKept(facts: KeptFacts): KeptWhy {
   const { parkedKey, state, supersededBy } = facts;
   switch (state) {
     case 'discarded':
       return { code: 'discarded', text: 'An operator discarded it; it will not be handled.' };
     case 'superseded':
-      return { code: 'superseded', text: `It was edited; ${supersededBy ?? 'its copy'} goes in its place.` };
+      return { code: 'superseded', text: `It was edited and replaced by ${supersededBy ?? 'a copy'}.` };
     case 'failed':
       return failed(facts);
     case 'parked':
@@ -60,8 +60,7 @@ function parked(facts: KeptFacts, { before, first, inHand, nextAt, nextInMs, tol
       code: 'behind-key',
       text: `${before === 1 ? '1 message' : `${before} messages`} of the key "${key}" ${before === 1 ? 'goes' : 'go'} first, beginning with ${first?.id ?? ''}.`,
     };
-  if (inHand)
-    return { code: 'in-hand', text: 'It is being tried, or in the hands of an operator, at this moment.' };
+  if (inHand) return { code: 'in-hand', text: 'It is being tried, or an operator holds it, at the moment.' };
   const last = facts.attempts === 0 ? '' : `Its last try failed${because(facts)}. `;
   if (nextInMs > 0)
     return {
@@ -77,5 +76,5 @@ function parked(facts: KeptFacts, { before, first, inHand, nextAt, nextInMs, tol
 
 function because({ lastError, reason }: KeptFacts): string {
   if (lastError !== null) return `: ${lastError.replace(/\.$/, '')}`;
-  return reason === 'killed' ? ': it ended its consumer again and again' : '';
+  return reason === 'killed' ? ': it killed its consumer repeatedly' : '';
 }

@@ -2,7 +2,7 @@ import type { Finding, Violation } from '../../store/verify/finding.ts';
 
 export type { Violation };
 
-/** Names of what is promised, as in the documentation. */
+/** Names of the promises, as in the documentation. */
 export type Invariant =
   | 'I1 no loss'
   | 'I2 no ghost'
@@ -14,35 +14,35 @@ export type Invariant =
   | 'I9 guards, indexes and lanes'
   | 'I11 duplicates';
 
-/** How one promise was kept. */
+/** Whether one promise was kept. */
 export interface InvariantResult {
   /** Which promise. */
   readonly invariant: Invariant;
   /** False: it was broken. */
   readonly ok: boolean;
-  /** How many things were looked at. */
+  /** How many things were checked. */
   readonly checked: number;
   /** How often it was broken. */
   readonly violations: number;
   /** The first 20 violations. */
   readonly first: readonly Violation[];
   /**
-   * Counts of what is no violation: `late`, due for long and not published yet; `undecided`, inversions that may be of
-   * transactions that overlapped; `notJudged`, older than the log or the history that is kept; `foreign`, records of
-   * others; `duplicates`.
+   * Counts that are not violations: `late`, long due and not published yet; `undecided`, inversions that may stem from
+   * overlapping transactions; `notJudged`, older than the log or history that is kept; `foreign`, records of other senders;
+   * `duplicates`.
    */
   readonly notes: Readonly<Record<string, number>>;
 }
 
 /** What a verification found. */
 export interface VerifyReport {
-  /** False when an invariant is broken. */
+  /** False if an invariant is broken. */
   readonly ok: boolean;
-  /** One result per promise that was judged. */
+  /** One result per promise that was checked. */
   readonly invariants: readonly InvariantResult[];
-  /** Records read. */
+  /** Number of records read. */
   readonly records: number;
-  /** Topics whose log cannot be read: what was sent there is not judged. */
+  /** Topics whose log cannot be read: their messages are not checked. */
   readonly unreadTopics: readonly string[];
 }
 

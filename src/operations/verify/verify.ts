@@ -15,43 +15,43 @@ import { verifyStructure } from '../../store/verify/structure.ts';
 import { durationOf } from '../operation-options.ts';
 import { type InvariantResult, resultOf, type VerifyReport } from './report.ts';
 
-/** The log of one broker, and the topics that lie there. */
+/** The log of one broker, and its topics. */
 export interface VerifiedLog {
   readonly reader: LogReader;
   readonly topics: readonly LoggedTopic[];
 }
 
-/** From when on a verification judges, and what it lets pass. */
+/** The period and the tolerances of a verification. */
 export interface VerifyBounds {
-  /** Judges messages created and records written since then. @defaultValue all that database and broker keep */
+  /** Checks messages created and records written since then. @defaultValue all that the database and the broker keep */
   readonly since?: Date | undefined;
   /** How long a message may be due before it counts as late. @defaultValue `'60s'` */
   readonly grace?: Duration | undefined;
   /** How far the clock in the log may differ from that of the database. @defaultValue `'5s'` */
   readonly tolerance?: Duration | undefined;
   /**
-   * The longest time for which a transaction that sends stays open: sends further apart have an order for sure.
+   * The longest time that a sending transaction stays open: the order of sends that are further apart is certain.
    * @defaultValue `'60s'`
    */
   readonly maxTransaction?: Duration | undefined;
-  /** Share of duplicates, 0 to 1, beyond which they are a violation. @defaultValue none is */
+  /** Share of duplicates, 0 to 1, above which they are a violation. @defaultValue never a violation */
   readonly maxDuplicates?: number | undefined;
 }
 
-/** A verification, with effects in a database that is open. */
+/** Options of a verification, with effects in a database that is already open. */
 export interface VerificationOptions extends VerifyBounds {
-  /** How to count effects. @defaultValue effects are not judged */
+  /** How to count effects. @defaultValue effects are not checked */
   readonly effects?: EffectsQuery | undefined;
 }
 
-/** Records of before `since` that are read along, because the clocks of log and database differ. */
+/** How far before `since` records are read, because the clocks of log and database differ. */
 const marginMs = 5 * 60_000;
 
 /**
- * Compares what was committed with what the brokers hold, and tells which promises are broken.
+ * Compares committed messages with the logs of the brokers, and reports broken promises.
  *
- * Reads only, but needs a database that takes writes, for temporary tables: the log is compared there, so memory stays
- * bounded. One transaction stays open meanwhile; on a busy database bound it by `since`.
+ * Only reads, but needs a writable database, for temporary tables: the log is compared there, so memory stays bounded. One
+ * transaction stays open meanwhile; on a busy database, shorten it with `since`.
  *
  * What was published when it begins must be in the log; what is in the log must have a row when it ends. So it may run
  * while messages are sent and delivered.
@@ -99,7 +99,7 @@ async function verifyRows(
   return { invariants, records, unreadTopics: known.filter((name) => !read.has(name)) };
 }
 
-/** Lays the logs beside the rows. The lanes are read first, because what they have passed must be in the logs. */
+/** Copies the logs into temporary tables. The lanes are read first, because what they have passed must be in the logs. */
 async function layRecords(sql: Sql, logs: readonly VerifiedLog[], since: Date | null): Promise<number> {
   const installation = await beginVerification(
     sql,

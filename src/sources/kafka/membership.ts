@@ -6,12 +6,9 @@ import { kafkajs } from '../../kafka/kafkajs.ts';
 import type { Partition, Subscription } from '../source.ts';
 import { assignerOver } from './assigner.ts';
 import { Losses } from './losses.ts';
-import { sessionTimeoutMs } from './pulse.ts';
 import type { StartOffsets } from './start-offsets.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
 
-/** A handler that runs longer than this through a rebalance loses its partition; the inbox drops what is done twice. */
-const rebalanceTimeoutMs = 60_000;
 /** Also how long a resumed partition and a stop may wait for a fetch that is under way. */
 const fetchWaitMs = 250;
 /**
@@ -31,6 +28,7 @@ export class Membership {
   /** Settles when the membership has ended without {@link leave}, with the reason. */
   readonly crashed: Promise<unknown>;
   readonly #consumer: Consumer;
+  readonly #sessionTimeoutMs: number;
   readonly #subscription: Subscription;
   readonly #stopping = new AbortController();
   readonly #resumes = new Set<NodeJS.Timeout>();
@@ -45,6 +43,7 @@ export class Membership {
     subscription: Subscription,
     startOffsets: StartOffsets | undefined,
   ) {
+    this.#sessionTimeoutMs = connection.consumption.sessionTimeoutMs;
     this.#subscription = subscription;
     this.#startOffsets = startOffsets;
     this.#losses = new Losses(connection, subscription);
@@ -89,6 +88,7 @@ export class Membership {
     await this.#consumer.subscribe({ topics: [...addresses], fromBeginning: true });
     const context = {
       subscription: this.#subscription,
+      sessionTimeoutMs: this.#sessionTimeoutMs,
       stopping: this.#stopping.signal,
       begun: () => this.#begun,
       losses: this.#losses,
@@ -158,7 +158,7 @@ function consumerOf(
   losses: Losses,
 ): Consumer {
   const { logLevel } = kafkajs();
-  const { logger } = connection;
+  const { consumption, logger } = connection;
   const retry = { initialRetryTime: 100, maxRetryTime: 2_000, retries: 5 };
   const client = kafkaClient(connection, {
     logCreator: (level) => {
@@ -176,12 +176,14 @@ function consumerOf(
     groupId: group,
     allowAutoTopicCreation: false,
     heartbeatInterval: heartbeatIntervalMs,
-    maxBytesPerPartition: fetchBytesPerPartition[batchSize < manyMessages ? 'few' : 'many'],
+    maxBytes: consumption.maxFetchBytes,
+    maxBytesPerPartition:
+      consumption.maxPartitionBytes ?? fetchBytesPerPartition[batchSize < manyMessages ? 'few' : 'many'],
     maxWaitTimeInMs: fetchWaitMs,
     metadataMaxAge: 30_000,
     partitionAssigners: [assignerOver(connection)],
-    rebalanceTimeout: rebalanceTimeoutMs,
+    rebalanceTimeout: consumption.rebalanceTimeoutMs,
     retry: { ...retry, restartOnFailure: async () => false },
-    sessionTimeout: sessionTimeoutMs,
+    sessionTimeout: consumption.sessionTimeoutMs,
   });
 }

@@ -20,6 +20,8 @@ export const heartbeatIntervalMs = 1_000;
 /** What a membership lends to its batches. */
 export interface BatchContext {
   readonly subscription: Subscription;
+  /** Without a sign of life for so long the membership is over. */
+  readonly sessionTimeoutMs: number;
   /** Fires when the consumer stops. */
   readonly stopping: AbortSignal;
   /** Resolves when it is settled where each partition begins; what was fetched before may be from elsewhere. */
@@ -53,7 +55,7 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
   if (context.stopping.aborted) giveUp.abort();
 
   let trouble: { readonly error: unknown } | undefined;
-  const pulse = new Pulse();
+  const pulse = new Pulse(context.sessionTimeoutMs);
   const heart = setInterval(() => {
     pulse.look();
     payload.heartbeat().then(

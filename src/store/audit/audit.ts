@@ -1,10 +1,10 @@
 import type { Sql } from '../database/database.ts';
 
-/** What somebody did, or was refused, by hand. */
+/** What an operator did, or was refused. */
 export interface AuditEntry {
   readonly actor: string;
   readonly action: string;
-  /** Null for what was done to a whole topic or transport, or to a message that a consumer keeps. */
+  /** `null` for an action on a whole topic or transport, or on a kept message. */
   readonly messageId: string | null;
   /** A message that a consumer keeps, whose id need not be a UUID. */
   readonly kept?: { readonly group: string; readonly id: string };
@@ -17,7 +17,7 @@ export interface AuditEntry {
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Writes entries in the transaction of the action: without them it does not happen. */
+/** Writes entries in the transaction of the action, so that no action is committed without them. */
 export async function writeAudit(sql: Sql, entries: readonly AuditEntry[]): Promise<readonly string[]> {
   if (entries.length === 0) return [];
   const rows = await sql.query<{ id: string }>(

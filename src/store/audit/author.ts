@@ -1,4 +1,4 @@
-/** On whose behalf something is done. Goes into the audit, in the transaction of what is done. */
+/** On whose behalf something is done. Recorded in the audit, in the same transaction. */
 export interface Author {
   /** Who does it: a person, or a tool. */
   readonly actor: string;

@@ -11,8 +11,8 @@ class Rehearsed extends Error {
 }
 
 /**
- * Runs `work` in a transaction; a rehearsal is rolled back at its end, so that its answer is what would have happened,
- * and nothing has.
+ * Runs `work` in a transaction; a dry run is rolled back at its end, so that it returns what would happen, and changes
+ * nothing.
  */
 export async function transactOrRehearse<Result>(
   database: Database,

@@ -6,39 +6,39 @@ import type { KeptBulkFilter } from './kept-selection.ts';
 import type { BulkFilter } from './selection.ts';
 import { walkStart } from './walk.ts';
 
-/** What is done to every message of a bulk operation. */
+/** What a bulk operation does to every message. */
 export type BulkAction = 'cancel' | 'discard' | 'reschedule' | 'retry' | 'withdraw';
 
-/** What can be done to many messages at once that consumers keep. */
+/** What a bulk operation can do to kept messages. */
 export type KeptAction = 'discard' | 'retry';
 
 /** All of them. */
 export const keptActions = ['discard', 'retry'] as const satisfies readonly KeptAction[];
 
-/** Which messages a bulk operation is about. */
+/** The messages of a bulk operation. */
 export type BulkScope =
-  /** Of the outbox: relays carry it out. */
+  /** Messages of the outbox: relays run it. */
   | { readonly group: null; readonly filter: BulkFilter }
-  /** Those that this group keeps: its consumers carry it out. */
+  /** Messages that this group keeps: its consumers run it. */
   | { readonly group: string; readonly filter: KeptBulkFilter };
 
 /**
- * - `running`: goes on as soon as a relay, or a consumer of the group, runs.
- * - `paused`: an operator has stopped it; it can be resumed.
- * - `failed`: the same page failed again and again (`lastError`); it can be resumed.
+ * - `running`: it progresses while a relay, or a consumer of the group, runs.
+ * - `paused`: an operator has paused it; it can be resumed.
+ * - `failed`: the same page failed repeatedly (`lastError`); it can be resumed.
  * - `aborted`, `done`: ended.
  */
 export type BulkState = 'running' | 'paused' | 'aborted' | 'done' | 'failed';
 
-/** How many messages had which answer, those of single operations. */
+/** Number of messages by result; the results are those of single operations. */
 export type BulkCounts = Readonly<Record<string, number>>;
 
-/** A change, and what it needs to be told. */
+/** A change with its parameters. */
 export type BulkChange =
   | { readonly action: Exclude<BulkAction, 'reschedule'> }
   | { readonly action: 'reschedule'; readonly due: NewDue };
 
-/** What a bulk operation is started with. */
+/** A new bulk operation. */
 export interface NewBulk {
   readonly id: string;
   readonly change: BulkChange;
@@ -50,40 +50,40 @@ export interface NewBulk {
   readonly totalExact: boolean;
 }
 
-/** A bulk operation, as its row says. */
+/** A bulk operation, as stored in its row. */
 export type BulkRow = BulkScope & BulkStanding;
 
-/** What a bulk operation does, and how it stands. */
+/** What a bulk operation does, and its state. */
 export interface BulkStanding {
   /** UUID of the operation. */
   readonly id: string;
-  /** What is done to every message. */
+  /** What it does to every message. */
   readonly action: BulkAction;
-  /** For `reschedule`: when the messages are to be due; else empty. */
+  /** For `reschedule`: the new due time; else empty. */
   readonly arguments: NewDue | Readonly<Record<string, never>>;
   /** Who started it, 1 to 200 characters. */
   readonly actor: string;
   /** Why, up to 2,000 characters. */
   readonly reason: string;
-  /** Most messages a second, 1 to 10,000. */
+  /** Maximum number of messages per second, 1 to 10,000. */
   readonly ratePerSecond: number;
-  /** How it stands. */
+  /** Its state. */
   readonly state: BulkState;
   /** Messages counted at the start. */
   readonly total: number;
-  /** False: there were at least so many. */
+  /** False: there were at least this many. */
   readonly totalExact: boolean;
-  /** How many messages had which answer so far. */
+  /** Number of messages by result so far. */
   readonly counts: BulkCounts;
-  /** Messages that are chosen but not answered yet, because others have them locked. */
+  /** Messages that are chosen but not processed yet, because others have locked them. */
   readonly pending: number;
-  /** What the last page that failed ended with; null: none has since the last that did not. */
+  /** The error of the last page; `null`: it succeeded. */
   readonly lastError: string | null;
   /** When it was started, on the database's clock. */
   readonly createdAt: Date;
   /** When its row was last written, on the database's clock. */
   readonly updatedAt: Date;
-  /** When it ended, on the database's clock; null: it has not. */
+  /** When it ended, on the database's clock; `null`: it has not. */
   readonly finishedAt: Date | null;
 }
 
@@ -92,8 +92,7 @@ const columns = `b.id, b.consumer_group as "group", b.action, b.filter, b.argume
   b.created_at as "createdAt", b.updated_at as "updatedAt", b.finished_at as "finishedAt"`;
 
 /**
- * Stores a bulk operation with its audit entry; whoever carries it out begins within a second or so. One without messages
- * is done at once.
+ * Stores a bulk operation with its audit entry; it begins within about a second. One without messages is done at once.
  */
 export async function insertBulk(database: Database, bulk: NewBulk): Promise<BulkRow> {
   const { id, change, scope, author, ratePerSecond, selectedUntil, total, totalExact } = bulk;
@@ -154,10 +153,10 @@ export async function readBulk(sql: Sql, id: string): Promise<BulkRow | undefine
   return row;
 }
 
-/** What an operator does to a bulk operation that was started. */
+/** What an operator can do to a bulk operation. */
 export type BulkStep = 'pause' | 'resume' | 'abort';
 
-/** From which states each step leads where. */
+/** The states in which each step is allowed, and the state that it leads to. */
 export const bulkSteps: Readonly<
   Record<BulkStep, { readonly from: readonly BulkState[]; readonly to: BulkState }>
 > = {
@@ -168,15 +167,16 @@ export const bulkSteps: Readonly<
 
 /** What a pause, resume or abort of a bulk operation did. */
 export interface BulkStepAnswer {
-  /** False: its state did not allow it, or it was so before. */
+  /** False: its state did not allow it, or already was the wanted one. */
   readonly changed: boolean;
   /** The state afterwards. */
   readonly state: BulkState;
 }
 
 /**
- * Takes one step with a bulk operation by a compare-and-set on its state, with its audit entry. A page that is under
- * way is finished first. Undefined: there is no such operation.
+ * Changes the state of a bulk operation by a compare-and-set, with an audit entry. The current page is finished first.
+ *
+ * @returns `undefined`: there is no such operation
  */
 export async function takeBulkStep(
   database: Transactions,

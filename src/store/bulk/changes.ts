@@ -12,7 +12,7 @@ import { retryChange } from '../message/retry.ts';
 import type { BulkAction, BulkStanding, KeptAction } from './bulk.ts';
 import { type BulkFilter, stillMatching } from './selection.ts';
 
-/** The states that an action can do something to. A selection has no others: published messages are not refused one by one. */
+/** The states that an action applies to. A selection has no others, so that published messages are not refused one by one. */
 export const actionableStates: Readonly<Record<BulkAction, readonly State[]>> = {
   cancel: ['waiting', 'held', 'retrying'],
   discard: ['failed'],
@@ -21,19 +21,19 @@ export const actionableStates: Readonly<Record<BulkAction, readonly State[]>> = 
   withdraw: ['waiting', 'ready', 'held', 'retrying'],
 };
 
-/** The same of messages that consumers keep. */
+/** The same for kept messages. */
 export const actionableKeptStates: Readonly<Record<KeptAction, readonly KeptState[]>> = {
   discard: openKeptStates,
   retry: openKeptStates,
 };
 
-/** The change that an operation makes of kept messages. */
+/** The changes of kept messages. */
 export const keptChanges: Readonly<Record<KeptAction, KeptChange<string>>> = {
   discard: discardKept,
   retry: retryKept,
 };
 
-/** The change that a stored operation makes; undefined for `withdraw`, which takes more than one transaction. */
+/** The change that a stored operation makes; `undefined` for `withdraw`, which takes more than one transaction. */
 export function changeOf(
   bulk: Pick<BulkStanding, 'action' | 'arguments'>,
   filter: BulkFilter,
@@ -42,7 +42,7 @@ export function changeOf(
   return change && onlyMatching(filter, change);
 }
 
-/** Makes a change only of rows that match the filter when they are locked; others are answered `too-late`. */
+/** Limits a change to rows that match the filter when they are locked; others are answered `too-late`. */
 export function onlyMatching<Result extends string>(
   filter: BulkFilter,
   change: MessageChange<Result>,
@@ -73,7 +73,7 @@ function singleChange({
     case 'discard':
       return discardChange;
     case 'reschedule':
-      // A reschedule is stored with when.
+      // A stored reschedule always has its due time.
       return rescheduleChange(due as NewDue);
     case 'retry':
       return retryChange;

@@ -1,10 +1,10 @@
 import type { Database, Sql } from '../database/database.ts';
 import { type Walk, walkStart } from './walk.ts';
 
-/** What a selection holds at this moment. */
+/** What a selection matches now. */
 export interface SelectionCount<Sample> {
   readonly count: number;
-  /** False: there are at least so many. */
+  /** False: there are at least this many. */
   readonly exact: boolean;
   /** The first of them. */
   readonly sample: readonly Sample[];
@@ -12,12 +12,12 @@ export interface SelectionCount<Sample> {
 
 /** Counting stops here, */
 const maxCounted = 100_000;
-/** and after so long: a filter may have to read millions of rows to find few. */
+/** or after this time: a filter may have to read millions of rows to find few. */
 const longestCountMs = 10_000;
 const countedAtOnce = 20_000;
 const sampleSize = 10;
 
-/** Counts the messages of a selection, up to 100,000 and for at most ten seconds or so. */
+/** Counts the messages of a selection, up to 100,000 and for about ten seconds. */
 export async function countSelection<Sample>(sql: Sql, walk: Walk<Sample>): Promise<SelectionCount<Sample>> {
   const until = performance.now() + longestCountMs;
   const first: string[] = [];
@@ -35,8 +35,8 @@ export async function countSelection<Sample>(sql: Sql, walk: Walk<Sample>): Prom
 }
 
 /**
- * The time by which messages count as made before now, as the table stamps them; and times without a zone as this
- * session reads them, in UTC, for other sessions may be elsewhere.
+ * The current time, as the table stamps messages; and times without a zone, as this session reads them, in UTC, because
+ * other sessions may have another time zone.
  */
 export async function fixTimes(
   database: Database,
@@ -55,7 +55,7 @@ export async function fixTimes(
   return row;
 }
 
-/** The same by the clock of the messages that consumers keep, and the time by which those had arrived that are so old now. */
+/** The same by the clock of kept messages, with an age turned into the latest time of arrival. */
 export async function fixAge(
   sql: Sql,
   olderThanMs: number | undefined,

@@ -3,7 +3,7 @@ import type { Sql } from '../database/database.ts';
 import { keptColumns, keptMatchesSql, type ListedKept, selectionValues } from '../inbox/list.ts';
 import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
 
-/** A filter of kept messages, with its group and states named, and its age as a time. */
+/** A filter of kept messages with explicit group and states, and its age as a time. */
 export interface KeptBulkFilter {
   /** Name of the consumer group that keeps them. */
   readonly group: string;
@@ -15,22 +15,22 @@ export interface KeptBulkFilter {
   readonly key?: string;
   /** Why they are kept: `error`, `killed`, or why they cannot be read. @defaultValue any */
   readonly reason?: string;
-  /** ISO time; included. */
+  /** ISO time, inclusive. */
   readonly arrivedTo?: string;
 }
 
-/** What a bulk operation on kept messages is about: what matched its filter, and had arrived before its start. */
+/** The messages of a bulk operation on kept messages: those that match its filter, and arrived before its start. */
 export interface SelectedKept {
   readonly filter: KeptBulkFilter;
   /** PostgreSQL's text of a time, with microseconds. */
   readonly selectedUntil: string;
 }
 
-/** Rows that one page reads at most, so that it takes milliseconds also where few of them match. */
+/** Maximum number of rows that one page reads, so that it takes milliseconds even if few of them match. */
 const readLimit = 20_000;
 
 /**
- * A copy that an operator has made is as old as its original, also where it is made after the start. $7 time, $8 and $9
+ * A copy made by an edit is as old as its original, even if it is made after the start. $7 time, $8 and $9
  * place, $10 limit, $11 rows to read, $12 time of the filter.
  */
 const pageSql = (only: string): string => `
@@ -41,13 +41,13 @@ const pageSql = (only: string): string => `
       order by p.position, p.message_id limit $11::integer) p
     where ${keptMatchesSql} and p.arrived_at < $7::text::timestamptz
       and ($12::text is null or p.arrived_at <= $12::text::timestamptz)
-      -- The offset makes it a look at the index for each copy, and there are few.
+      -- The offset forces an index lookup per copy; there are few.
       and (p.supersedes is null or not exists (select from outbox.audit u
         where u.consumer_group = $1 and u.inbox_id = p.supersedes and u.action = 'edit' and u.at >= $7::text::timestamptz
         offset 0))
     order by p.position, p.message_id limit $10::integer
   ), ends as materialized (
-    -- The last row that was read, where so many were; it matters only when they were not enough.
+    -- The last row that was read, if the limit was reached; it matters only if too few of them matched.
     select p.position, p.message_id from outbox.parked p
     where (select count(*) from found) < $10::integer
       and p.consumer_group = $1 and ${only} (p.position, p.message_id) > ($8::bigint, $9::text collate "C")
@@ -57,10 +57,10 @@ const pageSql = (only: string): string => `
   from (values (1)) one left join ends e on true left join found f on true
   order by f.position, f.message_id`;
 
-/** With its state as a constant the index of failed messages can be used: there may be many others. */
+/** With the state as a constant the index of failed messages can be used: there may be many others. */
 const [anyPageSql, failedPageSql] = [pageSql(''), pageSql(`p.state = 'failed' and`)];
 
-/** Walks up the places in the order of keys, which never change. So nothing is met twice. */
+/** Walks up the positions, which never change. So no message is found twice. */
 export function walkOfKept(selection: SelectedKept): Walk<ListedKept> {
   const { group } = selection.filter;
   return {

@@ -8,11 +8,11 @@ import { walkOfKept } from './kept-selection.ts';
 import { walkOf } from './selection.ts';
 import type { Walk } from './walk.ts';
 
-/** How one message of a page fared. */
+/** The result of one message of a page. */
 export interface PageAnswer {
   readonly id: string;
   readonly result: string;
-  /** With the lane: of the outbox, where a relay may have work now. */
+  /** Set, like the lane, for a message of the outbox, whose lane may have work now. */
   readonly topic: string | null;
   readonly lane: number | null;
 }
@@ -20,14 +20,14 @@ export interface PageAnswer {
 /** What one page did. */
 export interface ChangedPage {
   readonly answers: readonly PageAnswer[];
-  /** In the hands of others; neither answered nor audited, unless this was the last try. */
+  /** Locked by others; neither answered nor audited, unless this was the last try. */
   readonly busy: readonly string[];
 }
 
 /** The messages of a bulk operation: those of the outbox, or those that a consumer group keeps. */
 export interface BulkMessages {
   readonly walk: Walk<unknown>;
-  /** Changes messages, with their audit entries; undefined where that takes more than one transaction. */
+  /** Changes messages, with audit entries; `undefined` if that takes more than one transaction. */
   readonly change:
     | ((sql: Sql, ids: readonly string[], author: Author, last: boolean) => Promise<ChangedPage>)
     | undefined;

@@ -8,16 +8,16 @@ import { messagesOf, type PageAnswer } from './messages.ts';
 import type { BulkFilter } from './selection.ts';
 import type { WalkPlace } from './walk.ts';
 
-/** Messages that others have locked are tried again until nothing else is left, and for so long then. */
+/** How long to retry messages that others have locked, after all other messages are done. */
 const patienceMs = 30_000;
-/** With so many of them the walk waits. */
+/** With this many locked messages the walk waits. */
 const maxPending = 1_000;
 
 /** What one page did, or why it did nothing. */
 export type PageResult =
-  /** No such operation. */
+  /** There is no such operation. */
   | { readonly kind: 'unknown' }
-  /** It does not run (any more). */
+  /** It does not run, or no longer. */
   | { readonly kind: 'resting'; readonly state: Exclude<BulkState, 'running'>; readonly counts: BulkCounts }
   /** The rate does not allow a page yet. */
   | { readonly kind: 'early'; readonly waitMs: number }
@@ -25,15 +25,15 @@ export type PageResult =
       readonly kind: 'done' | 'more';
       readonly counts: BulkCounts;
       readonly answered: number;
-      /** Until the rate allows the next page. */
+      /** Time until the rate allows the next page. */
       readonly waitMs: number;
-      /** True: only messages are left that others have locked, or too many of them. */
+      /** True: only locked messages are left, or too many messages are locked. */
       readonly locked: boolean;
       /** Lanes that may have work now. */
       readonly lanes: readonly Lane[];
     };
 
-/** A withdrawal in hand: its messages are chosen and stored, and need several transactions. */
+/** A page of a withdrawal: its messages are chosen and stored, and need several transactions. */
 export interface WithdrawalPage {
   readonly kind: 'withdraw';
   readonly ids: readonly string[];
@@ -51,7 +51,7 @@ interface LockedStanding
   readonly place: WalkPlace;
   readonly walked: boolean;
   readonly pendingIds: readonly string[];
-  /** Nothing but these was tried for longer than {@link patienceMs}. */
+  /** Only locked messages have been tried for longer than {@link patienceMs}. */
   readonly patienceOver: boolean;
   readonly counts: BulkCounts;
   readonly waitMs: number;
@@ -61,16 +61,16 @@ interface Chosen {
   readonly ids: readonly string[];
   readonly place: WalkPlace;
   readonly walked: boolean;
-  /** Chosen earlier, and not tried now. */
+  /** Chosen earlier, but not tried now. */
   readonly later: readonly string[];
   readonly last: boolean;
 }
 
 /**
- * Does the next page of a bulk operation: its messages are chosen, changed and audited, and the operation's row is moved
- * on, in one transaction. So a crash repeats nothing, and two runners of one operation take turns at its row.
+ * Processes the next page of a bulk operation: chooses, changes and audits its messages, and updates the operation's row, in
+ * one transaction. So a crash repeats nothing, and two runners of one operation take turns by locking its row.
  *
- * A page of a withdrawal is only chosen and stored here, see {@link finishWithdrawalPage}.
+ * A page of a withdrawal is only chosen and stored here; see {@link finishWithdrawalPage}.
  */
 export async function runPage(database: Transactions, id: string): Promise<PageResult | WithdrawalPage> {
   return database.transaction(async (sql) => {
@@ -99,8 +99,8 @@ export async function runPage(database: Transactions, id: string): Promise<PageR
 }
 
 /**
- * Counts the answers of a page that a withdrawal has worked through, and moves its row on. The audit knows what was
- * answered, also before a crash in between; what has no answer stays in hand.
+ * Counts the results of a withdrawal's page, and updates the operation's row. The results are read from the audit, which also
+ * has those from before a crash; messages without a result stay in the page.
  */
 export async function finishWithdrawalPage(database: Transactions, id: string): Promise<PageResult> {
   return database.transaction(async (sql) => {
@@ -120,9 +120,9 @@ export async function finishWithdrawalPage(database: Transactions, id: string): 
 }
 
 /**
- * Notes a page that ended with an error. After `most` in a row the operation has failed, and waits for an operator.
+ * Records a page that ended with an error. After `most` in a row the operation is failed, and waits for an operator.
  *
- * @returns its state now; undefined: there is no such operation
+ * @returns its state now; `undefined`: there is no such operation
  */
 export async function recordPageFailure(
   sql: Sql,
@@ -152,7 +152,7 @@ async function lockBulk(sql: Sql, id: string): Promise<LockedBulk | undefined> {
   return row;
 }
 
-/** The next messages of the walk; those that others had locked, when it is over or there are too many of them. */
+/** The next messages of the walk; after its end, or if too many are pending, those that others had locked. */
 async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
   const { id, pendingIds, place, walked, ratePerSecond } = bulk;
   const size = Math.min(messagesPerTransaction, ratePerSecond);
@@ -163,7 +163,7 @@ async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
   }
   const page = await messagesOf(bulk).walk.page(sql, place, size, id);
   return {
-    // One that was due meanwhile has a new place, and may be met a second time.
+    // A message that became due meanwhile has a new position, and may be found a second time.
     ids: page.ids.filter((each) => !pendingIds.includes(each)),
     later: pendingIds,
     place: page.next ?? place,
@@ -172,7 +172,7 @@ async function choose(sql: Sql, bulk: LockedBulk): Promise<Chosen> {
   };
 }
 
-/** Of kept messages those that others had in hand come first in each page, so that no later one of a key overtakes them. */
+/** Kept messages that others had in hand come first in each page, so that no later one of their key overtakes them. */
 async function chooseKept(sql: Sql, bulk: LockedBulk, size: number): Promise<Chosen> {
   const { id, pendingIds, place, walked } = bulk;
   const room = Math.min(size, maxPending - pendingIds.length);
@@ -204,7 +204,7 @@ async function notAnswered(sql: Sql, id: string, ids: readonly string[]): Promis
   return rows.map((row) => row.id);
 }
 
-/** Writes how far the operation has come, and when its rate allows the next page: a second may be caught up. */
+/** Writes the progress of the operation, and when its rate allows the next page; up to a second may be caught up. */
 async function moveOn(
   sql: Sql,
   bulk: LockedBulk,

@@ -3,8 +3,8 @@ import type { Database } from '../database/database.ts';
 import { resumeOwn } from '../lane/pause.ts';
 
 /**
- * Resumes the topics that a bulk withdrawal has paused and not resumed, because its process died in between; unless
- * somebody else has paused them since.
+ * Resumes the topics that a bulk withdrawal paused and did not resume because its process died, unless an operator has paused
+ * them since.
  */
 export async function resumeLeftPauses(
   database: Database,

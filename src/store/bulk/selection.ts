@@ -3,13 +3,13 @@ import type { Sql } from '../database/database.ts';
 import { filterValues, type MessageSelection, matchesSql } from '../message/list.ts';
 import type { SelectedPage, Walk, WalkPlace } from './walk.ts';
 
-/** A filter with its states named: those that the change can be made of. */
+/** A filter whose states are explicit. */
 export interface BulkFilter extends Omit<MessageSelection, 'id'> {
-  /** States as people see them, at least one: those that were asked for, else all that the action can change. */
+  /** States as operators see them, at least one: the given ones, else all that the action applies to. */
   readonly states: readonly State[];
 }
 
-/** What a bulk operation is about: what matched its filter, and was made before its start. */
+/** The messages of a bulk operation: those that match its filter, and were sent before its start. */
 export interface Selection {
   readonly filter: BulkFilter;
   /** PostgreSQL's text of a time, with microseconds. */
@@ -17,27 +17,27 @@ export interface Selection {
 }
 
 /**
- * Rows that one page reads at most, while it searches for keys, refs, errors or times. So a page takes milliseconds
- * whatever the filter, and may be short or empty though there are more.
+ * Maximum number of rows that one page reads in a search for keys, refs, errors or times. So a page takes milliseconds with
+ * any filter, and may be short or empty although there are more.
  */
 const readLimit = 20_000;
 
-/** What the filter asks about. A ready row of the sources is not passed, so the stored states are those that people see. */
+/** The columns of the filter. Ready rows of the sources are not passed, so their stored state is the one that operators see. */
 const walkedColumns =
   'm.position, m.id, m.topic, m.state, m.key, m.ref, m.last_error, m.created_at, m.due_at';
 
 /**
- * Walks every source upwards: a topic's rows of one state, and a lane's ready rows that it has not passed (beyond its
- * cursor, and those that its snapshot could not see, which is what a claim reads). A source that was not read to its end
- * says nothing about what lies higher: up to the last row of the lowest such source (`floor`) all is known, and there
- * the next page begins.
+ * Walks every source upwards: a topic's rows of one state, and a lane's ready rows that it has not passed (those beyond its
+ * cursor, and those that its snapshot could not see, as in a claim). Of a source that was not read to its end, the higher
+ * rows are unknown. So the page is complete only up to the last row of the lowest such source (`floor`), where the next page
+ * begins.
  *
- * Positions, because a message keeps its position through retries, and gets a higher one when it becomes due: what was
- * not passed by the walk stays before it. $11 time, $12 and $13 place, $14 limit, $15 rows to read, $16 operation.
+ * The walk goes by position: a message keeps it through retries, and gets a higher one when it becomes due, so the walk
+ * misses none. $11 time, $12 and $13 place, $14 limit, $15 rows to read, $16 operation.
  */
 const pageSql = `
   with recursive topics (topic) as (
-    -- A named topic is not looked for: with an order by a constant the planner would look through the whole table.
+    -- A given topic is not searched for: with an order by a constant the planner would scan the whole table.
     (select $2::text where $2::text is not null
      union all
      (select m.topic from outbox.message m where m.state <> 'ready' and m.position > 0 and $2::text is null order by m.topic limit 1))
@@ -102,7 +102,7 @@ const pageSql = `
   from (values (1)) one left join floor f on true left join lateral (
     select a.id, a.position from walked a
     where (f.id is null or (a.position, a.id) <= (f.position, f.id)) and ${matchesSql} and a.created_at < $11::text::timestamptz
-      -- The offset makes it a look at the index for each row, instead of a table of all that was answered so far.
+      -- The offset forces an index lookup per row, instead of a hash table of everything processed so far.
       and not exists (select from outbox.audit u where u.bulk_id = $16::uuid and u.message_id = a.id offset 0)
     order by a.position, a.id limit $14
   ) a on true`;
@@ -118,7 +118,7 @@ export function walkOf(selection: Selection): Walk<SampledMessage> {
 /**
  * The next messages of a selection, at most `limit`.
  *
- * @param bulkId leaves out what this operation has answered already
+ * @param bulkId omits messages that this operation has already processed
  */
 export async function selectPage(
   sql: Sql,
@@ -153,7 +153,7 @@ export async function selectPage(
   };
 }
 
-/** True when rows of a source may have to be passed over; otherwise one page of each source is enough. */
+/** True if rows of a source may have to be skipped; otherwise one page of each source is enough. */
 function isSearch({ key, ref, error, createdFrom, createdTo, dueFrom, dueTo }: BulkFilter): boolean {
   return [key, ref, error, createdFrom, createdTo, dueFrom, dueTo].some((value) => value !== undefined);
 }
@@ -177,23 +177,23 @@ export interface SampledMessage {
   readonly id: string;
   /** Name of its topic. */
   readonly topic: string;
-  /** Messages of one key are delivered in order; null: it has none. */
+  /** Messages of one key are delivered in order; `null`: it has none. */
   readonly key: string | null;
-  /** Business name, unique in the topic while the message waits; null: it has none. */
+  /** Business name, unique in the topic while the message waits; `null`: it has none. */
   readonly ref: string | null;
-  /** The state as people see it: `published` also where only the cursor of the lane says so. */
+  /** The state as operators see it: `published` also if only the cursor of the lane says so. */
   readonly state: State;
-  /** When it is or was due, or its next try; null: it was due at once. */
+  /** When it is or was due, or its next try; `null`: it was due at once. */
   readonly dueAt: Date | null;
-  /** Tries that failed, 0 or more. A retry of a failed message begins at 0 again. */
+  /** Number of failed tries. A retry of a failed message resets it to 0. */
   readonly attempts: number;
-  /** What the last failed try ended with; null: none has failed. */
+  /** The error of the last failed try; `null`: none has failed. */
   readonly lastError: string | null;
   /** When it was sent, on the database's clock. */
   readonly createdAt: Date;
 }
 
-/** The messages of these ids, by their positions. */
+/** The messages with these ids, by position. */
 async function readSample(sql: Sql, ids: readonly string[]): Promise<readonly SampledMessage[]> {
   return sql.query<SampledMessage>(
     `select a.id, a.topic, a.key, a.ref, a.state::text as state, a.due_at as "dueAt", a.attempts, a.last_error as "lastError",

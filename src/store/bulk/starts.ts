@@ -1,21 +1,20 @@
 import type { Sql } from '../database/database.ts';
 
-/** A bulk operation whose workflow is to be started now. */
+/** A bulk operation whose workflow must be started now. */
 export interface BulkStart {
   readonly id: string;
   readonly workflowId: string;
-  /** True when it was resumed: a workflow of it that sleeps is to be replaced. */
+  /** True if it was resumed: a sleeping workflow must be replaced. */
   readonly replace: boolean;
 }
 
-/** A bulk operation that has not moved for so long has lost its workflow. */
+/** A bulk operation without progress for this long has lost its workflow. */
 const stuckAfterMs = 60_000;
 
 /**
- * Running bulk operations without a workflow, as far as their rows say: never told, resumed, or not moved for a minute. Those
- * on messages of the outbox, or on those that a group keeps.
- * Each is marked as told, so that it is named to one starter; give it back with {@link forgetBulkTold} when the start
- * fails.
+ * Running bulk operations on messages of the outbox, or on those that a group keeps, that have no workflow according to their
+ * rows: never started, resumed, or without progress for a minute. Each is marked as told, so that only one starter gets it;
+ * if the start fails, undo that with {@link forgetBulkTold}.
  */
 export async function wantedBulks(sql: Sql, group: string | null): Promise<readonly BulkStart[]> {
   return sql.query<BulkStart>(
@@ -31,7 +30,7 @@ export async function wantedBulks(sql: Sql, group: string | null): Promise<reado
   );
 }
 
-/** Whether a bulk operation on the messages that a group keeps is to go on. */
+/** Whether a bulk operation on messages that a group keeps is running. */
 export async function anyBulkRuns(sql: Sql, group: string): Promise<boolean> {
   const rows = await sql.query(
     `select 1 from outbox.bulk_operation b where b.state = 'running' and b.consumer_group = $1 limit 1`,
@@ -40,7 +39,7 @@ export async function anyBulkRuns(sql: Sql, group: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Makes the starters try again with an operation whose workflow could not be started. */
+/** Makes starters retry an operation whose workflow could not be started. */
 export async function forgetBulkTold(sql: Sql, { id, replace }: BulkStart): Promise<void> {
   await sql.query(
     `update outbox.bulk_operation set told_at = case when $2::boolean then '-infinity'::timestamptz end where id = $1::uuid and state = 'running'`,

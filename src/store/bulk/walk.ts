@@ -12,7 +12,7 @@ export const walkStart: WalkPlace = { position: '0', id: '00000000-0000-0000-000
 export interface SelectedPage {
   /** In the order of their positions. */
   readonly ids: readonly string[];
-  /** Where the next page begins; null: this was the last. */
+  /** Where the next page begins; `null`: this was the last. */
   readonly next: WalkPlace | null;
 }
 
@@ -21,9 +21,9 @@ export interface Walk<Sample> {
   /**
    * The next messages, at most `limit`.
    *
-   * @param bulkId leaves out what this operation has answered already
+   * @param bulkId omits messages that this operation has already processed
    */
   page(sql: Sql, after: WalkPlace, limit: number, bulkId: string | null): Promise<SelectedPage>;
-  /** The messages of these ids, by their positions, as a dry run shows them. */
+  /** The messages with these ids, by position, as a dry run shows them. */
   sample(sql: Sql, ids: readonly string[]): Promise<readonly Sample[]>;
 }

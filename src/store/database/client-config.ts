@@ -4,7 +4,7 @@ import { parseIntoClientConfig } from 'pg-connection-string';
 import { askSecret } from '../../core/ask-secret.ts';
 import type { DatabaseAddress } from './database-address.ts';
 
-/** The address as pg takes it. pg itself lets what stands in the address win, an absent password among it. */
+/** The address as options of pg. In pg itself the address takes precedence, even if it has no password. */
 export function clientConfig({ url, ssl, password }: DatabaseAddress): ClientConfig {
   const { application_name = 'temporal-outbox', ...parsed } = parseIntoClientConfig(url);
   return {
@@ -17,10 +17,10 @@ export function clientConfig({ url, ssl, password }: DatabaseAddress): ClientCon
   };
 }
 
-/** pg puts the host of the address in place of `servername`; so the certificate is compared with that one here. */
+/** pg replaces `servername` by the host of the address, so the certificate is compared with `servername` here. */
 function namedAs(ssl: ConnectionOptions): ConnectionOptions {
   const { servername } = ssl;
-  // A copy in any case: pg hides the key in what it is given.
+  // Always a copy, because pg changes the object: it hides the key.
   if (servername === undefined || ssl.checkServerIdentity !== undefined) return { ...ssl };
   return {
     ...ssl,

@@ -1,11 +1,12 @@
 import { databasePlace } from '../../core/database-place.ts';
 import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import { isTlsFailure } from '../../core/tls-failure.ts';
 import { isConnectionFailure } from './database.ts';
 
-/** SQLSTATE classes of a server that is there and does not let us in: who, as whom, and into which database. */
+/** SQLSTATEs of a server that answers but refuses the connection: authorization, password, database. */
 const refusals = new Set(['28000', '28P01', '3D000']);
-/** What a socket says; the codes of a name service stand among them. */
+/** Error codes of sockets, including those of name resolution. */
 const socketCodes = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -17,23 +18,23 @@ const socketCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ]);
-/** What `pg` says where TLS could not begin. */
+/** Error texts of `pg` if TLS could not begin. */
 const tlsWords = /^(?:The server does not support SSL connections|There was an error establishing an SSL)/;
 const clientWords =
   /^(?:Connection terminated|timeout (?:exceeded|expired)|Client has encountered a connection)/;
 
 /**
- * Names the server of a failed connection: PostgreSQL, its address and its database, never the password.
+ * Makes the error of a failed connection, with the address of the server and the database, never the password.
  *
  * @param url of the database
- * @returns undefined for an error that says something about a statement, or that is an OutboxError already
+ * @returns `undefined` for an error of a statement, and for an OutboxError
  */
 export function databaseFailure(url: string, error: unknown): OutboxError | undefined {
   if (!(error instanceof Error) || error instanceof OutboxError || error.name.startsWith('KafkaJS'))
     return undefined;
   const code = codeOf(error);
   const { address, database } = databasePlace(url);
-  const said = reasonOf(error);
+  const said = reasonOf(error).replace(/\.$/, '');
   if (isTlsFailure(code) || tlsWords.test(error.message)) {
     return new OutboxError(
       'OUTBOX_TLS_FAILED',
@@ -60,11 +61,4 @@ function isAway(error: Error, code: string): boolean {
 
 function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-}
-
-/** A refused connection to several addresses of one name is an AggregateError with an empty message. */
-function reasonOf(error: Error): string {
-  const texts =
-    error instanceof AggregateError ? error.errors.map((each: unknown) => String(each)) : [error.message];
-  return texts.map((text) => text.replace(/^Error: /, '').replace(/\.$/, '')).join('; ');
 }

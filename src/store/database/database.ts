@@ -1,9 +1,9 @@
-/** Runs one statement. Values are sent apart from the text; 64-bit integers come back as text. */
+/** Runs one statement. Values are sent separately from the text; 64-bit integers are returned as strings. */
 export interface Sql {
   query<Row>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
 }
 
-/** Runs statements, singly and in transactions. */
+/** Runs statements, alone or in transactions. */
 export interface Transactions extends Sql {
   /** Runs `work` in one READ COMMITTED transaction: committed when it resolves, rolled back when it rejects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
@@ -13,33 +13,33 @@ export interface Transactions extends Sql {
 export interface Database extends Transactions {
   /**
    * Opens the session of this process: see {@link Session}. Calls `onNotify` with the payload of every notification of
-   * the channel. Notifications may be missed: they make things faster, nothing depends on them. After a reconnect it is
-   * called with an empty payload.
+   * the channel. Notifications may be missed: they only save time, nothing depends on them. After a reconnect it is called
+   * with an empty payload.
    */
   openSession(channel: string, onNotify: (payload: string) => void): Promise<Session>;
   close(): Promise<void>;
 }
 
 /**
- * A connection of its own that lives as long as the process, and reconnects by itself. When the process ends, however it
- * ends, the server knows within milliseconds.
+ * A separate connection that lives as long as the process, and reconnects by itself. When the process ends for any reason,
+ * the server notices within milliseconds.
  */
 export interface Session {
-  /** The current connection; undefined while there is none, or if a pooler shares it among processes. */
+  /** The current connection; `undefined` while there is none, or if a pooler shares it among processes. */
   current(): LiveSession | undefined;
   stop(): Promise<void>;
 }
 
 /** One connection of a {@link Session}. */
 export interface LiveSession {
-  /** Of the advisory lock that it holds: a bigint as text, different for each connection. */
+  /** Key of the advisory lock that it holds: a bigint as a string, different for each connection. */
   readonly key: string;
 }
 
-/** True when the database cannot be reached, in contrast to a statement that it refused. */
+/** True if the database cannot be reached, as opposed to a refused statement. */
 export function isConnectionFailure(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
   if (!/^[0-9A-Z]{5}$/.test(code)) return true;
-  // Connection exceptions, a server that ends or begins, one without room, and one that ended a silent transaction.
+  // Connection exceptions, a server that stops or starts, one out of resources, and the end of an idle transaction.
   return ['08', '57P', '53', '25P03'].some((prefix) => code.startsWith(prefix));
 }

@@ -1,20 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf } from '../../core/reason.ts';
 import { databaseUnavailable } from './connection-lost.ts';
 import { type ConnectionPool, outliveConnection, type PoolConnection } from './pool-connection.ts';
 
-/** What `pg` says of statements on a connection that has ended. */
+/** Error texts of `pg` for statements on a connection that has ended. */
 const endedWords = /^(?:Connection terminated|Client has encountered a connection error|Client was closed)/;
 
-/** A connection of a pool in the hands of one piece of work. */
+/** A pooled connection, checked out for one piece of work. */
 export class LentConnection<Connection extends PoolConnection> {
   readonly connection: Connection;
-  /** Nothing more can be asked over it. */
+  /** Set if the connection can no longer be used. */
   #lost: Error | undefined;
   #back = false;
-  /** Resolves when no statement is under way. */
+  /** Resolves when no statement is running. */
   #quiet: Promise<unknown> = Promise.resolve();
 
-  /** Has it closed when it is given back. */
+  /** Marks the connection to be closed when it is given back. */
   readonly lose = (error: unknown): void => {
     this.#lost ??= error instanceof Error ? error : new Error(String(error));
   };
@@ -25,7 +26,7 @@ export class LentConnection<Connection extends PoolConnection> {
     connection.on('error', this.lose);
   }
 
-  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; and what the server says when it lets nobody in */
+  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; and the server's error when it refuses the connection */
   static async of<Connection extends PoolConnection>(
     pool: ConnectionPool<Connection>,
     withinMs: number,
@@ -35,29 +36,29 @@ export class LentConnection<Connection extends PoolConnection> {
       const connection = await answerWithin(withinMs, asked);
       if (connection !== undefined) return new LentConnection(connection);
     } catch (error) {
-      throw saidByServer(error) ? error : databaseUnavailable(textOf(error), error);
+      throw saidByServer(error) ? error : databaseUnavailable(reasonOf(error), error);
     }
-    // Nobody waits for it any longer.
+    // The caller has given up: return the connection when it arrives.
     asked.then((connection) => connection.release()).catch(() => undefined);
     throw databaseUnavailable(`no connection of the pool was free within ${withinMs} ms`);
   }
 
-  /** Waits for a statement that was given to the connection. @throws what it throws, or that the connection is lost */
+  /** Waits for a statement on the connection. @throws the statement's error, or that of a lost connection */
   async noted<Result>(answer: PromiseLike<Result>): Promise<Result> {
     this.#quiet = Promise.allSettled([this.#quiet, answer]);
     try {
       return await answer;
     } catch (error) {
-      if (this.#lost === undefined && !endedWords.test(textOf(error))) throw error;
+      if (this.#lost === undefined && !endedWords.test(reasonOf(error))) throw error;
       this.lose(error);
-      throw saidByServer(error) ? error : databaseUnavailable(textOf(error), error);
+      throw saidByServer(error) ? error : databaseUnavailable(reasonOf(error), error);
     }
   }
 
   /**
-   * Runs a statement after all others. The connection is closed when it is not answered in time.
+   * Runs a statement after all others. If it is not answered in time, the connection is closed.
    *
-   * @param otherwise what is said then
+   * @param otherwise the text of the error in that case
    */
   async run(text: string, withinMs: number, otherwise: string): Promise<{ readonly command: string }> {
     const answer = await answerWithin(withinMs, this.#after(text));
@@ -68,7 +69,7 @@ export class LentConnection<Connection extends PoolConnection> {
     throw error;
   }
 
-  /** To the pool; closed when it is lost. Does nothing when that was done. */
+  /** Returns the connection to the pool, to be closed if it is lost. A second call does nothing. */
   giveBack(): void {
     if (this.#back) return;
     this.#back = true;
@@ -82,7 +83,7 @@ export class LentConnection<Connection extends PoolConnection> {
   }
 }
 
-/** The answer, or `undefined` when it takes longer. */
+/** The answer, or `undefined` if it takes longer. */
 async function answerWithin<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer | undefined> {
   const answered = new AbortController();
   const late = delay(ms, undefined, { signal: answered.signal }).catch(() => undefined);
@@ -90,13 +91,7 @@ async function answerWithin<Answer>(ms: number, answer: Promise<Answer>): Promis
   return Promise.race([answer, late]).finally(() => answered.abort());
 }
 
-/** What the server says of a statement, or of who may come in, has a severity. */
+/** True for an error that the server has sent: only these have a severity. */
 function saidByServer(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'severity' in error;
-}
-
-/** A refused connection to several addresses of one name is an AggregateError with an empty message. */
-function textOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(textOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,69 +2,69 @@ import { type ConnectionPool, outlive, type PoolConnection } from './pool-connec
 import { type IsolationLevel, PoolTransaction } from './pool-transaction.ts';
 import type { Transaction } from './transaction.ts';
 
-/** As Prisma has them. */
+/** Prisma's defaults. */
 const usualMaxWaitMs = 2_000;
 const usualTimeoutMs = 5_000;
 
-/** How one transaction of a {@link PoolClient} is done. */
+/** Options of one transaction of a {@link PoolClient}. */
 export interface PoolTransactionOptions {
-  /** For how many milliseconds it may wait for a connection, and again for the server to begin. @defaultValue 2,000 */
+  /** Milliseconds that it may wait for a connection, and then again for `begin`. @defaultValue 2,000 */
   readonly maxWait?: number;
-  /** How many milliseconds its work may take, before it is rolled back. @defaultValue 5,000 */
+  /** Milliseconds that its work may take before it is rolled back. @defaultValue 5,000 */
   readonly timeout?: number;
-  /** How far it sees what others commit meanwhile. @defaultValue that of the database */
+  /** Isolation level. @defaultValue the database's default */
   readonly isolationLevel?: IsolationLevel;
 }
 
-/** An open transaction on a connection of a pool: for your own statements, and for `send`, `cancel`, `once` and the like. */
+/** An open transaction on a pooled connection, for your own statements and for `send`, `cancel`, `once` and others. */
 export interface PoolTransactionClient<Connection extends PoolConnection> extends Transaction {
   /**
-   * As `query` of the connection: `tx.query('update … where id = $1', [id])`. It rejects with `OUTBOX_NOT_IN_TRANSACTION`
-   * once the transaction has ended, and with `OUTBOX_TRANSACTION_ROLLED_BACK` once its time is over.
+   * The connection's `query`: `tx.query('update … where id = $1', [id])`. It rejects with `OUTBOX_NOT_IN_TRANSACTION` after
+   * the transaction has ended, and with `OUTBOX_TRANSACTION_ROLLED_BACK` after its timeout.
    */
   readonly query: Connection['query'];
   /**
    * The connection itself, for libraries that take one, as `drizzle({ client: tx.connection })`. It refuses statements as
-   * `query` does, and releasing it does nothing: the transaction does.
+   * `query` does. Its `release` does nothing: the transaction releases it.
    */
   readonly connection: Connection;
 }
 
-/** A client whose transactions are those of a pool. */
+/** A client whose transactions run on connections of a pool. */
 export interface PoolClient<Connection extends PoolConnection> {
   /**
-   * Does `work` in a transaction, which commits when it resolves and is rolled back when it rejects.
+   * Does `work` in a transaction, which commits when `work` resolves and is rolled back when it rejects.
    *
-   * A transaction whose time is over is rolled back at once, or when its statement ends; then, when `work` has ended, it is
-   * rejected. So is one in which a statement has failed and `work` resolves all the same. A connection that is lost, or
-   * answers nothing for 5 s after a statement's time was over, is closed.
+   * After its timeout a transaction is rolled back, at once or when its current statement ends, and the call rejects when
+   * `work` has ended. The call also rejects if a statement has failed although `work` resolves. A connection that is lost,
+   * or that does not answer within 5 s after the timeout of a statement, is closed.
    *
-   * @throws OutboxError `OUTBOX_TRANSACTION_ROLLED_BACK`; `OUTBOX_SERVER_UNAVAILABLE`, also where nobody can tell whether it has
-   * committed; `OUTBOX_OPTION_INVALID`; and whatever the server says and `work` throws
+   * @throws OutboxError `OUTBOX_TRANSACTION_ROLLED_BACK`; `OUTBOX_SERVER_UNAVAILABLE`, also if it is unknown whether the
+   * transaction committed; `OUTBOX_OPTION_INVALID`; and errors of the server and of `work`
    */
   $transaction<Result>(
     work: (tx: PoolTransactionClient<Connection>) => Promise<Result>,
     options?: PoolTransactionOptions,
   ): Promise<Result>;
-  /** Runs one statement with `$1`-style values, outside of any transaction, and answers its rows. */
+  /** Runs one statement with `$1`-style values, outside of any transaction, and returns its rows. */
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): Promise<Result>;
-  /** Makes a connection, to see that the database lets it in. No need to call it: it is what tells a client from a transaction. */
+  /** Checks that a connection can be opened. Need not be called: its presence distinguishes a client from a transaction. */
   $connect(): Promise<void>;
 }
 
 const pools = new WeakMap<object, ConnectionPool>();
 
 /**
- * Makes a client of a pool of `pg`, for those who do not use Prisma: a consumer takes it, and `transaction` does.
+ * Wraps a `pg` pool as a client for `consumer` and `transaction`, if you do not use Prisma.
  *
- * The pool stays yours: end it when nothing uses it any more. It should have as many connections as `consumer` says. From
- * now on the end of a connection, as when the server restarts, does not end the process; without a listener for `error`
- * `pg` would. The pool makes new ones.
+ * You own the pool: end it when nothing uses it any more. It should have as many connections as `consumer` recommends. From
+ * now on a connection that ends, for example in a restart of the server, does not end the process, as it would in `pg`
+ * without a listener for `error`. The pool opens new ones.
  *
- * Handlers get `tx.query` and `tx.connection`; statements that they forget to wait for are waited for. Values come back
- * as `pg` reads them.
+ * Handlers get `tx.query` and `tx.connection`; statements that they do not await are awaited before the commit. Values are
+ * returned as `pg` parses them.
  *
- * @param pool the `Pool` of `pg`, one that works as it does, or that of Drizzle or Kysely
+ * @param pool the `Pool` of `pg`, a compatible one, or that of Drizzle or Kysely
  * @example
  * const pool = new Pool({ connectionString, max: 15 });
  * await consumer(clientOf(pool), { config, group: 'orders' })
@@ -101,7 +101,7 @@ export function clientOf<Connection extends PoolConnection>(
   return client;
 }
 
-/** How many connections the pool of such a client has at most; `undefined`: it is no such client, or its pool does not say. */
+/** Maximum number of connections of such a client's pool; `undefined`: not such a client, or unknown. */
 export function connectionsOf(client: object): number | undefined {
   const max = pools.get(client)?.options?.max;
   return typeof max === 'number' ? max : undefined;

@@ -1,38 +1,38 @@
 /**
- * A connection of a pool, as far as transactions need it: the `PoolClient` of `pg`.
+ * What transactions need of a pooled connection: the `PoolClient` of `pg`.
  *
  * The type is structural, so that the library needs no types of `pg`.
  */
 export interface PoolConnection {
-  /** Runs one statement with `$1`-style values, after those that were asked for before. */
+  /** Runs one statement with `$1`-style values, after all earlier ones. */
   readonly query: (statement: {
     readonly text: string;
     readonly values: unknown[];
   }) => Promise<{ readonly command: string; readonly rows: readonly unknown[] }>;
-  /** Gives it back; with an error it is closed. */
+  /** Returns the connection to the pool; with an error it is closed. */
   release(error?: Error): void;
-  /** Tells the listener of errors of the connection. */
+  /** Adds a listener of errors of the connection. */
   on(event: 'error', listener: (error: Error) => void): unknown;
-  /** Stops telling the listener. */
+  /** Removes the listener. */
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** A pool of connections, as far as transactions need it: the `Pool` of `pg`, and what is like it. */
+/** What transactions need of a connection pool: the `Pool` of `pg`, or a compatible one. */
 export interface ConnectionPool<Connection extends PoolConnection = PoolConnection> {
-  /** Answers a connection that nobody else has, until it is released. */
+  /** Returns a connection for exclusive use until it is released. */
   connect(): Promise<Connection>;
-  /** No way to call it: `pg` has two forms, and the compiler finds the type of its connections only when there are two here. */
+  /** Not callable: `pg` has two overloads, and the compiler infers the type of its connections only if there are two here. */
   connect(callback: never): void;
   /** Runs one statement with `$1`-style values on any connection. */
   query(statement: {
     readonly text: string;
     readonly values: unknown[];
   }): Promise<{ readonly rows: readonly unknown[] }>;
-  /** Tells the listener of errors of connections that nobody uses. */
+  /** Adds a listener of errors of idle connections. */
   on(event: 'error', listener: (error: Error) => void): unknown;
-  /** Tells the listener of every new connection. */
+  /** Adds a listener of new connections. */
   on(event: 'connect', listener: (connection: PoolConnection) => void): unknown;
-  /** `max`: how many connections it has at most. */
+  /** `max`: the maximum number of connections. */
   readonly options?: { readonly max?: unknown };
 }
 
@@ -40,9 +40,9 @@ const heardPools = new WeakSet<object>();
 const heardConnections = new WeakSet<object>();
 
 /**
- * Keeps the process alive when a server ends connections: `pg` gives the error of a connection to its listeners, and ends
- * the process if there are none. A pool listens to idle ones only and passes that on, and what a server says while a
- * connection changes hands is heard by nobody. The pool replaces such connections by itself.
+ * Keeps the process alive when a server ends connections: `pg` emits the error of a connection, which ends the process if
+ * there is no listener. A pool listens only to idle connections, and emits their errors itself; while a connection is being
+ * handed out or returned, nobody listens. The pool replaces such connections by itself.
  */
 export function outlive(pool: ConnectionPool): void {
   if (heardPools.has(pool)) return;
@@ -51,7 +51,7 @@ export function outlive(pool: ConnectionPool): void {
   pool.on('connect', outliveConnection);
 }
 
-/** The same for one that was made before anybody could listen to its pool. */
+/** The same for a connection that was opened before there was a listener on its pool. */
 export function outliveConnection(connection: PoolConnection): void {
   if (heardConnections.has(connection)) return;
   heardConnections.add(connection);

@@ -3,7 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { LentConnection } from './lent-connection.ts';
 import type { ConnectionPool, PoolConnection } from './pool-connection.ts';
 
-/** As Prisma names them. */
+/** Isolation levels, with Prisma's names. */
 export type IsolationLevel = 'ReadUncommitted' | 'ReadCommitted' | 'RepeatableRead' | 'Serializable';
 
 const begins: Readonly<Record<IsolationLevel, string>> = {
@@ -13,24 +13,24 @@ const begins: Readonly<Record<IsolationLevel, string>> = {
   Serializable: 'begin isolation level serializable',
 };
 
-/** The server ends a statement when it has taken as long as its transaction may; its answer has so much longer to arrive. */
+/** The server ends a statement at the timeout of its transaction; the answer may arrive this much later. */
 const graceMs = 5_000;
 
 export interface BeginOptions {
-  /** @defaultValue that of the database */
+  /** @defaultValue the database's default */
   readonly isolationLevel: IsolationLevel | undefined;
-  /** Milliseconds for a connection, and again for the transaction to begin on it. */
+  /** Milliseconds to wait for a connection, and then again for `begin`. */
   readonly maxWaitMs: number;
-  /** Milliseconds from then until it is rolled back. */
+  /** Milliseconds from `begin` until it is rolled back. */
   readonly timeoutMs: number;
 }
 
 /**
- * A transaction on a connection of a pool: rolled back when its time is over, and closed to statements from its end on,
- * because the connection is somebody else's then.
+ * A transaction on a pooled connection: rolled back after its timeout, and closed to statements after its end, because
+ * then the connection may belong to another transaction.
  */
 export class PoolTransaction<Connection extends PoolConnection> {
-  /** The connection, as far as it is this transaction's: it ends with it, and to release it does nothing. */
+  /** The connection for the time of this transaction: unusable after it, and its `release` does nothing. */
   readonly connection: Connection;
   readonly #lent: LentConnection<Connection>;
   readonly #limitMs: number;
@@ -48,7 +48,7 @@ export class PoolTransaction<Connection extends PoolConnection> {
     }, timeoutMs);
   }
 
-  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_OPTION_INVALID`; and what the server says */
+  /** @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_OPTION_INVALID`; and errors of the server */
   static async begin<Connection extends PoolConnection>(
     pool: ConnectionPool<Connection>,
     { isolationLevel, maxWaitMs, timeoutMs }: BeginOptions,
@@ -65,23 +65,23 @@ export class PoolTransaction<Connection extends PoolConnection> {
   }
 
   /**
-   * @throws OutboxError `OUTBOX_TRANSACTION_ROLLED_BACK`; `OUTBOX_SERVER_UNAVAILABLE` when nobody can tell whether it is
-   * committed; and what the server says
+   * @throws OutboxError `OUTBOX_TRANSACTION_ROLLED_BACK`; `OUTBOX_SERVER_UNAVAILABLE` if it is unknown whether it committed;
+   * and errors of the server
    */
   async commit(): Promise<void> {
     if (this.#ended !== undefined) throw this.#ended;
     this.#end();
     try {
-      const otherwise = 'a commit was not answered, and nobody can tell whether it was done';
+      const otherwise = 'a commit was not answered, so it is unknown whether the transaction committed';
       const { command } = await this.#lent.run('commit', this.#limitMs, otherwise);
-      // So the server answers, without an error, where one of a statement was caught.
+      // If the error of a statement was caught, the server answers a commit with ROLLBACK, without an error.
       if (command === 'ROLLBACK') throw failedBefore();
     } finally {
       this.#lent.giveBack();
     }
   }
 
-  /** Resolves when nothing of the transaction is left, or the connection is lost. Never rejects; does nothing after a commit. */
+  /** Resolves when the transaction is rolled back, or the connection is lost. Never rejects; does nothing after a commit. */
   rollBack(): Promise<void> {
     this.#rolledBack ??= this.#rollBack();
     return this.#rolledBack;
@@ -113,7 +113,7 @@ export class PoolTransaction<Connection extends PoolConnection> {
     });
   }
 
-  /** In any of the forms that the connection takes: some answer a promise, some call back at last. */
+  /** Runs a query in any of the connection's call forms: some return a promise, some call back. */
   #query(given: readonly unknown[]): unknown {
     const { connection } = this.#lent;
     const last = given.at(-1);
@@ -143,7 +143,7 @@ function beginOf(level: IsolationLevel | undefined): string {
   if (begin !== undefined) return begin;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    `The option "isolationLevel" is none of ${Object.keys(begins).join(', ')}.`,
+    `The option "isolationLevel" is not one of ${Object.keys(begins).join(', ')}.`,
     { details: { option: 'isolationLevel' } },
   );
 }
@@ -151,14 +151,14 @@ function beginOf(level: IsolationLevel | undefined): string {
 function over(): OutboxError {
   return new OutboxError(
     'OUTBOX_NOT_IN_TRANSACTION',
-    'The transaction has ended: a statement would be in one of somebody else.',
+    'The transaction has ended: the statement would run in another transaction.',
   );
 }
 
 function tooLong(timeoutMs: number): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ROLLED_BACK',
-    `The transaction has taken ${timeoutMs} ms, as long as it may, and is rolled back.`,
+    `The transaction has reached its timeout of ${timeoutMs} ms and is rolled back.`,
     { details: { limitMs: timeoutMs } },
   );
 }
@@ -166,6 +166,6 @@ function tooLong(timeoutMs: number): OutboxError {
 function failedBefore(): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ROLLED_BACK',
-    'One of its statements had failed, so PostgreSQL has rolled the transaction back instead of committing it.',
+    'A statement of the transaction failed, so PostgreSQL rolled it back instead of committing it.',
   );
 }

@@ -7,43 +7,43 @@ import { openSession } from './session.ts';
 import { Silence, type SilenceLimits } from './silence.ts';
 
 export interface PoolOptions extends DatabaseAddress {
-  /** Most connections, 1 or more. @defaultValue 10 */
+  /** Maximum number of connections, 1 or more. @defaultValue 10 */
   readonly connections?: number;
-  /** What keeps a server, or a transaction of somebody else, from stopping this process. @defaultValue none */
+  /** Time limits, so that neither the server nor another transaction can block this process. @defaultValue none */
   readonly limits?: StatementLimits;
-  /** For statements that may take minutes: what keeps a server that is gone from stopping this process. @defaultValue none */
+  /** For statements that may take minutes: limits so that a dead server cannot block this process. @defaultValue none */
   readonly silence?: SilenceLimits;
 }
 
 /** Milliseconds. */
 export interface StatementLimits {
-  /** An answer that takes longer is given up, with its connection: the other side may have died silently. */
+  /** A statement that takes longer is given up, with its connection: the server may have died silently. */
   readonly statementMs: number;
   /** Longest wait of a transaction for a lock. */
   readonly lockMs: number;
 }
 
-/** Of a relay. A first claim behind a backlog of a hundred million messages takes some 15 s. */
+/** Limits of a relay. The first claim behind a backlog of a hundred million messages takes about 15 s. */
 export const relayLimits: StatementLimits = { statementMs: 30_000, lockMs: 5_000 };
 
 /**
- * A transaction of ours that is silent for so long is ended by the server, with its locks: its process was frozen, or its
- * connection is gone. Half of a lease, so that whoever takes a lane from a frozen relay finds its row free.
+ * The server ends a transaction of ours that is idle for this long, and so its locks: its process is frozen, or its
+ * connection is gone. Half of a lease, so that a relay that takes a lane from a frozen one finds the row unlocked.
  */
 const idleMs = 5_000;
 
 /** A pool whose size may be changed. */
 export interface ResizableDatabase extends Database {
-  /** From now on it has at most this many connections. Connections above that are closed once they have been idle for a while. */
+  /** Sets the maximum number of connections. Connections above it are closed once they have been idle for a while. */
   resize(connections: number): void;
 }
 
-/** A firewall, or a host that has vanished, is noticed by TCP after this time and ten seconds, if nothing is on its way. */
+/** With it, TCP notices a firewall or a vanished host ten seconds after this time, on a connection without traffic. */
 const keepAliveAfterMs = 10_000;
-/** Connections whose end the server has not answered by then are dropped: they would keep the process. */
+/** How long to wait for the server to close connections; then they are dropped, because they would keep the process alive. */
 const goodbyeMs = 500;
 
-/** Opens a pool. Connections are made when first needed, so this succeeds while the server is away. */
+/** Opens a pool. Connections are opened when first needed, so this succeeds even if the server is unreachable. */
 export function openDatabase({
   connections = 10,
   limits,
@@ -70,7 +70,7 @@ export function openDatabase({
         : lend(pool, unheard, (lent) => lent.query(text, values)),
     transaction: (work) => lend(pool, unheard, (lent) => inTransaction(lent, limits, work)),
     openSession: (channel, onNotify) => openWatchedSession(pool, address, channel, onNotify),
-    // Read by the pool at every request for a connection.
+    // The pool reads it on every checkout.
     resize: (most) => void (pool.options.max = most),
     async close() {
       await pool.end();
@@ -91,11 +91,11 @@ async function run<Row>(
   return result.rows as readonly Row[];
 }
 
-/** A connection in the hands of one piece of work. */
+/** A connection, checked out for one piece of work. */
 interface Lent extends Sql {
-  /** It has failed: an answer did not come, and none would come to anything else. */
+  /** True after a missing answer: no other statement would be answered. */
   readonly broken: () => boolean;
-  /** It is not to be used again. */
+  /** Marks it as unusable. */
   readonly drop: (why: Error) => void;
 }
 
@@ -145,7 +145,7 @@ async function inTransaction<Result>(
   }
 }
 
-/** In one message. Local to the transaction, so that a pooler may hand its connection to others. */
+/** One message. The settings are local to the transaction, so that a pooler may give its connection to other clients. */
 function beginOf(limits: StatementLimits | undefined): string {
   const settings = {
     idle_in_transaction_session_timeout: idleMs,
@@ -156,8 +156,8 @@ function beginOf(limits: StatementLimits | undefined): string {
 }
 
 /**
- * What is lost with the session is the way to the server, as far as anybody can tell: statements under way are given up
- * with it, because answers that never come would keep their callers.
+ * If the session becomes silent, the server is probably unreachable: running statements are given up, too, because answers
+ * that never arrive would block their callers.
  */
 async function openWatchedSession(
   pool: pg.Pool,

@@ -6,21 +6,21 @@ import { clientConfig } from './client-config.ts';
 import type { LiveSession, Session } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
 
-/** Between signs of life. They also keep firewalls, and limits on idle sessions, from ending the connection. */
+/** Between pings. They also keep firewalls, and limits on idle sessions, from ending the connection. */
 const pingEveryMs = 1_000;
-/** A sign of life that is not answered within this time ends the connection. */
+/** A ping that is not answered within this time ends the connection. */
 const pingWithinMs = 3_000;
 const reconnectAfterMs = 250;
 const goodbyeMs = 500;
 
 /**
- * Opens a connection of its own that lives as long as this process, and makes it anew when it is lost. It holds an
- * advisory lock, by which others see at once when the process has ended, and listens to a channel.
+ * Opens a separate connection that lives as long as this process, and reopens it when it is lost. It holds an advisory
+ * lock, which shows others at once when the process has ended, and listens to a channel.
  *
  * Resolves after the first attempt to connect, whether or not it succeeded.
  *
  * @param onNotify called with the payload of each notification, and with an empty one after a reconnect
- * @param onSilent called when the server stopped answering: other connections may wait for it in vain
+ * @param onSilent called when the server has stopped answering, so that other connections may be dead, too
  */
 export async function openSession(
   address: DatabaseAddress,
@@ -39,7 +39,7 @@ export async function openSession(
       else await outlive(live);
       if (stopping.signal.aborted) return;
       live = await open();
-      // What was said meanwhile was not heard.
+      // Notifications sent meanwhile were missed.
       if (live !== undefined) onNotify('');
     }
     await live?.close();
@@ -65,7 +65,7 @@ export async function openSession(
 
 /** One connection of a session, from its lock to its loss. */
 class Connected implements LiveSession {
-  /** False where a pooler hands statements to connections that it shares: nothing of them belongs to this process. */
+  /** False behind a pooler that shares connections among clients: none of them belongs to this process. */
   exclusive = true;
   readonly key: string;
   readonly #client: pg.Client;
@@ -96,8 +96,8 @@ class Connected implements LiveSession {
     client.on('notification', ({ payload }) => onNotify(payload ?? ''));
     try {
       await client.connect();
-      // In one message, because lanes wait for it when a session was lost. A server that loses sight of this machine gives
-      // the session up in about as long as a lease lasts, instead of the two hours of its defaults.
+      // In one message, because lanes wait for it after a session was lost. With these settings a server that can no longer
+      // reach this machine ends the session after about the time of a lease, instead of two hours.
       await client.query(`
         set tcp_keepalives_idle = 3; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 9000;
         listen ${pg.escapeIdentifier(channel)}; select pg_advisory_lock(${connected.key})`);
@@ -109,7 +109,7 @@ class Connected implements LiveSession {
     }
   }
 
-  /** Resolves when the connection is to be given up. `silent`: the server does not answer any more. */
+  /** Resolves when the connection must be given up. `silent`: the server no longer answers. */
   async untilEnd(stop: AbortSignal): Promise<'ended' | 'silent'> {
     const ended = AbortSignal.any([stop, this.#lost.signal]);
     for (;;) {
@@ -132,7 +132,7 @@ class Connected implements LiveSession {
   }
 
   async close(): Promise<void> {
-    // A goodbye to a server that is gone is never answered.
+    // A server that is gone never answers the end of the connection.
     const ended = this.#client.end().catch(() => undefined);
     await Promise.race([ended, delay(goodbyeMs, undefined, { ref: false })]);
     this.#client.connection.stream.destroy();

@@ -8,46 +8,46 @@ import type { DatabaseAddress } from './database-address.ts';
 
 /** Milliseconds. */
 export interface SilenceLimits {
-  /** A statement that is not answered by then is asked about, and again after each such time. */
+  /** A statement that is not answered within this time is checked, and then again at this interval. */
   readonly askEveryMs: number;
-  /** How long such a question may take. If it takes longer, statements that share its connection to the server are given up. */
+  /** Time limit of such a check. If it is exceeded, open statements without a sign of life are given up at once. */
   readonly askWithinMs: number;
-  /** A statement without a sign of life for this long is given up, at the next question. */
+  /** A statement without a sign of life for this long is given up, at the next check. */
   readonly silentMs: number;
 }
 
 /**
- * For statements of operators. They may count or rewrite millions of rows for minutes, so time alone says nothing about
- * them; some seconds of silence do.
+ * For statements of operators. They may count or rewrite millions of rows for minutes, so their duration proves nothing,
+ * but some seconds of silence do.
  */
 export const operatorSilence: SilenceLimits = { askEveryMs: 1_000, askWithinMs: 3_000, silentMs: 6_000 };
 
-/** A statement whose answer has not come. */
+/** A statement that has not been answered. */
 interface Unanswered {
   readonly client: pg.PoolClient;
   readonly sinceMs: number;
-  /** When a sign of it was last seen, and how many bytes had passed by then. */
+  /** Time of its last sign of life, and the number of bytes transferred by then. */
   heardMs: number;
   bytes: number;
-  /** The server has named its backend: from then on it must be there. */
+  /** The server has listed its backend: from then on it must stay listed. */
   known: boolean;
 }
 
-/** What became of a question. */
+/** The result of a check. */
 interface Answer {
-  /** What the server says about its backends, by pid; undefined: nobody answered. */
+  /** The state of the backends, by pid; `undefined`: no answer. */
   readonly backends?: ReadonlyMap<number, { readonly idle: boolean }>;
-  /** When the connection over which was asked answered for the last time: it has become silent. */
+  /** Time of the last answer on the checking connection, which has become silent. */
   readonly lostSinceMs?: number;
 }
 
 /**
- * Gives up statements whose connection has died silently; others have no time limit.
+ * Gives up statements whose connection has died silently; other statements have no time limit.
  *
- * TCP alone would wait for a quarter of an hour, and nothing can be asked over a connection that is busy. So the server is
- * asked over another one. Signs of life of a statement are bytes that pass, and a backend that is at work. When the other
- * connection becomes silent, what was under way beside it is lost as well. Behind a pooler that gives connections ids of
- * its own, any answer counts as a sign: then only a pooler that is silent itself is noticed.
+ * TCP alone would wait for a quarter of an hour, and a busy connection cannot be used for a check. So the server is queried
+ * over another one. Signs of life of a statement are transferred bytes, and a backend that is active. When the checking
+ * connection becomes silent, open statements without a sign of life are given up at once. Behind a pooler that assigns its
+ * own connection ids, any answer counts as a sign of life: then only a silent pooler is noticed.
  */
 export class Silence {
   readonly #at: DatabaseAddress;
@@ -77,7 +77,7 @@ export class Silence {
     this.#asking = true;
     const line = new AskingLine(this.#at, this.#limits.askWithinMs);
     while (this.#unanswered.size > 0) {
-      // Most statements are answered long before.
+      // Most statements are answered long before this.
       await delay(this.#limits.askEveryMs, undefined, { ref: false });
       const due = performance.now() - this.#limits.askEveryMs;
       const old = [...this.#unanswered].filter(({ sinceMs }) => sinceMs <= due);
@@ -118,17 +118,17 @@ function gaveSign(one: Unanswered, backends: Answer['backends']): boolean {
   return !backend.idle;
 }
 
-/** What has come, and what has left this process. */
+/** Number of bytes received and sent. */
 function bytesOf({ connection: { stream } }: pg.PoolClient): number {
   return stream instanceof Socket ? stream.bytesRead + stream.bytesWritten - stream.writableLength : 0;
 }
 
-/** The backend's, as the server said when it was connected to. */
+/** The pid of the backend, as the server announced it on connecting. */
 function pidOf(client: pg.PoolClient): number {
   return 'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
 }
 
-/** The connection over which is asked; made when first needed, and anew after a failure. */
+/** The checking connection; opened when first needed, and reopened after a failure. */
 class AskingLine {
   readonly #at: DatabaseAddress;
   readonly #withinMs: number;
@@ -153,13 +153,13 @@ class AskingLine {
       return { backends: new Map(answer.rows.map(({ pid, idle }) => [pid, { idle }])) };
     } catch (error) {
       this.close();
-      // A server that refuses, because it is full for example, is there.
+      // A server that refuses the connection, for example because it is full, is alive.
       return error instanceof pg.DatabaseError ? { backends: new Map() } : {};
     }
   }
 
   close(): void {
-    // A goodbye to a server that is gone is never answered.
+    // A server that is gone never answers the end of the connection.
     this.#client?.connection.stream.destroy();
     this.#client = undefined;
     this.#answeredMs = undefined;

@@ -2,28 +2,28 @@ import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from './database.ts';
 
 /**
- * The transaction in which a message is stored: the `tx` of `prisma.$transaction(async (tx) => …)`, an extended one
- * included, or what `fromQuery` makes of another database client.
+ * The transaction in which a message is stored: the `tx` of `prisma.$transaction(async (tx) => …)`, also of an extended
+ * client, or another database client wrapped by `fromQuery`.
  *
- * The type is structural, so the library needs no generated client. The root client is refused by the compiler and
- * at run time: a message stored through it would survive the rollback of the business data.
+ * The type is structural, so the library needs no generated client. The compiler and the library refuse the root client: a
+ * message stored through it would survive the rollback of the business data.
  */
 export interface Transaction {
-  /** Runs one statement with `$1`-style values in the transaction, and answers its rows. */
+  /** Runs one statement with `$1`-style values in the transaction, and returns its rows. */
   $queryRawUnsafe<Result = unknown>(query: string, ...values: unknown[]): PromiseLike<Result>;
-  /** Only a root client has it, which is refused. */
+  /** Only a root client has it, and is refused. */
   readonly $connect?: 'Pass the tx of prisma.$transaction(async (tx) => …) instead of the client: outside a transaction a message would survive a rollback.';
 }
 
-/** Made by `fromQuery`: nothing about them tells whether a transaction is open, so the server is asked. */
+/** Made by `fromQuery`: they do not show whether a transaction is open, so the server is asked. */
 const unproven = new WeakSet<Transaction>();
 
 /**
- * Makes a transaction of any client that runs SQL on PostgreSQL: pg, Drizzle, Kysely, TypeORM, Knex.
+ * Wraps a transaction of any PostgreSQL client: pg, Drizzle, Kysely, TypeORM, Knex.
  *
  * Each call of the library asks the server first whether a transaction is open, which costs a round trip.
  *
- * @param query runs one statement with `$1`-style values **inside your open transaction** and answers its rows
+ * @param query runs one statement with `$1`-style values **inside your open transaction** and returns its rows
  * @example fromQuery((text, values) => client.query(text, values).then((result) => result.rows))
  */
 export function fromQuery(
@@ -40,8 +40,8 @@ export function fromQuery(
 /**
  * The store's view of a transaction.
  *
- * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION` for a root client; for a `fromQuery` without an open transaction its
- * first query rejects with it
+ * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION` for a root client; with `fromQuery` and no open transaction the first
+ * query rejects with it
  */
 export function sqlOf(tx: Transaction): Sql {
   const candidate: { readonly $connect?: unknown; readonly $queryRawUnsafe?: unknown } | null | undefined =
@@ -62,8 +62,8 @@ export function sqlOf(tx: Transaction): Sql {
 }
 
 /**
- * No function can see whether the statement that calls it is a transaction of its own; but PostgreSQL refuses a lock that
- * would end with its statement. This one locks out only what every writer reads anyway.
+ * A function cannot see whether its calling statement is a transaction of its own, but PostgreSQL refuses a lock that would
+ * end with its statement. This lock is harmless: every writer reads the table anyway.
  */
 async function requireOpen(tx: Transaction): Promise<void> {
   try {
@@ -73,7 +73,7 @@ async function requireOpen(tx: Transaction): Promise<void> {
   }
 }
 
-/** Clients wrap what the server said. */
+/** Clients wrap the server's error. */
 function saysNoTransaction(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   if ('code' in error && error.code === '25P01') return true;

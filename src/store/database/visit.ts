@@ -21,7 +21,7 @@ export async function visitDatabase<Result>(
   }
 }
 
-/** Runs `work`; of a failed connection it throws what names the server. */
+/** Runs `work`; throws an error that names the server if the connection fails. */
 export async function named<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -1,13 +1,13 @@
 import type { Sql } from '../database/database.ts';
 import { storableText } from './park.ts';
 
-/** An address that the breaker of a consumer pauses, as that consumer said last. */
+/** An address that the breaker of a consumer pauses, as that consumer last reported. */
 export interface BreakerStatus {
   /** Name of the consumer group. */
   readonly group: string;
   /** Where its messages arrive: a Kafka topic. */
   readonly address: string;
-  /** Where the consumer runs; each of a group has a breaker of its own. */
+  /** Host of the consumer; each consumer of a group has a breaker of its own. */
   readonly host: string;
   /** Process id of the consumer on its host. */
   readonly pid: number;
@@ -15,43 +15,43 @@ export interface BreakerStatus {
   readonly pausedAt: Date;
   /** Milliseconds since then. */
   readonly pausedMs: number;
-  /** Of `keys` that were looked at, so many had failed when the pause began. */
+  /** How many of `keys` had failed when the pause began. */
   readonly failedKeys: number;
-  /** Keys that were looked at when the pause began. */
+  /** Number of keys that were considered when the pause began. */
   readonly keys: number;
   /** How many probes have failed since; each is a message of another key. */
   readonly probes: number;
   /** 0: it probes now. The first probe that succeeds ends the pause. */
   readonly nextProbeInMs: number;
-  /** What the last message that failed ended with, without values of its payload; 400 characters at most. */
+  /** The error of the last message that failed, without values of its payload; at most 400 characters. */
   readonly error: string;
-  /** Since the consumer said so. */
+  /** Milliseconds since the consumer reported this. */
   readonly seenMs: number;
 }
 
-/** Which consumer speaks. */
+/** The consumer that reports. */
 export interface BreakerOwner extends Pick<BreakerStatus, 'group' | 'host' | 'pid'> {
-  /** UUID of one life of a consumer. */
+  /** UUID of this run of the consumer. */
   readonly consumer: string;
 }
 
-/** What the owner says of an address; times are told as lengths, because clocks differ. */
+/** What the owner reports of an address; times are given as durations, because clocks differ. */
 export type PausedByBreaker = Pick<
   BreakerStatus,
   'address' | 'pausedMs' | 'failedKeys' | 'keys' | 'probes' | 'nextProbeInMs' | 'error'
 >;
 
-/** A consumer says again what pauses as often as this, as long as something does. */
+/** A consumer with paused addresses repeats its report at this interval. */
 export const breakerBeatMs = 2_000;
-/** What a consumer has not said again for so long is not true any more: it has died, or is frozen. */
+/** A report that is older is no longer true: its consumer has died, or is frozen. */
 const staleMs = 6_000;
-/** Rows of consumers that died are deleted by those that write after this time. */
+/** Rows of dead consumers are deleted after this time, by others that write. */
 const keptMs = 60 * 60_000;
 
 /**
- * Says which addresses the owner pauses, and that it pauses no other one.
+ * Stores which addresses the owner pauses, and that it pauses no others.
  *
- * It need not outlive a crash of the database: what is still true is said again.
+ * The rows need not survive a crash of the database: reports are repeated.
  */
 export async function writeBreakers(
   sql: Sql,
@@ -81,7 +81,7 @@ export async function writeBreakers(
   );
 }
 
-/** What the breakers of all running consumers pause, the longest pause first. */
+/** Addresses that the breakers of all running consumers pause, longest pause first. */
 export async function readBreakers(sql: Sql): Promise<readonly BreakerStatus[]> {
   return sql.query<BreakerStatus>(
     `select b.consumer_group as "group", b.address, b.host, b.pid, b.paused_at as "pausedAt",
@@ -90,7 +90,7 @@ export async function readBreakers(sql: Sql): Promise<readonly BreakerStatus[]> 
        greatest(0, t.silent)::float8 as "seenMs"
      from outbox.breaker b cross join lateral (
        select c.now, extract(epoch from c.now - b.seen_at) * 1000 as silent from clock_timestamp() c (now)) t
-     -- From the future it is where the clock was set back since.
+     -- A time in the future was written before the clock was set back.
      where abs(t.silent) < $1::float8
      order by b.paused_at, 1, 2, b.consumer limit 1000`,
     [staleMs],

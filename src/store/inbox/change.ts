@@ -6,21 +6,21 @@ import type { Database, Sql } from '../database/database.ts';
 import type { RoundOptions } from '../message/change-messages.ts';
 
 /**
- * - `too-late`: its state does not allow the change (any more), or it was handled.
- * - `behind-key`: an earlier message of its key has to go first.
- * - `unknown`: the group never had it, or its window is over.
- * - `busy`: it is being tried, or somebody else has its key in hand; nothing was done.
+ * - `too-late`: its state does not, or no longer, allow the change, or it was handled.
+ * - `behind-key`: an earlier message of its key must go first.
+ * - `unknown`: the group never received it, or its window is over.
+ * - `busy`: it is being tried, or another operator holds its key; nothing was done.
  */
 export type KeptRefusal = 'too-late' | 'behind-key' | 'unknown' | 'busy';
 
-/** What the database answers about one message. */
+/** The database's answer about one message. */
 export interface KeptChanged<Result extends string> {
   readonly id: string;
   readonly result: Result | KeptRefusal | 'handled';
   readonly details: Readonly<Record<string, unknown>> | null;
 }
 
-/** What a message must be like when it is locked, or it is too late for it. What is left out may be anything. */
+/** Conditions that a message must meet when it is locked, else it is `too-late`. Omitted ones are not checked. */
 export interface KeptCondition {
   readonly states?: readonly KeptState[];
   readonly reason?: string;
@@ -35,7 +35,7 @@ export function conditionValues({ states, reason }: KeptCondition): readonly unk
 export interface KeptChange<Result extends string> {
   /** Its name in the audit. */
   readonly action: string;
-  /** Changes each by a compare-and-set behind the lock of its key; what others have locked is answered `busy`. */
+  /** Changes each by a compare-and-set under the lock of its key; locked ones are answered `busy`. */
   apply(
     sql: Sql,
     group: string,
@@ -44,30 +44,30 @@ export interface KeptChange<Result extends string> {
   ): Promise<readonly KeptChanged<Result>[]>;
 }
 
-/** How one kept message fared. */
+/** The result for one kept message. */
 export interface KeptAnswer<Result extends string = never> {
-  /** Id of the message, as it was asked for. */
+  /** Id of the message, as given. */
   readonly id: string;
-  /** Name of its topic; null: the group does not keep it. */
+  /** Name of its topic; `null`: the group does not keep it. */
   readonly topic: string | null;
-  /** Its key; null: it has none, or the group does not keep it. */
+  /** Its key; `null`: it has none, or the group does not keep it. */
   readonly key: string | null;
   /** What was done, or why nothing was. */
   readonly result: Result | KeptRefusal;
-  /** Afterwards. `handled`: it is not kept any more, its effects are committed. `null`: it is unknown. */
+  /** Its state afterwards. `handled`: no longer kept, its effects are committed. `null`: unknown. */
   readonly state: KeptState | 'handled' | null;
 }
 
 /** What one transaction did. */
 export interface KeptRound<Result extends string> {
   readonly answers: readonly KeptAnswer<Result>[];
-  /** In the hands of somebody else; neither answered nor audited, unless this was the last round. */
+  /** Locked by others; neither answered nor audited, unless this was the last round. */
   readonly busy: readonly string[];
 }
 
 /**
- * Changes messages that a group keeps, with one audit entry per answered message in the same transaction. Nobody is
- * waited for: neither a handler in mid-try nor another operator.
+ * Changes messages that a group keeps, with one audit entry per answered message in the same transaction. It does not wait
+ * for locks of handlers or other operators.
  *
  * @param ids at most {@link messagesPerTransaction}, each once
  */
@@ -84,7 +84,7 @@ export async function changeKept<Result extends string>(
   );
 }
 
-/** A change of some messages of one group. */
+/** A change of messages of one group. */
 export interface AskedKeptChange<Result extends string> {
   readonly group: string;
   readonly ids: readonly string[];

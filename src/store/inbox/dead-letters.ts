@@ -1,9 +1,9 @@
 import type { Sql } from '../database/database.ts';
 
-/** A failed message that has no copy at the address of dead letters yet. */
+/** A failed message without a copy at the dead-letter address. */
 export interface UncopiedMessage {
   readonly id: string;
-  /** Among the messages that are kept; beyond the numbers of JavaScript. */
+  /** Its place among the kept messages; a string, because it exceeds JavaScript's numbers. */
   readonly position: string;
   readonly topic: string;
   readonly address: string;
@@ -20,7 +20,7 @@ export interface UncopiedMessage {
 /**
  * Failed messages that arrived at these addresses and were not copied, in their order.
  *
- * @param after only those behind this position; `0`: from the first on
+ * @param after only those after this position; `0`: from the first one
  */
 export async function readUncopied(
   sql: Sql,
@@ -41,10 +41,10 @@ export async function readUncopied(
 }
 
 /**
- * Takes the turn of copying the failed messages of a group, or keeps it, for so long.
+ * Takes or extends the turn of copying the failed messages of a group.
  *
  * @param owner UUID of the caller
- * @returns false while somebody else has it
+ * @returns false while another consumer has it
  */
 export async function takeLetterTurn(sql: Sql, group: string, owner: string, ms: number): Promise<boolean> {
   const rows = await sql.query(
@@ -68,7 +68,7 @@ export async function endLetterTurn(sql: Sql, group: string, owner: string): Pro
   );
 }
 
-/** Notes that these have a copy. */
+/** Records that these messages have a copy. */
 export async function markCopied(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
   await sql.query(
     `with limited as materialized (select outbox.limit_idle())

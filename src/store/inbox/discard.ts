@@ -1,8 +1,8 @@
 import { conditionValues, type KeptChange, type KeptChanged } from './change.ts';
 
 /**
- * Ends failed and parked messages for good. Where they held their keys, or were the first of them, the keys go on. They
- * are not handled any more, also when they are delivered once more.
+ * Ends failed and parked messages for good. Keys that they held, or were the first of, go on. They are never handled, even if
+ * they are delivered again.
  */
 export const discardKept: KeptChange<'discarded'> = {
   action: 'discard',

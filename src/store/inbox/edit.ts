@@ -25,7 +25,7 @@ export interface EditableKept {
 }
 
 export interface KeptEdit {
-  /** The version that the editor has seen; of every other nothing is changed. */
+  /** The version that the operator has seen; no other version is changed. */
   readonly version: string;
   /** Key and headers of the copy, which has this id. */
   wireOf(id: string): string;
@@ -47,7 +47,7 @@ export async function readEditableKept(sql: Sql, { group, id }: KeptName): Promi
 
 /**
  * Replaces a failed message, or the first of a parked key that is not being tried, by a copy with a new id that takes its
- * place and is tried now. Of several editors exactly one wins. An audit entry is written in every case.
+ * place and is tried now. Of concurrent edits exactly one wins. An audit entry is written in every case.
  */
 export async function editKept(
   database: Database,
@@ -61,7 +61,7 @@ export async function editKept(
     const [made] = await sql.query<{ id: string }>('select outbox.uuid_v7()::text as id');
     const copy = made?.id ?? '';
     const [changed] = await sql.query<Omit<KeptChanged<'edited' | 'conflict'>, 'id'>>(
-      // A body that stays does not travel to the client and back.
+      // An unchanged body is copied within the database.
       `select c.result, c.details from outbox.edit_kept($1, $2, $3::text::timestamptz, $4, $5,
          case when $6::text is not null then convert_to($6, 'UTF8')
            else (select p.body from outbox.parked p where p.consumer_group = $1 and p.message_id = $2) end) c`,

@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts';
 
-/** Where a walk through ended messages stands. */
+/** A place in the walk through ended messages. */
 export interface EndedPlace {
   readonly at: string;
   readonly group: string;
@@ -10,7 +10,7 @@ export interface EndedPlace {
 /** One page of {@link dropEnded}. */
 export interface EndedPage {
   readonly deleted: number;
-  /** Where the next page begins; null: this was the last one. */
+  /** Where the next page begins; `null`: this was the last one. */
   readonly next: EndedPlace | null;
 }
 
@@ -18,11 +18,11 @@ const pageMessages = 1_000;
 const beginning: EndedPlace = { at: '-infinity', group: '', id: '' };
 
 /**
- * Deletes a page of the superseded and discarded messages that consumers of this database keep, to which nothing has
- * happened for so long. Waits for nobody: what is locked stays until the next walk. A superseded message stays as long as
- * the copy that replaced it is open.
+ * Deletes a page of the superseded and discarded messages that consumers of this database keep, unchanged for `ageMs`. Does
+ * not wait for locks: locked ones stay until the next walk. A superseded message stays while the copy that replaced it is
+ * open.
  *
- * @param after where the page before ended; null: the beginning
+ * @param after where the previous page ended; `null`: the beginning
  */
 export async function dropEnded(sql: Sql, ageMs: number, after: EndedPlace | null): Promise<EndedPage> {
   const { at, group, id } = after ?? beginning;
@@ -41,17 +41,17 @@ export async function dropEnded(sql: Sql, ageMs: number, after: EndedPlace | nul
   return { deleted: row.deleted, next: { at: row.at, group: row.group, id: row.id } };
 }
 
-/** Which failed messages may go. */
+/** Which failed messages are deleted. */
 export interface FailedEnd {
   readonly group: string;
-  /** For how long nothing has happened to them. */
+  /** How long they have been unchanged. */
   readonly ageMs: number;
   /** Only those with a copy among the dead letters. */
   readonly copied: boolean;
 }
 
 /**
- * Deletes a page of the failed messages of a group. Those that hold their key stay, and so does for now what is locked.
+ * Deletes a page of the failed messages of a group. Those that hold their key stay, and for now also locked ones.
  *
  * @returns how many were deleted, and whether there may be more
  */

@@ -1,29 +1,33 @@
+import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from '../database/database.ts';
 
-// Epochs of processed ids. What each step locks, and why that is enough, is said at its function in the migration.
+// Epochs of processed ids. What each step locks, and why that is enough, is documented at its function in the migration.
 
-/** Messages looked at in one transaction; at most as many ids are written per group. */
+/** Messages per transaction; at most this many ids are written per group. */
 const pageMessages = 1_000;
 
 /** A stretch of time whose processed ids are dropped together. */
 export interface Epoch {
   readonly epoch: string;
   readonly current: boolean;
-  /** Since its end; of the current one, since its beginning. */
+  /** Time since its end; for the current one, since its beginning. */
   readonly ageMs: number;
-  /** Changes, to end it or to drop it, for which handlers were in the way. */
+  /** Failed tries to end or drop it, because handlers were in the way. */
   readonly tries: number;
 }
 
-/** How a change of epochs that handlers are in the way of is tried again, by all keepers of a database together. */
+/** How all keepers of a database together retry a change of epochs that handlers block. */
 export interface ChangePace {
-  /** Of the first try; each further one waits twice as long, 5 s at most. */
+  /** Lock timeout of the first try; each further one waits twice as long, at most 5 s. */
   readonly patienceMs: number;
   /** Between two tries. */
   readonly pauseMs: number;
 }
 
-/** All epochs, the oldest first. */
+/** Stands for all ids of a database, including those of `once`; no group has this name. */
+export const wholeDatabase = '';
+
+/** All epochs, oldest first. */
 export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
   return sql.query<Epoch>(
     `select e.epoch::text as epoch, e.ended_at is null as current,
@@ -34,11 +38,36 @@ export async function readEpochs(sql: Sql): Promise<readonly Epoch[]> {
 }
 
 /**
+ * Whether this role may begin and drop epochs. `false`: it may not, and a relay that has kept the processed ids of this
+ * database within the last day does it.
+ *
+ * @throws OutboxError `OUTBOX_PRIVILEGE_MISSING` where nobody is known to do it
+ */
+export async function mayChangeEpochs(sql: Sql): Promise<boolean> {
+  const [row] = await sql.query<{ role: string; may: boolean; byRelay: boolean }>(
+    `select current_user::text as role,
+       has_function_privilege('outbox.roll_processed(bigint, integer, integer)', 'execute')
+         and has_function_privilege('outbox.drop_processed(bigint, integer, integer)', 'execute') as may,
+       exists (select from outbox.consumer_group g
+         where g.consumer_group = $1 and g.seen_at > outbox.clock() - interval '1 day') as "byRelay"`,
+    [wholeDatabase],
+  );
+  if (row === undefined || row.may) return true;
+  if (row.byRelay) return false;
+  const { role } = row;
+  throw new OutboxError(
+    'OUTBOX_PRIVILEGE_MISSING',
+    `The role "${role}" may not execute outbox.roll_processed and outbox.drop_processed: no processed id of this database is deleted.`,
+    { details: { role, functions: ['outbox.roll_processed', 'outbox.drop_processed'] } },
+  );
+}
+
+/**
  * Ends the current epoch and begins the next one.
  *
  * @param epochMs how long the current one must have lasted
- * @param pace how long writers are waited for, and keep others waiting: twice, for those of batches and of singles
- * @returns `young`: it has not lasted long enough, or is empty; `busy`: writers were in the way, another keeper, or it was
+ * @param pace how long it waits for writers, and meanwhile blocks others: twice, for batches and for single messages
+ * @returns `young`: it has not lasted long enough, or is empty; `busy`: writers or another keeper were in the way, or it was
  * tried a moment ago
  */
 export async function rollEpoch(
@@ -53,17 +82,17 @@ export async function rollEpoch(
   return row?.answer ?? 'busy';
 }
 
-/** One page of ids that stay beyond the end of their epoch. */
+/** One page of ids that outlast their epoch. */
 export interface CarriedPage {
   readonly carried: number;
   readonly complete: boolean;
-  /** Another keeper was at it. */
+  /** Another keeper was working on it. */
   readonly busy: boolean;
 }
 
 const nothingCarried: CarriedPage = { carried: 0, complete: false, busy: true };
 
-/** Carries ids of live messages over into the current epoch; goes on where the page before ended. */
+/** Carries ids of live messages over to the current epoch; continues where the previous page ended. */
 export async function carryLive(sql: Sql, epoch: string): Promise<CarriedPage> {
   const [row] = await sql.query<CarriedPage>(
     `select c.carried, c.complete, c.busy from outbox.carry_live($1::bigint, ${pageMessages}) c`,
@@ -81,7 +110,7 @@ export async function carryKept(sql: Sql, epoch: string): Promise<CarriedPage> {
   return row ?? nothingCarried;
 }
 
-/** Drops an epoch of which everything that stays has been carried over. `false`: transactions were in the way. */
+/** Drops an epoch whose remaining ids have been carried over. @returns false if transactions were in the way */
 export async function dropEpoch(
   sql: Sql,
   epoch: string,

@@ -1,16 +1,16 @@
 import type { Sql } from '../database/database.ts';
 
-/** What a group keeps. Of each kind no more than 10,000 are counted: that figure means so many, or more. */
+/** What a group keeps. Counting stops at 10,000 of each kind: that number also means more. */
 export interface KeptCounts {
   /** Messages that wait for a try, or behind one that does. */
   readonly parked: number;
   /** Keys, and messages without one, that have a queue of their own. */
   readonly parkedKeys: number;
-  /** Messages that were given up and wait for a person. */
+  /** Messages that have failed and wait for a person. */
   readonly failed: number;
 }
 
-/** To count millions would take seconds, each time somebody looks. */
+/** Counting millions would take seconds at each call. */
 const maxCounted = 10_000;
 
 export async function countKept(sql: Sql, group: string): Promise<KeptCounts> {

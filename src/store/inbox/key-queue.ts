@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts';
 
-/** How many messages are parked behind a key, counted up to `most`. */
+/** Number of messages that are parked for a key, counted up to `most`. */
 export async function countQueue(
   sql: Sql,
   group: string,

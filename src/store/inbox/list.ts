@@ -1,7 +1,7 @@
 import type { KeptState } from '../../core/parked-states.ts';
 import type { Sql } from '../database/database.ts';
 
-/** Which kept messages. All that is given must hold. */
+/** A filter of kept messages. All given conditions must hold. */
 export interface KeptSelection {
   readonly group?: string;
   readonly topic?: string;
@@ -9,7 +9,7 @@ export interface KeptSelection {
   readonly key?: string;
   /** Why it is kept: `error`, `killed`, or why it cannot be read. */
   readonly reason?: string;
-  /** Arrived at least so long ago. */
+  /** Arrived at least this long ago. */
   readonly olderThanMs?: number;
 }
 
@@ -17,23 +17,23 @@ export interface KeptSelection {
 export interface ListedKept {
   /** Name of the consumer group that keeps it. */
   readonly group: string;
-  /** Id of the message within the group: that of its sender, any text. */
+  /** Id of the message within the group, as given by its sender: any text. */
   readonly id: string;
-  /** Its place in the order of what is kept, a 64-bit integer as text. */
+  /** Its place in the order of kept messages, a 64-bit integer as a string. */
   readonly position: string;
-  /** Name of its topic; of one that is unknown, the address where it arrived. */
+  /** Name of its topic; for an unknown one, the address where it arrived. */
   readonly topic: string;
-  /** Its key, of which more than 512 bytes end in a digest; null: it has none. */
+  /** Its key; one of more than 512 bytes ends in its digest; `null`: it has none. */
   readonly key: string | null;
-  /** How it stands with the group. */
+  /** Its state in the group. */
   readonly state: KeptState;
   /** `null`: it only waits behind another message of its key. */
   readonly reason: string | null;
-  /** What its last try ended with, or why it cannot be read; null: nothing was tried yet. */
+  /** The error of its last try, or why it cannot be read; `null`: it was not tried yet. */
   readonly lastError: string | null;
-  /** Tries, the quick ones together counting as the first. */
+  /** Number of tries; the quick retries count as part of the first one. */
   readonly attempts: number;
-  /** When the group had it first, on the database's clock. */
+  /** When the group first received it, on the database's clock. */
   readonly arrivedAt: Date;
   /** When its row was last written, on the database's clock. */
   readonly updatedAt: Date;
@@ -45,11 +45,11 @@ export interface KeptPosition {
   readonly id: string;
 }
 
-/** What {@link ListedKept} has, on a row `p`. */
+/** The columns of {@link ListedKept}, on a row `p`. */
 export const keptColumns = `p.consumer_group as "group", p.message_id as id, p.position, p.topic, p.key, p.state, p.reason,
   p.last_error as "lastError", p.attempts, p.arrived_at as "arrivedAt", p.updated_at as "updatedAt"`;
 
-/** The filter, on a row `p`, but for its group. Parameters 1 to 6 are {@link selectionValues}. */
+/** The filter, on a row `p`, except its group. Parameters 1 to 6 are {@link selectionValues}. */
 export const keptMatchesSql = `($2::text is null or p.topic = $2) and ($3::text[] is null or p.state = any($3))
   and ($4::text is null or p.key = $4) and ($5::text is null or p.reason = $5)
   and ($6::float8 is null or p.arrived_at <= outbox.clock() - $6 * interval '1 ms')`;
@@ -75,7 +75,7 @@ export function selectionValues(selection: KeptSelection): readonly unknown[] {
   ];
 }
 
-/** Kept messages, the latest in the order of keys first. */
+/** Kept messages, latest first by position. */
 export async function listKept(
   sql: Sql,
   selection: KeptSelection,

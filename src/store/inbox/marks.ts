@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts';
 
-/** A share of an address, as a group sees it. */
+/** A partition of an address, for one group. */
 export interface MarkedPartition {
   readonly group: string;
   readonly address: string;
@@ -11,15 +11,15 @@ export interface MarkedPartition {
 export interface Mark {
   /** UUID of the consumer. */
   readonly owner: string;
-  /** How many messages. */
+  /** Number of messages. */
   readonly size: number;
-  /** The last of them, or the only one. */
+  /** Id of the last one. */
   readonly lastId: string;
-  /** Of a single message: how often it was left unfinished. */
+  /** For a single message: how often it was left unfinished. */
   readonly kills: number;
 }
 
-/** What is marked in a partition, by any consumer; `undefined`: everything that was begun has ended. */
+/** The mark of a partition, of any consumer; `undefined`: everything that was begun has ended. */
 export async function readMark(
   sql: Sql,
   { group, address, partition }: MarkedPartition,
@@ -33,8 +33,8 @@ export async function readMark(
 }
 
 /**
- * Marks what is in hand from now on. It need not outlive a crash of the database, which asks for nothing but one more
- * search for a message that kills.
+ * Marks what is in hand from now on. The mark need not survive a crash of the database: at worst the search for a message that
+ * kills takes one more round.
  */
 export async function setMark(
   sql: Sql,
@@ -51,7 +51,7 @@ export async function setMark(
   );
 }
 
-/** Who is frozen before it commits must not hold up the next owner. */
+/** A consumer that is frozen before the commit must not block the next owner. */
 const limited = 'with limited as materialized (select outbox.limit_idle())';
 
 /** Everything that this consumer had in hand has ended. */

@@ -1,10 +1,10 @@
 import type { Sql } from '../database/database.ts';
 
-/** A message as it is kept: everything that a later try needs, and why it is kept. */
+/** A kept message: everything that a later try needs, and why it is kept. */
 export interface KeptMessage {
   readonly id: string;
   readonly topic: string;
-  /** As {@link storableText} makes it. */
+  /** The result of {@link storableText}. */
   readonly key: string | null;
   readonly address: string;
   readonly partition: number;
@@ -17,16 +17,16 @@ export interface KeptMessage {
   readonly state: 'parked' | 'failed';
   /** A failed message holds its key until a person decides. */
   readonly hold: boolean;
-  /** Tries so far: 1 after the quick ones, 0 for a message that only waits behind another, or failed for reasons of others. */
+  /** Tries so far: 1 after the quick retries, 0 for a message that only waits behind another one, or failed through no fault of its own. */
   readonly attempts: number;
   readonly reason: string | null;
   readonly error: string | null;
 }
 
 /**
- * Keeps messages, each behind those of its key, in the transaction that noted their ids.
+ * Keeps messages, each behind those of its key, in the transaction that stored their ids.
  *
- * @param retryInMs when the first message of a key that was free until now is tried again
+ * @param retryInMs when the first message of a newly parked key is tried again
  */
 export async function park(
   sql: Sql,
@@ -46,7 +46,7 @@ export async function park(
   ]);
 }
 
-/** PostgreSQL keeps every text but the character NUL and halves of characters. */
+/** PostgreSQL can store any text except NUL and lone surrogates. */
 export function storableText(text: string): string {
   return Buffer.from(text.replaceAll('\0', '\u2400')).toString();
 }

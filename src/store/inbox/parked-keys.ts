@@ -1,7 +1,7 @@
 import type { Sql } from '../database/database.ts';
 import type { TryRules } from './tries.ts';
 
-/** A parked key whose workflow is to be started. */
+/** A parked key whose workflow must be started. */
 export interface WantedKey {
   readonly keyId: string;
   readonly workflowId: string;
@@ -10,27 +10,27 @@ export interface WantedKey {
   readonly key: string | null;
   /** When its first message is tried, by the database's clock; 0: now. */
   readonly dueInMs: number;
-  /** What becomes of a workflow that runs: `if-idle`, for the try is late; `always`, for it waits for another time. */
+  /** What happens to a running workflow: `if-idle`, because the try is late; `always`, because it waits for another time. */
   readonly replace: 'never' | 'if-idle' | 'always';
-  /** When it was told before, with microseconds; {@link markKeysTold} compares it. */
+  /** When it was last started, with microseconds; {@link markKeysTold} compares it. */
   readonly toldAt: string | null;
 }
 
-/** Where a walk through the due keys of a group has come to. */
+/** A place in the walk through the due keys of a group. */
 export interface KeyPlace {
   readonly nextAt: string;
   readonly keyId: string;
 }
 
-/** How late a try may be before its workflow is started again, and the least time between two starts. */
+/** How late a try may be before its workflow is started again, and the minimum time between two starts. */
 const overdueMs = 5_000;
-/** How late a try may be before its workflow is replaced, and the least time between two replacements. */
+/** How late a try may be before its workflow is replaced, and the minimum time between two replacements. */
 const stuckMs = 60_000;
 
 const columns = `k.id::text as "keyId", k.workflow_id as "workflowId", k.topic, k.key, k.told_at::text as "toldAt",
   greatest(0, ceil(extract(epoch from k.next_at - outbox.clock()) * 1000))::float8 as "dueInMs"`;
 
-/** Keys of a group whose workflow was never started, the first due first. */
+/** Keys of a group whose workflow was never started, in the order of their due times. */
 export async function untoldKeys(sql: Sql, group: string, limit: number): Promise<readonly WantedKey[]> {
   return sql.query<WantedKey>(
     `select ${columns}, 'never' as replace from outbox.parked_key k
@@ -39,7 +39,7 @@ export async function untoldKeys(sql: Sql, group: string, limit: number): Promis
   );
 }
 
-/** Any one key of a group that has a workflow, or should have one. */
+/** One key of a group that has a workflow, or should have one. */
 export async function anyKey(sql: Sql, group: string): Promise<readonly WantedKey[]> {
   return sql.query<WantedKey>(
     `select ${columns}, 'never' as replace from outbox.parked_key k
@@ -49,14 +49,14 @@ export async function anyKey(sql: Sql, group: string): Promise<readonly WantedKe
 }
 
 /**
- * Among the next `limit` due keys of a group, those whose workflow seems to be lost or stuck: told, overdue, and not told
- * lately. Once a minute a start replaces the workflow if it is idle; `told_at = '-infinity'` asks for that at once, and in
- * any case, as one does who has moved a try to an earlier time.
+ * Among the next `limit` due keys of a group, those whose workflow seems to be lost or stuck: started, overdue, and not
+ * started recently. Once a minute a start replaces the workflow if it is idle; `told_at = '-infinity'` requests an
+ * unconditional replacement at once, as after a try was moved to an earlier time.
  *
- * A key that somebody has locked is being worked on, and is left out.
+ * A locked key is being worked on, and is left out.
  *
- * @param after where the walk has come to; `null`: it begins
- * @returns `next`: where to go on, `null` at the end. Walking in pages keeps a look short, and every key has its turn,
+ * @param after the place of the walk; `null`: from the beginning
+ * @returns `next`: where to continue, `null` at the end. Walking in pages keeps a look short, and every key has its turn,
  *   however many are due.
  */
 export async function overdueKeys(
@@ -72,7 +72,7 @@ export async function overdueKeys(
      )
      select ${columns}, k.next_at::text as "nextAt",
        case when k.asked or (k.told_at is not null and greatest(k.told_at, k.next_at) < outbox.clock() - $5 * interval '1 ms')
-         -- Whoever tries a message holds its key meanwhile.
+         -- During a try its key is locked.
          then exists (select from outbox.parked_key l where l.id = k.id for share skip locked) else false end as wanted,
        case when k.asked then 'always'
          when floor(extract(epoch from outbox.clock() - k.next_at) * 1000 / $6)
@@ -96,19 +96,19 @@ export async function overdueKeys(
 
 /** What {@link endDeadTries} has found. */
 export interface DeadTries {
-  /** Keys that are to go on at once. */
+  /** Keys that must continue at once. */
   readonly keys: readonly WantedKey[];
-  /** Messages that were given up, because they have ended too many processes. */
+  /** Messages that were failed, because they have killed too many processes. */
   readonly gaveUp: readonly string[];
   /** Whether other processes have tries in hand, or had. */
   readonly others: boolean;
 }
 
 /**
- * Ends the tries of a group whose processes are dead: no connection to the database is left of them. Shows that the caller
- * is alive, too, whose tries may outlive the connection on which they were begun.
+ * Ends the tries of a group whose processes are dead: they have no connection to the database any more. Also shows that the
+ * caller is alive, whose tries may outlive the connection on which they began.
  *
- * @param worker of the caller, which is alive
+ * @param worker the caller's
  */
 export async function endDeadTries(
   sql: Sql,
@@ -128,7 +128,7 @@ export async function endDeadTries(
     `select key_id::text as "keyId", gave_up as "gaveUp" from outbox.end_dead_tries($1, $2::bigint, $3::integer, $4)`,
     [group, worker, maxKills, holdKey],
   );
-  // A statement of its own, to see what the one above has changed.
+  // A separate statement, to see what the one above has changed.
   const keys = await sql.query<WantedKey>(
     `select ${columns}, 'always' as replace from outbox.parked_key k
      where k.id = any($1::uuid[]) and k.next_at < 'infinity'`,
@@ -138,8 +138,8 @@ export async function endDeadTries(
 }
 
 /**
- * Remembers that the workflows of these keys were started. A key that somebody has locked is not waited for, and one that
- * was told, or asked about, in between is left as it is: both are found again by the next look, and started once more.
+ * Records that the workflows of these keys were started. It does not wait for locked keys, and leaves keys as they are that
+ * were started or requested meanwhile: the next look finds both again, and starts them once more.
  */
 export async function markKeysTold(
   sql: Sql,
@@ -155,7 +155,7 @@ export async function markKeysTold(
   );
 }
 
-/** How many keys of a group are parked, and how many of them wait for a person. */
+/** Number of parked keys of a group, and of those that wait for a person. */
 export async function countParkedKeys(
   sql: Sql,
   group: string,

@@ -1,14 +1,14 @@
 import type { Sql } from '../database/database.ts';
 
 /**
- * Notes messages for a consumer group inside the transaction of their effects.
+ * Stores message ids for a consumer group in the transaction of their effects.
  *
- * A concurrent transaction with one of the ids waits here until this one ends. An id that is given twice is new once.
- * In a REPEATABLE READ or SERIALIZABLE transaction it may fail with SQLSTATE 40001, and the transaction is to be run
- * again; in READ COMMITTED it never does.
+ * A concurrent transaction with one of the ids waits here until this one ends. An id that is given twice is new once. In a
+ * REPEATABLE READ or SERIALIZABLE transaction it may fail with SQLSTATE 40001, and the transaction must be retried; in READ
+ * COMMITTED it never does.
  *
- * @param topics of each id, in the order of `ids`
- * @returns those that are new; the effects of the others are committed, or were noted before in this transaction
+ * @param topics the topic of each id, in the order of `ids`
+ * @returns the new ids; the effects of the others are committed, or were stored earlier in this transaction
  */
 export async function markProcessed(
   sql: Sql,
@@ -29,7 +29,7 @@ export async function readProcessed(
   group: string,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  // In a replay these are thousands, and nearly all are noted: one text is the cheapest way there, the fewer the way back.
+  // In a replay these are thousands, and nearly all are stored: one text is the cheapest parameter, and the shorter of the two lists the cheapest answer.
   const [row] = await sql.query<{ noted: readonly string[] | null; others: readonly string[] | null }>(
     `select case when f.few then f.noted end as noted,
        case when not f.few then array(select unnest(f.ids) except all select unnest(f.noted)) end as others
@@ -45,8 +45,8 @@ export async function readProcessed(
 }
 
 /**
- * Takes back what {@link markProcessed} answered in the same transaction, so that nothing of it is left if that one
- * commits after all.
+ * Deletes ids that {@link markProcessed} stored in the same transaction, so that none is left if the transaction commits
+ * after all.
  */
 export async function forgetProcessed(sql: Sql, group: string, ids: readonly string[]): Promise<void> {
   await sql.query('delete from outbox.processed where consumer_group = $1 and message_id = any($2::text[])', [

@@ -2,34 +2,33 @@ import type { Sql } from '../database/database.ts';
 
 /** What a message is to its group when it arrives. */
 export type Arrival =
-  /** It was never seen, and its id is noted now. */
+  /** It was never seen, and its id is stored now. */
   | 'new'
-  /** As new, but its key is parked: it belongs behind the others of its key. */
+  /** As `new`, but its key is parked: it must queue behind the others of its key. */
   | 'behind'
-  /** Its effects were committed before. */
+  /** Its effects are already committed. */
   | 'processed'
-  /** It is kept already, parked or failed. */
+  /** It is already kept, parked or failed. */
   | 'kept';
 
-/** What the server ends of a transaction by itself, in milliseconds. */
+/** Limits after which the server ends parts of a transaction by itself, in milliseconds. */
 export interface TransactionLimits {
   /**
-   * The transaction, when it asks nothing of the database for so long: a process that is frozen would hold up whoever takes
-   * over its messages.
+   * Idle time in the transaction: a frozen process must not block the consumer that takes over its messages.
    */
   readonly idleMs: number;
   /**
-   * A wait for a lock, and a statement. A client that gives up a transaction queues its ROLLBACK behind the statement that
-   * runs, so this is how long it goes without the connection.
+   * Time of a statement, including its wait for locks. A client that gives up a transaction queues its ROLLBACK behind the
+   * running statement, so this is how long it must do without the connection.
    */
   readonly statementMs: number;
 }
 
-/** Longer than a handler should be busy elsewhere in its transaction. */
+/** Longer than a handler should do other work within its transaction. */
 export const shortestIdleMs = 30_000;
 export const defaultLimits: TransactionLimits = { idleMs: shortestIdleMs, statementMs: shortestIdleMs };
 
-/** Has the server end this transaction by itself as one of the inbox, and its waits for locks after 5 s. */
+/** Sets the idle limit of the inbox for this transaction, and a lock timeout of 5 s. */
 export async function limitIdle(sql: Sql): Promise<void> {
   await sql.query('select outbox.limit_idle()');
 }
@@ -37,15 +36,15 @@ export async function limitIdle(sql: Sql): Promise<void> {
 export interface NewArrival {
   readonly id: string;
   readonly topic: string;
-  /** As {@link queueKey} makes it. */
+  /** The result of {@link queueKey}. */
   readonly key: string | null;
 }
 
 /**
- * Notes messages in the transaction of their effects, and says what each of them is. A concurrent transaction with one
- * of them waits here until this one ends.
+ * Stores the ids of messages in the transaction of their effects, and classifies each of them. A concurrent transaction with
+ * one of them waits here until this one ends.
  *
- * @param limits what the server ends of this transaction, from here on
+ * @param limits limits of this transaction from here on
  * @returns one answer per message, in their order
  */
 export async function noteArrivals(
@@ -76,14 +75,14 @@ export async function noteArrivals(
   return arrivals.length > 0 ? arrivals : messages.map(() => 'new');
 }
 
-/** @returns true when it is new, and noted; false: nothing is known, and nothing was noted */
+/** @returns true if it is new, and stored; false: undecided, and nothing was stored */
 async function receiveOne(
   sql: Sql,
   group: string,
   { id, topic }: NewArrival,
   { idleMs, statementMs }: TransactionLimits,
 ): Promise<boolean> {
-  // A row without columns is an answer that no client has to convert.
+  // A row without columns needs no conversion in the client.
   const rows = await sql.query('select where outbox.receive_one($1, $2, $3, $4, $5)', [
     group,
     id,
@@ -94,10 +93,10 @@ async function receiveOne(
   return rows.length > 0;
 }
 
-/** Their keys cost less than a second question. */
+/** For this many messages, sending their keys costs less than a second query. */
 const fewMessages = 20;
 
-/** @returns `null` when the keys are needed, because the group has parked ones */
+/** @returns `null` if the keys are needed, because the group has parked ones */
 async function ask(sql: Sql, values: readonly unknown[]): Promise<readonly Arrival[] | null> {
   const [row] = await sql.query<{ arrivals: readonly Arrival[] | null }>(
     `select outbox.receive($1, array(select json_array_elements_text($2::json)), $3::text[], $4::text[], $5::integer, $6::integer) as arrivals`,
@@ -106,17 +105,17 @@ async function ask(sql: Sql, values: readonly unknown[]): Promise<readonly Arriv
   return row?.arrivals ?? null;
 }
 
-/** Fails in a transaction in which another statement has failed, and does nothing else. */
+/** Fails if another statement of the transaction has failed; does nothing else. */
 export async function touchTransaction(sql: Sql): Promise<void> {
   await sql.query('select');
 }
 
-/** One text that stands for all, where they are the same. */
+/** A single text if all are the same. */
 function alike(texts: readonly string[]): readonly string[] {
   return texts.every((text) => text === texts[0]) ? texts.slice(0, 1) : texts;
 }
 
-/** Whether the group keeps, or has kept, any message: nearly never, which saves asking which. */
+/** Whether the group has any row of a kept message: usually not, which saves the query for which. */
 export async function keepsAny(sql: Sql, group: string): Promise<boolean> {
   const rows = await sql.query('select 1 from outbox.parked where consumer_group = $1 limit 1', [group]);
   return rows.length > 0;

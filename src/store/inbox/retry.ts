@@ -1,13 +1,13 @@
 import { conditionValues, type KeptChange, type KeptChanged } from './change.ts';
 
 /**
- * Has failed messages tried again, with all tries, in their old places: before the later messages of their keys that
- * queue. Of a parked message that is the first of its key the next try is now; its tries count on.
+ * Retries failed messages, with all of their tries, in their old places: before the queued later messages of their keys. For
+ * a parked message that is the first of its key the next try is now, and its tries count on.
  *
- * A key that was free is parked by it, so that no handler takes a message of it out of turn; handlers that began before
- * are waited for by the first try, not here.
+ * A free key becomes parked by this, so that no handler takes a message of it out of order; the first try, not this call,
+ * waits for handlers that have already begun.
  *
- * None of them overtakes an earlier one of its key that is busy.
+ * None of the messages overtakes an earlier one of its key that is busy.
  */
 export const retryKept: KeptChange<'retried'> = {
   action: 'retry',

@@ -5,25 +5,25 @@ import type { ShownAudit } from '../message/show.ts';
 import type { KeptName } from './edit.ts';
 import type { ListedKept } from './list.ts';
 
-/** One kept message with everything that its row says beside headers and body, and how its key stands. */
+/** One kept message with everything in its row except headers and body, and the state of its key. */
 export interface StoredKept extends ListedKept {
   /** Where it arrived: a Kafka topic. */
   readonly address: string;
   /** Partition of the address, from 0. */
   readonly partition: number;
-  /** Its place in the partition, as text. */
+  /** Its offset in the partition, as a string. */
   readonly offset: string;
-  /** When the broker says it was sent. */
+  /** When it was sent, according to the broker. */
   readonly sentAt: Date;
-  /** When its copy reached the address of dead letters; null: it has not. */
+  /** When its copy reached the dead-letter address; `null`: not yet. */
   readonly copiedAt: Date | null;
-  /** Id of what it replaces after an edit; null: nothing. */
+  /** Id of the message that it replaces after an edit; `null`: none. */
   readonly supersedes: string | null;
-  /** Id of what replaced it; null: nothing. */
+  /** Id of the message that replaced it; `null`: none. */
   readonly supersededBy: string | null;
   /** For `expectedVersion` of an edit. */
   readonly version: string;
-  /** How its parked key stands; null: it is behind none. */
+  /** State of its parked key; `null`: its key is not parked. */
   readonly parkedKey: KeptKey | null;
 }
 
@@ -34,19 +34,19 @@ export interface KeptRow extends StoredKept {
   readonly body: string | null;
 }
 
-/** How a parked key stands, for one of its messages. */
+/** State of a parked key, for one of its messages. */
 export interface KeptKey {
   /** The Temporal workflow `drainParkedKey` that tries its messages. */
   readonly workflowId: string;
   /** Milliseconds until the next try of its first message; negative: overdue, `null`: a failed message holds it. */
   readonly nextInMs: number | null;
-  /** Time of that try; `null` as `nextInMs`. */
+  /** Time of that try; `null` like `nextInMs`. */
   readonly nextAt: Date | null;
-  /** The first message of the queue; a failed one holds it. */
+  /** The first message of the queue; a failed one holds the key. */
   readonly first: { readonly id: string; readonly state: KeptState } | null;
   /** Messages of the queue before this one. */
   readonly before: number;
-  /** True: it is in the hands of a handler, or of another operator, at this moment. */
+  /** True: a handler or another operator has it in hand now. */
   readonly inHand: boolean;
   /** False: its workflow was not started yet. */
   readonly told: boolean;
@@ -75,7 +75,7 @@ export async function readKeptMessage(sql: Sql, { group, id }: KeptName): Promis
   );
   if (row === undefined || row.parkedKey === null) return row;
   const { nextAt } = row.parkedKey;
-  // A date in JSON is a text.
+  // In JSON a date is a string.
   return { ...row, parkedKey: { ...row.parkedKey, nextAt: nextAt === null ? null : new Date(nextAt) } };
 }
 
@@ -85,7 +85,7 @@ export async function isNoted(sql: Sql, { group, id }: KeptName): Promise<boolea
   return rows.length > 0;
 }
 
-/** What operators did to a kept message, and were refused; the newest first. */
+/** What operators did to a kept message, or were refused; newest first. */
 export async function readKeptAudit(sql: Sql, { group, id }: KeptName): Promise<readonly ShownAudit[]> {
   return sql.query<ShownAudit>(
     `select at, actor, action, result, reason, details from outbox.audit

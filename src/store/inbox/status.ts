@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts';
 
-/** How a consumer group stands, as far as this database knows. */
+/** State of a consumer group, as far as this database knows. */
 export interface GroupStatus {
   /** Name of the consumer group. */
   readonly group: string;
@@ -25,7 +25,7 @@ export interface GroupStatus {
 /** Counting stops here, so that a status never takes long. */
 const countLimit = 100_000;
 
-/** All groups that have consumed, or keep something; by name. */
+/** All groups that have consumed, or keep, messages; by name. */
 export async function readGroups(sql: Sql): Promise<readonly GroupStatus[]> {
   return sql.query<GroupStatus>(
     `with recursive keeping (name) as (

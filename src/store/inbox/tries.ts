@@ -2,38 +2,38 @@ import type { Sql } from '../database/database.ts';
 import { storableText } from './park.ts';
 import { defaultLimits, type TransactionLimits } from './receive.ts';
 
-/** How tries of a group follow each other. */
+/** The retry rules of a group. */
 export interface TryRules {
-  /** Delays before the second, third, … try; then a message is given up. */
+  /** Delays before the second, third, … try; then a message is failed. */
   readonly retryMs: readonly number[];
-  /** A message that was given up holds its key until a person decides. */
+  /** A failed message holds its key until a person decides. */
   readonly holdKey: boolean;
-  /** With so many deaths of a process that had a message in hand alone, it is given up; 2 are the fewest. */
+  /** A message is failed after this many deaths of a process that had it in hand alone; at least 2. */
   readonly maxKills: number;
 }
 
-/** The delays of topics that have a handler in this process, for tries that begin before anybody has read a message. */
+/** The delays of topics that have a handler in this process, for tries that begin before a message is read. */
 export interface TopicDelays {
-  /** JSON: by the name of each topic its `retryMs`. */
+  /** JSON: `retryMs` by topic name. */
   readonly byTopic: string;
   /**
-   * When another process may try a message of any other topic, should this one die of it. Who has its handler knows how many
-   * tries it has, so that none is given up here for want of them.
+   * When another process may try a message of any other topic if this process dies of it. Only a process with its handler
+   * knows how many tries it has, so this one never fails it for lack of tries.
    */
   readonly elsewhereMs: number;
 }
 
-/** Who begins a try, and of how much. */
+/** Which process begins a try, and its limits. */
 export interface TryHand {
-  /** Name of an advisory lock, a 64-bit number: connections that begin and join tries hold it, as long as they are open. */
+  /** Key of an advisory lock, a 64-bit number: connections that begin and join tries hold it while they are open. */
   readonly worker: string;
-  /** Messages at most. */
+  /** Maximum number of messages. */
   readonly most: number;
-  /** No other suspect is in hand of this process. */
+  /** This process has no other suspect in hand. */
   readonly alone: boolean;
 }
 
-/** A message whose try was begun. Alone it counts from then on, together with others it does not. */
+/** A message whose try has begun. The try of a single message counts from its beginning, that of several does not. */
 export interface BegunTry {
   readonly id: string;
   readonly topic: string;
@@ -43,28 +43,28 @@ export interface BegunTry {
   readonly wire: string;
   readonly body: Uint8Array | null;
   readonly sentAt: Date;
-  /** Tries with this one, the quick ones together being the first. */
+  /** Number of tries including this one; the quick retries count as part of the first one. */
   readonly attempts: number;
-  /** Of the try, among all of its key; the same for messages that are tried together. */
+  /** Number of the try among all of its key; the same for messages that are tried together. */
   readonly number: number;
 }
 
 export type BeginAnswer =
-  /** `others`: those behind it, which are tried in the same transaction. */
+  /** `others`: messages behind it that are tried in the same transaction. */
   | { readonly kind: 'try'; readonly message: BegunTry; readonly others: readonly BegunTry[] }
-  /** Somebody else works on the key, or adds to it just now. */
+  /** Another process works on the key, or is adding to it. */
   | { readonly kind: 'busy' }
-  /** A process died with the first message in hand: it is tried alone, and this try was not. */
+  /** A process died with the first message in hand: it must be tried alone, which this try was not. */
   | { readonly kind: 'suspect' }
   | { readonly kind: 'wait'; readonly inMs: number }
-  /** A failed message holds the key. `gaveUp`: this one, because it ended whoever tried it. */
+  /** A failed message holds the key. `gaveUp`: it failed now, because it killed its processes. */
   | { readonly kind: 'held'; readonly gaveUp: string | null }
-  /** The message was given up, because it ended whoever tried it; the key has more. */
+  /** The message failed, because it killed its processes; the key has more. */
   | { readonly kind: 'more'; readonly gaveUp: string | null }
   /** The key is free. */
   | { readonly kind: 'gone'; readonly gaveUp: string | null };
 
-/** Rules allow 100 at most. */
+/** Rules allow at most 100. */
 const moreTriesThanAny = 200;
 
 interface TryRow {
@@ -83,10 +83,10 @@ interface TryRow {
 }
 
 /**
- * Begins a try of the first message of a parked key, if it is due and nobody else works on it. Messages that were never
- * tried are begun together, as far as `most` and a megabyte go.
+ * Begins a try of the first message of a parked key, if it is due and no other process works on the key. Messages that were
+ * never tried are begun together, up to `most` and one megabyte.
  *
- * @param topics without them `retryMs` holds for all topics
+ * @param topics if omitted, `retryMs` applies to all topics
  */
 export async function beginTry(
   sql: Sql,
@@ -101,7 +101,7 @@ export async function beginTry(
       : `coalesce((select array(select d::float8 from json_array_elements_text($8::json -> k.topic) d)
            from outbox.parked_key k where k.id = $1::uuid and ($8::json -> k.topic) is not null),
          array_fill($2::float8, array[${moreTriesThanAny}]))`;
-  // Clients differ in how they read timestamps, or are told to.
+  // Clients differ, or can be configured, in how they parse timestamps.
   const rows = await sql.query<TryRow>(
     `select kind, wait_ms as "waitMs", message_id as id, topic, address, partition, "offset", wire, body,
        floor(extract(epoch from sent_at) * 1000)::float8 as "sentAtMs", attempts, number
@@ -135,10 +135,12 @@ function begunOf({ id, body, ...row }: TryRow): BegunTry {
 }
 
 /**
- * @param messages all of the try
- * @param worker as of {@link TryHand}
- * @param limits as of `receive`
- * @returns false when somebody has decided otherwise since the try began: nothing may be done then
+ * Joins a try in the transaction of its effects.
+ *
+ * @param messages all messages of the try
+ * @param worker as in {@link TryHand}
+ * @param limits as in `receive`
+ * @returns false if an operator or another process has decided otherwise since the try began: then nothing may be done
  */
 export async function joinTry(
   sql: Sql,
@@ -174,18 +176,18 @@ export interface FailedTry {
   readonly message: BegunTry;
   readonly reason: string;
   readonly error: string;
-  /** No further try can help. */
+  /** Retrying cannot help. */
   readonly final: boolean;
 }
 
 export type FailAnswer =
   | { readonly kind: 'wait'; readonly inMs: number }
-  /** It was given up, and its key is free, goes on, or is held. */
+  /** It is failed, and its key is free, goes on, or is held. */
   | { readonly kind: 'gone' | 'more' | 'held' }
-  /** Somebody has decided otherwise since. */
+  /** An operator or another process has decided otherwise since. */
   | { readonly kind: 'busy' };
 
-/** Writes down that a try of one message failed, once its effects are rolled back. */
+/** Records that a try of one message failed, after its effects were rolled back. */
 export async function failTry(
   sql: Sql,
   group: string,
@@ -204,12 +206,11 @@ export async function failTry(
 }
 
 /**
- * Hands back a try that failed for reasons other than its messages, once its effects are rolled back: no
- * attempt is counted.
+ * Gives back a try that failed for reasons other than its messages, after its effects were rolled back: no attempt counts.
  *
- * @param message the first of the try
+ * @param message the first message of the try
  * @param inMs when the key is tried again
- * @returns false when another try has overtaken this one: nothing is changed then
+ * @returns false if another try has overtaken this one: then nothing is changed
  */
 export async function returnTry(
   sql: Sql,

@@ -1,9 +1,9 @@
 import { rest } from '../../core/rest.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { dropEnded, dropFailed, type EndedPlace, type FailedEnd } from './ended.ts';
-import { carryKept, carryLive, dropEpoch, readEpochs, rollEpoch } from './epochs.ts';
+import { carryKept, carryLive, dropEpoch, mayChangeEpochs, readEpochs, rollEpoch } from './epochs.ts';
 
-/** A group and for how long it wants its processed ids kept. */
+/** A group and how long it keeps its processed ids. */
 export interface GroupWindow {
   readonly group: string;
   /** `Infinity`: for ever. */
@@ -11,9 +11,9 @@ export interface GroupWindow {
 }
 
 export interface KeepWindowInput {
-  /** The shortest time for which processed ids are kept, whatever their groups ask for. `Infinity`: for ever. */
+  /** Minimum time that processed ids are kept, whatever window their groups have. `Infinity`: for ever. */
   readonly windowMs: number;
-  /** Failed messages that may go, too. @defaultValue none */
+  /** Failed messages to delete as well. @defaultValue none */
   readonly failed?: FailedEnd | undefined;
   readonly signal: AbortSignal;
   /** Called after every transaction. */
@@ -24,30 +24,27 @@ export interface KeepWindowInput {
   readonly pauseMs?: number;
 }
 
-/** What was done for the processed ids of a database, and for messages that its consumers keep. */
+/** What was done with the processed ids of a database, and with messages that its consumers keep. */
 export interface KeptWindow {
-  /** A new epoch was begun. */
+  /** True if a new epoch began. */
   readonly rolled: boolean;
   /** Ids of expired epochs that stay, because their messages are live or kept by a consumer. */
   readonly carried: number;
   /** Epochs that were dropped with all their ids. */
   readonly dropped: number;
-  /** Superseded and discarded messages of consumers that were deleted, and failed ones that may go. */
+  /** Deleted messages of consumers: superseded, discarded, and expired failed ones. */
   readonly deleted: number;
-  /** False when something is left to do: handlers were in the way, another keeper was at it, or the time was over. */
+  /** False if something is left to do: handlers were in the way, another keeper was working, or the time was over. */
   readonly complete: boolean;
   /** How many tries to change epochs have failed since the change was due. */
   readonly inVain: number;
 }
 
 const hourMs = 60 * 60_000;
-/** How long each of two locks may keep handlers waiting at the first try. */
+/** How long each of two locks may block handlers at the first try. */
 const patienceMs = 300;
 
-/** Stands for all ids of a database, those of `once` among them; no group has this name. */
-export const wholeDatabase = '';
-
-/** Writes down that this group is there, and its window; {@link wholeDatabase}: for how long every id is kept at least. */
+/** Records that this group is alive, and its window; for {@link wholeDatabase}, the minimum window of all ids. */
 export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Promise<void> {
   await sql.query(
     `with limited as materialized (select outbox.limit_idle())
@@ -59,17 +56,21 @@ export async function noteWindow(sql: Sql, { group, windowMs }: GroupWindow): Pr
 }
 
 /**
- * Begins a new epoch of processed ids when it is time, and drops those that ended longer ago than the window. Before that,
- * deletes messages of consumers that were superseded or discarded longer ago; failed ones stay, for a person, unless their
- * group wants them to go.
+ * Begins a new epoch of processed ids when it is due, and drops epochs that ended longer ago than the window. Before that,
+ * deletes messages of consumers that were superseded or discarded longer ago than that; failed ones stay, for a person,
+ * unless their group has a limit.
  *
- * The window is the longest of the one given and of those of groups that were seen within theirs. An epoch lasts a
- * quarter of it, an hour at least, so that at most six exist: an id is kept for one to one and a quarter windows. Ids
- * whose messages are live in this database, or are kept by a consumer, stay for as long as that is so. Any number of
- * keepers may run it at once.
+ * The window is the longest of the given one and of those of groups that were seen within theirs. An epoch lasts a quarter
+ * of it, but at least an hour, so that at most six exist: an id is kept for one to one and a quarter windows. Ids whose
+ * messages are live in this database, or are kept by a consumer, stay as long as that is so. Any number of keepers may run
+ * it concurrently.
  *
- * Handlers that begin at the wrong moment wait for up to 0.6 s, once a minute; twice as long each time that was in vain,
- * because there was always one at work, up to 10 s. While transactions take longer than that, nothing is dropped.
+ * Handlers that begin at the wrong moment wait for up to 0.6 s, once a minute. After each try that fails, because a handler
+ * was always running, the wait doubles, up to 10 s. While transactions take longer than that, nothing is dropped.
+ *
+ * A role that may not change epochs leaves them to the relay of this database.
+ *
+ * @throws OutboxError `OUTBOX_PRIVILEGE_MISSING` for such a role if no relay does it
  */
 export async function keepWindow(
   database: Pick<Database, 'transaction'>,
@@ -87,7 +88,8 @@ export async function keepWindow(
   let inVain = 0;
   let complete = ended.complete && failed.complete;
   const pace = { patienceMs, pauseMs: input.pauseMs ?? 60_000 };
-  for (const { epoch, current, ageMs, tries } of await keeper.step(readEpochs)) {
+  const epochs = await keeper.step(async (sql) => ((await mayChangeEpochs(sql)) ? readEpochs(sql) : []));
+  for (const { epoch, current, ageMs, tries } of epochs) {
     const lateMs = ageMs - (current ? epochMs : windowMs);
     if (lateMs < 0) continue;
     if (current) {
@@ -125,7 +127,7 @@ class Keeper {
     return result;
   }
 
-  /** Goes on in a later call where this one ended. */
+  /** A later call continues where this one ended. */
   async carryOver(epoch: string): Promise<{ readonly carried: number; readonly complete: boolean }> {
     let carried = 0;
     for (const carry of [carryLive, carryKept]) {
@@ -140,7 +142,7 @@ class Keeper {
     return { carried, complete: true };
   }
 
-  /** Begins anew in a later call, which finds only what had to stay. */
+  /** A later call starts over, and finds only what had to stay. */
   async dropEnded(ageMs: number): Promise<{ readonly deleted: number; readonly complete: boolean }> {
     let deleted = 0;
     let after: EndedPlace | null = null;
@@ -165,7 +167,7 @@ class Keeper {
     return { deleted, complete };
   }
 
-  /** Takes page by page, and rests for as long as each took. `false`: it did not come to the end. */
+  /** Runs page by page, and rests for as long as each took. @returns false if it did not reach the end */
   async #walk(page: () => Promise<'more' | 'end' | 'busy'>): Promise<boolean> {
     const { signal } = this.#input;
     while (!signal.aborted && performance.now() <= this.#untilMs) {
@@ -178,7 +180,7 @@ class Keeper {
   }
 }
 
-/** The window that counts; null: for ever. */
+/** The effective window; `null`: for ever. */
 async function readWindow(sql: Sql, leastMs: number): Promise<number | null> {
   const [row] = await sql.query<{ windowMs: number | null }>(
     `select case when $1::bigint is null or coalesce(bool_or(g.window_ms is null), false) then null
@@ -190,7 +192,7 @@ async function readWindow(sql: Sql, leastMs: number): Promise<number | null> {
   return row?.windowMs ?? null;
 }
 
-/** As text, because clients disagree on numbers of 64 bits. */
+/** As text, because clients differ in 64-bit numbers. */
 function bigintOf(ms: number): string | null {
   return Number.isFinite(ms) ? String(Math.round(ms)) : null;
 }

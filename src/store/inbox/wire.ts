@@ -1,15 +1,15 @@
-/** What a message brought along besides its body. */
+/** Key and headers of a message. */
 export interface Wire {
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** As it is kept: a text, for a value with NUL fits no other type of PostgreSQL. */
+/** As it is stored: JSON as text, because jsonb does not accept NUL. */
 export function writeWire({ key, headers }: Wire): string {
   return JSON.stringify({ key, headers });
 }
 
-/** What {@link writeWire} wrote. */
+/** Parses what {@link writeWire} wrote. */
 export function readWire(text: string): Wire {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null) return { key: null, headers: {} };

@@ -1,8 +1,8 @@
 import type { Sql } from '../database/database.ts';
 
 /**
- * Raises every sequence of the schema above what its columns hold. Native logical replication copies rows, not
- * sequences: new messages would come before all that are there, and new ids would meet old ones.
+ * Raises every sequence of the schema above the values in its columns. Native logical replication copies rows, not sequences:
+ * new messages would precede all existing ones, and new ids would collide with old ones.
  */
 export async function raiseSequences(sql: Sql): Promise<void> {
   const feeding = await sql.query<{ sequence: string; table: string; column: string }>(
@@ -19,7 +19,7 @@ export async function raiseSequences(sql: Sql): Promise<void> {
        join pg_attribute a on a.attrelid = fed.relation and a.attnum = fed.n
      where s.relkind = 'S' and s.relnamespace = 'outbox'::regnamespace`,
   );
-  // Positions go into the history, and what a lane has passed may be gone from both.
+  // Positions are also in the history, and messages that a lane has passed may be in neither table any more.
   const positions = [
     ['outbox.message_history', 'position'],
     ['outbox.batch', 'last_position'],

@@ -3,13 +3,13 @@ import { writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { raiseSequences } from './adopt-sequences.ts';
 
-/** What an adoption found and wrote. */
+/** The result of an adoption. */
 export interface Adoption {
-  /** False: the database is where it was installed, and nothing was written. */
+  /** False: the database was not moved, and nothing was written. */
   readonly adopted: boolean;
   /** The id of the installation from now on. */
   readonly installation: string;
-  /** Messages that their lane had passed, and that say so themselves now. */
+  /** Messages that their lane had passed, now marked as published. */
   readonly settled: number;
   /** Ready messages that will be delivered. */
   readonly ready: number;
@@ -18,13 +18,13 @@ export interface Adoption {
 }
 
 /**
- * Makes the outbox of this cluster what was copied here by a dump and restore, or by a logical upgrade.
+ * Adapts an outbox that was copied to this cluster by a dump and restore, or by a logical upgrade.
  *
- * Snapshots and transaction ids belong to one cluster. The old ones are read as data once more, to settle what was
- * published; every row gets a transaction id of this cluster then, and every lane begins anew. One transaction, in which
- * nothing else may read or write messages: about as long as rewriting the table.
+ * Snapshots and transaction ids belong to one cluster. The old ones are used a last time, to mark what was published; then
+ * every row gets a transaction id of this cluster, and every lane starts over. One transaction, during which nothing else may
+ * read or write messages; it takes about as long as rewriting the table.
  *
- * @param newInstallation true for a copy whose original lives on: another id, and other workflow ids
+ * @param newInstallation true for a copy whose original stays in use: another id, and other workflow ids
  * @throws OutboxError `OUTBOX_STILL_DELIVERING` while a relay owns a lane of a database that was not moved
  */
 export async function adoptDatabase(
@@ -41,7 +41,7 @@ export async function adoptDatabase(
     if (!moved && delivering) {
       throw new OutboxError('OUTBOX_STILL_DELIVERING', 'A relay still delivers from this database.');
     }
-    // Before the lanes begin anew: their cursors say how far positions were.
+    // Before the lanes are reset: their cursors show how far positions had come.
     await raiseSequences(sql);
     const settled = await settlePassed(sql);
     const ready = await renewReady(sql);
@@ -59,7 +59,7 @@ export async function adoptDatabase(
 
 interface Place {
   readonly id: string;
-  /** True when cluster or database are others than those of the installation. */
+  /** True if the cluster or the database is not the one of the installation. */
   readonly moved: boolean;
   readonly delivering: boolean;
 }
@@ -77,9 +77,8 @@ async function readPlace(sql: Sql): Promise<Place> {
 }
 
 /**
- * Passed rows say themselves that they are published. The time is known where one batch alone can have been theirs; of
- * the batches that end at the row or later the nearest tell, as in the archive, because to look at all would take for
- * ever.
+ * Marks passed rows as published. Their time is known if only one batch can have been theirs. As in the archive, only the
+ * nearest batches that end at the row or later are considered, because reading all of them would take for ever.
  */
 async function settlePassed(sql: Sql): Promise<number> {
   return changedBy(
@@ -97,7 +96,7 @@ async function settlePassed(sql: Sql): Promise<number> {
   );
 }
 
-/** What was in an owner's hands when the copy was made may have been published; so may what was suspect before. */
+/** Messages that an owner had in hand when the copy was made may have been published; so may suspect ones. */
 async function renewReady(sql: Sql): Promise<number> {
   await sql.query(
     `update outbox.message m set maybe_published = true
@@ -108,7 +107,7 @@ async function renewReady(sql: Sql): Promise<number> {
   return changedBy(sql, `update outbox.message set xid = pg_current_xact_id() where state = 'ready'`);
 }
 
-/** Transaction ids that this cluster has not reached yet would be news to every look of a relay. */
+/** Replaces transaction ids that this cluster has not reached yet: every look of a relay would find these rows as news. */
 async function renewOthers(sql: Sql): Promise<void> {
   await sql.query(
     `update outbox.message set xid = pg_current_xact_id() where state <> 'ready' and xid > pg_current_xact_id()`,
@@ -122,7 +121,7 @@ async function restartLanes(sql: Sql): Promise<void> {
   );
 }
 
-/** Another id in every workflow id that may still be started. */
+/** Changes the id of the installation, also in every workflow id that may still be started. */
 async function renameInstallation(sql: Sql, before: string): Promise<string> {
   const [row] = await sql.query<{ id: string }>(
     'update outbox.installation set id = gen_random_uuid(), created_at = now() returning id',
@@ -135,7 +134,7 @@ async function renameInstallation(sql: Sql, before: string): Promise<string> {
   return row.id;
 }
 
-/** Whether the workflows of before exist here is unknown; starting them again does no harm. */
+/** It is unknown whether the previous workflows exist here; starting them again does no harm. */
 async function forgetAllTold(sql: Sql): Promise<number> {
   return changedBy(
     sql,

@@ -11,14 +11,14 @@ export interface Migration {
   readonly sql: string;
   /** SHA-256 of the text. */
   readonly checksum: string;
-  /** True when programs that do not know it work with a database that has it: the line `-- compatible: yes` of the text. */
+  /** True if older programs work with a database that has it: the line `-- compatible: yes` of the text. */
   readonly compatible: boolean;
 }
 
 export interface MigrationState {
   readonly applied: readonly string[];
   readonly pending: readonly string[];
-  /** Those of `applied` that a later version has made, compatible with this one. */
+  /** Those of `applied` that are from a later version, but compatible with this one. */
   readonly later: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export function migrationOf(name: string, sql: string): Migration {
   return { name, sql, checksum, compatible: answer === 'yes' };
 }
 
-/** The migration with its entry in `outbox.migration`: all that is to be run, in one transaction, by whatever tool. */
+/** The migration with its entry in `outbox.migration`, to be run in one transaction by any tool. */
 export function scriptOf({ name, sql, checksum, compatible }: Migration): string {
   return `${sql.trimEnd()}
 
@@ -59,12 +59,12 @@ insert into outbox.migration (name, checksum, compatible) values ('${name}', '${
 }
 
 /**
- * Applies what is missing, in one transaction per run. Several runners may start at once: one works, the others wait
- * and find nothing to do. A database that a later version has migrated is left as it is, where that is compatible.
+ * Applies missing migrations, in one transaction per run. Several runners may start at once: one works, the others wait and
+ * find nothing to do. A database that a later, compatible version has migrated is left as it is.
  *
- * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN` when the database has migrations of a later version that this one
- * cannot work with, or behind which it would apply its own; `OUTBOX_MIGRATION_CHANGED` when an applied file has another
- * text now. Nothing is written then.
+ * @throws OutboxError `OUTBOX_MIGRATION_UNKNOWN` if the database has migrations of a later version that this one cannot work
+ * with, or after which it would have to apply its own; `OUTBOX_MIGRATION_CHANGED` if the text of an applied file has changed.
+ * Then nothing is written.
  */
 export async function migrate(
   database: Database,
@@ -119,11 +119,11 @@ export async function checkMigrations(sql: Sql, migrations: readonly Migration[]
 }
 
 /**
- * Passes when the database has every migration of this version, and of later versions only what is compatible with it.
+ * Passes if the database has every migration of this version, and of later versions only compatible ones.
  *
  * @param known the migrations of this version. Default: those of the package
- * @throws OutboxError `OUTBOX_MIGRATION_MISSING` when the database is older than this version; `OUTBOX_MIGRATION_UNKNOWN`
- * and `OUTBOX_MIGRATION_CHANGED` as {@link migrate}
+ * @throws OutboxError `OUTBOX_MIGRATION_MISSING` if the database is older than this version; `OUTBOX_MIGRATION_UNKNOWN` and
+ * `OUTBOX_MIGRATION_CHANGED` as {@link migrate}
  */
 export async function requireMigrated(sql: Sql, known?: readonly Migration[]): Promise<void> {
   const all = known ?? (await readMigrations());
@@ -132,7 +132,7 @@ export async function requireMigrated(sql: Sql, known?: readonly Migration[]): P
     throw new OutboxError(
       'OUTBOX_MIGRATION_MISSING',
       pending.length === all.length
-        ? 'The database has no schema of the outbox yet.'
+        ? 'The database has no outbox schema yet.'
         : `The database lacks ${pending.length === 1 ? 'the migration' : `${pending.length} migrations, the first is`} ${pending[0]}.`,
       { details: { pending } },
     );

@@ -1,30 +1,30 @@
 import type { Sql } from '../database/database.ts';
 
-/** A server that a relay needs, as that relay saw it last. */
+/** A server that a relay needs, as that relay last saw it. */
 export interface ServerView {
   /** `Temporal`, or the name of a transport. */
   readonly server: string;
-  /** `host:port`, several separated by commas; empty where a transport has no address. */
+  /** `host:port`, several separated by commas; empty if the transport has no address. */
   readonly address: string;
   /** Why it cannot be used; `null`: it answers. */
   readonly error: string | null;
 }
 
-/** What a consumer group has not committed yet of a topic. */
+/** The lag of a consumer group on a topic. */
 export interface GroupLag {
   /** Name of the consumer group. */
   readonly group: string;
   /** Name of the topic. */
   readonly topic: string;
-  /** Messages of all partitions of the topic that it has not committed. */
+  /** Number of messages that it has not committed, over all partitions of the topic. */
   readonly messages: number;
 }
 
-/** A relay that runs, or did until lately. */
+/** A relay that runs, or ran until recently. */
 export interface RelayStatus {
-  /** UUID of this life of the relay. */
+  /** UUID of this run of the relay. */
   readonly id: string;
-  /** Name of the host where it runs. */
+  /** Name of its host. */
   readonly host: string;
   /** Process id on that host. */
   readonly pid: number;
@@ -36,16 +36,16 @@ export interface RelayStatus {
   readonly alive: boolean;
   /** Temporal and the brokers, as it sees them. */
   readonly servers: readonly ServerView[];
-  /** What consumer groups of this database have not committed yet, as it sees them. */
+  /** Lags of the consumer groups of this database, as it sees them. */
   readonly lags: readonly GroupLag[];
 }
 
-/** A relay writes its row every few seconds; one that was not seen for this time has died, or is frozen. */
+/** A relay writes its row every few seconds; one that has not done so for this time has died, or is frozen. */
 export const relayStaleMs = 15_000;
-/** Rows of relays that died are shown for this time. */
+/** Rows of dead relays are shown for this time. */
 const keptMs = 60 * 60_000;
 
-/** Says that a relay runs and what it sees. The rows of those that died long ago go. */
+/** Records that a relay runs and what it sees. Deletes rows of relays that died long ago. */
 export async function writeRelay(
   sql: Sql,
   { id, host, pid, servers, lags }: Pick<RelayStatus, 'id' | 'host' | 'pid' | 'servers' | 'lags'>,
@@ -64,7 +64,7 @@ export async function removeRelay(sql: Sql, id: string): Promise<void> {
   await sql.query(`delete from outbox.relay where id = $1`, [id]);
 }
 
-/** All relays that are known, those that live first. */
+/** All known relays, living ones first. */
 export async function readRelays(sql: Sql): Promise<readonly RelayStatus[]> {
   return sql.query<RelayStatus>(
     `select r.id, r.host, r.pid, r.started_at as "startedAt", r.servers, r.lags, s.silent as "seenMs", s.silent < $1 as alive

@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts';
 
-/** A limit or duration with which a relay was last started. */
+/** A limit or duration of the relay that was started last. */
 export interface Setting {
   /** For example `relay.laneIdleTimeout`. */
   readonly name: string;
@@ -8,7 +8,7 @@ export interface Setting {
   readonly value: string;
 }
 
-/** Remembers the settings of a relay that starts; the last one to start is what is shown. */
+/** Stores the settings of a relay that starts; those of the last one are shown. */
 export async function writeSettings(sql: Sql, settings: readonly Setting[]): Promise<void> {
   await sql.query(
     `insert into outbox.setting as s (name, value)

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../database/database.ts';
 
-/** What a relay answers about the database that it works with. */
+/** A relay's answer about its database. */
 export interface PlaceAnswer {
   /** False: the question is not in it, so it is not the database of the relay that asked. */
   readonly known: boolean;
-  /** Address of the server, database and time of its start, for people. */
+  /** Address of the server, database and time of its start, for display. */
   readonly place: string;
 }
 
-/** Another living database that is this installation, too. */
+/** Another living database of this installation. */
 export interface Twin {
-  /** Address of its server, database and time of its start, for people. */
+  /** Address of its server, database and time of its start, for display. */
   readonly place: string;
   /** ISO time at which it was last seen. */
   readonly seenAt: string;
 }
 
-/** Writes a question that only this database has. Those of processes that died are forgotten. */
+/** Writes a question that only this database has. Deletes those of dead processes. */
 export async function writeQuestion(sql: Sql): Promise<string> {
   const id = randomUUID();
   await sql.query(
@@ -32,7 +32,7 @@ export async function deleteQuestion(sql: Sql, id: string): Promise<void> {
   await sql.query('delete from outbox.place_question where id = $1', [id]);
 }
 
-/** Answers by a statement that writes: a replica, or a primary that was demoted, refuses it and answers nothing. */
+/** Answers by a statement that writes, which a replica or a demoted primary refuses. */
 export async function answerQuestion(sql: Sql, id: string): Promise<PlaceAnswer> {
   const [row] = await sql.query<PlaceAnswer>(
     `with answered as (update outbox.place_question set answered_at = now() where id = $1 returning 1)
@@ -45,7 +45,7 @@ export async function answerQuestion(sql: Sql, id: string): Promise<PlaceAnswer>
   return row;
 }
 
-/** True when the last relay found this database on a server that was started at another time. */
+/** True if the server has been started since the last relay used this database. */
 export async function servedElsewhere(sql: Sql): Promise<boolean> {
   const [row] = await sql.query<{ elsewhere: boolean }>(
     'select coalesce(served_since <> pg_postmaster_start_time(), false) as elsewhere from outbox.installation',
@@ -68,13 +68,13 @@ export async function noteTwin(sql: Sql, place: string): Promise<void> {
   );
 }
 
-/** For so long a sight counts: relays look each minute, and are answered by chance by either side. */
+/** How long a sighting counts: relays look each minute, but either side may answer, by chance. */
 const sightLasts = `interval '15 minutes'`;
 
-/** A twin was seen a short while ago; a condition on `outbox.installation`. */
+/** A twin was seen recently; a condition on `outbox.installation`. */
 export const twinSeen = `(twin ->> 'seenAt')::timestamptz > now() - ${sightLasts}`;
 
-/** The twin that was seen in the last minutes, or null. */
+/** The twin that was seen within the last minutes, or `null`. */
 export async function readTwin(sql: Sql): Promise<Twin | null> {
   const [row] = await sql.query<{ twin: Twin }>(`select twin from outbox.installation where ${twinSeen}`);
   return row?.twin ?? null;

@@ -2,7 +2,7 @@ import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 import { placeOf } from './lane-row.ts';
 
-/** A row of the outbox, as its lane publishes it. */
+/** A row of the outbox, as needed to publish it. */
 export interface ClaimedMessage {
   readonly id: string;
   readonly position: string;
@@ -11,24 +11,24 @@ export interface ClaimedMessage {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>> | null;
   readonly workflowId: string;
-  /** True when the row has a workflow of its own, which waits for the outcome. */
+  /** True if the row has a workflow of its own, which waits for the outcome. */
   readonly ownWorkflow: boolean;
   readonly attempts: number;
   readonly createdAt: Date;
-  /** True when it must not be sent: a retrying, held or blocking failed message of its key comes before it. */
+  /** True if it must not be sent: a retrying, held or blocking failed message of its key comes before it. */
   readonly blocked: boolean;
-  /** True when an owner that died may have published it already. */
+  /** True if a dead owner may already have published it. */
   readonly suspect: boolean;
 }
 
 export interface Claim {
-  /** What the claim saw; the next claim reads what this one could not see. */
+  /** Snapshot of the claim; the next claim reads rows that are not visible in it. */
   readonly snapshot: string;
-  /** False: the lane belongs to somebody else, and there are no messages. */
+  /** False: the lane has another owner, and there are no messages. */
   readonly owned: boolean;
   /** True: an operator has paused the topic or its transport, and there are no messages. */
   readonly paused: boolean;
-  /** True when rows were left behind by one of the limits. */
+  /** True if one of the limits left rows unread. */
   readonly truncated: boolean;
   /** In order of position. */
   readonly messages: readonly ClaimedMessage[];
@@ -37,18 +37,18 @@ export interface Claim {
 export interface ClaimRequest {
   readonly owner: string;
   readonly cursor: string;
-  /** The snapshot that belongs to the cursor; null only while nothing was ever claimed. */
+  /** The snapshot that belongs to the cursor; `null` only before the first claim. */
   readonly snapshot: string | null;
   readonly limit: number;
-  /** Bound of the payloads together; a larger single message is claimed alone. */
+  /** Limit of the total payload size; a larger single message is claimed alone. */
   readonly bytes: number;
-  /** Does a failed message block its key (`exhausted: 'hold-key'`)? */
+  /** Whether a failed message blocks its key (`exhausted: 'hold-key'`). */
   readonly failedBlocks: boolean;
   /** Rows visible in this snapshot may have been published by an owner that died. */
   readonly suspect: string | null;
 }
 
-/** The statement is a function, `outbox.claim`, because its plan is worth keeping. */
+/** The statement is a function, `outbox.claim`, so that its plan is cached. */
 export const claimSql = `
   select snapshot, owned, paused, truncated, id, position, key, payload, content_type as "contentType", headers,
     workflow_id as "workflowId", own_workflow as "ownWorkflow", attempts, created_at as "createdAt", suspect, blocked

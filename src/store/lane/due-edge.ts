@@ -1,25 +1,25 @@
-/** A walk from the start is followed by at least this many times its length without one. */
+/** After a walk from the start there is none for at least this multiple of its duration. */
 const restsPerWalk = 20;
-/** And by at least this. */
+/** And for at least this time. */
 const leastRestMs = 1_000;
 
 /**
- * Where one process's walks over due messages begin: every message that was due before is released, or was locked.
+ * Where the walks of one process over due messages begin: every message that was due before is released, or was locked.
  *
- * An old snapshot somewhere in the database keeps what was released in the index for as long as it lives, and each walk
- * from the start would read all of that. The first walk, and one every second, begins at the start all the same, because
- * locked messages stay behind; it becomes rarer as it becomes slower.
+ * While an old snapshot exists in the database, released messages stay in the index, and each walk from the start would read
+ * them all. Nevertheless the first walk, and one every second, begin at the start, because locked messages are left behind;
+ * the slower such a walk is, the rarer it becomes.
  */
 export class DueEdge {
   #from: string | null = null;
   #restsUntil = Number.NEGATIVE_INFINITY;
 
-  /** ISO time; null: at the start. */
+  /** ISO time; `null`: the start. */
   from(now: number): string | null {
     return now >= this.#restsUntil ? null : this.#from;
   }
 
-  /** `from` is where the walk that began at `startedAt` started, `next` where the one after it may. */
+  /** Records a walk that began at the place `from`; `next` is where the one after it may begin. */
   walked(from: string | null, next: string, startedAt: number, endedAt: number): void {
     this.#from = next;
     if (from === null)

@@ -1,28 +1,28 @@
 import type { Sql } from '../database/database.ts';
 
-/** A transaction that has rows of lanes locked, and keeps relays from them. */
+/** A transaction that holds locks on lane rows, and so blocks relays. */
 export interface LaneBlocker {
   readonly pid: number;
-  /** Names the transaction for as long as it is open. */
+  /** Identifies the transaction while it is open. */
   readonly transaction: string;
-  /** Empty where it has not told its name. */
+  /** Its `application_name`; empty if not set. */
   readonly application: string;
-  /** As in `pg_stat_activity`; `null` where this user may not see it, as of other users without `pg_read_all_stats`. */
+  /** As in `pg_stat_activity`; `null` if this user may not see it: other users' states require `pg_read_all_stats`. */
   readonly state: string | null;
   /** When the transaction began; `null` as above. */
   readonly since: Date | null;
   readonly openMs: number | null;
-  /** What it has locked of the table: rows, all rows (`table`), or the table even for those who read (`reads`). */
+  /** What it has locked: rows, all rows (`table`), or the table even against reads (`reads`). */
   readonly extent: 'rows' | 'table' | 'reads';
 }
 
-/** Who it is, for people, at the beginning of a sentence. */
+/** The transaction as the subject of a sentence. */
 export function blockerInWords({ application, pid }: Pick<LaneBlocker, 'application' | 'pid'>): string {
   const process = `Process ${pid} of the server`;
   return application === '' ? process : `${process} ("${application}")`;
 }
 
-/** A lane, and the transaction that has its row locked. */
+/** A lane, and the transaction that has locked its row. */
 export interface LockedLane {
   readonly topic: string;
   readonly lane: number;
@@ -30,8 +30,8 @@ export interface LockedLane {
 }
 
 /**
- * Who has rows of lanes locked at this moment. Relays do so for milliseconds. Asks for no lock, and does not touch the table:
- * the answer comes however it is locked.
+ * Transactions that hold locks on lane rows at the moment. Relays hold them for milliseconds. The query takes no lock and does
+ * not touch the table, so it never waits.
  */
 export async function readLaneBlockers(sql: Sql): Promise<readonly LaneBlocker[]> {
   return sql.query<LaneBlocker>(
@@ -50,8 +50,8 @@ export async function readLaneBlockers(sql: Sql): Promise<readonly LaneBlocker[]
 }
 
 /**
- * The lanes whose rows these transactions have locked: a locked row names its transaction. Where several share one, or one
- * locked it in parts (savepoints), it names neither, and the lane is missing.
+ * The lanes whose rows these transactions have locked: a locked row contains the id of its transaction. If several
+ * transactions share the lock, or it was taken in savepoints, the id is missing, and so is the lane.
  */
 export async function readLockedLanes(
   sql: Sql,

@@ -1,29 +1,29 @@
 import type { Lane } from '../../core/lane.ts';
 
 /**
- * Where a lane's row was written last (its `ctid`), by the lane object of its owner. A hint: every write to the row moves it.
+ * The `ctid` of a lane's row after its last write, by the lane object of its owner. A hint: every write to the row changes it.
  *
- * Every settle leaves a version of the row behind, and while somebody's snapshot is old nothing removes them. By its key the
- * row is found behind all of them: after ten minutes of 200 batches a second that takes longer than claim and settle together.
+ * Every settle leaves a dead version of the row, and while an old snapshot exists none of them is removed. A lookup by key
+ * passes all of them: after ten minutes of 200 batches a second that takes longer than claim and settle together.
  */
 const places = new WeakMap<Lane, string>();
 
-/** Where the row was last seen; null: not known. */
+/** The last known `ctid` of the row; `null`: unknown. */
 export function placeOf(lane: Lane): string | null {
   return places.get(lane) ?? null;
 }
 
-/** Condition of the row `l` of a lane while it is its owner's, with topic, number, owner and place as the first four values. */
+/** A condition for the row `l` of a lane that the caller owns, with topic, number, owner and ctid as the first four values. */
 type Condition = string;
 const owned = 'l.topic = $1 and l.n = $2 and outbox.lane_owned(l, $3)';
 const atPlace: Condition = `${owned} and l.ctid = $4::tid`;
 const byKey: Condition = `${owned} and $4::tid is null`;
 
 /**
- * Runs a statement that writes the lane's row for its owner and returns its new place: where the row was last seen, and by
- * its key when it is there no more.
+ * Runs a statement that writes the lane's row for its owner and returns the new `ctid`: first by the last known `ctid`, then
+ * by key if the row is no longer there.
  *
- * @returns `false` when the lane belongs to somebody else: nothing is written
+ * @returns `false` if the lane has another owner: nothing is written
  */
 export async function writeOwnRow(
   lane: Lane,

@@ -7,9 +7,9 @@ import { nudgeChannel } from './nudge.ts';
 /** What of a topic is being changed. */
 export type ChangeKind = 'lanes' | 'partitions';
 
-/** A change that is under way; while its row is there, the topic is paused. */
+/** A change that is in progress; while its row exists, the topic is paused. */
 export interface TopicChange {
-  /** UUID; a change to another number is another one. */
+  /** UUID; a change to another number has another one. */
   readonly id: string;
   readonly topic: string;
   readonly kind: ChangeKind;
@@ -18,12 +18,12 @@ export interface TopicChange {
   readonly step: 'begun' | 'switched';
 }
 
-/** A topic as it stands before a change. */
+/** A topic before a change. */
 export interface TopicCounts {
   readonly address: string;
   readonly transport: string;
   readonly lanes: number;
-  /** Null before the broker was first seen. */
+  /** `null` before the broker was first reached. */
   readonly partitions: number | null;
   readonly change: TopicChange | null;
 }
@@ -41,8 +41,8 @@ export async function readTopicCounts(sql: Sql, topic: string): Promise<TopicCou
 }
 
 /**
- * Begins a change, or takes up one that was left in the middle; from its commit on no claim of the topic answers a
- * message. Another number than before turns back to the first step.
+ * Begins a change, or continues one that was interrupted; after its commit no claim of the topic returns a message. With
+ * another number than before it starts over.
  *
  * @throws OutboxError `OUTBOX_CHANGE_UNDER_WAY` while the other kind of change of the topic is not complete
  */
@@ -77,7 +77,7 @@ export async function beginChange(
 export class ChangeGone extends Error {}
 
 /**
- * Keeps a change as it is until the transaction ends: nobody completes or replaces it meanwhile.
+ * Locks a change until the transaction ends: no other call can complete or replace it.
  *
  * @throws ChangeGone
  */

@@ -5,10 +5,10 @@ import { readSnapshot } from '../message/withdraw.ts';
 import { abandonLease, acquireLane, freeLease, markSuspect } from './lease.ts';
 
 /**
- * Makes sure that no relay has messages of a paused lane in hand: takes the lane as a new owner would, which fences the
- * one before, and frees it. The next owner sees the pause.
+ * Ensures that no relay has messages of a paused lane in hand: takes the lane like a new owner, which fences the previous
+ * one, and frees it. The next owner sees the pause.
  *
- * What an owner whose lease ran out may have published is remembered in the lane.
+ * Rows that an owner with an expired lease may have published are recorded in the lane as suspect.
  *
  * @returns `false` while an owner is alive
  */
@@ -21,7 +21,7 @@ export async function emptyHands(database: Database, lane: Lane): Promise<boolea
   return true;
 }
 
-/** False: fenced. After an error the next owner must know that it does not follow a clean end. */
+/** @returns false if fenced. After an error the next owner must see that the lane was not freed cleanly. */
 async function suspectAll(database: Database, lane: Lane, owner: string): Promise<boolean> {
   try {
     return await markSuspect(database, lane, owner, await readSnapshot(database));

@@ -1,14 +1,14 @@
 import type { Database } from '../database/database.ts';
 import { holdChange, type TopicChange } from './lanes-change.ts';
 
-/** Rows moved by one transaction. */
+/** Rows moved per transaction. */
 const batchRows = 1_000;
 
 /**
- * Moves every message of a paused topic that is not published to the lane of its key, batch by batch. Positions stay,
- * and with them the order of every key. Rows that a transaction has locked are passed over.
+ * Moves every unpublished message of a paused topic to the lane of its key, batch by batch. Positions stay, and with them
+ * the order of every key. Locked rows are skipped.
  *
- * What an owner that died may have published is marked on its row, because the lane's own mark stays behind.
+ * Rows that a dead owner may have published are marked individually, because the mark of their lane does not move with them.
  *
  * @returns how many were moved
  * @throws ChangeGone before a batch that no longer belongs to the change
@@ -36,7 +36,7 @@ interface MovedRow {
 
 type Page = (after: string) => readonly [text: string, values: readonly unknown[]];
 
-/** Repeats a statement behind the last row of each page until a page is not full. */
+/** Repeats a statement after the last row of each page until a page is not full. */
 function pager(database: Database, change: TopicChange) {
   const movePage = (...statement: ReturnType<Page>): Promise<MovedRow | undefined> =>
     database.transaction(async (sql) => {
@@ -56,8 +56,8 @@ function pager(database: Database, change: TopicChange) {
 }
 
 /**
- * $1 topic, $2 number of lanes, $3 rows at most. A ready row gets a new xid, because the lane that it joins may have
- * passed its position already: its next claim reads what its snapshot could not see.
+ * $1 topic, $2 number of lanes, $3 maximum number of rows. A ready row gets a new xid, because its new lane may already have
+ * passed its position: the next claim reads rows that the lane's snapshot could not see.
  */
 const move = (picked: string, last: string): string => `
   with picked as materialized (${picked}),
@@ -102,7 +102,7 @@ const lateOfLane = move(
   'm.position',
 );
 
-/** What waits, is held, retries or has failed, and what may be sent again without a receipt; $4 id. */
+/** Waiting, held, retrying and failed rows, and published ones that may be resent; $4 id. */
 const others = move(
   `select m.id, ${target} from outbox.message m
    where ${misplaced} and m.id > $4::uuid

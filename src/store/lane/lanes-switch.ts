@@ -3,10 +3,10 @@ import type { Database, Sql } from '../database/database.ts';
 import { auditChange, endChange, holdChange, type TopicChange } from './lanes-change.ts';
 
 /**
- * Writes the new number of lanes, and makes the lanes. Lanes beyond it keep their rows, cursors included: they say of
- * what lies in them that it is published.
+ * Writes the new number of lanes, and creates the lanes. Lanes above it keep their rows, because their cursors show which of
+ * their messages are published.
  *
- * Transactions that began before this commits may still store messages by the old number: {@link olderTransactions}.
+ * Transactions that began before this commit may still store messages by the old number: see {@link runningTransactions}.
  */
 export async function switchLanes(database: Database, change: TopicChange, by: Author): Promise<void> {
   const { topic, wanted } = change;
@@ -29,15 +29,15 @@ export async function switchLanes(database: Database, change: TopicChange, by: A
 export interface OpenTransaction {
   /** Never used twice while the server runs. */
   readonly id: string;
-  /** For people. */
+  /** For display. */
   readonly name: string;
 }
 
 /**
- * Transactions of this database that a server process runs now, with or without a transaction id of their own.
+ * Transactions of this database that are running now, with or without a transaction id of their own.
  *
- * Every transaction locks its virtual id from its first moment to its last, before it reads anything, and every role
- * may read these locks. Vacuum stores no messages and is left out where the role may know.
+ * Every transaction locks its virtual id from its beginning to its end, before it reads anything, and every role may read
+ * these locks. Vacuum stores no messages and is left out if the role can recognize it.
  */
 export async function runningTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
   return sql.query<OpenTransaction>(
@@ -50,8 +50,8 @@ export async function runningTransactions(sql: Sql): Promise<readonly OpenTransa
 }
 
 /**
- * Transactions of this database that wait for their second phase. One that prepares is among these before it ceases to
- * be {@link runningTransactions running}; names may be used again, transaction ids are not.
+ * Prepared transactions of this database. A transaction appears here before it ceases to be
+ * {@link runningTransactions running}; names may be reused, transaction ids are not.
  */
 export async function preparedTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
   return sql.query<OpenTransaction>(
@@ -60,7 +60,7 @@ export async function preparedTransactions(sql: Sql): Promise<readonly OpenTrans
   );
 }
 
-/** Ends a change of lanes when no row lies in a wrong lane any more. `false`: some do, or are locked. */
+/** Ends a change of lanes if no row is in a wrong lane any more. @returns false if some are, or are locked */
 export async function endLanesChange(database: Database, change: TopicChange, by: Author): Promise<boolean> {
   return database.transaction(async (sql) => {
     await holdChange(sql, change);

@@ -3,8 +3,8 @@ import type { Sql } from '../database/database.ts';
 import { writeOwnRow } from './lane-row.ts';
 
 /**
- * How long an owner may be silent; `outbox.lane_held` knows it, too. The lease is renewed long before. A frozen owner loses
- * its lane after this time, one whose process ended as soon as its session is gone.
+ * Length of a lease, also known to `outbox.lane_held`. It is renewed long before its end. A frozen owner loses its lane after
+ * this time; an owner whose process has ended, as soon as its session is gone.
  */
 export const leaseMs = 10_000;
 
@@ -15,14 +15,15 @@ export interface AcquiredLane {
   readonly snapshot: string | null;
   /** Rows visible in this snapshot may have been published by an owner that died. */
   readonly suspect: string | null;
-  /** True when the previous owner has not freed the lane, or may have been forgotten in a failover. */
+  /** True if the previous owner has not freed the lane, or a failover may have lost the record of an owner. */
   readonly lapsed: boolean;
 }
 
 /**
- * Takes the lane if nobody has it. `undefined`: somebody does, its row is locked, or the lane does not exist.
+ * Takes the lane if it has no owner.
  *
- * @param session the advisory lock of this process's session; null: it has none, and the lease alone says that it lives
+ * @param session the advisory lock of this process's session; `null`: it has none, and only the lease shows that it lives
+ * @returns `undefined`: the lane has an owner, its row is locked, or it does not exist
  */
 export async function acquireLane(
   sql: Sql,
@@ -41,14 +42,14 @@ export async function acquireLane(
      from before b
      where l.topic = $1 and l.n = $2 and (b.owner = $3 or not b.held)
      returning l.cursor, l.snapshot::text, l.suspect::text,
-       -- Also after a restart: a failover may have lost that somebody took the lane since.
+       -- Also after a restart: a failover may have lost the record of a later owner.
        (b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed`,
     [topic, lane, owner, leaseMs, session],
   );
   return row;
 }
 
-/** Prolongs the lease, and ties the lane to this session. `false`: the lane belongs to somebody else now. */
+/** Renews the lease, and ties the lane to this session. @returns false if the lane has another owner now */
 export async function renewLease(
   sql: Sql,
   lane: Lane,
@@ -66,8 +67,8 @@ export async function renewLease(
 }
 
 /**
- * Frees the lane for the next owner. After a quiet end nothing that a dead owner may have published is left, and the
- * next start need not wait out the pause between starts.
+ * Frees the lane for the next owner. If it is quiet, no row that a dead owner may have published is left, and the next start
+ * need not wait for the pause between starts.
  */
 export async function freeLease(
   sql: Sql,
@@ -84,8 +85,8 @@ export async function freeLease(
 }
 
 /**
- * Gives the lane up as if its owner had died: the next one takes it at once, and treats what this one could see as
- * maybe published. For ends after which nobody knows what the broker holds.
+ * Gives the lane up as if its owner had died: the next one takes it at once, and treats the rows that this one could see as
+ * suspect. For ends after which it is unknown what the broker has.
  */
 export async function abandonLease(sql: Sql, { topic, lane }: Lane, owner: string): Promise<void> {
   await sql.query(
@@ -106,15 +107,15 @@ export async function markSuspect(sql: Sql, lane: Lane, owner: string, snapshot:
 
 /** Why a lane waits, for operators. */
 export interface LaneHold {
-  /** What is away: the address of the `topic`, its whole `transport`, or the database in which a batch is to be settled. */
+  /** What cannot be used: the address of the `topic`, its whole `transport`, or the database that must `settle` a batch. */
   readonly scope: 'topic' | 'transport' | 'settle';
-  /** The error that began it, for people. */
+  /** Text of the error that began it. */
   readonly reason: string;
   /** When the hold began, by the clock of its relay. */
   readonly since: Date;
 }
 
-/** A hold as its lane's row has it, in JSON. */
+/** A hold as stored in the row of its lane, in JSON. */
 export type StoredHold = Omit<LaneHold, 'since'> & { readonly since: string };
 
 export function holdOf(stored: StoredHold | null): LaneHold | null {

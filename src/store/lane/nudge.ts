@@ -4,12 +4,12 @@ import type { Sql } from '../database/database.ts';
 /** The channel on which producers tell relays that something was committed. */
 export const nudgeChannel = 'outbox';
 
-/** A notification carries less than 8,000 bytes. */
+/** A notification can carry less than 8,000 bytes. */
 const longestPayload = 7_900;
 
 /**
- * Wakes the relays, and names the lanes that have something new; without names, or with too many, relays look for
- * themselves. Never inside the business transaction: NOTIFY there serialises commits.
+ * Wakes the relays, and names the lanes with news; if none or too many are given, relays look at all. Not to be used inside
+ * the business transaction: NOTIFY there serialises commits.
  */
 export async function sendNudge(sql: Sql, lanes: readonly Lane[]): Promise<void> {
   const names = lanes.map(laneName).join(' ');

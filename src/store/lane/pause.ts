@@ -8,21 +8,21 @@ import type { Database, Sql } from '../database/database.ts';
 /** What is paused or resumed: one topic, or all topics of a transport. */
 export type PauseScope = { readonly topic: string } | { readonly transport: string };
 
-/** A lane that somebody drains. */
+/** A lane that is being drained. */
 export interface LeasedLane extends Lane {
-  /** Time until which its owner need not be heard of, on the database's clock. */
+  /** End of its lease, on the database's clock. */
   readonly aliveUntil: Date;
 }
 
 export interface PauseChange {
-  /** False: it was so before. */
+  /** False: it already was in that state. */
   readonly changed: boolean;
-  /** Of the audit entry. */
+  /** Id of the audit entry. */
   readonly auditId: string;
 }
 
 /**
- * Sets or takes away the pause of a topic or transport, with an audit entry.
+ * Sets or ends the pause of a topic or transport, with an audit entry.
  *
  * @param details for the audit
  * @throws OutboxError `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_TRANSPORT_UNKNOWN`
@@ -54,7 +54,7 @@ export async function setPaused(
 /**
  * Pauses a topic for the caller's own purpose, unless it is already paused.
  *
- * @returns the audit entry, for {@link resumeOwn}; undefined: nothing was done
+ * @returns the audit entry, for {@link resumeOwn}; `undefined`: nothing was done
  */
 export async function pauseIfRunning(
   database: Database,
@@ -72,9 +72,9 @@ export async function pauseIfRunning(
 }
 
 /**
- * Resumes a topic that the caller has paused, unless it has been paused for another reason since.
+ * Resumes a topic that the caller has paused, unless it has been paused for another reason since then.
  *
- * @param auditId of the own pause
+ * @param auditId the audit entry of the caller's pause
  */
 export async function resumeOwn(
   database: Database,
@@ -83,7 +83,7 @@ export async function resumeOwn(
   author: Author,
 ): Promise<void> {
   await database.transaction(async (sql) => {
-    // A pause locks this row first: from here on a pause is either in the audit or comes later.
+    // A pause locks this row first: from here on, another pause is either in the audit or follows this resume.
     await sql.query('select from outbox.topic where name = $1 for update', [topic]);
     const since = await sql.query(
       `select from outbox.audit where topic = $1 and message_id is null and action = 'pause' and id > $2 limit 1`,
@@ -95,7 +95,7 @@ export async function resumeOwn(
   });
 }
 
-/** Lanes of the scope whose owner's lease is alive. */
+/** Lanes of the scope with a valid lease. */
 export async function readLeasedLanes(sql: Sql, scope: PauseScope): Promise<readonly LeasedLane[]> {
   return sql.query<LeasedLane>(
     `select l.topic, l.n as lane, l.alive_until as "aliveUntil"

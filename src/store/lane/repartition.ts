@@ -2,7 +2,7 @@ import type { Author } from '../audit/author.ts';
 import type { Database } from '../database/database.ts';
 import { endChange, holdChange, type TopicChange } from './lanes-change.ts';
 
-/** Pins the new number of partitions of a topic that nobody delivers, and lets deliveries go on by it. */
+/** Pins the new number of partitions of a topic that is not being delivered, and resumes its delivery. */
 export async function pinNewPartitions(database: Database, change: TopicChange, by: Author): Promise<void> {
   await database.transaction(async (sql) => {
     await holdChange(sql, change);

@@ -4,12 +4,12 @@ import type { Database, Sql } from '../database/database.ts';
 import { writeOwnRow } from './lane-row.ts';
 import { leaseMs } from './lease.ts';
 
-/** What a settle writes on one row; rows without a change are published by being passed. */
+/** What a settle writes to one row; rows without a change are published by being passed. */
 export interface SettledChange {
   readonly id: string;
   /**
-   * - `published`: the row says so itself, because the cursor cannot, because its workflow reports it, or because its
-   *   topic asks for a receipt, whose time begins now.
+   * - `published`: written to the row, because the cursor cannot say it, because its workflow reports it, or because its
+   *   topic asks for a receipt, whose timeout begins now.
    * - `ready`: put back, to be claimed again.
    */
   readonly to: 'published' | 'retrying' | 'failed' | 'held' | 'ready';
@@ -18,7 +18,7 @@ export interface SettledChange {
   readonly error?: string;
   /** Delay until the next try, for `retrying`. */
   readonly retryInMs?: number;
-  /** The broker may hold it: it can no longer be canceled. */
+  /** The broker may have it: it can no longer be canceled. */
   readonly maybePublished?: boolean;
   readonly partition?: number | null;
   readonly offset?: string | null;
@@ -33,9 +33,9 @@ export interface Settlement {
   readonly cursor: string;
   readonly snapshot: string | null;
   readonly changes: readonly SettledChange[];
-  /** What was acknowledged; absent when nothing was. */
+  /** What was acknowledged; absent if nothing was. */
   readonly batch?: {
-    /** UUID; a settle that is repeated with it writes the batch once. */
+    /** UUID; repeated settles with it write the batch once. */
     readonly id: string;
     readonly firstPosition: string;
     readonly lastPosition: string;
@@ -47,14 +47,14 @@ export interface Settlement {
 /**
  * Moves the cursor of the lane past a batch and writes its exceptions, all or nothing.
  *
- * May be repeated when its answer was lost.
+ * May be repeated if its answer was lost.
  *
- * @returns `false` when the lane belongs to somebody else: nothing is written.
+ * @returns `false` if the lane has another owner: nothing is written.
  */
 export async function settle(database: Database, lane: Lane, settlement: Settlement): Promise<boolean> {
   if (settlement.changes.length === 0) return moveCursor(database, lane, settlement);
   return database.transaction(async (sql) => {
-    // The lane first: its row lock keeps a new owner from claiming what is being settled here.
+    // The lane first: its row lock prevents a new owner from claiming what is being settled here.
     const owned = await moveCursor(sql, lane, settlement);
     passCrashPoint('relay:settling');
     if (owned) await applyChanges(sql, settlement.changes);
@@ -91,15 +91,15 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
 }
 
 /**
- * Every change is a compare-and-set on `ready`: what became something else meanwhile stays what it is. A message whose
- * receipt was faster stays confirmed, and learns where it was published.
+ * Every change is a compare-and-set on `ready`: a row that has another state meanwhile keeps it. A message whose receipt was
+ * faster stays confirmed, and gets its partition and offset.
  */
 async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promise<void> {
   await sql.query(
     `with changed as (
        update outbox.message m set
          state = case when m.state = 'ready' then c.state else m.state end,
-         -- Renewed where somebody is to notice: the next claim what is put back, the starter what retries.
+         -- Renewed so that it is noticed: a row that is put back by the next claim, one that retries by the starter.
          xid = case when c.state in ('ready', 'retrying') then pg_current_xact_id() else m.xid end,
          attempts = m.attempts + (coalesce(c.attempt, 'acknowledged') <> 'acknowledged')::integer,
          sends = m.sends + (c.state = 'published')::integer,
@@ -109,7 +109,7 @@ async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promis
          workflow_id = case when c.state = 'retrying' and t.timer = 'workflow' then outbox.message_workflow_id(m.id) else m.workflow_id end,
          workflow_due_at = case when c.state = 'retrying' and t.timer = 'lane' then outbox.clock() + c.retry_in_ms * interval '1 ms'
            else m.workflow_due_at end,
-         -- What was sent before and is refused or held now still lies where it was published first.
+         -- A message that was sent before and is refused or held now is still where it was published first.
          partition = case when c.state = 'published' then c.partition else m.partition end,
          "offset" = case when c.state = 'published' then c."offset" else m."offset" end,
          published_at = case when c.state = 'published' then outbox.clock() else m.published_at end,
@@ -138,7 +138,7 @@ async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promis
   );
 }
 
-/** Texts of others may hold NUL, which PostgreSQL refuses, and a refused settle would publish its batch again. */
+/** Foreign texts may contain NUL, which PostgreSQL refuses, and after a refused settle the batch would be sent again. */
 function storable(error: string | undefined): string | null {
   return error === undefined ? null : error.replaceAll('\u0000', '').slice(0, 2_000);
 }

@@ -1,19 +1,19 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 
-/** A lane that is to be started now. */
+/** A lane whose workflow must be started now. */
 export interface LaneStart extends Lane {
   readonly workflowId: string;
-  /** True when starts did not help for a minute: the running workflow is to be replaced. */
+  /** True if starts have had no effect for a minute: the running workflow must be replaced. */
   readonly replace: boolean;
 }
 
-/** How long starts may go without a claim before the lane's workflow is taken for stuck. */
+/** How long starts may have no effect before the lane's workflow counts as stuck. */
 const stuckAfterMs = 60_000;
 
 /**
- * Lanes of the named topics that have work and that nobody has, each at most once a second over all starters; they are
- * marked as asked for. The workflow of a dead owner is replaced once: it waits for the heartbeat of a process that is gone.
+ * Lanes of the named topics that have work and no owner, each at most once a second across all starters; they are marked as
+ * wanted. The workflow of a dead owner is replaced once: it waits for the heartbeat of a process that is gone.
  *
  * Work is a row that a claim would return, or a held row whose key is free. Paused topics have none.
  *
@@ -32,7 +32,7 @@ export async function wantedLanes(
        from outbox.lane l join outbox.topic t on t.name = l.topic
        where l.topic = any($2) and (not $3 or l.owner is not null) and not outbox.is_paused(l.topic)
          and not outbox.lane_held(l)
-         -- One that lies far ahead was written before the clock was set back.
+         -- A time far in the future was written before the clock was set back.
          and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
          and outbox.has_work(l, t.exhausted = 'hold-key')
        for update of l skip locked
@@ -46,23 +46,23 @@ export async function wantedLanes(
   );
 }
 
-/** A message whose own workflow is to be started, or told another time. */
+/** A message whose own workflow must be started, or given another due time. */
 export interface MessageStart {
   readonly id: string;
   readonly workflowId: string;
   readonly topic: string;
   readonly key: string | null;
   readonly ref: string | null;
-  /** ISO time with microseconds; identifies what the workflow is told. */
+  /** ISO time with microseconds; identifies the due time that the workflow was given. */
   readonly dueAt: string;
   readonly dueInMs: number;
-  /** True when the workflow sleeps until a later time than this. */
+  /** True if the workflow sleeps until a later time than this. */
   readonly replace: boolean;
-  /** False when the topic hides keys and refs from the Temporal UI. */
+  /** False if the topic hides keys and refs from the Temporal UI. */
   readonly visible: boolean;
 }
 
-/** Waiting and retrying messages inside their topic's horizon whose workflow was not told their due time. */
+/** Waiting and retrying messages within their topic's horizon whose workflow was not given their due time. */
 export async function untoldMessages(sql: Sql, limit: number): Promise<readonly MessageStart[]> {
   return sql.query<MessageStart>(
     `select m.id, m.workflow_id as "workflowId", m.topic, m.key, m.ref, m.due_at::text as "dueAt",
@@ -78,8 +78,8 @@ export async function untoldMessages(sql: Sql, limit: number): Promise<readonly 
 }
 
 /**
- * Remembers what workflows were told, also when the message has moved meanwhile: that it differs now is why it is told
- * again, and the old time says whether the sleeping workflow has to be replaced.
+ * Records the due times that workflows were given, even if a message was rescheduled meanwhile: the difference causes another
+ * start, and the old time shows whether the sleeping workflow must be replaced.
  */
 export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' | 'dueAt'>[]): Promise<void> {
   await sql.query(
@@ -91,9 +91,9 @@ export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' 
 }
 
 /**
- * Forgets what the workflows of messages that still wait were told, so that they are started again.
+ * Forgets the due times that the workflows of waiting messages were given, so that they are started again.
  *
- * @returns of how many messages
+ * @returns the number of these messages
  */
 export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<number> {
   const rows = await sql.query(

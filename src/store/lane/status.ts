@@ -1,13 +1,13 @@
 import type { Sql } from '../database/database.ts';
 import { holdOf, type LaneHold, type StoredHold } from './lease.ts';
 
-/** How one lane stands. */
+/** State of one lane. */
 export interface LaneStatus {
   /** Name of the topic. */
   readonly topic: string;
-  /** Null for messages of a topic that no relay has announced. */
+  /** Number of the lane; `null` for messages of a topic that no relay has announced. */
   readonly lane: number | null;
-  /** Age of the oldest message that is due and not published; null: none. */
+  /** Age of the oldest message that is due and not published; `null`: none. */
   readonly oldestDueMs: number | null;
   /** Ready messages not yet published; counting stops at 100,000. */
   readonly ready: number;
@@ -17,15 +17,15 @@ export interface LaneStatus {
   readonly retrying: number;
   /** Messages that are not due yet; counting stops at 100,000. */
   readonly waiting: number;
-  /** Messages that were given up and wait for a person; counting stops at 100,000. */
+  /** Messages that have failed and wait for a person; counting stops at 100,000. */
   readonly failed: number;
-  /** What its relay waits for; null: nothing. */
+  /** What its relay waits for; `null`: nothing. */
   readonly hold: LaneHold | null;
-  /** True when an operator has paused the topic or its transport. */
+  /** True if an operator has paused the topic or its transport. */
   readonly paused: boolean;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
-  /** The Temporal workflow `deliverLane` of the lane; null where `lane` is. */
+  /** The Temporal workflow `deliverLane` of the lane; `null` like `lane`. */
   readonly workflowId: string | null;
 }
 

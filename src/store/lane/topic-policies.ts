@@ -1,32 +1,32 @@
 import type { Sql } from '../database/database.ts';
 
-/** A topic as relays and writers see it. */
+/** The policy of a topic, as relays and writers use it. */
 export interface TopicPolicyRow {
   /** Name of the topic. */
   readonly name: string;
   /** Name of the transport that delivers it. */
   readonly transport: string;
-  /** Where the transport sends it: a Kafka topic, for example. */
+  /** Where the transport sends it, for example a Kafka topic. */
   readonly address: string;
-  /** Ordered shares that are delivered side by side, 1 to 1,024. */
+  /** Number of ordered shares that are delivered concurrently, 1 to 1,024. */
   readonly lanes: number;
-  /** Partitions among which keys are placed, 1 or more; null before the broker was first seen. */
+  /** Number of partitions by which keys are placed, 1 or more; `null` before the broker was first reached. */
   readonly partitions: number | null;
-  /** What measures the time until a message is due: a `workflow` of its own, or the relay alone (`lane`). */
+  /** What waits until a message is due: a `workflow` of its own, or only the relay (`lane`). */
   readonly timer: 'workflow' | 'lane';
-  /** What a failed message does to the later ones of its key: they go on (`release-key`) or wait (`hold-key`). */
+  /** Whether the later messages of a failed one's key go on (`release-key`) or wait (`hold-key`). */
   readonly exhausted: 'release-key' | 'hold-key';
   /** Milliseconds before the second, third, … try; after the last of them the message is failed. */
   readonly retryMs: readonly number[];
-  /** A waiting message gets its workflow when it is due within so many milliseconds. */
+  /** A waiting message gets its workflow when it is due within this number of milliseconds. */
   readonly horizonMs: number;
-  /** Bytes of a serialised payload, at most. */
+  /** Maximum size of a serialised payload, in bytes. */
   readonly payloadLimitBytes: number;
   /** Longest delay of a message, in milliseconds. */
   readonly delayLimitMs: number;
-  /** The consumer group whose receipts are awaited; null: none is. */
+  /** The consumer group whose receipts are awaited; `null`: none. */
   readonly confirmGroup: string | null;
-  /** True when the topic or its transport is paused. */
+  /** True if the topic or its transport is paused. */
   readonly paused: boolean;
 }
 

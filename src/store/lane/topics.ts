@@ -3,7 +3,7 @@ import type { ConfirmRules } from '../../core/topic.ts';
 import type { Sql } from '../database/database.ts';
 import type { TopicChange } from './lanes-change.ts';
 
-/** The policy of a topic as the database holds it. */
+/** The policy of a topic as the database stores it. */
 export interface TopicPolicy {
   readonly name: string;
   readonly transport: string;
@@ -19,15 +19,15 @@ export interface TopicPolicy {
   readonly delayLimitMs: number;
 }
 
-/** Who makes several lanes of the one for which the messages of an unknown topic are stored. */
+/** Actor of the change that spreads the messages of a new topic, stored for one lane, over its lanes. */
 export const announcer = 'announcement';
 
 /**
- * Writes the policies and makes the lanes. The number of lanes and of partitions of a known topic stay as they are:
- * changing them moves keys, and is an operation of its own.
+ * Writes the policies and creates the lanes. The number of lanes and of partitions of a known topic stay as they are:
+ * changing them moves keys, and is a separate operation.
  *
- * A topic that was unknown had one lane, and there may be messages of it, also in transactions that are open now. With
- * several lanes it begins with a change of lanes that has to be completed before it is delivered.
+ * A topic that was unknown had one lane, and may already have messages, also in transactions that are open now. With several
+ * lanes it therefore begins with a change of lanes, which must be completed before the topic is delivered.
  */
 export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): Promise<void> {
   await sql.query(
@@ -65,7 +65,7 @@ export async function upsertTopics(sql: Sql, policies: readonly TopicPolicy[]): 
   );
 }
 
-/** The pinned number of partitions of a topic's address, null before the broker was first seen. */
+/** The pinned number of partitions of a topic's address, `null` before the broker was first reached. */
 export async function readPartitions(sql: Sql, topic: string): Promise<number | null> {
   const [row] = await sql.query<{ partitions: number | null }>(
     `select partitions from outbox.topic where name = $1`,
@@ -74,7 +74,7 @@ export async function readPartitions(sql: Sql, topic: string): Promise<number | 
   return row?.partitions ?? null;
 }
 
-/** Pins the number of partitions at first sight, and answers the pinned number: the first relay decides. */
+/** Pins the number of partitions, unless it is pinned. @returns the pinned number: the first relay decides */
 export async function pinPartitions(sql: Sql, topic: string, partitions: number): Promise<number> {
   await sql.query(`update outbox.topic set partitions = $2 where name = $1 and partitions is null`, [
     topic,
@@ -83,7 +83,7 @@ export async function pinPartitions(sql: Sql, topic: string, partitions: number)
   return (await readPartitions(sql, topic)) ?? partitions;
 }
 
-/** True when an operator has paused the topic or its transport. */
+/** True if an operator has paused the topic or its transport. */
 export async function isPaused(sql: Sql, topic: string): Promise<boolean> {
   const [row] = await sql.query<{ paused: boolean }>('select outbox.is_paused($1) as paused', [topic]);
   return row?.paused ?? false;

@@ -12,10 +12,10 @@ export interface LaneNews {
 }
 
 export interface Look {
-  /** To be handed to the next look. */
+  /** To be passed to the next look. */
   readonly snapshot: string;
   readonly news: readonly LaneNews[];
-  /** Until the next message of a punctual topic is due, 0 or less when one is; null: none waits. */
+  /** Milliseconds until the next message of a punctual topic is due, 0 or less if one is; `null`: none waits. */
   readonly nextDueInMs: number | null;
 }
 
@@ -24,8 +24,8 @@ type LookRow = Omit<Look, 'news'> & { readonly next: string } & {
 };
 
 /**
- * One look at all lanes: which rows became visible since the last look. What was committed before the first look is
- * not news.
+ * One look at all lanes: which rows became visible since the last look. Rows that were committed before the first look are not
+ * news.
  */
 export async function look(
   sql: Sql,

@@ -1,10 +1,10 @@
 import type { Sql } from '../database/database.ts';
 import type { Changed, LockedMessage, MessageChange } from './change-messages.ts';
 
-/** Cancels what waits, retries, or queues behind a retrying message, as `cancel` in a transaction does. */
+/** Cancels waiting, retrying and held messages, like `cancel` in a transaction. */
 export const cancelChange: MessageChange<'canceled'> = { action: 'cancel', apply: cancelLocked };
 
-/** The answer `canceled` also for messages that were canceled before. */
+/** Answers `canceled` also for messages that were already canceled. */
 export async function cancelLocked(
   sql: Sql,
   rows: readonly LockedMessage[],

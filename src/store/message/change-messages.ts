@@ -4,7 +4,7 @@ import type { Author } from '../audit/author.ts';
 import { transactOrRehearse } from '../audit/rehearse.ts';
 import type { Database, Sql } from '../database/database.ts';
 
-/** Most messages that one transaction changes. */
+/** Maximum number of messages that one transaction changes. */
 export const messagesPerTransaction = 1_000;
 
 /** A row that the current transaction has locked. */
@@ -18,7 +18,7 @@ export interface LockedMessage {
   readonly sends: number;
 }
 
-/** What a change made of one locked row. */
+/** The result of a change for one locked row. */
 export interface Changed<Result extends string> {
   readonly id: string;
   /** `defer`: not decided here; nothing was written, and nothing is audited. */
@@ -30,45 +30,45 @@ export interface Changed<Result extends string> {
 export interface MessageChange<Result extends string> {
   /** Its name in the audit. */
   readonly action: string;
-  /** Runs before rows are locked, for locks that come first. */
+  /** Runs before rows are locked, for locks that must be taken first. */
   readonly before?: (sql: Sql) => Promise<void>;
-  /** A compare-and-set on locked rows. Rows that it leaves out are answered `too-late`. */
+  /** A compare-and-set on locked rows. Rows that it does not return are answered `too-late`. */
   apply(sql: Sql, rows: readonly LockedMessage[]): Promise<readonly Changed<Result>[]>;
 }
 
 /**
- * - `too-late`: its state does not allow the change (any more).
+ * - `too-late`: its state does not, or no longer, allow the change.
  * - `unknown`: no such message.
- * - `busy`: another transaction, or a relay in mid-send, holds it; nothing was done.
+ * - `busy`: another transaction has locked it, or a relay is sending it; nothing was done.
  */
 export type ChangeRefusal = 'too-late' | 'unknown' | 'busy';
 
-/** How one message fared. */
+/** The result for one message. */
 export interface MessageAnswer<Result extends string = never> {
-  /** UUID of the message, as it was asked for. */
+  /** UUID of the message, as given. */
   readonly id: string;
-  /** Name of its topic; null: there is no such message. */
+  /** Name of its topic; `null`: there is no such message. */
   readonly topic: string | null;
-  /** Number of its lane, from 0; null: there is no such message. */
+  /** Number of its lane, from 0; `null`: there is no such message. */
   readonly lane: number | null;
   /** What was done, or why nothing was. */
   readonly result: Result | ChangeRefusal;
-  /** The state that people see afterwards; null where there is no such message. */
+  /** The state that operators see afterwards; `null`: there is no such message. */
   readonly state: State | null;
 }
 
 /** What one transaction did. */
 export interface Round<Result extends string> {
   readonly answers: readonly MessageAnswer<Result>[];
-  /** Locked by somebody else; neither answered nor audited, unless this was the last round. */
+  /** Locked by another transaction; neither answered nor audited, unless this was the last round. */
   readonly busy: readonly string[];
   readonly deferred: readonly LockedMessage[];
 }
 
 export interface RoundOptions {
-  /** True: what is locked or deferred is answered as `busy`, instead of being left for another round. */
+  /** True: locked or deferred messages are answered as `busy`, instead of being left for another round. */
   readonly last: boolean;
-  /** True: everything is rolled back at the end, and the answers say what would have happened. */
+  /** True: everything is rolled back at the end, and the answers say what would happen. */
   readonly dryRun: boolean;
 }
 
@@ -81,9 +81,8 @@ interface Standing {
 }
 
 /**
- * Changes messages, each by a compare-and-set, with one audit entry per answered message in the same transaction.
- * Rows that others have locked are not waited for: one open business transaction must not freeze an operator, nor
- * meet him in a deadlock.
+ * Changes messages, each by a compare-and-set, with one audit entry per answered message in the same transaction. It does
+ * not wait for locked rows: an open business transaction must neither block an operation nor deadlock with it.
  *
  * @param ids at most {@link messagesPerTransaction}, each once
  */
@@ -145,7 +144,7 @@ export async function changeLocked<Result extends string>(
   }
 }
 
-/** In the order of ids; what others have locked is left out. */
+/** Locks rows in the order of ids, and skips rows that others have locked. */
 async function lockMessages(sql: Sql, ids: readonly string[]): Promise<readonly LockedMessage[]> {
   return sql.query<LockedMessage>(
     `select m.id, m.topic, m.lane, m.state::text as state, m.attempts, m.sends

@@ -1,11 +1,11 @@
 import type { Sql } from '../database/database.ts';
 
-// `position > 0` is true of every row; it names the index that has this predicate.
+// `position > 0` is true for every row; it selects the index with this predicate.
 
 /** A published message whose receipt is overdue. */
 export interface OverdueMessage {
   readonly id: string;
-  /** Where its latest copy lies; null where the broker did not tell. */
+  /** Partition of its latest copy; `null` if the broker did not return it. */
   readonly partition: number | null;
   readonly offset: string | null;
   /** How often a broker has acknowledged it. */
@@ -26,8 +26,8 @@ export async function overdueTopics(sql: Sql, topics: readonly string[]): Promis
 }
 
 /**
- * Locks overdue messages of a topic for the rest of the transaction, the longest overdue first. Rows that another relay
- * or a receipt holds are left to them.
+ * Locks overdue messages of a topic for the rest of the transaction, the longest overdue first. Rows that another relay or a
+ * receipt has locked are skipped.
  */
 export async function lockOverdue(
   sql: Sql,
@@ -43,13 +43,13 @@ export async function lockOverdue(
 }
 
 /**
- * Hands locked messages to their lane once more. They keep their positions, so that of one key the earlier one goes
- * first, and get a new xid, by which the next claim finds them behind its cursor. They can no longer be canceled.
+ * Hands locked messages to their lane again. They keep their positions, so that messages of one key go in order, and get a
+ * new xid, so that the next claim finds them below its cursor. They can no longer be canceled.
  *
- * A message stays as it is while an earlier one of its key, earlier on the wire too, still waits for its receipt and
- * is not among `ids` or `givenUp`: sent alone, it would overtake that one's next copy. It becomes overdue with it.
+ * A message stays as it is while an earlier one of its key, which also was sent earlier, still waits for its receipt and is
+ * not in `ids` or `givenUp`: sent alone, it would overtake the next copy of that one. It becomes overdue together with it.
  *
- * @param givenUp messages of the same transaction that are sent no more, so that nobody has to wait for them
+ * @param givenUp messages of the same transaction that are not sent again, so that no other one has to wait for them
  * @returns how many are sent again
  */
 export async function resend(sql: Sql, ids: readonly string[], givenUp: readonly string[]): Promise<number> {
@@ -77,7 +77,7 @@ export async function resend(sql: Sql, ids: readonly string[], givenUp: readonly
   return row?.count ?? 0;
 }
 
-/** Gives locked messages the time of their last send once more. */
+/** Restarts the receipt timeout of locked messages. */
 export async function postpone(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(
     `update outbox.message m set updated_at = outbox.clock(),
@@ -87,7 +87,7 @@ export async function postpone(sql: Sql, ids: readonly string[]): Promise<void> 
   );
 }
 
-/** Gives locked messages up: no receipt came, however often they were sent. A late one still confirms them. */
+/** Fails locked messages that have no receipt after all of their sends. A late receipt still confirms them. */
 export async function giveUp(sql: Sql, ids: readonly string[], group: string): Promise<void> {
   await sql.query(
     `update outbox.message m set state = 'failed', maybe_published = true, confirm_by = null, updated_at = outbox.clock(),

@@ -6,10 +6,10 @@ export interface Confirmed {
   readonly count: number;
 }
 
-/** What came of a receipt. */
+/** The result of a receipt. */
 export interface ConfirmAnswer {
   readonly confirmed: readonly Confirmed[];
-  /** Ids whose rows another transaction holds, a settle for instance: to be tried again. */
+  /** Ids whose rows another transaction, such as a settle, has locked: to be tried again. */
   readonly locked: readonly string[];
 }
 
@@ -20,12 +20,11 @@ interface ConfirmRow {
 }
 
 /**
- * Confirms the messages that a receipt names: those of topics that ask this group, in any state in which a message can
- * be on the wire. A receipt proves that its message was published, also when the settle has not been heard of yet. All
- * other ids, those of other installations for instance, match no row.
+ * Confirms the messages that a receipt names: those of topics that await receipts of this group, in any state in which a
+ * message may have been sent. A receipt proves that its message was published, even if the settle has not committed yet. All
+ * other ids, for example those of other installations, match no row.
  *
- * It waits for nobody, so that it cannot meet a settle in a deadlock: what is locked comes back. The same receipt may
- * be applied any number of times.
+ * It does not wait for locks, so that it cannot deadlock with a settle: locked ids are returned. Idempotent.
  *
  * @param ids UUIDs, at most 1,000
  */
@@ -62,9 +61,9 @@ export async function confirmMessages(
 }
 
 /**
- * Gives the messages that a consumer has parked their time once more: it will try them again, and say so. They stay
- * published, and their sends so far no longer count against them, for each had its answer. Rows that another
- * transaction holds are left out; that costs at most a repeat that the inbox drops.
+ * Restarts the receipt timeout of messages that a consumer has parked: it will try them again and send a receipt. They stay
+ * published, and their sends so far no longer count, because each was answered. Locked rows are skipped; that costs at most
+ * a resend that the inbox drops.
  *
  * @param ids UUIDs, at most 1,000
  */

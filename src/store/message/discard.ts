@@ -1,6 +1,6 @@
 import type { MessageChange } from './change-messages.ts';
 
-/** Ends failed messages for good. Where they held their keys (`exhausted: 'hold-key'`), the keys are free again. */
+/** Ends failed messages for good. Keys that they held (`exhausted: 'hold-key'`) are free again. */
 export const discardChange: MessageChange<'discarded'> = {
   action: 'discard',
   apply: async (sql, rows) => {

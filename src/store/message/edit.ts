@@ -5,13 +5,13 @@ import type { Author } from '../audit/author.ts';
 import { transactOrRehearse } from '../audit/rehearse.ts';
 import type { Database, Sql } from '../database/database.ts';
 
-/** What the copy has instead of what the failed message had. */
+/** What differs in the copy of the failed message. */
 export interface Edit {
   /** Exactly this text; absent: the same payload. */
   readonly payload?: string;
   /** All headers of the copy; absent: the same headers. */
   readonly headers?: Readonly<Record<string, string>> | null;
-  /** The version that the editor has seen; absent: any. */
+  /** The version that the operator has seen; absent: any. */
   readonly expectedVersion?: string;
 }
 
@@ -29,7 +29,7 @@ export interface EditableMessage {
 
 export type EditAnswer =
   | { readonly kind: 'edited'; readonly id: string; readonly topic: string; readonly lane: number }
-  /** Not failed (any more), not the expected version, or in the hands of another transaction. */
+  /** It is not or no longer failed, not of the expected version, or locked by another transaction. */
   | { readonly kind: 'conflict'; readonly state: State; readonly version: string }
   | { readonly kind: 'unknown' }
   | {
@@ -39,7 +39,7 @@ export type EditAnswer =
       readonly details?: Record<string, unknown>;
     };
 
-/** A time with its microseconds, which a version needs and a JavaScript date does not have. */
+/** A time with microseconds, which a version needs and a JavaScript Date does not have. */
 export const versionSql = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** The message, live or archived. */
@@ -53,8 +53,8 @@ export async function readEditable(sql: Sql, id: string): Promise<EditableMessag
 }
 
 /**
- * Replaces a failed message by a copy with a new id that takes its place: same topic, lane, position, key and ref.
- * Of several editors exactly one wins. An audit entry is written in every case but a refused content.
+ * Replaces a failed message by a copy with a new id that takes its place: same topic, lane, position, key and ref. Of
+ * concurrent edits exactly one wins. An audit entry is written in every case except refused content.
  */
 export async function editMessage(
   database: Database,
@@ -99,8 +99,8 @@ function headersOf(edit: Edit, { headers }: Pick<EditableMessage, 'headers'>): s
 }
 
 /**
- * The compare-and-set and the copy, in one statement. The copy has the position of the original, so that it goes before
- * later messages of its key that are held; the key is free, because a superseded message blocks nothing.
+ * The compare-and-set and the copy, in one statement. The copy has the position of the original, so that it goes before later
+ * held messages of its key; the key is free, because a superseded message blocks nothing.
  */
 async function supersede(
   sql: Sql,

@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts';
 
-/** The message that a ref means: the waiting one, else the newest, live before archived. */
+/** The message of a ref: the waiting one, else the newest, live before archived. */
 export async function idOfRef(sql: Sql, topic: string, ref: string): Promise<string | undefined> {
   const [row] = await sql.query<{ id: string | null }>('select outbox.message_of_ref($1, $2) as id', [
     topic,

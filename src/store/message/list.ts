@@ -1,27 +1,27 @@
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 
-/** Which messages. All that is given must hold. */
+/** A filter of messages. All given conditions must hold. */
 export interface MessageSelection {
   /** UUID of the message; finds archived ones, too. */
   readonly id?: string;
   /** Name of the topic, exactly. */
   readonly topic?: string;
-  /** States as people see them, at least one. @defaultValue all */
+  /** States as operators see them, at least one. @defaultValue all */
   readonly states?: readonly State[];
   /** The key, exactly. */
   readonly key?: string;
   /** The ref, exactly; with `topic` it finds archived messages, too. */
   readonly ref?: string;
-  /** Part of the last error, whatever its case. */
+  /** Part of the last error, case-insensitive. */
   readonly error?: string;
-  /** ISO time; sent then or later. */
+  /** ISO time; sent at this time or later. */
   readonly createdFrom?: string;
-  /** ISO time; sent before it. */
+  /** ISO time; sent before this time. */
   readonly createdTo?: string;
-  /** ISO time; due then or later. Messages that were due at once have no due time. */
+  /** ISO time; due at this time or later. Messages that were due at once have no due time. */
   readonly dueFrom?: string;
-  /** ISO time; due before it. */
+  /** ISO time; due before this time. */
   readonly dueTo?: string;
 }
 
@@ -33,33 +33,33 @@ export interface ListedMessage {
   readonly topic: string;
   /** Number of its lane in the topic, from 0. */
   readonly lane: number;
-  /** Its place in the order of the lane, a 64-bit integer as text. A message that becomes due gets a new one. */
+  /** Its place in the order of the lane, a 64-bit integer as a string. A message that becomes due gets a new one. */
   readonly position: string;
-  /** Messages of one key are delivered in order; null: it has none. */
+  /** Messages of one key are delivered in order; `null`: it has none. */
   readonly key: string | null;
-  /** Business name, unique in the topic while the message waits; null: it has none. */
+  /** Business name, unique in the topic while the message waits; `null`: it has none. */
   readonly ref: string | null;
-  /** The state as people see it: `published` also where only the cursor of the lane says so. */
+  /** The state as operators see it: `published` also if only the cursor of the lane says so. */
   readonly state: State;
   /** The Temporal workflow that delivers it: its lane's, or its own. */
   readonly workflowId: string;
-  /** When it is or was due, or its next try; null: it was due at once. */
+  /** When it is or was due, or its next try; `null`: it was due at once. */
   readonly dueAt: Date | null;
-  /** Tries that failed, 0 or more. A retry of a failed message begins at 0 again. */
+  /** Number of failed tries. A retry of a failed message resets it to 0. */
   readonly attempts: number;
-  /** What the last failed try ended with; null: none has failed. */
+  /** The error of the last failed try; `null`: none has failed. */
   readonly lastError: string | null;
   /** When it was sent, on the database's clock. */
   readonly createdAt: Date;
-  /** When its row was last written, on the database's clock; that its lane passes it writes no row. */
+  /** When its row was last written, on the database's clock; being passed by its lane does not write it. */
   readonly updatedAt: Date;
-  /** When it was moved to the history; null: it is live. */
+  /** When it was moved to the history; `null`: it is live. */
   readonly archivedAt: Date | null;
 }
 
 export interface ListPage {
   readonly messages: readonly ListedMessage[];
-  /** Where the next page begins; null: this was the last. */
+  /** Where the next page begins; `null`: this was the last. */
   readonly next: PagePosition | null;
 }
 
@@ -70,12 +70,12 @@ export interface PagePosition {
 }
 
 /**
- * Rows that one page reads at most. Published messages are not indexed by their state, keys, errors and times; so a page
- * is what was found among so many, newest first, and may be short or empty though there are more.
+ * Maximum number of rows that one page reads. Published messages are not indexed by state, key, error or time; so a page
+ * contains the matches among this many rows, newest first, and may be short or empty although there are more.
  */
 const readLimit = 20_000;
 
-/** What a walk takes along: everything but payloads and headers. */
+/** The columns that a walk reads: everything but payloads and headers. */
 const walkedColumns = `m.id, m.topic, m.lane, m.position, m.xid, m.key, m.ref, m.state, m.workflow_id, m.due_at, m.attempts,
   m.last_error, m.created_at, m.updated_at`;
 
@@ -83,7 +83,7 @@ const columns = `a.id, a.topic, a.lane, a.position, a.key, a.ref, a.state::text 
   a.due_at as "dueAt", a.attempts, a.last_error as "lastError", a.created_at as "createdAt", a.updated_at as "updatedAt",
   a.archived_at as "archivedAt"`;
 
-/** The filter, on a row `a` as people see it. Parameters 1 to 10 are {@link filterValues}. */
+/** The filter, on a row `a` as operators see it. Parameters 1 to 10 are {@link filterValues}. */
 export const matchesSql = `($1::uuid is null or a.id = $1) and ($2::text is null or a.topic = $2)
   and ($3::text[] is null or a.state::text = any($3)) and ($4::text is null or a.key = $4) and ($5::text is null or a.ref = $5)
   and ($6::text is null or strpos(lower(a.last_error), lower($6)) > 0)
@@ -91,10 +91,10 @@ export const matchesSql = `($1::uuid is null or a.id = $1) and ($2::text is null
   and ($9::timestamptz is null or a.due_at >= $9) and ($10::timestamptz is null or a.due_at < $10)`;
 
 /**
- * Live messages, newest first by position; by id or by topic and ref, archived ones too.
+ * Live messages, newest first by position; with a filter by id, or by topic and ref, archived ones too.
  *
- * Every way is an index: the id, the ref, or for each topic a walk down the positions of its lanes (ready rows, among
- * which published ones are) and of its states (all others).
+ * Every access path is an index: the id, the ref, or for each topic a walk down the positions of its lanes (ready rows,
+ * including published ones) and of its states (all others).
  */
 export async function listMessages(
   sql: Sql,
@@ -127,7 +127,7 @@ function valuesOf(filter: MessageSelection, after: PagePosition | null): readonl
   return [...filterValues(filter), after?.position ?? null, after?.id ?? null];
 }
 
-/** By id or ref: few messages, found directly, live and archived. */
+/** By id or ref: few messages, live and archived. */
 async function listNamed(
   sql: Sql,
   filter: MessageSelection,
@@ -145,9 +145,9 @@ async function listNamed(
 }
 
 /**
- * Walks every source (a lane's ready rows, a topic's rows of another state) from the page's beginning downwards. A
- * source that was not read to its end says nothing about what lies deeper: from the deepest row of the shallowest such
- * source (`floor`) on nothing is answered, and there the next page begins.
+ * Walks every source (a lane's ready rows, a topic's rows of another state) downwards from the page's beginning. Of a source
+ * that was not read to its end, the lower rows are unknown. So the page ends above the last row of the highest such source
+ * (`floor`), where the next page begins.
  */
 const liveSql = `
   with recursive lanes (topic, lane) as (
@@ -218,7 +218,7 @@ async function listLive(
   return pageOf(messages, limit, found[0]?.floor ?? null);
 }
 
-/** True when rows of a source may have to be passed over; otherwise one page of each source is enough. */
+/** True if rows of a source may have to be skipped; otherwise one page of each source is enough. */
 function isSearch(filter: MessageSelection): boolean {
   const { states, key, ref, error, createdFrom, createdTo, dueFrom, dueTo } = filter;
   // Both are ready in the table.
@@ -227,7 +227,7 @@ function isSearch(filter: MessageSelection): boolean {
   return isOneOfTwo || others.some((value) => value !== undefined);
 }
 
-/** One more than the limit was asked for: it tells that there is more, and is left to the next page. */
+/** One more row than the limit was requested: it shows that there are more, and is left to the next page. */
 function pageOf(found: readonly ListedMessage[], limit: number, floor: string | null): ListPage {
   const messages = found.slice(0, limit);
   const last = messages.at(-1);

@@ -3,25 +3,25 @@ import type { Sql } from '../database/database.ts';
 
 /** Fewer than a claim takes, so that what is released is never more than one batch. */
 const rowsAtOnce = 1_000;
-/** Some 20 ms where all of them are blocked. */
+/** About 20 ms if all of them are blocked. */
 const keysAtOnce = 2_000;
 
 /** What a release found. */
 export interface HeldAnswer {
-  /** False: the caller need not ask again before it holds a message itself. True: before each claim. */
+  /** True: call again before each claim. False: not before the caller itself makes a message held. */
   readonly held: boolean;
   readonly released: number;
-  /** Where the next call goes on; empty at the end, which is also the start. */
+  /** Where the next call continues; empty: from the start. */
   readonly next: string;
 }
 
 /**
- * Makes held messages ready whose key has no blocking message before them any more, in order and key by key: at most
- * 1,000 of them, of at most 2,000 keys behind `after`.
+ * Makes held messages ready that are no longer behind a blocking message of their key, in order and key by key: at most
+ * 1,000 of them, of at most 2,000 keys after `after`.
  *
- * Only the owner of the lane calls this, before a claim. A row that a transaction has locked (a cancel that is not
- * committed yet) stays held together with its followers. What is left held keeps later messages of its key from being
- * claimed, so it does not matter for the order when the rest is released.
+ * Only the owner of the lane calls this, before a claim. A locked row (for example by a cancel that is not committed yet)
+ * stays held, and so do the later ones of its key. Messages that stay held block later ones of their key in claims, so the
+ * order does not depend on when they are released.
  */
 export async function releaseHeld(
   sql: Sql,

@@ -2,13 +2,13 @@ import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 import { DueEdge } from '../lane/due-edge.ts';
 
-/** How late a message may be before the sweep takes it out of its workflow's hands. */
+/** How late a message may be before the sweep releases it in place of its workflow. */
 const graceMs = 200;
 
 /** What a release found, as the message's workflow needs it. */
 export type ReleaseAnswer =
   | { readonly kind: 'waiting'; readonly dueInMs: number }
-  /** Due, but another transaction holds the row. */
+  /** Due, but another transaction has locked the row. */
   | { readonly kind: 'locked' }
   /** Ready or held: its lane delivers it. */
   | { readonly kind: 'ready' }
@@ -27,11 +27,11 @@ interface OutcomeRow {
   readonly offset: string | null;
 }
 
-// Here and in other statements a row that is found by its id is not asked for its state as it stands: after a bulk load
-// the statistics say that nothing waits, and the planner would walk all that does for each id. `state::text` is no
-// condition of a partial index, and a row that the statement has locked needs none.
+// Here and in other statements the state of a row that is found by id is compared as `state::text`, which matches no partial
+// index: after a bulk load the statistics say that nothing waits, and the planner would scan all waiting rows for each id.
+// For a row that the statement has already locked the plan does not matter.
 
-/** Makes one due message ready, and tells how it stands. */
+/** Makes one due message ready. @returns its state */
 export async function releaseMessage(sql: Sql, id: string): Promise<ReleaseAnswer> {
   await sql.query(
     `update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock(),
@@ -43,7 +43,7 @@ export async function releaseMessage(sql: Sql, id: string): Promise<ReleaseAnswe
   return readOutcome(sql, id);
 }
 
-/** Tells how a message stands, without changing it. */
+/** The state of a message. */
 export async function readOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> {
   const [row] = await sql.query<OutcomeRow>(
     `select state::text, ceil(extract(epoch from due_at - outbox.clock()) * 1000)::float8 as "dueInMs", partition, "offset"
@@ -65,7 +65,7 @@ export async function readOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> 
   }
 }
 
-/** A workflow may ask so late that its message has been archived. */
+/** A workflow may ask so late that its message is already archived. */
 async function readArchivedOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> {
   const [row] = await sql.query<Pick<OutcomeRow, 'state' | 'partition' | 'offset'>>(
     `select state::text, partition, "offset" from outbox.message_history where id = $1 limit 1`,
@@ -75,8 +75,8 @@ async function readArchivedOutcome(sql: Sql, id: string): Promise<ReleaseAnswer>
 }
 
 /**
- * Makes overdue messages ready, the longest overdue first: those of `punctualTopics` as soon as they are due, others
- * once their workflow is {@link graceMs} late. Rows that a transaction has locked wait for a later sweep.
+ * Makes overdue messages ready, the longest overdue first: those of `punctualTopics` as soon as they are due, others once
+ * their workflow is {@link graceMs} late. Locked rows wait for a later sweep.
  *
  * @returns how many were released; `limit` means there may be more.
  */

@@ -1,8 +1,8 @@
 import type { MessageChange } from './change-messages.ts';
 
 /**
- * When a message is to be due instead: after a time from now by the database's clock, at an ISO time, or so much later
- * (negative: earlier) than it is. What would be in the past is due now.
+ * A new due time: a delay from now by the database's clock, an ISO time, or a shift of the present one (negative: earlier). A
+ * time in the past means now.
  */
 export type NewDue = { readonly afterMs: number } | { readonly at: string } | { readonly shiftMs: number };
 

@@ -4,8 +4,8 @@ import type { MessageChange } from './change-messages.ts';
  * Makes failed and retrying messages ready now.
  *
  * They keep their positions, so they go before the later messages of their keys that are held behind them, and get new
- * transaction ids, so that the next claim reads them though the cursor has passed them. The tries of a failed message
- * start again; what it had is in the audit. What a broker may hold stays marked.
+ * transaction ids, so that the next claim reads them although the cursor has passed them. The tries of a failed message
+ * start again; their number so far is in the audit. A message that may have been published stays marked.
  */
 export const retryChange: MessageChange<'retried'> = {
   action: 'retry',

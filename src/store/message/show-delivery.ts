@@ -1,22 +1,22 @@
 import type { Sql } from '../database/database.ts';
 import type { PartitionRanges } from '../lane/settle.ts';
 
-/** Where a broker has a message that its lane has passed. */
+/** Where the broker has a message that its lane has passed. */
 export interface ShownDelivery {
   /** When its batch was settled, on the database's clock. */
   readonly publishedAt: Date;
-  /** By partition: the first offset of the batch, and how many messages went there with it. */
+  /** By partition: the first offset of the batch, and the number of its messages there. */
   readonly partitions: PartitionRanges;
-  /** Null where only the batch is certain. */
+  /** `null` if only the batch is certain. */
   readonly exact: { readonly partition: number; readonly offset: string } | null;
 }
 
-/** Batches of a lane that are looked at on either side of the message's position. */
+/** Number of batches that are read on either side of the message's position. */
 const batchLimit = 1_000;
 
 /**
- * The batch with which a message was passed, and the message's place by its rank, where that is certain: the whole batch
- * went to one partition, no other batch reaches into its range, and as many published rows are there as were counted.
+ * The batch of a message that was passed, and the message's offset by its rank, if that is certain: the whole batch went to
+ * one partition, no other batch overlaps its range, and there are as many published rows as were counted.
  */
 export async function readDelivery(sql: Sql, id: string): Promise<ShownDelivery | undefined> {
   const [row] = await sql.query<{

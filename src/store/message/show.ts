@@ -2,7 +2,7 @@ import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 import { versionSql } from './edit.ts';
 
-/** One message with everything that its row says. */
+/** One message with everything in its row. */
 export interface ShownMessage {
   /** UUID of the message; it travels to the consumer. */
   readonly id: string;
@@ -10,49 +10,49 @@ export interface ShownMessage {
   readonly topic: string;
   /** Number of its lane in the topic, from 0. */
   readonly lane: number;
-  /** Its place in the order of the lane, a 64-bit integer as text. A message that becomes due gets a new one. */
+  /** Its place in the order of the lane, a 64-bit integer as a string. A message that becomes due gets a new one. */
   readonly position: string;
-  /** Messages of one key are delivered in order; null: it has none. */
+  /** Messages of one key are delivered in order; `null`: it has none. */
   readonly key: string | null;
-  /** Business name, unique in the topic while the message waits; null: it has none. */
+  /** Business name, unique in the topic while the message waits; `null`: it has none. */
   readonly ref: string | null;
-  /** The payload as it is stored, for JSON exactly its text. */
+  /** The payload as stored; for JSON exactly its text. */
   readonly payload: string;
-  /** Media type of the payload, `application/json` unless a writer in SQL says otherwise. */
+  /** Media type of the payload, `application/json` unless a writer in SQL has set another one. */
   readonly contentType: string;
-  /** The headers that its sender gave it; null: none. */
+  /** The headers that its sender set; `null`: none. */
   readonly headers: Readonly<Record<string, string>> | null;
-  /** The state as people see it: `published` also where only the cursor of the lane says so. */
+  /** The state as operators see it: `published` also if only the cursor of the lane says so. */
   readonly state: State;
   /** The Temporal workflow that delivers it: its lane's, or its own. */
   readonly workflowId: string;
-  /** When it is or was due, or its next try; null: it was due at once. */
+  /** When it is or was due, or its next try; `null`: it was due at once. */
   readonly dueAt: Date | null;
-  /** Tries that failed, 0 or more. A retry of a failed message begins at 0 again. */
+  /** Number of failed tries. A retry of a failed message resets it to 0. */
   readonly attempts: number;
-  /** Acknowledged sends that are written in its row, 0 or more; that its lane has passed it is written in no row. */
+  /** Number of acknowledged sends according to its row; being passed by its lane is not written to the row. */
   readonly sends: number;
-  /** What the last failed try ended with; null: none has failed. */
+  /** The error of the last failed try; `null`: none has failed. */
   readonly lastError: string | null;
-  /** True: a broker may hold it, so it can no longer be canceled. */
+  /** True: the broker may have it, so it can no longer be canceled. */
   readonly maybePublished: boolean;
-  /** Where the broker has it, from 0; null: not published, or only `delivery` tells. */
+  /** Its partition, from 0; `null`: not published, or only in `delivery`. */
   readonly partition: number | null;
-  /** Its place in the partition, as text; null as `partition`. */
+  /** Its offset in the partition, as a string; `null` like `partition`. */
   readonly offset: string | null;
-  /** When the receipt of its last send is overdue; null: none is awaited. */
+  /** When the receipt of its last send becomes overdue; `null`: none is awaited. */
   readonly confirmBy: Date | null;
   /** When it was sent, on the database's clock. */
   readonly createdAt: Date;
-  /** When its row was last written, on the database's clock; that its lane passes it writes no row. */
+  /** When its row was last written, on the database's clock; being passed by its lane does not write it. */
   readonly updatedAt: Date;
-  /** When the broker had acknowledged it, on the database's clock; null: not published, or only `delivery` tells. */
+  /** When the broker had acknowledged it, on the database's clock; `null`: not published, or only in `delivery`. */
   readonly publishedAt: Date | null;
-  /** UUID of what it replaces after an edit; null: nothing. */
+  /** UUID of the message that it replaces after an edit; `null`: none. */
   readonly supersedes: string | null;
-  /** UUID of what replaced it; null: nothing. */
+  /** UUID of the message that replaced it; `null`: none. */
   readonly supersededBy: string | null;
-  /** When it was moved to the history; null: it is live. */
+  /** When it was moved to the history; `null`: it is live. */
   readonly archivedAt: Date | null;
   /** For `expectedVersion` of an edit. */
   readonly version: string;
@@ -62,17 +62,17 @@ export interface ShownMessage {
 export interface ShownAttempt {
   /** When its outcome was written, on the database's clock. */
   readonly at: Date;
-  /** `rejected`: the broker refused it, for now; `permanent`: for ever. `ambiguous`: nobody knows whether the broker has it. */
+  /** `rejected`: the broker refused it, for now; `permanent`: for ever. `ambiguous`: it is unknown whether the broker has it. */
   readonly outcome: 'acknowledged' | 'rejected' | 'ambiguous' | 'permanent';
-  /** What it ended with; null: it was acknowledged. */
+  /** Its error; `null`: it was acknowledged. */
   readonly error: string | null;
-  /** Where the broker has it, from 0; null: not acknowledged, or the transport has no partitions. */
+  /** Its partition, from 0; `null`: not acknowledged, or the transport has no partitions. */
   readonly partition: number | null;
-  /** Its place in the partition, as text; null as `partition`, or where the broker does not tell. */
+  /** Its offset in the partition, as a string; `null` like `partition`, or if the broker does not return it. */
   readonly offset: string | null;
 }
 
-/** What was done by hand to a message, or was refused. */
+/** What an operator did to a message, or was refused. */
 export interface ShownAudit {
   /** When, on the database's clock. */
   readonly at: Date;
@@ -80,15 +80,15 @@ export interface ShownAudit {
   readonly actor: string;
   /** Name of the operation, for example `retry`. */
   readonly action: string;
-  /** What it did, for example `retried`, or why it did nothing: `too-late`, for example. */
+  /** What it did, for example `retried`, or why it did nothing, for example `too-late`. */
   readonly result: string;
-  /** Why, up to 2,000 characters; null: nobody said. */
+  /** Why, up to 2,000 characters; `null`: not given. */
   readonly reason: string | null;
-  /** Times, ids, hashes and counts of the change, never a payload; null: there are none. */
+  /** Times, ids, hashes and counts of the change, never a payload; `null`: none. */
   readonly details: unknown;
 }
 
-/** Attempts and audit entries of one message are read up to here, the newest first. */
+/** Maximum number of attempts and of audit entries that are read, newest first. */
 const entryLimit = 200;
 
 /** The message, live or archived. */
@@ -108,7 +108,7 @@ export async function readStoredMessage(sql: Sql, id: string): Promise<ShownMess
   return row;
 }
 
-/** Failures, and every attempt of a message with a workflow of its own; the newest first. */
+/** Failures, and every attempt of a message with a workflow of its own; newest first. */
 export async function readAttempts(sql: Sql, id: string): Promise<readonly ShownAttempt[]> {
   return sql.query<ShownAttempt>(
     `select at, outcome, error, partition, "offset" from outbox.attempt where message_id = $1 order by at desc, id desc limit $2`,
@@ -116,7 +116,7 @@ export async function readAttempts(sql: Sql, id: string): Promise<readonly Shown
   );
 }
 
-/** What operators did to the message, and were refused; the newest first. */
+/** What operators did to the message, or were refused; newest first. */
 export async function readAudit(sql: Sql, id: string): Promise<readonly ShownAudit[]> {
   return sql.query<ShownAudit>(
     `select at, actor, action, result, reason, details from outbox.audit where message_id = $1 order by id desc limit $2`,

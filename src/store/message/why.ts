@@ -3,7 +3,7 @@ import type { Sql } from '../database/database.ts';
 import { relayStaleMs } from '../installation/relays.ts';
 import { holdOf, type LaneHold, type StoredHold } from '../lane/lease.ts';
 
-/** What decides whether and when a message is delivered, all seen at one instant. */
+/** What decides whether and when a message is delivered, all from one snapshot. */
 export interface DeliveryFacts {
   readonly state: State;
   readonly key: string | null;
@@ -24,13 +24,13 @@ export interface DeliveryFacts {
   readonly hold: LaneHold | null;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
-  /** Since when the lane's workflow has been requested without effect. */
+  /** Since when starts of the lane's workflow have had no effect. */
   readonly wantedSince: Date | null;
   /** How many relays run. */
   readonly relays: number;
-  /** Why Temporal does not answer, when it answers no relay that runs. */
+  /** Why Temporal does not answer, if it answers no running relay. */
   readonly temporalError: string | null;
-  /** The message of the same key that must be settled first. */
+  /** The message of the same key that must go first. */
   readonly blocker: { readonly id: string; readonly state: State } | null;
   /** Ready messages of the lane that go first, counted up to {@link countLimit}; late commits are left out. */
   readonly before: number;
@@ -46,7 +46,7 @@ function earlierOfKey(state: 'retrying' | 'held' | 'failed'): string {
            order by m.position limit 1`;
 }
 
-/** The facts about a message; undefined: no message has this id. */
+/** The facts about a message; `undefined`: no message has this id. */
 export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryFacts | undefined> {
   const [row] = await sql.query<Omit<DeliveryFacts, 'hold'> & { readonly hold: StoredHold | null }>(
     `select a.state::text as state, a.key, a.topic, a.archived_at is not null as archived, a.due_at as "dueAt",

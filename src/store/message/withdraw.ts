@@ -4,8 +4,8 @@ import { cancelLocked } from './cancel.ts';
 import type { Changed, LockedMessage, MessageChange } from './change-messages.ts';
 
 /**
- * Withdraws what needs no lane: what waits, retries or is held is canceled. Ready messages that are not published yet,
- * as far as their rows say, are deferred: only the owner of their lane can know.
+ * Withdraws messages without owning their lane: waiting, retrying and held ones are canceled. Ready ones that are unpublished
+ * according to their rows are deferred: only the owner of the lane can be certain.
  */
 export const withdrawWaiting: MessageChange<'canceled'> = {
   action: 'withdraw',
@@ -20,13 +20,13 @@ export const withdrawWaiting: MessageChange<'canceled'> = {
 };
 
 /**
- * Withdraws messages of one lane, as its owner. What is not of this lane is deferred, and everything is when the lane
- * belongs to somebody else by now.
+ * Withdraws messages of one lane, as its owner. Messages of other lanes are deferred, and so are all if the lane has another
+ * owner now.
  *
- * A ready message is canceled when its lane has not passed it, no answer of a broker was ambiguous about it, and no
- * owner that died can have seen it.
+ * A ready message is canceled if its lane has not passed it, no answer of a broker was ambiguous about it, and no dead owner
+ * can have seen it.
  *
- * @param seize takes the lane from its owner, in a rehearsal: what would happen if it were free at this moment
+ * @param seize takes the lane from its owner, in a dry run: what would happen if the lane were free now
  */
 export function withdrawAsOwner(
   { topic, lane }: Lane,
@@ -36,7 +36,7 @@ export function withdrawAsOwner(
   let owned = false;
   return {
     action: 'withdraw',
-    // The lane before its messages, as a settle locks them; and nobody takes it before this transaction has ended.
+    // Locks the lane before its messages, like a settle; no one can take it before this transaction has ended.
     before: async (sql) => {
       if (seize)
         await sql.query(
@@ -61,12 +61,12 @@ export function withdrawAsOwner(
   };
 }
 
-/** A message of a topic that no relay has announced has no lane to own; this makes it. */
+/** Creates a lane: a topic that no relay has announced has none that could be owned. */
 export async function makeLane(sql: Sql, { topic, lane }: Lane): Promise<void> {
   await sql.query('insert into outbox.lane (topic, n) values ($1, $2) on conflict do nothing', [topic, lane]);
 }
 
-/** What is visible at this moment. */
+/** The current snapshot. */
 export async function readSnapshot(sql: Sql): Promise<string> {
   const [row] = await sql.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot');
   if (row === undefined) throw new Error('A snapshot is always answered.');

@@ -15,7 +15,7 @@ export interface NewMessage {
   readonly at?: string;
 }
 
-/** What the database said about one message: stored, or refused. */
+/** The database's answer about one message: stored, or refused. */
 export interface StoreAnswer {
   /** 1 for the first message of the call. */
   readonly n: number;
@@ -45,7 +45,7 @@ export async function storeMessages(
   topic: string,
   messages: readonly NewMessage[],
 ): Promise<readonly StoreAnswer[]> {
-  // Clients differ in how they read timestamps and jsonb; numbers and texts come back the same from all of them.
+  // Clients differ in how they parse timestamps and jsonb; all return numbers and strings alike.
   const rows = await sql.query<StoreRow>(
     `select n::integer as n, id::text as id, workflow_id as "workflowId", state::text as state,
        floor(extract(epoch from due_at) * 1000)::float8 as "dueAtMs", duplicate, refusal::text as refusal

@@ -2,17 +2,17 @@ import type { Lane } from '../../core/lane.ts';
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 
-// A page is read without locks, in the order of its index, whether or not its rows may go: so a page costs the same
-// wherever it is. What may go is then found again by its place in the table, because ids would let the planner choose,
-// and after bulk loads it chooses badly. The conditions stand at the lock, which checks them against the newest version
-// of a row; a row that somebody else has locked waits for a later run. One statement deletes and inserts, so a message
-// is always in exactly one of the two tables.
+// A page is read without locks, in the order of its index, whether or not its rows may be archived: so every page costs the
+// same. Rows to archive are then found again by ctid: by id the planner would have a choice, and chooses badly after bulk
+// loads. The conditions are repeated where rows are locked, which checks them against the newest version of a row; a row
+// that another transaction has locked waits for a later run. One statement deletes and inserts, so a message is always in
+// exactly one of the two tables.
 
-/** What became of one page. */
+/** What was done with one page. */
 export interface ArchivedPage {
   /** Messages moved to the history. */
   readonly moved: number;
-  /** Where the next page begins; null: this was the last. */
+  /** Where the next page begins; `null`: this was the last. */
   readonly next: string | null;
 }
 
@@ -34,8 +34,8 @@ const asStored: Facts = {
 };
 
 /**
- * A row that was merely passed takes what its batch knows: the time; the partition, if the batch had only one; the
- * offset, if it was alone. Where late rows have made batches that overlap, nobody knows which one it was.
+ * A row that was merely passed takes the facts of its batch: the time; the partition, if the batch had only one; the offset,
+ * if it was alone in the batch. If late rows have made batches overlap, its batch is unknown.
  */
 const asPassed: Facts = {
   state: `'published'::outbox.state`,
@@ -69,15 +69,15 @@ const intoHistory = (facts: Facts) => `
 export interface ArchivableLane extends Lane {
   /** Messages up to here were passed long enough ago. */
   readonly upTo: string;
-  /** Messages up to here were passed so long ago that it no longer matters whether a dead owner could see them. */
+  /** Messages up to here were passed so long ago that it no longer matters whether a dead owner has seen them. */
   readonly suspectUpTo: string;
 }
 
 /**
  * Lanes of topics without confirmation that have passed something, with the positions that they had passed `ageMs` ago.
  *
- * The notes on batches tell how far a lane was at that time. Late rows make batches that end below others, hence the
- * greatest of the last hundred; a lane without a younger batch has stood where it stands.
+ * The recorded batches show how far a lane had come at that time. Late rows make batches that end below others, hence the
+ * greatest of the last hundred; a lane without a newer batch has not moved since.
  */
 export async function readArchivableLanes(
   sql: Sql,
@@ -100,8 +100,8 @@ export async function readArchivableLanes(
 }
 
 /**
- * Moves a page of messages that their lane has passed. Messages that were touched less than `ageMs` ago stay, and so
- * do those that a dead owner could see, for as long as that may matter.
+ * Moves a page of messages that their lane has passed. Messages that were changed less than `ageMs` ago stay, and so do
+ * those that a dead owner may have seen, as long as that matters.
  */
 export async function archivePassed(
   sql: Sql,
@@ -145,8 +145,8 @@ export const firstFinished: FinishedPlace = {
 };
 
 /**
- * Moves a page of messages that say themselves that they are finished, the longest untouched first. Published ones of
- * topics with confirmation stay until they are confirmed, failed ones that hold their key stay.
+ * Moves a page of messages whose rows say that they are finished, the longest unchanged first. Published ones of topics with
+ * confirmation stay until they are confirmed; failed ones that hold their key stay.
  */
 export async function archiveFinished(
   sql: Sql,

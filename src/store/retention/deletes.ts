@@ -1,15 +1,15 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
 
-/** One page of rows that are past their time. */
+/** One page of expired rows. */
 export interface DeletedPage {
   readonly deleted: number;
-  /** Where the next page begins, for the same function; null: this was the last. */
+  /** Where the next page begins, for the same function; `null`: this was the last. */
   readonly next: string | null;
 }
 
 export interface DeletePage {
-  /** What the page before answered as next; null: from the beginning. */
+  /** `next` of the previous page; `null`: from the beginning. */
   readonly after: string | null;
   readonly ageMs: number;
   readonly limit: number;
@@ -17,16 +17,16 @@ export interface DeletePage {
 
 const nothing: DeletedPage = { deleted: 0, next: null };
 
-// Pages as in archive.ts: rows in the order of an index, whether or not they may go. Rows of one time that a page
-// divides come first in the next round. A message is looked up by a limit, where the planner might read all of them for
-// an `exists`.
+// Pages as in archive.ts: rows in the order of an index, whether or not they may be deleted. If a page ends among rows of
+// the same time, the next round begins with the rest. A message is looked up with a limit, because for an `exists` the
+// planner might read them all.
 
-/** Lanes whose batches are noted. */
+/** Lanes whose batches are recorded. */
 export async function readNotedLanes(sql: Sql): Promise<readonly Lane[]> {
   return sql.query<Lane>('select topic, n as lane from outbox.lane order by topic, n');
 }
 
-/** Deletes notes on batches of a lane whose messages have all left the live table. */
+/** Deletes recorded batches of a lane whose messages have all left the live table. */
 export async function deleteBatches(
   sql: Sql,
   { topic, lane }: Lane,
@@ -64,7 +64,7 @@ export async function deleteAttempts(sql: Sql, { after, ageMs, limit }: DeletePa
        select a.ctid as place from outbox.attempt a where a.ctid = any(array(select place from free)) for update skip locked
      ), gone as (delete from outbox.attempt a where a.ctid = any(array(select place from picked)) returning 1)
      select (select count(*)::integer from gone) as deleted,
-       -- Ids grow with time: behind a page that has nothing old there is nothing old.
+       -- Ids grow with time: after a page without old rows there are no old rows.
        case when (select bool_or(old) from page) and (select count(*) from page) = $3
          then (select max(id)::text from page) end as next`,
     [ageMs, after, limit],

@@ -8,15 +8,15 @@ interface Partition {
   readonly until: string;
 }
 
-/** How long a drop stands in the way of others that use the history, at most, and how often it is tried. */
+/** Maximum time that a drop blocks other users of the history, and how often it is tried. */
 const dropLockMs = 200;
 const dropTries = 3;
 const dropPauseMs = 500;
 
 /**
- * Makes the partitions of this month and the next, where they are missing. Several relays may do so at once.
+ * Creates missing partitions of this month and the next. Several relays may do so concurrently.
  *
- * Attaching a finished table, in contrast to making a partition in place, lets readers and writers of the history go on.
+ * Unlike creating a partition in place, attaching a finished table does not block readers and writers of the history.
  */
 export async function makePartitions(database: Database): Promise<void> {
   const missing = await database.query<{ name: string; from: string; until: string }>(
@@ -31,9 +31,9 @@ export async function makePartitions(database: Database): Promise<void> {
 
 async function makePartition(database: Database, name: string, from: string, until: string): Promise<void> {
   await database.transaction(async (sql) => {
-    // One maker at a time; the others find it made.
+    // One creator at a time; the others then find the partition.
     await sql.query(`select pg_advisory_xact_lock(hashtext('outbox.message_history'))`);
-    // Asked of the catalog itself: to_regclass may answer from what this connection knew before it waited.
+    // Queries the catalog itself: to_regclass may answer from a cache that is older than the wait for the lock.
     const there = await sql.query(
       `select from pg_class where relnamespace = 'outbox'::regnamespace and relname = $1`,
       [name],
@@ -66,8 +66,8 @@ async function readExpired(sql: Sql, historyMs: number): Promise<readonly Partit
 }
 
 /**
- * Drops the months of the history whose youngest message was archived longer ago than `historyMs`; younger ones stay,
- * whatever is asked. The lock is waited for shortly, a few times: a drop that does not get it is left to the next run.
+ * Drops the months of the history whose newest message was archived longer ago than `historyMs`. Each drop waits briefly for
+ * its lock, a few times; if it does not get it, the month is left to the next run.
  *
  * @returns how many were dropped, and how many others were in use
  */

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RetentionRules } from '../../core/retention.ts';
 import type { State } from '../../core/transitions.ts';
 import type { Database } from '../database/database.ts';
-import { type KeptWindow, keepWindow, noteWindow, wholeDatabase } from '../inbox/window.ts';
+import { wholeDatabase } from '../inbox/epochs.ts';
+import { type KeptWindow, keepWindow, noteWindow } from '../inbox/window.ts';
 import {
   archiveFinished,
   archivePassed,
@@ -17,15 +18,15 @@ import { dropExpired, makePartitions } from './history.ts';
 export interface RetentionOutcome {
   /** Messages moved to the history. */
   readonly archived: number;
-  /** Rows of batches and attempts that were deleted, as their messages are gone. */
+  /** Deleted rows of batches and attempts, whose messages are gone. */
   readonly deleted: { readonly batches: number; readonly attempts: number };
-  /** Of the processed ids of consumers of this database. */
+  /** What was done with the processed ids of consumers of this database. */
   readonly processed: KeptWindow;
-  /** Months of history that were dropped. */
+  /** Number of dropped months of the history. */
   readonly dropped: number;
-  /** Expired months of history that were in use, and are left to the next round. */
+  /** Number of expired months of the history that were in use, and are left to the next round. */
   readonly inUse: number;
-  /** False when the round ran out of its time; the next one goes on. */
+  /** False if the round ran out of time; the next one continues. */
   readonly complete: boolean;
 }
 
@@ -41,25 +42,25 @@ export interface RetentionInput {
   readonly withinMs?: number;
 }
 
-/** A dead owner cannot have been frozen for so long and still send. */
+/** An owner that has been frozen for this long will not wake up and send. */
 const suspectMs = 24 * 60 * 60_000;
 /** Pages of one lane without anything to move, after which the lane is left to the next round. */
 const idlePages = 10;
-/** Finished by themselves, whatever their topic says. */
+/** States that are final on their own, whatever the rules of the topic. */
 const finished: readonly State[] = ['published', 'confirmed', 'canceled', 'superseded', 'discarded'];
 
 /**
- * One round: moves what is finished to the history, deletes what is past its time, drops old months.
+ * One round: moves finished messages to the history, deletes what has expired, drops old months.
  *
- * Every transaction is one statement on one page, and waits for nobody's row lock. Between pages it rests for as long as
- * the page took, so that it never takes more than half of one connection's time. What a round does not reach, the next
- * one does; rounds of several relays may overlap.
+ * Every transaction is one statement on one page, and does not wait for row locks. Between pages it rests for as long as the
+ * page took, so that it uses at most half of one connection's time. The next round does what this one does not reach;
+ * rounds of several relays may overlap.
  */
 export async function applyRetention(input: RetentionInput): Promise<RetentionOutcome> {
   const { database, rules } = input;
   const round = new Round(input);
   await makePartitions(database);
-  // First, because it is short, and because a round that runs out of its time must not keep handlers' ids for ever.
+  // First, because it is short: rounds that run out of time must not keep processed ids for ever.
   const processed = await keepProcessed(round);
   const archived = (await archiveLanes(round)) + (await archiveStates(round));
   const deleted = await deleteOld(round);
@@ -79,7 +80,7 @@ class Round {
     this.#untilMs = performance.now() + (input.withinMs ?? 240_000);
   }
 
-  /** True when there is no time for another page. */
+  /** True if no time is left for another page. */
   get over(): boolean {
     return this.input.signal.aborted || this.leftMs <= 0;
   }
@@ -144,7 +145,7 @@ async function archiveState(round: Round, state: State, ageMs: number): Promise<
 async function deleteOld(round: Round): Promise<RetentionOutcome['deleted']> {
   const { database, rules } = round.input;
   const { limit } = round;
-  // A batch is not past its time before its messages are.
+  // A batch must not expire before its messages.
   const batchAgeMs = Math.max(rules.batchesMs, rules.archiveAfterMs);
   let batches = 0;
   for (const lane of await readNotedLanes(database))
@@ -157,7 +158,7 @@ async function deleteOld(round: Round): Promise<RetentionOutcome['deleted']> {
   return { batches, attempts };
 }
 
-/** What consumers do, too: they need no relay at their database, and the relay no consumer. They keep to this window. */
+/** Consumers do this, too, with the same window: so neither the relay nor the consumer depends on the other one. */
 async function keepProcessed({ input, leftMs }: Round): Promise<KeptWindow> {
   const { database, rules, signal, progress } = input;
   const windowMs = rules.processedMs ?? Number.POSITIVE_INFINITY;

@@ -2,8 +2,8 @@ import type { Sql } from '../database/database.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
 /**
- * I11, duplicates: records of this installation beyond the first of their message. Each fault may make some, which the
- * inbox drops; they are a violation only beyond a share of all records, 0 to 1, that is given.
+ * I11, duplicates: records of this installation after the first one of their message. Any fault may cause some, which the
+ * inbox drops; they are a violation only above the given share of all records, 0 to 1.
  */
 export async function verifyDuplicates(sql: Sql, maxShare: number | null): Promise<Finding> {
   const found = await findViolations(

@@ -1,7 +1,7 @@
 import type { Sql } from '../database/database.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
-/** Messages that waited and never failed: the due time of one that did is that of its last try. */
+/** Messages that waited and never failed: after a failure the due time is that of the last try. */
 const delayed = `
   from outbox.message_all m join verify_first f on f.id = m.id
   where m.due_at is not null and m.attempts = 0 and m.state <> 'canceled'
@@ -11,8 +11,8 @@ const delayed = `
 /**
  * I6, never early by the database's clock.
  *
- * That clock noted when a message with a workflow of its own was published. The log has the broker's or the sender's
- * clock, which may differ by `toleranceMs`.
+ * For a message with a workflow of its own, the row has the time of publication by that clock. The log has times by the
+ * clock of the broker or the sender, which may differ by `toleranceMs`.
  */
 export async function verifyEarly(sql: Sql, toleranceMs: number): Promise<Finding> {
   const found = await findViolations(

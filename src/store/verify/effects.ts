@@ -1,12 +1,13 @@
 import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import type { Sql } from '../database/database.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
-/** Where effects are, and whose they are. */
+/** How to count effects, and which group they belong to. */
 export interface EffectsQuery {
   /**
-   * Answers the columns `id` (of the message, text or uuid) and `effects` (how many times it had its effect), at most
-   * one row per message.
+   * SQL that returns the columns `id` (of the message, text or uuid) and `effects` (number of effects), at most one row per
+   * message.
    */
   readonly query: string;
   /** The consumer group whose effects these are. */
@@ -20,13 +21,13 @@ const joined = ({ query }: EffectsQuery): string => `
     where consumer_group = $1 group by message_id) p on p.message_id = e.id`;
 
 /**
- * I4, effect once: no message has two effects, none has one without its processed id, and none is processed without,
- * unless its consumer keeps it (parked, failed).
+ * I4, effect once: no message has two effects, none has an effect without a processed id, and none is processed without an
+ * effect, unless its consumer keeps it (parked, failed).
  *
- * Let the query leave out what is older than the processed ids that are kept. `processed` messages younger than
- * `since` are looked at.
+ * The query should omit messages older than the window of processed ids. Of the processed messages, those newer than
+ * `since` are checked.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` when the query fails, or writes
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` if the query fails, or writes
  */
 export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date | null): Promise<Finding> {
   const values = [effects.group, since];
@@ -51,10 +52,9 @@ export async function verifyEffects(sql: Sql, effects: EffectsQuery, since: Date
     );
     return { checked, ...found, notes: {} };
   } catch (cause) {
-    throw new OutboxError(
-      'OUTBOX_OPTION_INVALID',
-      `The query of the effects failed: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      { cause, details: { option: 'effects' } },
-    );
+    throw new OutboxError('OUTBOX_OPTION_INVALID', `The query of the effects failed: ${reasonOf(cause)}.`, {
+      cause,
+      details: { option: 'effects' },
+    });
   }
 }

@@ -4,33 +4,33 @@ import type { Sql } from '../database/database.ts';
 export interface Violation {
   /** What is wrong, as a sentence. */
   readonly what: string;
-  /** Name of the topic; null: it is of none. */
+  /** Name of the topic; `null`: none. */
   readonly topic: string | null;
-  /** Of the message, or the name of what else is concerned. */
+  /** Id of the message, or the name of the object. */
   readonly id: string | null;
-  /** Key of the message; null: it has none. */
+  /** Key of the message; `null`: it has none. */
   readonly key: string | null;
 }
 
 /** What one check found. */
 export interface Finding {
-  /** How many things were looked at. */
+  /** How many things were checked. */
   readonly checked: number;
   readonly violations: number;
   /** The first 20 of them. */
   readonly first: readonly Violation[];
-  /** Counts of what is no violation but belongs to the picture. */
+  /** Counts of related facts that are not violations. */
   readonly notes: Readonly<Record<string, number>>;
 }
 
-/** Violations that are named; the others are counted. */
+/** Number of violations that are listed; the others are only counted. */
 const shownViolations = 20;
 
 interface FoundRow extends Violation {
   readonly total: number;
 }
 
-/** Runs a query with the columns `what`, `topic`, `id` and `key`, and answers its first rows and how many there are. */
+/** Runs a query with the columns `what`, `topic`, `id` and `key`, and returns its first rows and their number. */
 export async function findViolations(
   sql: Sql,
   query: string,
@@ -48,7 +48,7 @@ export async function findViolations(
   };
 }
 
-/** The one number that a query answers. */
+/** The number that a query returns. */
 export async function countRows(sql: Sql, query: string, values: readonly unknown[] = []): Promise<number> {
   const [row] = await sql.query<{ count: number }>(query, values);
   return row?.count ?? 0;

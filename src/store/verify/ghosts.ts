@@ -11,7 +11,7 @@ const compared = `
     limit 1) m on true
   where r.ours`;
 
-/** Before this the history may have been dropped; null: nothing ever was archived. */
+/** Time before which the history may have been dropped; null: nothing was ever archived. */
 const forgotten = `
   select min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\)'))[1]::timestamptz) as before
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'outbox.message_history'::regclass`;
@@ -45,7 +45,7 @@ export async function verifyGhosts(sql: Sql): Promise<Finding> {
   return { checked, ...found, notes: { foreign, notJudged } };
 }
 
-/** I5: what was canceled is not in the log. A relay frozen in mid-send beyond its lease is the one excuse. */
+/** I5: canceled messages are not in the log. The only exception: a relay that was frozen while sending, beyond its lease. */
 export async function verifyCanceled(sql: Sql): Promise<Finding> {
   const found = await findViolations(
     sql,

@@ -1,17 +1,17 @@
 import type { LogRange, LogRecord } from '../../core/delivery-log.ts';
 import type { Sql } from '../database/database.ts';
 
-// The log is laid beside the rows, in temporary tables of one transaction: the comparison is then made of joins, whose
-// memory the database bounds, however long the log is. Nothing of it is left.
+// The log is copied into temporary tables of one transaction and compared with the rows by joins, whose memory the database
+// bounds, however long the log is. Afterwards nothing of it is left.
 
-/** A topic whose log is read. */
+/** A topic whose log can be read. */
 export interface LoggedTopic {
   readonly topic: string;
   readonly address: string;
 }
 
 /**
- * Remembers how far every lane is, before the log is opened: what is published now must be in it.
+ * Records how far every lane has come, before the log is opened: everything published by now must be in it.
  *
  * @returns the id of the installation
  */
@@ -20,7 +20,7 @@ export async function beginVerification(
   topics: readonly LoggedTopic[],
   since: Date | null,
 ): Promise<string> {
-  // A broker may be silent for longer than other transactions of ours; this one locks nobody out.
+  // Longer than for our other transactions: a broker may stall, and this transaction blocks no one.
   await sql.query(`set local idle_in_transaction_session_timeout = '5min'`);
   await sql.query(
     `create temporary table verify_record (address text collate "C", partition integer, "offset" bigint, at timestamptz,
@@ -29,7 +29,7 @@ export async function beginVerification(
   await sql.query(
     'create temporary table verify_lane on commit drop as select topic, n, cursor, snapshot from outbox.lane',
   );
-  // Rows that were created later than this, and whose log is complete from then on, are judged.
+  // Rows that were created after `since` are checked; from then on the log is complete.
   await sql.query(
     'create temporary table verify_topic (topic text collate "C" primary key, address text collate "C", since timestamptz) on commit drop',
   );
@@ -44,7 +44,7 @@ export async function beginVerification(
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Lays records beside the rows. */
+/** Copies records into the temporary table. */
 export async function addRecords(
   sql: Sql,
   installation: string,
@@ -71,10 +71,10 @@ export async function addRecords(
   );
 }
 
-/** Ends the laying: makes the comparison quick, and finds where each message appears first. */
+/** To be called after all records: indexes them, and finds the first record of each message. */
 export async function endRecords(sql: Sql, ranges: readonly LogRange[]): Promise<void> {
   const truncated = ranges.filter((range) => range.truncated);
-  // What was deleted before the first record that is left may have held what is missed.
+  // Missing messages may be among the records that were deleted before the first remaining one.
   await sql.query(
     `update verify_topic t set since = greatest(t.since, b.begins)
      from (select u.address, max(coalesce((select min(r.at) from verify_record r

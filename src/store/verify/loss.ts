@@ -1,7 +1,7 @@
 import type { Sql } from '../database/database.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
-/** Published when the log was opened: passed by its lane, or its row says so, or the history does. */
+/** Published before the log was opened: passed by its lane, or according to its row, or in the history. */
 const published = `
   select m.id, m.topic, m.key, m.created_at from outbox.message m join verify_lane l on l.topic = m.topic and l.n = m.lane
   where m.state = 'ready' and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
@@ -16,9 +16,10 @@ const due = `from outbox.message_view v
     and coalesce(v.due_at, v.created_at) < outbox.clock() - $1::float8 * interval '1 ms'`;
 
 /**
- * I1, no loss: what is published is in the log.
+ * I1, no loss: published messages are in the log.
  *
- * What is due for longer than `graceMs` and not published yet is late, not lost, and counted in the notes.
+ * Messages that have been due for longer than `graceMs` and are not published yet are late, not lost, and counted in the
+ * notes.
  */
 export async function verifyLoss(sql: Sql, graceMs: number): Promise<Finding> {
   const judged = `(${published}) p join verify_topic t on t.topic = p.topic`;

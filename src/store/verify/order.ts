@@ -2,10 +2,10 @@ import type { Sql } from '../database/database.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
 /**
- * First appearances of messages with a key, with what the log had of their key before them in the same partition.
+ * First records of messages with a key, and what the log has of their key before them in the same partition.
  *
- * `committed_by`: when it surely was committed. Commit times are not kept, so that is the first failed attempt to
- * deliver it, or, of an undelayed message, its creation and the longest transaction. Null: unknown.
+ * `committed_by`: when it was certainly committed. Commit times are not stored, so that is the first failed attempt to
+ * deliver it, or, for an undelayed message, its creation plus the longest transaction. Null: unknown.
  */
 const arrivals = `
   with arrival as (
@@ -32,12 +32,12 @@ const proven = '(youngest > committed_by or undelayed and highest_sibling > posi
  * I3, order per key: of two messages of one (topic, key), one that was sent after the other had committed appears after
  * it.
  *
- * A violation is an inversion of which that is sure: both were sent by one statement; or the later one was created
- * after an attempt to deliver the earlier one had failed, or more than `longestTransactionMs` after the earlier one was
- * created. Other inversions of positions may come from transactions that overlapped, for which no order is promised:
- * they are counted as undecided. Messages that an operator retried or edited may be overtaken.
+ * A violation is an inversion for which that is certain: both were sent by one statement; or the later one was created after
+ * an attempt to deliver the earlier one had failed, or more than `longestTransactionMs` after the earlier one was created.
+ * Other inversions of positions may stem from overlapping transactions, for which no order is promised: they are counted as
+ * undecided. Messages that an operator retried or edited may be overtaken.
  *
- * A key in several partitions is a violation too, unless the audit knows of a change of the partitions.
+ * A key in several partitions is a violation, too, unless the audit contains a change of the partitions.
  */
 export async function verifyOrder(sql: Sql, longestTransactionMs: number): Promise<Finding> {
   const found = await findViolations(

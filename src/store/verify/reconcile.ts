@@ -24,10 +24,10 @@ export interface DuePlace {
   readonly id: string;
 }
 
-/** Before all messages that are due some time. */
+/** The place before all messages. */
 export const firstDue: DuePlace = { dueAt: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
-/** Messages with a workflow of their own, those due first first, behind a place. */
+/** Messages with a workflow of their own after a place, in the order of their due times. */
 export async function readTold(sql: Sql, after: DuePlace, limit: number): Promise<readonly DuePlace[]> {
   return sql.query<DuePlace>(
     `select m.id, m.due_at::text as "dueAt" from outbox.message m
@@ -37,17 +37,17 @@ export async function readTold(sql: Sql, after: DuePlace, limit: number): Promis
   );
 }
 
-/** Why a workflow of a message has nothing to wait for. */
+/** A message whose workflow has nothing to wait for. */
 export interface Superfluous {
   readonly id: string;
-  /** The state of the message; null: it is not in the live table. */
+  /** The state of the message; `null`: it is not in the live table. */
   readonly state: string | null;
 }
 
 /**
- * Of these messages those whose workflow is superfluous: they are not there any more, or finished so long ago that the
- * workflow would have noticed. One that waits for an outcome asks for it at least every five minutes; one that still
- * sleeps towards a due time does not.
+ * Those of these messages whose workflow is superfluous: they no longer exist, or finished so long ago that the workflow
+ * would have noticed. A workflow that waits for an outcome polls for it at least every five minutes; one that still sleeps
+ * until a due time does not.
  */
 export async function readSuperfluous(sql: Sql, ids: readonly string[]): Promise<readonly Superfluous[]> {
   return sql.query<Superfluous>(

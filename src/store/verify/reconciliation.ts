@@ -1,11 +1,11 @@
 import type { Sql } from '../database/database.ts';
 import type { DuePlace } from './reconcile.ts';
 
-/** Where a thorough comparison goes on that was too long for one run; absent: that side is done. */
+/** Where the next run continues a thorough comparison that was too long for one run; absent: that side is done. */
 export interface ReconciliationResume {
-  /** Of the messages: the place of the last one that was compared. */
+  /** Place of the last message that was compared. */
   readonly rows?: DuePlace;
-  /** A page, in the words of the workflow engine. */
+  /** Page token of the workflow engine. */
   readonly workflows?: string;
 }
 
@@ -17,7 +17,7 @@ export interface Reconciliation {
   readonly tookMs: number;
   /** True: everything was compared. False: only what is due next. */
   readonly thorough: boolean;
-  /** Where the next run goes on; null: this one came to the end. */
+  /** Where the next run continues; `null`: the comparison is complete. */
   readonly resume: ReconciliationResume | null;
   /** Messages with a workflow of their own; counting stops at 100,000. */
   readonly rows: number;
@@ -27,19 +27,19 @@ export interface Reconciliation {
   readonly checkedRows: number;
   /** Workflows that this run compared. */
   readonly checkedWorkflows: number;
-  /** Messages without a running workflow, which get one again. */
+  /** Messages without a running workflow, which get a new one. */
   readonly restarted: number;
   /** Workflows without an unfinished message, which were ended. */
   readonly ended: number;
 }
 
-/** How many are kept. */
+/** Number of results that are kept. */
 const kept = 100;
 
 const columns = `to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, took_ms as "tookMs", thorough, resume, rows, workflows,
   checked_rows as "checkedRows", checked_workflows as "checkedWorkflows", restarted, ended`;
 
-/** Writes the result of a run, and forgets those of long ago. */
+/** Writes the result of a run, and deletes old ones. */
 export async function writeReconciliation(
   sql: Sql,
   result: Omit<Reconciliation, 'at'>,
@@ -68,7 +68,7 @@ export async function writeReconciliation(
   return row;
 }
 
-/** The youngest result; undefined before the first run. */
+/** The latest result; `undefined` before the first run. */
 export async function readReconciliation(sql: Sql): Promise<Reconciliation | undefined> {
   const [row] = await sql.query<Reconciliation>(
     `select ${columns} from outbox.reconciliation order by id desc limit 1`,
@@ -76,7 +76,7 @@ export async function readReconciliation(sql: Sql): Promise<Reconciliation | und
   return row;
 }
 
-/** The youngest thorough result, and how long ago it began. */
+/** The latest thorough result, and how long ago it began. */
 export async function readThorough(
   sql: Sql,
 ): Promise<{ readonly agoMs: number; readonly resume: ReconciliationResume | null } | undefined> {

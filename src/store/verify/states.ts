@@ -2,7 +2,7 @@ import type { Sql } from '../database/database.ts';
 import { twinSeen } from '../installation/twin.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
-/** What a row may not look like, as a condition on `outbox.message m`. */
+/** Illegal combinations of columns, as conditions on `outbox.message m`. */
 const contradictions: readonly (readonly [condition: string, what: string])[] = [
   [`m.state in ('waiting', 'retrying') and m.due_at is null`, 'It waits for no time.'],
   [

@@ -3,7 +3,7 @@ import { countRows, type Finding, findViolations } from './finding.ts';
 
 const triggers = ['message_transition', 'message_insert'];
 
-/** What uniqueness, order and speed stand on. */
+/** The indexes that uniqueness, order and speed depend on. */
 const indexes = [
   'message_pkey',
   'message_lane_position',
@@ -20,7 +20,7 @@ const indexes = [
   'processed_pkey',
 ];
 
-/** What is the matter with guards, indexes and lanes. */
+/** What is wrong with guards, indexes and lanes. */
 const wrong = `
   select format('The trigger %s is %s.', t.name, case when g.tgname is null then 'missing' else 'disabled' end) as what,
     null as topic, t.name as id, null as key
@@ -46,7 +46,7 @@ const wrong = `
   from outbox.topic t cross join lateral generate_series(0, t.lanes - 1) s(lane)
   where not exists (select from outbox.lane l where l.topic = t.name and l.n = s.lane)`;
 
-/** I9, what keeps states legal: the guards are there and armed, indexes are valid, and lanes make sense. */
+/** I9, what keeps states legal: guards exist and are enabled, indexes are valid, and lanes are consistent. */
 export async function verifyStructure(sql: Sql): Promise<Finding> {
   const found = await findViolations(sql, wrong, [triggers, indexes]);
   const lanes = await countRows(sql, 'select count(*)::integer as count from outbox.lane');

@@ -4,22 +4,22 @@ import type { Hosting, ParkedKeysInput } from './hosting.ts';
 /** Temporal, as a consumer with parked keys uses it. */
 export interface ParkedKeys {
   /**
-   * Its first `start` connects, and begins to host the group's workflows. While Temporal is away it rejects within some
-   * seconds; the same start may be made again.
+   * The first `start` connects, and begins to host the group's workflows. While Temporal is unreachable, it rejects within
+   * some seconds; the start may be repeated.
    */
   readonly workflows: ParkedKeyWorkflows;
-  /** The same for bulk operations on what the group keeps, with a worker of their own from the first `host` on. */
+  /** The same for bulk operations on messages that the group keeps; the first `host` starts a worker for them. */
   readonly bulks: BulkWorkflows;
   /**
-   * Ends the hosting; resolves when the drains under way have ended, each after the message in hand. Starts reject from
-   * now on. Whoever watches for parked keys is stopped first.
+   * Ends the hosting; resolves when the running drains have ended, each after the message in hand. From now on starts
+   * reject. The watcher of parked keys must be stopped first.
    */
   stop(): Promise<void>;
 }
 
 /**
- * Makes the Temporal side of a consumer. Nothing is connected, bundled or loaded until a first workflow is started: a
- * consumer whose handlers do not fail needs no Temporal.
+ * Makes the Temporal side of a consumer. Nothing is connected, bundled or loaded before the first workflow is started: a
+ * consumer whose handlers do not fail does not need Temporal.
  */
 export function startParkedKeys(input: ParkedKeysInput): ParkedKeys {
   const stopping = new AbortController();
@@ -54,7 +54,7 @@ export function startParkedKeys(input: ParkedKeysInput): ParkedKeys {
     },
     async stop() {
       stopping.abort();
-      // One that is still being opened closes itself: a server that is away would keep us for seconds.
+      // A hosting that is still opening closes itself: an unreachable server would delay the stop for seconds.
       closing ??= hosting?.close();
       await closing;
     },

@@ -17,13 +17,13 @@ export interface ParkedKeysInput {
   readonly installation: string;
   readonly group: string;
   readonly drains: KeyDrains;
-  /** Carries out bulk operations on what the group keeps. */
+  /** Runs bulk operations on messages that the group keeps. */
   readonly bulk: BulkRunner;
-  /** May keys of this topic be seen in the Temporal UI? */
+  /** Whether the Temporal UI may show keys of this topic. */
   readonly visible: (topic: string) => boolean;
-  /** Parked keys that this process drains side by side, 1 or more. @defaultValue 10 */
+  /** Number of parked keys that this process drains concurrently, 1 or more. @defaultValue 10 */
   readonly concurrency?: number;
-  /** Called with what ended the worker, which is made anew. Must not throw. */
+  /** Called with the error that ended the worker, which is recreated. Must not throw. */
   readonly report: (error: unknown) => void;
 }
 
@@ -46,7 +46,7 @@ export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Pr
     const concurrency = input.concurrency ?? defaultConcurrency;
     const worker = { connection, namespace, installation, group, drains, bulk, concurrency, failed: report };
     const hosted = [await hostParkedKeyWorkers(worker)];
-    // Nearly no consumer ever needs it.
+    // Created on demand: hardly any consumer needs it.
     let bulks: Promise<void> | undefined;
     const hostBulks = async (): Promise<void> => void hosted.push(await hostKeptBulkWorkers(worker));
     const starter = createParkedKeyStarter({ client, installation, group, visible, searchAttributes });

@@ -10,15 +10,15 @@ export interface ParkedKeyStarterInput {
   readonly client: Client;
   readonly installation: string;
   readonly group: string;
-  /** May keys of this topic be seen in the Temporal UI? */
+  /** Whether the Temporal UI may show keys of this topic. */
   readonly visible: (topic: string) => boolean;
-  /** False: the namespace does not know the search attributes. */
+  /** False: the namespace lacks the search attributes. */
   readonly searchAttributes: boolean;
 }
 
-/** A server that does not answer must not keep a consumer from stopping. */
+/** Limit of a start, so that a server that does not answer does not delay the stop of a consumer. */
 const startTimeoutMs = 5_000;
-/** Temporal refuses a search attribute of more than 2 KiB, and other senders may choose keys of any length. */
+/** Temporal rejects a search attribute of more than 2 KiB, and keys of other senders may have any length. */
 const longestShownKey = 1_024;
 
 /** Starts workflows of parked keys by id, so that any number of consumers may start the same one. */
@@ -36,7 +36,7 @@ export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyW
     };
   }
 
-  /** One whose drain waits for its turn is late because there are many; nobody gains when it begins anew. */
+  /** Whether no drain is scheduled: one that waits for a free slot is merely late, and a restart would not help. */
   async function isIdle(workflowId: string): Promise<boolean> {
     const handle = client.workflow.getHandle(workflowId);
     try {
@@ -60,7 +60,7 @@ export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyW
           args: [{ keyId, dueInMs: Math.max(0, dueInMs) }],
           workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
           workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-          // As for lanes: a task that died with its worker goes to the next one soon.
+          // As for lanes: the task of a dead worker soon goes to the next one.
           workflowTaskTimeout: '2 seconds',
           ...described(start),
         }),
@@ -69,7 +69,7 @@ export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyW
   };
 }
 
-/** Starts workflows of bulk operations on what the group keeps. */
+/** Starts workflows of bulk operations on messages that the group keeps. */
 export function createBulkStarter({
   client,
   installation,

@@ -14,16 +14,16 @@ export interface ParkedKeyWorkersInput {
   readonly group: string;
   readonly drains: KeyDrains;
   readonly bulk: BulkRunner;
-  /** Parked keys that are drained side by side. */
+  /** Number of parked keys that are drained concurrently. */
   readonly concurrency: number;
-  /** Called with what ended the worker; it is made anew. */
+  /** Called with the error that ended the worker, which is recreated. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Bulk operations that go on side by side in one consumer. */
+/** Number of bulk operations that one consumer runs concurrently. */
 const bulkSlots = 2;
 
-/** Runs the worker of a group's parked keys until it is stopped, anew when it fails. */
+/** Runs the worker of a group's parked keys until it is stopped, and recreates it after a failure. */
 export function hostParkedKeyWorkers(input: ParkedKeyWorkersInput): Promise<Hosted> {
   const { installation, group, drains, concurrency } = input;
   return host(input, {
@@ -33,14 +33,14 @@ export function hostParkedKeyWorkers(input: ParkedKeyWorkersInput): Promise<Host
   });
 }
 
-/** Runs the worker of the bulk operations on what a group keeps, in the same way. */
+/** The same for the bulk operations on messages that a group keeps. */
 export function hostKeptBulkWorkers(input: ParkedKeyWorkersInput): Promise<Hosted> {
   const { installation, group, bulk } = input;
   return host(input, {
     taskQueue: keptBulkTaskQueue(installation, group),
     activities: { ...createBulkActivities(bulk) },
     maxConcurrentActivityTaskExecutions: bulkSlots,
-    // It has little to do: few questions to the server, and one thread.
+    // It has little to do: few polls, and one thread.
     maxConcurrentActivityTaskPolls: bulkSlots,
     maxConcurrentWorkflowTaskPolls: bulkSlots,
     workflowThreadPoolSize: 1,
@@ -57,9 +57,9 @@ async function host(
       connection,
       namespace,
       workflowBundle,
-      // Drains are told of a shutdown at once; they end after the message in hand, and bulk operations after their page.
+      // Activities are cancelled at once on a shutdown: drains end after the message in hand, bulk operations after the page.
       shutdownGraceTime: 0,
-      // A cached workflow is bound to its worker's own queue: after a shutdown its next task would wait there for
+      // A cached workflow is bound to its worker's sticky queue: after a shutdown its next task would wait there for
       // ten seconds. These histories are short.
       maxCachedWorkflows: 0,
       ...options,

@@ -3,10 +3,10 @@ import type { whichDatabase } from '../../../workflows/index.ts';
 import type { AskPlace } from '../../relay/ports.ts';
 import { maintenanceTaskQueue } from '../task-queues.ts';
 
-/** Relays that live answer in some milliseconds. */
+/** Living relays answer within milliseconds. */
 const answerWithinMs = 3_000;
 
-/** Asks the relays of one installation; one of those that poll its queue answers. */
+/** Asks the relays of one installation; one of those that poll its task queue answers. */
 export function createPlaceAsker(client: Client, installation: string): AskPlace {
   return async (question, signal) => {
     const handle = await client.workflow.start<typeof whichDatabase>('whichDatabase', {
@@ -15,7 +15,7 @@ export function createPlaceAsker(client: Client, installation: string): AskPlace
       args: [question],
       workflowExecutionTimeout: answerWithinMs,
       workflowTaskTimeout: '1 second',
-      staticSummary: 'Do all relays of this installation work with one database?',
+      staticSummary: 'Do all relays of this installation use the same database?',
     });
     const aborted = new Promise<undefined>((resolve) => {
       signal.addEventListener('abort', () => resolve(undefined), { once: true });
@@ -25,7 +25,7 @@ export function createPlaceAsker(client: Client, installation: string): AskPlace
   };
 }
 
-/** Nobody was there in time. */
+/** No relay answered in time. */
 function noAnswer(error: unknown): undefined {
   if (error instanceof WorkflowFailedError) return undefined;
   throw error;

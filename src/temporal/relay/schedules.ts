@@ -18,8 +18,8 @@ export function scheduleIds(installation: string): { readonly reconcile: string;
 }
 
 /**
- * Creates the schedules of an installation where they are missing, and corrects them where they differ. A schedule that
- * an operator has paused stays paused.
+ * Creates missing schedules of an installation, and updates those that differ. A schedule that an operator has paused stays
+ * paused.
  */
 export async function ensureSchedules(
   client: Client,
@@ -34,7 +34,7 @@ interface Schedule {
   readonly spec: { readonly intervals: [{ readonly every: number; readonly offset: number }] };
   readonly action: ReturnType<typeof startOf>;
   readonly policies: { readonly overlap: ScheduleOverlapPolicy; readonly catchupWindow: number };
-  /** Runs at once when it is made: after a namespace was lost, its workflows should be back soon. */
+  /** Runs at once when created: after the loss of a namespace, its workflows should be back soon. */
   readonly state: { readonly triggerImmediately: boolean };
 }
 
@@ -44,7 +44,7 @@ function schedulesOf(installation: string, intervals: MaintenanceIntervals): rea
     scheduleId: ids[workflow],
     spec: { intervals: [intervalOf(installation, everyMs)] },
     action: startOf(workflow, installation, everyMs),
-    // What was missed needs no catching up: one run sees everything.
+    // Missed runs are not caught up: one run sees everything.
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: everyMs },
     state: { triggerImmediately: workflow === 'reconcile' },
   });
@@ -67,12 +67,12 @@ function startOf(workflow: MaintenanceWorkflow, installation: string, everyMs: n
     workflowId: scheduleIds(installation)[workflow],
     taskQueue: maintenanceTaskQueue(installation),
     args: [],
-    // A run that no worker takes must not stand in the way of all later ones.
+    // A run that no worker takes must not block all later ones.
     workflowExecutionTimeout: Math.max(15 * 60_000, 2 * everyMs),
   };
 }
 
-/** Creates the schedule, or changes one that is there into what it should be. */
+/** Creates the schedule, or updates the existing one. */
 async function ensure(client: Client, schedule: Schedule): Promise<void> {
   try {
     const { scheduleId, spec, action, policies } = schedule;
@@ -89,7 +89,7 @@ async function create(client: Client, schedule: Schedule): Promise<void> {
   try {
     await client.schedule.create(schedule);
   } catch (error) {
-    // Another relay was quicker.
+    // Another relay was faster.
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
 }

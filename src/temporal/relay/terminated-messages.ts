@@ -1,15 +1,15 @@
 import type { Client } from '@temporalio/client';
 import { messageTaskQueue } from '../task-queues.ts';
 
-/** How far back a relay looks when it starts, and how much later than it closed a workflow may become visible. */
+/** How far back a relay looks when it starts, and how long a closed workflow may take to become visible. */
 const firstWindowMs = 60 * 60_000;
 const overlapMs = 60_000;
-/** Runs remembered as told of; when there are more, some are told of twice, which does no harm. */
+/** Runs remembered as reported; if there are more, some are reported twice, which does no harm. */
 const rememberedRuns = 10_000;
 
 /**
- * Answers, at each call, the messages whose workflow was terminated since the call before. One query of the visibility
- * store, whatever the number of messages.
+ * Makes a function that returns the messages whose workflow was terminated since its last call. Each call makes one
+ * visibility query, whatever the number of messages.
  */
 export function watchTerminated(client: Client, installation: string): () => Promise<readonly string[]> {
   const seen = new Set<string>();

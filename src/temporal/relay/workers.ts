@@ -15,7 +15,7 @@ import { type Hosted, keepRunning } from '../running-workers.ts';
 import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from '../task-queues.ts';
 import { bundleWorkflows } from '../workflow-bundle.ts';
 
-/** What every worker of a relay gets besides: interceptors, and the id of a build. */
+/** Additional options of every worker of a relay: interceptors, and a build id. */
 export type WorkerExtras = Pick<WorkerOptions, 'interceptors' | 'workerDeploymentOptions'>;
 
 export interface WorkersInput {
@@ -34,8 +34,8 @@ const messageSlots = 50;
 const maintenanceSlots = 8;
 
 /**
- * Runs the workers of a relay: one for lanes, one for messages, one for maintenance. Workers that fail are made anew,
- * for a relay that has silently stopped delivering is worse than one that is late.
+ * Runs the workers of a relay: one for lanes, one for messages, one for maintenance. Workers that fail are recreated,
+ * because a relay that silently stops delivering is worse than one that is late.
  */
 export async function hostWorkers(input: WorkersInput): Promise<Hosted> {
   const bundle = await bundleWorkflows();
@@ -52,9 +52,9 @@ async function createWorkers(
       ...shared,
       taskQueue: laneTaskQueue(installation),
       activities: { ...createLaneActivities(relay) },
-      // A lane holds its slot for as long as it has work, and a topic may get more lanes at any time. Slots cost nothing.
+      // A lane occupies a slot while it has work, and a topic may get more lanes at any time. Slots cost nothing.
       maxConcurrentActivityTaskExecutions: topics * maxLanes,
-      // A cached workflow is bound to its worker's own queue: after a shutdown its next task would wait there for
+      // A cached workflow is bound to its worker's sticky queue: after a shutdown its next task would wait there for
       // ten seconds. A lane's history is short, so replaying it costs less than one such pause.
       maxCachedWorkflows: 0,
     }),
@@ -70,7 +70,7 @@ async function createWorkers(
       taskQueue: maintenanceTaskQueue(installation),
       activities: { ...createMaintenanceActivities(maintenance) },
       maxConcurrentActivityTaskExecutions: maintenanceSlots,
-      // As for lanes: these histories are short, and there is nobody to wait for after a shutdown.
+      // As for lanes: these histories are short, and their tasks must not wait after a shutdown.
       maxCachedWorkflows: 0,
     }),
   ]);

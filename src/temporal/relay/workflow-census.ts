@@ -3,9 +3,9 @@ import type { RunningMessages, WorkflowCensus } from '../../relay/ports.ts';
 import { messageTaskQueue } from '../task-queues.ts';
 
 const pageSize = 1_000;
-/** A workflow that has only just begun ends by itself when it has nothing to wait for, or is ahead of its commit. */
+/** Younger workflows are ignored: they end by themselves if they have nothing to wait for, or precede their commit. */
 const settledAfterMs = 10_000;
-/** Ids named in one query: they are about 80 characters each, and a query is parsed. */
+/** Ids per query: each has about 80 characters, and the query must be parsed. */
 const idsPerQuery = 50;
 
 /** Asks Temporal which messages of one installation have a running workflow. */
@@ -15,7 +15,7 @@ export function createWorkflowCensus(client: Client, installation: string): Work
   const handleOf = (id: string) => client.workflow.getHandle(`${prefix}${id}`);
 
   async function listRunning(page: string): Promise<RunningMessages> {
-    // All pages of one listing ask the same question, so its time is part of their names.
+    // All pages of one listing must use the same time, so it is part of the page token.
     const [before = new Date(Date.now() - settledAfterMs).toISOString(), token = ''] =
       page === '' ? [] : page.split(' ');
     const { executions, nextPageToken } = await client.workflowService.listWorkflowExecutions({
@@ -56,7 +56,7 @@ export function createWorkflowCensus(client: Client, installation: string): Work
   };
 }
 
-/** Also answers what a workflow that nobody knows, or that has ended, answers to a command. */
+/** Runs a command, with another result for a workflow that does not exist or has ended. */
 async function orNotFound<Answer, Otherwise>(
   answer: Promise<Answer>,
   otherwise: Otherwise,

@@ -27,8 +27,8 @@ export function createWorkflowStarter(
         workflowIdConflictPolicy: replace ? 'TERMINATE_EXISTING' : 'USE_EXISTING',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         ...laneWords({ topic, lane }),
-        // A task that was handed to a worker that has just died is given to the next one after this time, not after
-        // the usual ten seconds. The lane's own tasks take milliseconds.
+        // A task that was given to a worker that has just died goes to the next one after this time, not after the
+        // default of ten seconds. The lane's own tasks take milliseconds.
         workflowTaskTimeout: '2 seconds',
         ...visible({ topic }),
       });

@@ -5,6 +5,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
 import { tlsOptionNames, unknownOption } from '../../core/option-names.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
+import { type KafkaConsumerOptions, kafkaConsumption } from './consumer-options.ts';
 
 /** Credentials, in the form that kafkajs takes. */
 export type Sasl = NonNullable<KafkaConfig['sasl']>;
@@ -26,6 +27,8 @@ export interface KafkaOptions {
   readonly requestTimeout?: Duration;
   /** Receives the client's own log, warnings and above. @defaultValue nothing is logged */
   readonly logger?: logCreator;
+  /** How consumers take part in their group, and how much they fetch. A relay reads receipts by it, too. */
+  readonly consumers?: KafkaConsumerOptions;
 }
 
 const optionNames: readonly (keyof KafkaOptions)[] = [
@@ -35,6 +38,7 @@ const optionNames: readonly (keyof KafkaOptions)[] = [
   'sasl',
   'requestTimeout',
   'logger',
+  'consumers',
 ];
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
@@ -59,7 +63,15 @@ const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
 export function kafkaConnection(options: KafkaOptions): KafkaConnection {
   const unknown = unknownOption(options, optionNames);
   if (unknown !== undefined) throw invalid(unknown, 'is unknown', undefined);
-  const { brokers, clientId = 'temporal-outbox', logger, requestTimeout, sasl, ssl = false } = options;
+  const {
+    brokers,
+    clientId = 'temporal-outbox',
+    consumers,
+    logger,
+    requestTimeout,
+    sasl,
+    ssl = false,
+  } = options;
   if (typeof clientId !== 'string' || clientId === '')
     throw invalid('clientId', 'must be a text that is not empty', undefined);
   if (logger !== undefined && typeof logger !== 'function')
@@ -68,6 +80,7 @@ export function kafkaConnection(options: KafkaOptions): KafkaConnection {
     clientId,
     requestTimeoutMs: requestTimeoutOf(requestTimeout ?? defaultRequestTimeoutMs),
     logger,
+    consumption: kafkaConsumption(consumers),
     get brokers() {
       return brokerList(typeof brokers === 'function' ? brokers() : brokers);
     },

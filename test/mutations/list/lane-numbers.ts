@@ -55,6 +55,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     find: 'maxConcurrentActivityTaskExecutions: topics * maxLanes,',
     replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(maxLanes, 8),',
     test: 'test/integration/temporal-lanes-grow.test.ts',
+    title: 'a relay that started with one lane drains 40 side by side',
   },
   {
     name: 'added-lanes-share-connections',

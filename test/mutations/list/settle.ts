@@ -8,8 +8,8 @@ export const settleMutations: readonly Mutation[] = [
     name: 'no-answer-counts-as-unsent',
     promise: 'No loss (I1)',
     file: 'src/relay/publish-batch.ts',
-    find: `        kind: 'ambiguous',\n        error: 'The transport gave no answer for this message.',`,
-    replace: `        kind: 'rejected',\n        error: 'The transport gave no answer for this message.',`,
+    find: `        kind: 'ambiguous',\n        error: 'The transport returned no outcome for this message.',`,
+    replace: `        kind: 'rejected',\n        error: 'The transport returned no outcome for this message.',`,
     test: 'test/unit/relay/publish-batch.test.ts',
   },
   {

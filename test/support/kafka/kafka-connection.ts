@@ -1,7 +1,11 @@
 import type { KafkaConnection } from '../../../src/kafka/connection.ts';
+import { defaultConsumption, type KafkaConsumption } from '../../../src/kafka/consumption.ts';
 
 /** How a source of a test reaches the brokers. */
-export function kafkaConnection(brokers: string): KafkaConnection {
+export function kafkaConnection(
+  brokers: string,
+  consumption: Partial<KafkaConsumption> = {},
+): KafkaConnection {
   return {
     brokers: brokers.split(','),
     clientId: 'test-source',
@@ -9,5 +13,6 @@ export function kafkaConnection(brokers: string): KafkaConnection {
     sasl: undefined,
     requestTimeoutMs: 5_000,
     logger: undefined,
+    consumption: { ...defaultConsumption, ...consumption },
   };
 }

@@ -1,10 +1,12 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { startRelay } from '../../../src/config/start-relay.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { http, kafka, type Transport, type WorkflowMessage, workflow } from '../../../src/transports.ts';
 import { journalTransport } from '../fixtures/journal.ts';
-import type { RelayProcessOptions } from './relay-process.ts';
+import type { Held, RelayProcessOptions } from './relay-process.ts';
 
 // A relay that publishes to Kafka, or to the journal of its database; `relay-process.ts` starts it and says how.
 const settings = JSON.parse(process.argv[2] ?? '') as RelayProcessOptions;
@@ -50,5 +52,17 @@ const relay = startRelay(
   },
 );
 process.once('SIGTERM', () => void relay.stop());
+process.on('message', () => process.send?.(heldNow()));
+// A parent that does not ask keeps nobody alive.
+process.channel?.unref();
 await relay.ready;
 process.stdout.write('ready\n');
+
+function heldNow(): Held {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  const resources: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
+  return { heapBytes: process.memoryUsage().heapUsed, resources };
+}

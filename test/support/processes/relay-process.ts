@@ -22,12 +22,22 @@ export interface RelayProcessOptions {
   /** Which workflows it starts, by the `n` in the payload, and where. @defaultValue none */
   readonly workflows?: { readonly address: string; readonly type: string };
   readonly buildId?: string;
+  /** Of the old objects of its heap, in MiB. @defaultValue that of Node */
+  readonly heapMiB?: number;
   /** A signal that the process sends to itself at the n-th pass (from 1) of a crash point. */
   readonly crash?: {
     readonly point: CrashPoint;
     readonly pass: number;
     readonly signal: 'SIGKILL' | 'SIGSTOP';
   };
+}
+
+/** What a relay process holds at the moment. */
+export interface Held {
+  /** What its heap has behind a collection, in bytes. */
+  readonly heapBytes: number;
+  /** Sockets, timers and whatever else would keep it alive, by kind. */
+  readonly resources: Readonly<Record<string, number>>;
 }
 
 /** A relay that can be killed and frozen. Its publisher name in the journal is its pid. */
@@ -38,6 +48,7 @@ export interface RelayProcess {
   /** Resolves when the process has ended. */
   readonly exited: Promise<unknown>;
   signal(signal: NodeJS.Signals): void;
+  held(): Promise<Held>;
   /** Kills it if it still runs, and waits for its end. */
   end(): Promise<void>;
 }
@@ -50,10 +61,14 @@ export async function startRelayProcess(settings: RelayProcessOptions): Promise<
     ...settings,
     topics: settings.topics.map(({ name, rules }) => ({ name, rules })),
   };
-  const child = spawn(process.execPath, [builtProgram('relay-main'), JSON.stringify(argument)], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const { heapMiB } = settings;
+  const limits = heapMiB === undefined ? [] : [`--max-old-space-size=${heapMiB}`];
+  const child = spawn(
+    process.execPath,
+    [...limits, builtProgram('relay-main'), JSON.stringify(argument)],
+    // Asked by the last one.
+    { cwd: root, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
+  );
   const exited = once(child, 'exit');
   const events: RelayEvent[] = [];
   await untilReady(child, events);
@@ -65,6 +80,12 @@ export async function startRelayProcess(settings: RelayProcessOptions): Promise<
     events,
     exited,
     signal: (signal) => void child.kill(signal),
+    async held() {
+      const answered = once(child, 'message');
+      child.send('held');
+      const [held] = (await answered) as [Held];
+      return held;
+    },
     async end() {
       if (running()) child.kill('SIGKILL');
       await exited;

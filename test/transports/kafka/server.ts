@@ -17,7 +17,7 @@ export async function setup(project: Project): Promise<() => Promise<void>> {
   const authority: TestAuthority = testAuthority('kafka');
   const kafka = await startKafka({
     env: { ...process.env, KAFKA_BROKERS: '' },
-    secure: { ...authority.issue('127.0.0.1'), users: { alice: 'wonderland' } },
+    secure: { ...authority.issue('127.0.0.1'), users: { alice: 'wonderland', carol: 'christmas' } },
   });
   project.provide('secureKafka', {
     brokers: kafka.secureBrokers.join(','),

@@ -73,7 +73,7 @@ test('a call that Temporal does not answer, or refuses, names its address and na
   expect(temporalFailure(target, grpc(5, 'NOT_FOUND: Namespace shop is not found.'))).toMatchObject({
     code: 'OUTBOX_SERVER_REFUSED',
     message:
-      'Temporal refuses at temporal.example:7233 (namespace "shop"): 5 NOT_FOUND: Namespace shop is not found.',
+      'Temporal at temporal.example:7233 (namespace "shop") refuses the call: 5 NOT_FOUND: Namespace shop is not found.',
   });
   expect(temporalFailure(target, new Error('boom'))).toBeUndefined();
 });

@@ -64,6 +64,7 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ],
   ['kafka()', (typo) => kafka({ brokers: 'a:1', ...typo })],
   ['ssl of kafka()', (typo) => kafka({ brokers: 'a:1', ssl: { ...typo } })],
+  ['consumers of kafka()', (typo) => kafka({ brokers: 'a:1', consumers: { ...typo } })],
   ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],
   ['memoryTransport()', (typo) => memoryTransport({ ...typo })],
   ['memorySource()', (typo) => memorySource({ ...typo })],
@@ -152,7 +153,7 @@ test.each(calls.filter(([what]) => what !== 'startRelay()'))(
     const answer = await outcome(() => call({}));
 
     expect(String(answer)).not.toMatch(
-      /CONFIG_INVALID|OPTION_INVALID|nknown option|not an option|is no filter/,
+      /CONFIG_INVALID|OPTION_INVALID|nknown option|not an option|not a known filter/,
     );
   },
 );
@@ -173,6 +174,6 @@ test('every wrong setting of a configuration is named at once', () => {
     temporal: { tls: { serverRootCACertificate: './ca.pem' }, ui: 'x' },
   };
   expect(() => defineConfig(wrong as unknown as Config)).toThrow(
-    /database\.url is not a postgresql.*database\.ssl\.caa is not an option.*database\.connections.*temporal\.ui.*temporal\.tls\.serverRootCACertificate is not a PEM/,
+    /database\.url is not a postgresql.*database\.ssl\.caa is not an option.*database\.connections.*temporal\.ui.*temporal\.tls\.serverRootCACertificate is not PEM/,
   );
 });

@@ -91,7 +91,7 @@ test.each([
 ])('an upcaster that answers %s fails, because nobody would wait for it', (_, upcaster) => {
   const failure = failureOf(() => upcastPayload(rulesOf({ version: 2, upcast: { 1: upcaster } }), 1, 'x'));
 
-  expect(failure).toMatchObject({ name: 'UpcastFailure', message: 'it answered a promise' });
+  expect(failure).toMatchObject({ name: 'UpcastFailure', message: 'it returned a promise' });
 });
 
 test('a version without an upcaster is not passed through', () => {

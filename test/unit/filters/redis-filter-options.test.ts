@@ -5,7 +5,10 @@ const url = 'redis://127.0.0.1:6379';
 
 test('the defaults are a day, 50 ms and the first epoch', () => {
   expect(resolveRedisFilterOptions({ url })).toMatchObject({
-    url,
+    server: {
+      endpoint: '127.0.0.1:6379',
+      target: { host: '127.0.0.1', port: 6379, database: 0, tls: false },
+    },
     namespace: 'temporal-outbox:seen:1',
     keepForMs: 86_400_000,
     answerWithinMs: 50,

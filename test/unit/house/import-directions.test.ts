@@ -95,6 +95,13 @@ const cases: readonly Case[] = [
   ...allow('src/transports/http', type('undici'), value('../../http/signatures.ts')),
   ...allow('src/inbox/http', value('../../http/signatures.ts'), value('../once.ts')),
 
+  refuse('src/redis', value('../store/lane/claim.ts'), 'src/redis may import src/core only'),
+  refuse('src/kafka', value('@redis/client'), 'The client of Redis stays in folders named redis'),
+  ...allow('src/redis', value('@redis/client'), value('../core/errors.ts')),
+  ...allow('src/transports/redis', value('../../redis/redis-link.ts'), value('../../sources/redis/slots.ts')),
+  ...allow('src/sources/redis', value('../../redis/redis-link.ts'), value('@redis/client')),
+  ...allow('src/filters/redis', value('../../redis/redis-link.ts')),
+
   refuse('src/sources', value('../inbox/once.ts'), 'src/sources may import src/core,'),
   refuse('src/sources/kafka', value('../../inbox/once.ts'), 'src/sources may import src/core,'),
   refuse('src/sources/redis', value('../../kafka/connection.ts'), 'src/sources may import src/core,'),
@@ -118,7 +125,7 @@ const cases: readonly Case[] = [
   ),
   ...allow('src/operations', value('../store/message/release.ts'), value('../core/errors.ts')),
 
-  refuse('src/filters/redis', value('../../inbox/once.ts'), 'src/filters may import src/core and the types'),
+  refuse('src/filters/redis', value('../../inbox/once.ts'), 'src/filters may import src/core,'),
   refuse('src/inbox', value('@redis/client'), 'The client of Redis stays in folders named redis'),
   ...allow(
     'src/filters/redis',

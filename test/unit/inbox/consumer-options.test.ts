@@ -69,7 +69,7 @@ test('copies of failed messages go to the address with .dead, or to what a funct
   expect(addressOf(false)).toBeUndefined();
 });
 
-test('an option that there is not is refused by name', () => {
+test('an unknown option is refused by name', () => {
   const misspelt = { group: 'orders', quickRetry: [1] };
   expect(() => resolveConsumerRules(misspelt)).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'quickRetry' } }),

@@ -22,7 +22,7 @@ test.for<[object, string, string]>([
   [{ retry: '5m' }, 'retry', 'a list of at most 100 durations'],
   [{ retry: Array.from({ length: 101 }, () => 1) }, 'retry', 'at most 100'],
   [{ quickRetries: ['11s'] }, 'quickRetries[0]', 'from 0 to 10 s'],
-  [{ retries: [] }, 'retries', 'an option that there is'],
+  [{ retries: [] }, 'retries', 'a known option'],
 ])('%j is refused', ([given, option, text]) => {
   expect(() => resolveHandlerRules('orders', given)).toThrow(refused(option, text));
 });

@@ -63,7 +63,7 @@ test('the error of a function that throws keeps its cause, and does not quote it
   );
 
   expect(refusal).toMatchObject({ cause, details: { reason: 'no-id' } });
-  expect(refusal.message).toMatch(/the function that tells its id threw a TypeError\.$/);
+  expect(refusal.message).toMatch(/the function that returns its id threw a TypeError\.$/);
 });
 
 test.for([

@@ -34,7 +34,7 @@ test.each([
     'a try at this moment',
     { inHand: true },
     'in-hand',
-    'It is being tried, or in the hands of an operator, at this moment.',
+    'It is being tried, or an operator holds it, at the moment.',
   ],
   [
     'nobody who tries it',
@@ -81,13 +81,13 @@ test('a failed message says why, and whether its key waits for it', () => {
     text: 'It failed: Error: the bank is closed. Its key waits for it. Retry, edit or discard it.',
   });
   expect(explainKept({ ...failed, key: null, lastError: null, reason: 'killed' }).text).toBe(
-    'It failed: it ended its consumer again and again. Retry, edit or discard it.',
+    'It failed: it killed its consumer repeatedly. Retry, edit or discard it.',
   );
 });
 
 test('what has ended says how', () => {
   expect(explainKept({ ...message, state: 'superseded', supersededBy: 'copy' }).text).toBe(
-    'It was edited; copy goes in its place.',
+    'It was edited and replaced by copy.',
   );
   expect(explainKept({ ...message, state: 'discarded' }).code).toBe('discarded');
 });

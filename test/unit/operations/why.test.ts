@@ -38,11 +38,11 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['next', {}, /about to publish/],
   ['queued', { before: 1 }, /^1 message of its lane goes first\.$/],
   ['queued', { before: 10_000 }, /^10000 or more messages/],
-  ['no-relay', { owned: false }, /^No relay drains its lane at this moment\.$/],
+  ['no-relay', { owned: false }, /^No relay drains its lane at the moment\.$/],
   [
     'no-relay',
     { owned: false, wantedSince: new Date('2026-11-20T10:00:00.000Z') },
-    /asked for since 2026-11-20T10/,
+    /has waited for one since 2026-11-20T10/,
   ],
   ['no-relay', { owned: false, relays: 0 }, /^No relay is running: start one\.$/],
   [
@@ -53,7 +53,7 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   [
     'temporal-away',
     { owned: false, temporalError: 'localhost:7233: no answer' },
-    /^Relays run, and Temporal does not answer them: localhost:7233: no answer$/,
+    /^Relays run, but cannot use Temporal: localhost:7233: no answer$/,
   ],
   ['next', { temporalError: 'localhost:7233: no answer' }, /about to publish/],
   ['behind-key', { blocker, before: 5 }, /^Message m-1 of the key "K" comes first, and is retrying\.$/],
@@ -87,10 +87,10 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ['overdue', { state: 'retrying', dueInMs: -5_000, dueAt }, /the next has been due for 5 s/],
   ['failed', { state: 'failed', lastError: 'no' }, /^It failed: no\. Retry, edit or discard it\.$/],
   ['published', { state: 'published' }, /^It is published\.$/],
-  ['unconfirmed', { state: 'published', confirmBy: dueAt }, /receipt .* until 2026-11-22T10/],
+  ['unconfirmed', { state: 'published', confirmBy: dueAt }, /receipt .* by 2026-11-22T10/],
   ['confirmed', { state: 'confirmed' }, /confirmed/],
   ['canceled', { state: 'canceled' }, /will not be published/],
-  ['superseded', { state: 'superseded', supersededBy: 'm-2' }, /m-2 goes in its place/],
+  ['superseded', { state: 'superseded', supersededBy: 'm-2' }, /replaced by m-2/],
   ['discarded', { state: 'discarded' }, /discarded/],
   ['archived', { state: 'published', archived: true }, /ended as published and is in the history/],
 ])('%s is said of %o', (code, facts, text) => {

@@ -55,6 +55,15 @@ test('the batch notes the first offset and the number of messages of every parti
   expect(settlement?.batch?.partitions).toEqual({ 0: { first: '0', count: 1 }, 1: { first: '7', count: 2 } });
 });
 
+test('a place that is no number, as an entry id of Redis, is not written into rows of numbers', () => {
+  const outcomes: PublishOutcome[] = [{ kind: 'acknowledged', partition: 0, offset: '1795432000000-0' }];
+
+  const settlement = plan([claimedMessage(11, { ownWorkflow: true })], outcomes);
+
+  expect(settlement?.changes).toMatchObject([{ to: 'published', offset: null }]);
+  expect(settlement?.batch?.partitions).toEqual({});
+});
+
 test('a transport without offsets leaves the partitions of the batch empty', () => {
   const settlement = plan([claimedMessage(11)], [{ kind: 'acknowledged', partition: null, offset: null }]);
 

@@ -1,24 +1,25 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Pulse, sessionTimeoutMs } from '../../../src/sources/kafka/pulse.ts';
+import { Pulse } from '../../../src/sources/kafka/pulse.ts';
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => {
   vi.useRealTimers();
 });
 
+const sessionTimeoutMs = 10_000;
 const answer = (type: string) => Object.assign(new Error(type), { type });
 
 test.for([['UNKNOWN_MEMBER_ID'], ['ILLEGAL_GENERATION'], ['FENCED_INSTANCE_ID']])(
   'a member that gets %s is out of its group',
   ([type = '']) => {
-    const pulse = new Pulse();
+    const pulse = new Pulse(sessionTimeoutMs);
     pulse.failed(answer(type));
     expect(pulse.lost.aborted).toBe(true);
   },
 );
 
 test('a rebalance waits for what is in hand, however long it goes on', () => {
-  const pulse = new Pulse();
+  const pulse = new Pulse(sessionTimeoutMs);
   for (let s = 0; s < 60; s += 1) {
     vi.advanceTimersByTime(1_000);
     pulse.look();
@@ -32,7 +33,7 @@ test.for<[string, unknown]>([
   ['another coordinator', answer('NOT_COORDINATOR_FOR_GROUP')],
   ['nothing that can be read', undefined],
 ])('with %s a member is out of its group when its session is over', ([, error]) => {
-  const pulse = new Pulse();
+  const pulse = new Pulse(sessionTimeoutMs);
   vi.advanceTimersByTime(sessionTimeoutMs);
   pulse.look();
   pulse.failed(error);
@@ -44,7 +45,7 @@ test.for<[string, unknown]>([
 });
 
 test('each answer begins the session anew', () => {
-  const pulse = new Pulse();
+  const pulse = new Pulse(sessionTimeoutMs);
   for (let n = 0; n < 5; n += 1) {
     vi.advanceTimersByTime(sessionTimeoutMs - 1);
     pulse.look();

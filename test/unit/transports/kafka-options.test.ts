@@ -22,6 +22,55 @@ for (const brokers of ['', ',', 'localhost', 'a:1,b', []]) {
   });
 }
 
+test('consumers have their defaults, each of which may be another', () => {
+  const defaults = {
+    sessionTimeoutMs: 10_000,
+    rebalanceTimeoutMs: 60_000,
+    maxFetchBytes: 10_485_760,
+    maxPartitionBytes: undefined,
+  };
+  expect(kafkaConnection({ brokers: 'a:1' }).consumption).toEqual(defaults);
+  expect(kafkaConnection({ brokers: 'a:1', consumers: { rebalanceTimeout: '5m' } }).consumption).toEqual({
+    ...defaults,
+    rebalanceTimeoutMs: 300_000,
+  });
+  expect(
+    kafkaConnection({
+      brokers: 'a:1',
+      consumers: {
+        sessionTimeout: '30 minutes',
+        rebalanceTimeout: 6_000,
+        maxFetchBytes: 65_536,
+        maxPartitionBytes: 268_435_456,
+      },
+    }).consumption,
+  ).toEqual({
+    sessionTimeoutMs: 1_800_000,
+    rebalanceTimeoutMs: 6_000,
+    maxFetchBytes: 65_536,
+    maxPartitionBytes: 268_435_456,
+  });
+});
+
+test.each([
+  ['sessionTimeout', 5_999],
+  ['sessionTimeout', 1_800_001],
+  ['sessionTimeout', 'soon'],
+  ['rebalanceTimeout', 5_999],
+  ['rebalanceTimeout', 3_600_001],
+  ['maxFetchBytes', 65_535],
+  ['maxFetchBytes', 268_435_457],
+  ['maxPartitionBytes', 65_535],
+  ['maxPartitionBytes', 100_000.5],
+])("a consumer's %s of %s is refused by its name", (option, value) => {
+  expect(() => kafkaConnection({ brokers: 'a:1', consumers: { [option]: value } })).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: { option: `consumers.${option}`, value },
+    }),
+  );
+});
+
 for (const requestTimeout of [0, 99, 120_001, Number.NaN]) {
   test(`a request timeout of ${requestTimeout} ms is refused`, () => {
     expect(() => kafkaConnection({ brokers: 'a:1', requestTimeout })).toThrow(

@@ -1,0 +1,51 @@
+import { measureRedis } from './redis.ts';
+
+/** Messages per second of the library and of a loop over the bare client, side by side in one run. */
+export interface Rates {
+  readonly ours: number;
+  readonly bare: number;
+}
+
+/** What a transport was measured at; `received` is absent where it only sends. */
+export interface TransportFigures {
+  readonly name: string;
+  readonly sent: Rates;
+  readonly received?: Rates;
+}
+
+/** How much is measured. */
+export interface TransportSizes {
+  readonly rounds: number;
+  readonly messages: number;
+  readonly tell: (line: string) => void;
+}
+
+const measures: Readonly<Record<string, (sizes: TransportSizes) => Promise<readonly TransportFigures[]>>> = {
+  redis: measureRedis,
+};
+
+/** Measures all transports, or one of them. @throws Error for one that is not known */
+export async function benchTransports(
+  only: string | undefined,
+  sizes: TransportSizes,
+): Promise<readonly TransportFigures[]> {
+  const names = Object.keys(measures);
+  if (only !== undefined && !names.includes(only))
+    throw new Error(`There is no benchmark "${only}", only ${names.join(', ')}.`);
+  const figures: TransportFigures[] = [];
+  for (const [name, measure] of Object.entries(measures))
+    if (only === undefined || name === only) figures.push(...(await measure(sizes)));
+  return figures;
+}
+
+/** The figures as lines for people. */
+export function showTransports(figures: readonly TransportFigures[]): string {
+  const rates = (what: string, { ours, bare }: Rates): string =>
+    `${what.padEnd(32)}${ours} messages/s (bare client ${bare}, ours: ${(ours / bare).toFixed(2)} of it)`;
+  return figures
+    .flatMap(({ name, sent, received }) => [
+      rates(`${name}, sent`, sent),
+      ...(received === undefined ? [] : [rates(`${name}, received`, received)]),
+    ])
+    .join('\n');
+}

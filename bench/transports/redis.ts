@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import { createClient, RESP_TYPES } from '@redis/client';
+import { startRedis } from '../../src/local/index.ts';
+import { envelopeText } from '../../src/redis/message-format.ts';
+import { fieldsOf } from '../../src/transports/redis/stream-entry.ts';
+import {
+  type OutgoingMessage,
+  type ReceivingTransport,
+  redisList,
+  redisPubSub,
+  redisStream,
+  type Subscribed,
+  type Transport,
+} from '../../src/transports.ts';
+import { overall } from '../workload.ts';
+import type { Rates, TransportFigures, TransportSizes } from './main.ts';
+
+const batchSize = 1_000;
+const group = 'bench';
+
+type Client = ReturnType<typeof client>;
+
+/** One kind of queue, by the library and by hand. */
+interface Kind {
+  readonly name: string;
+  readonly transport: Transport | ReceivingTransport;
+  /** Sends a batch in its order, and awaits what the server says to it. */
+  readonly sendBare: (redis: Client, address: string, batch: readonly OutgoingMessage[]) => Promise<unknown>;
+  /** Takes a batch and acknowledges it. @returns how many there were */
+  readonly receiveBare?: (redis: Client, address: string) => Promise<number>;
+}
+
+/** Measures streams, lists and channels on a server of its own, whose append-only file is written before each answer. */
+export async function measureRedis({
+  messages,
+  rounds,
+  tell,
+}: TransportSizes): Promise<readonly TransportFigures[]> {
+  const server = await startRedis({ env: process.env });
+  const redis = client(server.url);
+  await redis.connect();
+  try {
+    const figures: TransportFigures[] = [];
+    for (const kind of kindsOf(server.url)) {
+      const sent = { ours: [] as number[], bare: [] as number[] };
+      const received = { ours: [] as number[], bare: [] as number[] };
+      // The first round is for the compiler.
+      for (let round = 0; round <= rounds; round += 1) {
+        const one = await measureOnce(kind, redis, round === 0 ? 5 * batchSize : messages);
+        await redis.flushAll();
+        if (round === 0) continue;
+        for (const by of ['ours', 'bare'] as const) {
+          sent[by].push(one.sent[by]);
+          received[by].push(one.received[by]);
+        }
+        tell(`${kind.name}, round ${round}: ${JSON.stringify(one)}`);
+      }
+      figures.push({
+        name: kind.name,
+        sent: ratesOf(sent),
+        ...('source' in kind.transport && { received: ratesOf(received) }),
+      });
+      await kind.transport.close();
+    }
+    return figures;
+  } finally {
+    redis.destroy();
+    await server.stop();
+  }
+}
+
+function ratesOf({ ours, bare }: { readonly ours: number[]; readonly bare: number[] }): Rates {
+  return { ours: overall(ours), bare: overall(bare) };
+}
+
+async function measureOnce(
+  { name, receiveBare, sendBare, transport }: Kind,
+  redis: Client,
+  messages: number,
+): Promise<{ readonly sent: Rates; readonly received: Rates }> {
+  const batches = Array.from({ length: messages / batchSize }, () =>
+    Array.from({ length: batchSize }, aMessage),
+  );
+  const [ourAddress, bareAddress] = [`${name}-ours`, `${name}-bare`];
+  const bare = await rateOf(messages, async () => {
+    for (const batch of batches) await sendBare(redis, bareAddress, batch);
+  });
+  const { signal } = new AbortController();
+  const ours = await rateOf(messages, async () => {
+    for (const batch of batches) {
+      const { hold } = await transport.publish({
+        address: ourAddress,
+        partitions: 1,
+        messages: batch,
+        signal,
+      });
+      if (hold !== undefined) throw new Error(hold.reason);
+    }
+  });
+  const sent = { ours, bare };
+  if (receiveBare === undefined || !('source' in transport)) return { sent, received: { ours: 0, bare: 0 } };
+  const bareReceived = await rateOf(messages, async () => {
+    for (let done = 0; done < messages; ) done += await receiveBare(redis, bareAddress);
+  });
+  return { sent, received: { ours: await receive(transport, ourAddress, messages), bare: bareReceived } };
+}
+
+function receive(transport: ReceivingTransport, address: string, messages: number): Promise<number> {
+  return rateOf(messages, async () => {
+    let done = 0;
+    let subscribed: Subscribed | undefined;
+    await new Promise<void>((resolve, reject) => {
+      transport
+        .source()
+        .subscribe({
+          addresses: [address],
+          group,
+          concurrency: 1,
+          batchSize,
+          fromBeginning: true,
+          joinWithinMs: 10_000,
+          assigned: () => undefined,
+          disconnected: reject,
+          async handle(batch) {
+            for (const message of batch.messages) {
+              if (message.header('ce_id') === undefined || message.body === null)
+                throw new Error('It is empty.');
+              batch.acknowledge(message);
+            }
+            done += batch.messages.length;
+            if (done >= messages) resolve();
+          },
+        })
+        .then((running) => {
+          subscribed = running;
+          return running;
+        }, reject);
+    });
+    await subscribed?.stop();
+  });
+}
+
+async function rateOf(messages: number, work: () => Promise<void>): Promise<number> {
+  const startedAtMs = performance.now();
+  await work();
+  return Math.round(messages / ((performance.now() - startedAtMs) / 1_000));
+}
+
+function kindsOf(url: string): readonly Kind[] {
+  return [
+    {
+      name: 'redis-stream',
+      transport: redisStream({ url }),
+      sendBare: (redis, address, batch) =>
+        Promise.all(batch.map((message) => redis.sendCommand(['XADD', address, '*', ...fieldsOf(message)]))),
+      async receiveBare(redis, address) {
+        await redis.xGroupCreate(address, group, '0').catch(() => undefined);
+        const read = await redis
+          .withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer })
+          .sendCommand<readonly (readonly [stream: Buffer, entries: readonly [Buffer, Buffer[]][]])[]>([
+            'XREADGROUP',
+            'GROUP',
+            group,
+            'me',
+            'COUNT',
+            String(batchSize),
+            'STREAMS',
+            address,
+            '>',
+          ]);
+        const ids = (read[0]?.[1] ?? []).map(([id]) => id.toString());
+        await redis.xAck(address, group, ids);
+        return ids.length;
+      },
+    },
+    {
+      name: 'redis-list',
+      transport: redisList({ url }),
+      sendBare: (redis, address, batch) => redis.rPush(address, batch.map(textOf)),
+      async receiveBare(redis, address) {
+        const open = `${address}-open`;
+        const moved = await Promise.all(
+          Array.from({ length: batchSize }, () => redis.lMove(address, open, 'LEFT', 'RIGHT')),
+        );
+        for (const text of moved) JSON.parse(text ?? '{}');
+        await redis.lTrim(open, batchSize, -1);
+        return moved.length;
+      },
+    },
+    {
+      name: 'redis-pub-sub',
+      transport: redisPubSub({ url }),
+      sendBare: (redis, address, batch) =>
+        Promise.all(batch.map((message) => redis.publish(address, textOf(message)))),
+    },
+  ];
+}
+
+function textOf(message: OutgoingMessage): string {
+  return envelopeText({ ...message, sentAtMs: Date.now() });
+}
+
+/** As the relay sends it: 250 bytes and six headers. */
+function aMessage(): OutgoingMessage {
+  const id = randomUUID();
+  return {
+    id,
+    key: `order-${id.slice(0, 2)}`,
+    payload: JSON.stringify({ id, text: 'x'.repeat(200) }),
+    headers: {
+      ce_id: id,
+      ce_source: 'outbox/0f3d2b1c-77aa-4b0e-9d7b-6a2f1f0a9c55',
+      ce_specversion: '1.0',
+      ce_time: '2026-11-24T10:00:00.000Z',
+      ce_type: 'orders',
+      'content-type': 'application/json',
+    },
+  };
+}
+
+function client(url: string) {
+  return createClient({ url, RESP: 2, maintNotifications: 'disabled', disableClientInfo: true });
+}

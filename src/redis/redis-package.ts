@@ -1,0 +1,13 @@
+import type * as Redis from '@redis/client';
+import { requirePackages } from '../core/packages.ts';
+
+/**
+ * The client of Redis, loaded when it is first needed.
+ *
+ * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
+ */
+export function redisClient(): typeof Redis {
+  requirePackages('redis');
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- an import would load it with this file, or only later
+  return require('@redis/client') as typeof Redis;
+}

@@ -1,0 +1,155 @@
+import type { ConnectionOptions } from 'node:tls';
+import { OutboxError } from '../core/errors.ts';
+import { type Lazy, read } from '../core/lazy.ts';
+import { tlsOptionNames, unknownOption } from '../core/option-names.ts';
+
+/** A user of Redis and its password. */
+export interface RedisCredentials {
+  /** Its name. @defaultValue `default`, the user that Redis has by itself */
+  readonly username?: string;
+  /** It is never shown in errors, logs or the endpoint. */
+  readonly password: string;
+}
+
+/** How to reach a Redis server: one, no cluster. */
+export interface RedisServerOptions {
+  /**
+   * `redis://host:port/database`, or `rediss://` for TLS. User and password may stand in it. The port is 6379 and the
+   * database 0 unless it says otherwise.
+   */
+  readonly url: Lazy<string>;
+  /** TLS: `true` for the certificates that Node trusts, or options of `tls.connect`. @defaultValue as the URL says */
+  readonly tls?: Lazy<boolean | ConnectionOptions>;
+  /** In place of those in the URL; a function is asked at every new connection. @defaultValue those of the URL */
+  readonly credentials?: Lazy<RedisCredentials>;
+  /** The name that the server shows in `CLIENT LIST`, without spaces. @defaultValue `temporal-outbox` */
+  readonly clientName?: string;
+}
+
+/** The names of {@link RedisServerOptions}. */
+export const serverOptionNames: readonly string[] = ['url', 'tls', 'credentials', 'clientName'];
+
+/** Where a connection goes. */
+export interface RedisTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly database: number;
+  readonly tls: boolean | ConnectionOptions;
+  readonly credentials: RedisCredentials | undefined;
+}
+
+/** A server, everything checked. What was given as a function is asked whenever it is read. */
+export interface RedisServer {
+  readonly target: RedisTarget;
+  /** `host:port`, for people: without credentials. */
+  readonly endpoint: string;
+  readonly clientName: string;
+}
+
+const defaultPort = 6379;
+
+/**
+ * Checks how a server is reached; what stands there as it is, at once.
+ *
+ * @param maker who takes the options, for example `redisStream()`
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; no text in it is one of a URL or password
+ */
+export function redisServer(maker: string, options: RedisServerOptions): RedisServer {
+  const { clientName = 'temporal-outbox', credentials, tls, url } = options;
+  const refuse = (option: string, what: string): OutboxError => invalid(maker, option, what);
+  // Redis refuses these names, and only then.
+  if (typeof clientName !== 'string' || !/^[!-~]+$/.test(clientName))
+    throw refuse('clientName', 'must be a text of printable ASCII characters without spaces');
+  const placeOf = (): Place => parsePlace(read(url), refuse);
+  const tlsOf = (place: Place): boolean | ConnectionOptions =>
+    tls === undefined ? place.secure : checkedTls(read(tls), place.secure, refuse);
+  const credentialsOf = (place: Place): RedisCredentials | undefined =>
+    credentials === undefined ? place.credentials : checkedCredentials(read(credentials), refuse);
+  const place = typeof url === 'function' ? undefined : placeOf();
+  if (tls !== undefined && typeof tls !== 'function') checkedTls(tls, place?.secure ?? false, refuse);
+  if (credentials !== undefined && typeof credentials !== 'function') checkedCredentials(credentials, refuse);
+  return {
+    clientName,
+    get endpoint() {
+      const { host, port } = placeOf();
+      return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    },
+    get target() {
+      const now = placeOf();
+      const { host, port, database } = now;
+      return { host, port, database, tls: tlsOf(now), credentials: credentialsOf(now) };
+    },
+  };
+}
+
+/** What a URL says. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly database: number;
+  readonly secure: boolean;
+  readonly credentials: RedisCredentials | undefined;
+}
+
+type Refuse = (option: string, what: string) => OutboxError;
+
+function parsePlace(url: unknown, refuse: Refuse): Place {
+  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === '')
+    throw refuse('url', 'must be redis://host:port or rediss://host:port');
+  const database = parsed.pathname.replace(/^\//, '');
+  if (!/^\d{0,9}$/.test(database)) throw refuse('url', 'must name its database by a number');
+  if (parsed.search !== '' || parsed.hash !== '')
+    throw refuse('url', 'must end with the host, the port or the number of a database');
+  const username = decoded(parsed.username, refuse);
+  const password = decoded(parsed.password, refuse);
+  if (username !== '' && password === '') throw refuse('url', 'must not name a user without a password');
+  return {
+    host: parsed.hostname.replaceAll(/^\[|\]$/g, ''),
+    port: parsed.port === '' ? defaultPort : Number(parsed.port),
+    database: Number(database),
+    secure: parsed.protocol === 'rediss:',
+    credentials: password === '' ? undefined : { password, ...(username !== '' && { username }) },
+  };
+}
+
+function decoded(text: string, refuse: Refuse): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse('url', 'must have a % in user and password written as %25');
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+function checkedTls(
+  tls: boolean | ConnectionOptions,
+  secure: boolean,
+  refuse: Refuse,
+): boolean | ConnectionOptions {
+  if (tls === false && secure) throw refuse('tls', 'must not be false for a rediss:// URL');
+  if (typeof tls === 'boolean') return tls;
+  if (!isObject(tls)) throw refuse('tls', 'must be true, false or options of tls.connect');
+  const unknown = unknownOption(tls, tlsOptionNames);
+  if (unknown !== undefined) throw refuse(`tls.${unknown}`, 'is not an option of tls.connect');
+  return tls;
+}
+
+function checkedCredentials(credentials: RedisCredentials, refuse: Refuse): RedisCredentials {
+  if (!isObject(credentials)) throw refuse('credentials', 'must be an object with a password');
+  const unknown = unknownOption(credentials, ['username', 'password']);
+  if (unknown !== undefined) throw refuse(`credentials.${unknown}`, 'is unknown');
+  const { password, username } = credentials;
+  if (typeof password !== 'string' || password === '')
+    throw refuse('credentials.password', 'must be a text that is not empty');
+  if (username !== undefined && (typeof username !== 'string' || username === ''))
+    throw refuse('credentials.username', 'must be a text that is not empty');
+  return credentials;
+}
+
+function invalid(maker: string, option: string, what: string): OutboxError {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of ${maker} ${what}.`, {
+    details: { option },
+  });
+}

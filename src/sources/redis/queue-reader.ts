@@ -1,0 +1,223 @@
+import { rest } from '../../core/rest.ts';
+import { RedisLink } from '../../redis/redis-link.ts';
+import type { RedisServer } from '../../redis/redis-server.ts';
+import { OpenMessages } from '../open-messages.ts';
+import type { IncomingBatch, IncomingMessage, Subscription } from '../source.ts';
+import { type Queue, type QueueLease, releaseReading, renewReading } from './queue.ts';
+import type { Slots } from './slots.ts';
+
+/** The source's own times, in milliseconds. Tests shorten them; everybody else leaves them. */
+export interface ReaderPaces {
+  /** How long a member that says nothing more keeps what it reads. */
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+  /** How often one that waits for the lease asks for it. */
+  readonly standbyMs: number;
+  /** How long a wait for new messages takes at most, and so how often an idle reader looks by itself. */
+  readonly newsMs: number;
+  /** Between connections that fail; the first, doubling to the last. */
+  readonly reconnectMs: { readonly first: number; readonly most: number };
+}
+
+export const readerPaces: ReaderPaces = {
+  leaseMs: 6_000,
+  renewEveryMs: 1_000,
+  standbyMs: 250,
+  newsMs: 2_000,
+  reconnectMs: { first: 200, most: 2_000 },
+};
+
+/** What a reader shares with those of the other addresses of its subscription. */
+export interface ReaderContext {
+  readonly server: RedisServer;
+  /** For everything but waiting. */
+  readonly link: RedisLink;
+  readonly requestTimeoutMs: number;
+  readonly subscription: Subscription;
+  readonly holder: string;
+  readonly slots: Slots;
+  readonly paces: ReaderPaces;
+  /** Fires when the consumer stops. */
+  readonly stopping: AbortSignal;
+  /** Called when this member got the address, and when it lost it. */
+  readonly changed: () => void;
+}
+
+/** Reads one address, whenever this member of the group may: one batch after the other, from the oldest open message. */
+export class QueueReader {
+  readonly queue: Queue;
+  /** Resolves when the server has answered for the first time, whoever has the lease. */
+  readonly joined: Promise<void>;
+  readonly ended: Promise<void>;
+  /** Why nothing could be read the last time. */
+  lastError: unknown;
+  readonly #context: ReaderContext;
+  readonly #lease: QueueLease;
+  /** Waits for news, so that nothing else waits behind it. */
+  readonly #waiting: RedisLink;
+  /** By the clock of `performance`; the server's lease ends a little later. */
+  #mineUntilMs = 0;
+  #lost: AbortController | undefined;
+
+  constructor(queue: Queue, context: ReaderContext) {
+    this.queue = queue;
+    this.#context = context;
+    this.#lease = { holder: context.holder, leaseMs: context.paces.leaseMs };
+    this.#waiting = new RedisLink(context.server, context.requestTimeoutMs);
+    context.stopping.addEventListener('abort', () => this.#waiting.close(), { once: true });
+    let ended: Promise<void> = Promise.resolve();
+    this.joined = new Promise((resolve) => {
+      ended = this.#run(resolve);
+    });
+    this.ended = ended;
+  }
+
+  /** Whether this member is the one that reads. */
+  get isMine(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  async #run(joined: () => void): Promise<void> {
+    const { paces, stopping, subscription } = this.#context;
+    let retryInMs = paces.reconnectMs.first;
+    while (!stopping.aborted) {
+      try {
+        await this.#turn(joined);
+        retryInMs = paces.reconnectMs.first;
+      } catch (error) {
+        if (stopping.aborted) break;
+        this.lastError = error;
+        this.queue.reread();
+        this.#lookAtClock();
+        subscription.disconnected(error, retryInMs);
+        await rest(retryInMs, stopping);
+        retryInMs = Math.min(retryInMs * 2, paces.reconnectMs.most);
+      }
+    }
+    await this.#leave();
+  }
+
+  async #turn(joined: () => void): Promise<void> {
+    const { paces, slots, stopping } = this.#context;
+    const slot = await slots.take(stopping);
+    if (slot === undefined) return;
+    let restMs: number | undefined;
+    try {
+      restMs = await this.#readOnce(joined);
+    } finally {
+      slot.free();
+    }
+    if (restMs !== undefined) return this.#rest(restMs);
+    // It would open the connection that the stop has closed.
+    if (stopping.aborted) return;
+    await this.#waiting.ask((client) => this.queue.news(client, paces.newsMs), paces.newsMs);
+  }
+
+  /** @returns how long to wait before the next read; `undefined`: until there is something to read */
+  async #readOnce(joined: () => void): Promise<number | undefined> {
+    const { link, paces, subscription } = this.#context;
+    const askedAtMs = performance.now();
+    const most = Math.max(1, subscription.batchSize);
+    const read = await link.ask((client) => this.queue.read(client, this.#lease, most));
+    if (read.kind === 'taken') {
+      this.#lose();
+      const conflict = this.queue.conflict(read.holder);
+      if (conflict !== undefined) throw conflict;
+      joined();
+      return paces.standbyMs;
+    }
+    this.#mine(askedAtMs);
+    joined();
+    for (const notice of read.notices) subscription.noticed?.(notice);
+    return read.messages.length === 0 ? undefined : this.#withHeart(() => this.#offer(read.messages));
+  }
+
+  /** @returns how long the messages that are open shall rest */
+  async #offer(messages: readonly IncomingMessage[]): Promise<number> {
+    const { link, stopping, subscription } = this.#context;
+    const lost = this.#lost?.signal ?? AbortSignal.abort();
+    const signal = AbortSignal.any([stopping, lost]);
+    const open = new OpenMessages(messages);
+    let restMs: number | undefined;
+    const batch: IncomingBatch = {
+      address: this.queue.address,
+      partition: 0,
+      messages,
+      signal,
+      lost,
+      mayBegin: () => restMs === undefined && !signal.aborted,
+      acknowledge: (message) => open.acknowledge(message),
+      reject(message, afterMs) {
+        open.reject(message);
+        restMs = Math.max(restMs ?? 0, afterMs);
+      },
+    };
+    await subscription.handle(batch);
+    const last = open.lastDone();
+    const done = last === undefined ? [] : messages.slice(0, messages.indexOf(last) + 1);
+    if (done.length < messages.length) this.queue.reread();
+    if (done.length > 0) await link.ask((client) => this.queue.done(client, this.#lease, done));
+    return restMs ?? 0;
+  }
+
+  /** A partition that rests is still this member's; it ends early with the consumer, or with the lease. */
+  async #rest(ms: number): Promise<void> {
+    const { stopping } = this.#context;
+    if (ms === 0) return;
+    const lost = this.#lost?.signal;
+    const signal = lost === undefined ? stopping : AbortSignal.any([stopping, lost]);
+    await this.#withHeart(() => rest(ms, signal));
+  }
+
+  async #withHeart<Result>(work: () => Promise<Result>): Promise<Result> {
+    const heart = setInterval(() => void this.#renew(), this.#context.paces.renewEveryMs);
+    try {
+      return await work();
+    } finally {
+      clearInterval(heart);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#lost === undefined) return;
+    const { link } = this.#context;
+    const askedAtMs = performance.now();
+    try {
+      const mine = await link.ask((client) => renewReading(client, this.queue.leaseKey, this.#lease));
+      if (mine) this.#mine(askedAtMs);
+      else this.#lose();
+    } catch {
+      // The next question tells why.
+      this.#lookAtClock();
+    }
+  }
+
+  #mine(askedAtMs: number): void {
+    this.#mineUntilMs = askedAtMs + this.#lease.leaseMs;
+    if (this.#lost !== undefined) return;
+    this.#lost = new AbortController();
+    this.#context.changed();
+  }
+
+  #lookAtClock(): void {
+    if (performance.now() >= this.#mineUntilMs) this.#lose();
+  }
+
+  #lose(): void {
+    const lost = this.#lost;
+    if (lost === undefined) return;
+    this.#lost = undefined;
+    this.queue.reread();
+    lost.abort();
+    this.#context.changed();
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#lost === undefined) return;
+    this.#lost = undefined;
+    // Where this fails, the lease ends by itself.
+    await this.#context.link
+      .ask((client) => releaseReading(client, this.queue.leaseKey, this.#lease))
+      .catch(() => undefined);
+  }
+}

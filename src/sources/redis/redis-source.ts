@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { OutboxError } from '../../core/errors.ts';
+import { rest } from '../../core/rest.ts';
+import { RedisLink, redisUnavailable } from '../../redis/redis-link.ts';
+import type { RedisServer } from '../../redis/redis-server.ts';
+import type { Source, Subscribed, Subscription } from '../source.ts';
+import type { Queue } from './queue.ts';
+import { QueueReader, type ReaderPaces, readerPaces } from './queue-reader.ts';
+import { Slots } from './slots.ts';
+
+/** How a source reaches its server. */
+export interface SourceSettings {
+  readonly server: RedisServer;
+  readonly requestTimeoutMs: number;
+}
+
+/** What makes one kind of source. */
+export interface SourceParts {
+  readonly name: string;
+  readonly queueOf: (address: string, subscription: Subscription) => Queue;
+}
+
+/**
+ * Receives from addresses that one member of a group reads at a time, so that their order holds: it has a lease, which it
+ * renews while it lives. The others stand by; one of them goes on at once when it stops, and after the lease when it dies.
+ */
+export function redisSource(
+  settings: SourceSettings,
+  parts: SourceParts,
+  paces: ReaderPaces = readerPaces,
+): Source {
+  return {
+    name: parts.name,
+    // What was acknowledged is never delivered again.
+    redeliveryHorizonMs: async () => 0,
+    subscribe: (subscription) => subscribe(settings, parts, paces, subscription),
+  };
+}
+
+async function subscribe(
+  { server, requestTimeoutMs }: SourceSettings,
+  { queueOf }: SourceParts,
+  paces: ReaderPaces,
+  subscription: Subscription,
+): Promise<Subscribed> {
+  const { addresses, group, joinWithinMs, signal } = subscription;
+  const stopping = new AbortController();
+  const link = new RedisLink(server, requestTimeoutMs);
+  const readers: QueueReader[] = [];
+  const context = {
+    server,
+    requestTimeoutMs,
+    subscription,
+    link,
+    holder: `${group}/${randomUUID()}`,
+    slots: new Slots(subscription.concurrency),
+    paces,
+    stopping: stopping.signal,
+    changed: () => {
+      const mine = readers.filter(({ isMine }) => isMine);
+      subscription.assigned(mine.map(({ queue }) => ({ address: queue.address, partition: 0 })));
+    },
+  };
+  for (const address of addresses) readers.push(new QueueReader(queueOf(address, subscription), context));
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await Promise.all(readers.map(({ ended }) => ended));
+    link.close();
+  };
+  const over = new AbortController();
+  const ending = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
+  const joined = Promise.all(readers.map((reader) => reader.joined)).then(() => true);
+  const inTime = await Promise.race([joined, untilOver(joinWithinMs, ending).then(() => false)]);
+  over.abort();
+  if (!inTime) {
+    await stop();
+    signal?.throwIfAborted();
+    throw notJoined(server, subscription, readers);
+  }
+  const lag = async (): Promise<Awaited<ReturnType<Subscribed['lag']>>> =>
+    Promise.all(
+      readers.map(async ({ queue }) => ({
+        address: queue.address,
+        partition: 0,
+        messages: await link.ask((client) => queue.lag(client)),
+      })),
+    ).catch((error: unknown) => {
+      throw redisUnavailable(server, error);
+    });
+  return { lag, stop };
+}
+
+/** Timers know no time of more than 24 days: who is to wait for longer waits without an end. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Resolves when the time is over, or the signal fires. */
+async function untilOver(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= longestTimerMs) return rest(ms, signal);
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function notJoined(
+  server: RedisServer,
+  { addresses, group }: Subscription,
+  readers: readonly QueueReader[],
+): OutboxError {
+  const errors = readers.map(({ lastError }) => lastError);
+  const own = errors.find((error) => error instanceof OutboxError);
+  if (own !== undefined) return own;
+  const cause = errors.find((error) => error !== undefined) ?? new Error('no answer');
+  const { message } = redisUnavailable(server, cause);
+  return new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `The group "${group}" could not be joined. ${message}`,
+    { cause, details: { group, addresses } },
+  );
+}

@@ -1,0 +1,87 @@
+import { leaseScript } from './queue.ts';
+
+const fieldFunction = `
+local function field(names, name)
+  for at = 1, #names, 2 do
+    if names[at] == name then return names[at + 1] end
+  end
+end
+local function groupOf(key, name)
+  for _, group in ipairs(redis.call('XINFO', 'GROUPS', key)) do
+    if field(group, 'name') == name then return group end
+  end
+end
+`;
+
+/**
+ * Reads what the group was given and has not acknowledged, in one step with the lease; and how far the group came.
+ *
+ * ARGV: holder, its time, group, consumer, most entries, and after which idle time entries of other consumers are taken over, or
+ * an empty text. What was deleted meanwhile is acknowledged, and named in the answer.
+ */
+export const openScript = `${leaseScript}${fieldFunction}
+local gone = {}
+local entries = {}
+if ARGV[6] ~= '' then
+  local cursor = '0-0'
+  for _ = 1, 100 do
+    local claimed = redis.call('XAUTOCLAIM', KEYS[2], ARGV[3], ARGV[4], ARGV[6], cursor, 'COUNT', 100, 'JUSTID')
+    cursor = claimed[1]
+    for _, id in ipairs(claimed[3] or {}) do gone[#gone + 1] = id end
+    if cursor == '0-0' then break end
+  end
+end
+local read = redis.call('XREADGROUP', 'GROUP', ARGV[3], ARGV[4], 'COUNT', ARGV[5], 'STREAMS', KEYS[2], '0')
+for _, entry in ipairs(read and read[1][2] or {}) do
+  if entry[2] then
+    entries[#entries + 1] = entry
+  else
+    gone[#gone + 1] = entry[1]
+    redis.call('XACK', KEYS[2], ARGV[3], entry[1])
+  end
+end
+local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
+return { '', field(groupOf(KEYS[2], ARGV[3]), 'last-delivered-id'), first and first[1] or '', gone, entries }`;
+
+/**
+ * Goes with a read of new entries, in one transaction: holds the lease, and answers how far the group had come by then. Entries
+ * do not pass through a script, which would cost more than all the rest.
+ *
+ * ARGV: holder, its time, group. How many entries were deleted before the group came to them is known from Redis 7 on.
+ */
+export const placeScript = `${leaseScript}${fieldFunction}
+local function before(one, other)
+  local oneMs, oneSeq = string.match(one, '(%d+)-(%d+)')
+  local otherMs, otherSeq = string.match(other, '(%d+)-(%d+)')
+  local a, b = oneMs, otherMs
+  if a == b then a, b = oneSeq, otherSeq end
+  if #a ~= #b then return #a < #b end
+  return a < b
+end
+local group = redis.call('EXISTS', KEYS[2]) == 1 and groupOf(KEYS[2], ARGV[3])
+if not group then return { '', '', '', 0 } end
+local last = field(group, 'last-delivered-id')
+local info = redis.call('XINFO', 'STREAM', KEYS[2])
+local first = field(info, 'first-entry')
+local added = field(info, 'entries-added')
+local read = field(group, 'entries-read')
+local unread = 0
+if first and added and read and before(last, first[1]) then unread = added - field(info, 'length') - read end
+return { '', last, first and first[1] or '', unread }`;
+
+/** How many entries a group has not acknowledged. Before Redis 7, and after deletions, those to come are counted. */
+export const lagScript = `${fieldFunction}
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+local group = groupOf(KEYS[1], ARGV[1])
+if not group then return redis.call('XLEN', KEYS[1]) end
+local pending = field(group, 'pending')
+local lag = field(group, 'lag')
+if lag then return pending + lag end
+local count = 0
+local last = field(group, 'last-delivered-id')
+repeat
+  local page = redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', 1000)
+  count = count + #page
+  if #page > 0 then last = page[#page][1] end
+until #page < 1000
+return pending + count`;

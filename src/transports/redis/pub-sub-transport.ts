@@ -1,0 +1,95 @@
+import { OutboxError } from '../../core/errors.ts';
+import { envelopeText } from '../../redis/message-format.ts';
+import type { RedisClient } from '../../redis/open-client.ts';
+import { redisClient } from '../../redis/redis-package.ts';
+import type { OutgoingMessage, PublishOutcome, Transport } from '../transport.ts';
+import type { ChunkAnswer } from './publish-chunks.ts';
+import { type RedisOptions, redisSettings } from './redis-options.ts';
+import { redisPublisher } from './redis-publisher.ts';
+
+/** How messages go to channels. */
+export interface RedisPubSubOptions extends RedisOptions {
+  /**
+   * True: a message for which nobody has subscribed is rejected, and tried again as its topic says. @defaultValue false: it
+   * is acknowledged, and reaches nobody
+   */
+  readonly requireReceivers?: boolean;
+}
+
+/**
+ * Publishes on channels of Redis 6.2 or later, a text of JSON per message as {@link redisList} stores it. Addresses are channels.
+ *
+ * **At most once**: acknowledged means that Redis has passed it on to whoever was subscribed. It keeps nothing, so what a subscriber
+ * misses is lost to it, and `consumer` of this library, which promises effects, does not receive from channels.
+ *
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
+ */
+export function redisPubSub(options: RedisPubSubOptions): Transport {
+  const maker = 'redisPubSub()';
+  const settings = redisSettings(maker, options, ['requireReceivers']);
+  const { requireReceivers = false } = options;
+  if (typeof requireReceivers !== 'boolean')
+    throw new OutboxError(
+      'OUTBOX_OPTION_INVALID',
+      `The option \`requireReceivers\` of ${maker} must be true or false.`,
+      { details: { option: 'requireReceivers' } },
+    );
+  redisClient();
+  return redisPublisher(settings, {
+    name: 'redis-pub-sub',
+    probeOf: (address) => ({ command: ['PUBLISH', address, ''], type: undefined }),
+    way: {
+      bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),
+      extraMs: 0,
+      send: (client, address, messages) => publish(client, address, messages, requireReceivers),
+    },
+  });
+}
+
+/**
+ * Publishes in order and answers why one was refused, or an empty text, and how many received each of those before it. Where
+ * somebody has to, a message behind one of its key that nobody received is not published: -1.
+ */
+const publishScript = `
+local answer = { '' }
+local blocked = {}
+for at = 2, #ARGV, 2 do
+  local key = ARGV[at]
+  local received = -1
+  if not blocked[key] then
+    received = redis.pcall('PUBLISH', ARGV[1], ARGV[at + 1])
+    if type(received) == 'table' then
+      answer[1] = received.err
+      return answer
+    end
+    if key ~= '' and received == 0 then blocked[key] = true end
+  end
+  answer[#answer + 1] = received
+end
+return answer`;
+
+async function publish(
+  client: RedisClient,
+  address: string,
+  messages: readonly OutgoingMessage[],
+  requireReceivers: boolean,
+): Promise<ChunkAnswer> {
+  const sentAtMs = Date.now();
+  const args = ['EVAL', publishScript, '0', address];
+  // Before a key stands a letter, so that an empty one is not taken for none.
+  for (const message of messages)
+    args.push(
+      requireReceivers && message.key !== null ? `k${message.key}` : '',
+      envelopeText({ ...message, sentAtMs }),
+    );
+  const [refusal, ...counts] = await client.sendCommand<[string, ...number[]]>(args);
+  const outcomes = counts.map((count) => outcomeOf(count, requireReceivers));
+  return refusal === '' ? { outcomes } : { outcomes, refusal };
+}
+
+function outcomeOf(received: number, requireReceivers: boolean): PublishOutcome {
+  if (received < 0) return { kind: 'held' };
+  if (received === 0 && requireReceivers)
+    return { kind: 'rejected', error: 'Nobody has subscribed to the channel.' };
+  return { kind: 'acknowledged', partition: null, offset: null };
+}

@@ -1,0 +1,93 @@
+import { type Duration, durationMs } from '../../core/duration.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { assertOptions } from '../../core/option-names.ts';
+import {
+  type RedisServer,
+  type RedisServerOptions,
+  redisServer,
+  serverOptionNames,
+} from '../../redis/redis-server.ts';
+
+/** How to reach Redis, and how long to wait for it. */
+export interface RedisOptions extends RedisServerOptions {
+  /**
+   * How long the server may take to answer, 100 ms to 2 min. What has not been answered by then counts as maybe stored.
+   * @defaultValue `'5s'`
+   */
+  readonly requestTimeout?: Duration;
+}
+
+/** What must have happened to a message before it counts as delivered. */
+export interface ReplicaOptions {
+  /**
+   * How many replicas must have taken over a message before it is acknowledged, 0 to 100, by the command WAIT. With fewer in time it
+   * is ambiguous: it is stored, sent again, and counts an attempt. To have nothing sent meanwhile, set
+   * `min-replicas-to-write` on the server, which is a hold. @defaultValue 0: the server that takes it is enough
+   */
+  readonly replicas?: number;
+  /** How long they may take, 10 ms to 1 min. @defaultValue `'1s'` */
+  readonly replicasWithin?: Duration;
+}
+
+/** A server and how long to wait for it, everything checked. */
+export interface RedisSettings {
+  readonly server: RedisServer;
+  readonly requestTimeoutMs: number;
+}
+
+/** How many replicas are waited for; `undefined`: none. */
+export interface ReplicaRules {
+  readonly count: number;
+  readonly withinMs: number;
+}
+
+/**
+ * Checks what all transports of Redis take.
+ *
+ * @param maker for example `redisStream()`
+ * @param others names of the options that this one takes besides
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
+ */
+export function redisSettings(
+  maker: string,
+  options: RedisOptions,
+  others: readonly string[],
+): RedisSettings {
+  assertOptions(maker, options, [...serverOptionNames, 'requestTimeout', ...others]);
+  return {
+    server: redisServer(maker, options),
+    requestTimeoutMs: timeOf(maker, 'requestTimeout', options.requestTimeout ?? '5s', 100, 120_000),
+  };
+}
+
+/** The names of {@link ReplicaOptions}. */
+export const replicaOptionNames: readonly string[] = ['replicas', 'replicasWithin'];
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` */
+export function replicaRules(
+  maker: string,
+  { replicas, replicasWithin }: ReplicaOptions,
+): ReplicaRules | undefined {
+  const count = replicas === undefined ? 0 : wholeOf(maker, 'replicas', replicas, 0, 100);
+  const withinMs = timeOf(maker, 'replicasWithin', replicasWithin ?? '1s', 10, 60_000);
+  return count === 0 ? undefined : { count, withinMs };
+}
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` unless it is a whole number in this range */
+export function wholeOf(maker: string, option: string, value: number, from: number, to: number): number {
+  if (Number.isInteger(value) && value >= from && value <= to) return value;
+  throw refused(maker, option, `must be a whole number from ${from} to ${to}`, value);
+}
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` unless it is a duration in this range of milliseconds */
+export function timeOf(maker: string, option: string, value: Duration, from: number, to: number): number {
+  const ms = durationMs(value);
+  if (ms !== undefined && ms >= from && ms <= to) return Math.ceil(ms);
+  throw refused(maker, option, `must be a duration from ${from} to ${to} ms`, value);
+}
+
+function refused(maker: string, option: string, what: string, value: unknown): OutboxError {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of ${maker} ${what}.`, {
+    details: { option, value },
+  });
+}

@@ -1,0 +1,11 @@
+import { entryFields, headerField } from '../../redis/message-format.ts';
+import type { OutgoingMessage } from '../transport.ts';
+
+/** The fields of a message's entry, name after name with its value. */
+export function fieldsOf({ headers, id, key, payload }: OutgoingMessage): string[] {
+  const fields = [entryFields.id, id];
+  if (key !== null) fields.push(entryFields.key, key);
+  for (const name in headers) fields.push(headerField + name, headers[name] ?? '');
+  fields.push(entryFields.payload, payload);
+  return fields;
+}

@@ -1,0 +1,113 @@
+import type { Duration } from '../../core/duration.ts';
+import type { RedisClient } from '../../redis/open-client.ts';
+import { redisClient } from '../../redis/redis-package.ts';
+import { redisStreamSource } from '../../sources/redis/stream-source.ts';
+import type { ReceivingTransport } from '../receiving-transport.ts';
+import type { OutgoingMessage, PublishOutcome } from '../transport.ts';
+import type { ChunkAnswer } from './publish-chunks.ts';
+import {
+  type RedisOptions,
+  type ReplicaOptions,
+  redisSettings,
+  replicaOptionNames,
+  replicaRules,
+  timeOf,
+  wholeOf,
+} from './redis-options.ts';
+import { redisPublisher } from './redis-publisher.ts';
+import { fieldsOf } from './stream-entry.ts';
+import { withReplicas } from './with-replicas.ts';
+
+/** How messages go to streams, and come from them. */
+export interface RedisStreamOptions extends RedisOptions, ReplicaOptions {
+  /**
+   * About how many entries a stream keeps, from 1: with each new one the oldest go, **whether they were read or not**, some
+   * hundred later than this number says. Redis removes none otherwise, and a stream grows. @defaultValue no limit
+   */
+  readonly maxLength?: number;
+  /**
+   * After this long without an acknowledgement, 1 s to 1 day, a consumer takes over what other members of its group have
+   * been given, which are not of this library: those of this library find it at once. @defaultValue `'1 minute'`
+   */
+  readonly claimAfter?: Duration;
+}
+
+/**
+ * Delivers to streams of Redis 6.2 or later, an entry per message, with fields `id`, `key`, `payload` and one for each header.
+ * Addresses are keys; a stream that is missing is made.
+ *
+ * A batch goes in chunks that Redis executes without a pause. What is acknowledged is as safe as the server is set to keep it:
+ * see `replicas`, and `appendfsync` in the documents. At least once: what was on its way when the connection ended answers
+ * `deferred` with `onWire`.
+ *
+ * Consumers join a group of the stream. One of them reads a stream at a time, so that the order holds; another goes on when it ends.
+ *
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
+ */
+export function redisStream(options: RedisStreamOptions): ReceivingTransport {
+  const maker = 'redisStream()';
+  const settings = redisSettings(maker, options, ['maxLength', 'claimAfter', ...replicaOptionNames]);
+  const replicas = replicaRules(maker, options);
+  const { maxLength } = options;
+  if (maxLength !== undefined) wholeOf(maker, 'maxLength', maxLength, 1, Number.MAX_SAFE_INTEGER);
+  const claimAfterMs = timeOf(maker, 'claimAfter', options.claimAfter ?? '1 minute', 1_000, 86_400_000);
+  redisClient();
+  const limit = maxLength === undefined ? '' : String(maxLength);
+  const publisher = redisPublisher(settings, {
+    name: 'redis-stream',
+    probeOf: (address) => ({ command: ['XADD', address, '*', 'probe', ''], type: 'stream' }),
+    way: {
+      bytes: (message) => Math.max(...fieldsOf(message).map((field) => Buffer.byteLength(field))),
+      extraMs: replicas?.withinMs ?? 0,
+      send: (client, address, messages) =>
+        withReplicas(client, replicas, () => append(client, { address, limit, messages })),
+    },
+  });
+  return Object.assign(publisher, {
+    source: () => redisStreamSource({ ...settings, claimAfterMs }),
+  });
+}
+
+interface Appended {
+  readonly address: string;
+  /** As text; empty: none. */
+  readonly limit: string;
+  readonly messages: readonly OutgoingMessage[];
+}
+
+/**
+ * Appends entries up to the first that is refused, and answers why that one was, or an empty text, and the ids of the others.
+ *
+ * `eval` and not `evalsha`: with hundreds of entries the script is no weight, and a restarted server does not know it.
+ */
+const appendScript = `
+local answer = { '' }
+local at = 2
+while at <= #ARGV do
+  local last = at + tonumber(ARGV[at])
+  local id
+  if ARGV[1] == '' then
+    id = redis.pcall('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))
+  else
+    id = redis.pcall('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', unpack(ARGV, at + 1, last))
+  end
+  if type(id) == 'table' then
+    answer[1] = id.err
+    return answer
+  end
+  answer[#answer + 1] = id
+  at = last + 1
+end
+return answer`;
+
+async function append(client: RedisClient, { address, limit, messages }: Appended): Promise<ChunkAnswer> {
+  const args = ['EVAL', appendScript, '1', address, limit];
+  for (const message of messages) {
+    const fields = fieldsOf(message);
+    args.push(String(fields.length));
+    for (const field of fields) args.push(field);
+  }
+  const [refusal = '', ...ids] = await client.sendCommand<string[]>(args);
+  const outcomes = ids.map((offset): PublishOutcome => ({ kind: 'acknowledged', partition: null, offset }));
+  return refusal === '' ? { outcomes } : { outcomes, refusal };
+}

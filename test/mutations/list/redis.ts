@@ -1,0 +1,35 @@
+import type { Mutation } from '../mutation.ts';
+
+const oneReader = 'A stream or list of Redis is read by one member of a group at a time';
+const kept = 'What Redis acknowledged, it keeps as it is set to';
+
+/** A message goes to Redis, and comes from there. */
+export const redisMutations: readonly Mutation[] = [
+  {
+    name: 'redis-slipped-read-unnoticed',
+    promise: oneReader,
+    file: 'src/sources/redis/stream-queue.ts',
+    find: 'if (last.toString() !== this.#lastRead) {',
+    replace: "if (this.#lastRead === '') {",
+    test: 'test/transports/redis/streams.test.ts',
+    title: 'a read that somebody slips in between costs neither a message nor the order',
+  },
+  {
+    name: 'redis-list-acknowledged-without-lease',
+    promise: oneReader,
+    file: 'src/sources/redis/list-queue.ts',
+    find: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end\nredis.call('LTRIM'",
+    replace: "redis.call('LTRIM'",
+    test: 'test/transports/redis/lists.test.ts',
+    title: 'who has lost the lease acknowledges nothing of a list',
+  },
+  {
+    name: 'redis-replicas-not-waited-for',
+    promise: kept,
+    file: 'src/transports/redis/with-replicas.ts',
+    find: 'if (reached >= count) return sent.value;',
+    replace: 'if (reached >= 0) return sent.value;',
+    test: 'test/transports/redis/outages.test.ts',
+    title: '%s with replicas acknowledges what they have',
+  },
+];

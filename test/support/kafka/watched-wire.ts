@@ -1,0 +1,54 @@
+import { Socket } from 'node:net';
+import { vi } from 'vitest';
+
+/** Kinds of requests, by their numbers in Kafka's protocol. */
+export const kafkaRequests = { fetch: 1, joinGroup: 11, describeConfigs: 32 } as const;
+
+/** What this process says to brokers, on whichever of its connections. */
+export interface WatchedWire {
+  /** The bodies of the requests of this kind so far. */
+  requests(kind: number): readonly Buffer[];
+}
+
+/** Length, kind, version, number, and the length of the client's name. */
+const headBytes = 14;
+
+/** Watches until the mocks of the test are restored. kafkajs writes each request at once. */
+export function watchWire(): WatchedWire {
+  const write = vi.spyOn(Socket.prototype, 'write');
+  return {
+    requests: (kind) =>
+      write.mock.calls
+        .map(([data]): unknown => data)
+        .filter((data) => Buffer.isBuffer(data))
+        .filter((data) => data.length > headBytes && data.readInt16BE(4) === kind)
+        .map((data) => data.subarray(headBytes + data.readInt16BE(12))),
+  };
+}
+
+/**
+ * Has brokers answer every request for settings of topics with this error, until the mocks of the test are restored. The
+ * answer has one topic and comes in one piece.
+ */
+export function refuseSettings(code: number): void {
+  const asked = new Set<number>();
+  // oxlint-disable-next-line typescript/unbound-method -- called for the socket in question, by Reflect.apply
+  const { emit, write } = Socket.prototype;
+  vi.spyOn(Socket.prototype, 'write').mockImplementation(function (this: Socket, ...args) {
+    const [data] = args;
+    if (
+      Buffer.isBuffer(data) &&
+      data.length > headBytes &&
+      data.readInt16BE(4) === kafkaRequests.describeConfigs
+    )
+      asked.add(data.readInt32BE(8));
+    return Reflect.apply(write, this, args);
+  });
+  vi.spyOn(Socket.prototype, 'emit').mockImplementation(function (this: Socket, ...args) {
+    const [event, data]: readonly unknown[] = args;
+    // Length, number, time of throttling, how many topics: then the code of the first.
+    if (event === 'data' && Buffer.isBuffer(data) && data.length > 18 && asked.delete(data.readInt32BE(4)))
+      data.writeInt16BE(code, 16);
+    return Reflect.apply(emit, this, args);
+  });
+}

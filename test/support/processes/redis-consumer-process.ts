@@ -1,0 +1,24 @@
+import { type ReceivingTransport, redisList, redisStream } from '../../../src/transports.ts';
+import { type Crash, runDoomed } from './doomed-process.ts';
+
+/** What lies at the address. */
+export type RedisKind = 'stream' | 'list';
+
+export interface RedisConsumerSettings {
+  /** Of the database. */
+  readonly url: string;
+  readonly redisUrl: string;
+  readonly kind: RedisKind;
+  readonly address: string;
+  readonly group: string;
+  readonly crash: Crash;
+}
+
+export function redisTransport(kind: RedisKind, url: string): ReceivingTransport {
+  return kind === 'stream' ? redisStream({ url }) : redisList({ url });
+}
+
+/** Runs a consumer as a child process until it has ended; answers the signal that ended it. */
+export function runRedisConsumer(settings: RedisConsumerSettings): Promise<NodeJS.Signals | null> {
+  return runDoomed('redis-consumer-main', settings);
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Transport } from '../../../src/transports.ts';
+import { redisList, redisPubSub, redisStream } from '../../../src/transports.ts';
+import { redisAt } from '../../support/fixtures/own-redis.ts';
+import { kindOf, messagesOf, publish } from './publishing.ts';
+import { tooLarge, serverUrl as url } from './redis-subject.ts';
+
+function ending<Made extends Transport>(transport: Made): Made {
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+test('an entry is readable as it lies in the stream, and its id is what was answered', async () => {
+  const client = await redisAt(url);
+  const stream = ending(redisStream({ url }));
+  const address = `orders-${randomUUID()}`;
+  const message = { id: 'id-1', key: 'k', payload: '{"a":1}', headers: { ce_type: 'orders' } };
+
+  const { outcomes } = await publish(stream, address, [message, { ...message, id: 'id-2', key: null }]);
+
+  const entries = (await client.xRange(address, '-', '+')) ?? [];
+  expect(entries.map((entry) => ({ ...entry.message }))).toEqual([
+    { id: 'id-1', key: 'k', 'header:ce_type': 'orders', payload: '{"a":1}' },
+    { id: 'id-2', 'header:ce_type': 'orders', payload: '{"a":1}' },
+  ]);
+  expect(outcomes).toEqual(entries.map(({ id }) => ({ kind: 'acknowledged', partition: null, offset: id })));
+});
+
+test('a stream with maxLength keeps the newest entries and about as many as it says, one without keeps all', async () => {
+  const client = await redisAt(url);
+  const bounded = ending(redisStream({ url, maxLength: 1_000 }));
+  const unbounded = ending(redisStream({ url }));
+  const [one, other] = [`bounded-${randomUUID()}`, `unbounded-${randomUUID()}`];
+  const messages = messagesOf(['k'], 3_000);
+
+  await kindOf(bounded, one, messages);
+  await kindOf(unbounded, other, messages);
+
+  expect(await client.xLen(other)).toBe(3_000);
+  const kept = await client.xLen(one);
+  expect(kept).toBeGreaterThanOrEqual(1_000);
+  expect(kept).toBeLessThan(1_200);
+  const [newest] = (await client.xRevRange(one, '+', '-', { COUNT: 1 })) ?? [];
+  expect(newest?.message['id']).toBe(messages.at(-1)?.id);
+});
+
+test('a channel without subscribers acknowledges, and with requireReceivers rejects and holds the rest of the key', async () => {
+  const channel = `channel-${randomUUID()}`;
+  const messages = messagesOf(['a', 'b', null], 6);
+  const easy = ending(redisPubSub({ url }));
+  const strict = ending(redisPubSub({ url, requireReceivers: true }));
+  expect(await kindOf(easy, channel, messages)).toBe('acknowledged');
+
+  const { hold, outcomes } = await publish(strict, channel, messages);
+  expect(hold).toBeUndefined();
+  expect(outcomes.map(({ kind }) => kind)).toEqual([
+    'rejected',
+    'rejected',
+    'rejected',
+    'held',
+    'held',
+    'rejected',
+  ]);
+  expect(outcomes[0]).toEqual({ kind: 'rejected', error: 'Nobody has subscribed to the channel.' });
+
+  const received: string[] = [];
+  const subscriber = await redisAt(url);
+  await subscriber.subscribe(channel, (text) => void received.push(text));
+  expect(await kindOf(strict, channel, messages)).toBe('acknowledged');
+  await subscriber.ping();
+  expect(received).toHaveLength(6);
+});
+
+test('what nobody was subscribed to in time never arrives on a channel', async () => {
+  const channel = `channel-${randomUUID()}`;
+  const pubSub = ending(redisPubSub({ url }));
+  await kindOf(pubSub, channel, messagesOf([null], 5));
+  const received: string[] = [];
+  const subscriber = await redisAt(url);
+  await subscriber.subscribe(channel, (text) => void received.push(text));
+  await kindOf(pubSub, channel, messagesOf([null], 1));
+  await subscriber.ping();
+
+  expect(received).toHaveLength(1);
+  expect('source' in pubSub).toBe(false);
+});
+
+test('every subscriber of a channel receives every message', async () => {
+  const channel = `channel-${randomUUID()}`;
+  const subscribers = await Promise.all([redisAt(url), redisAt(url)]);
+  const received: string[][] = [[], []];
+  for (const [n, subscriber] of subscribers.entries())
+    await subscriber.subscribe(channel, (text) => void received[n]?.push(text));
+  await kindOf(ending(redisPubSub({ url })), channel, messagesOf(['k'], 10));
+
+  for (const subscriber of subscribers) await subscriber.ping();
+  expect(received.map((texts) => texts.length)).toEqual([10, 10]);
+});
+
+test.each([
+  ['redisStream', redisStream],
+  ['redisList', redisList],
+  ['redisPubSub', redisPubSub],
+] as const)(
+  '%s refuses for ever what the server would not take, without a word to it',
+  async (_name, make) => {
+    const transport = ending(make({ url }));
+    const [message] = messagesOf(['k'], 1);
+    if (message === undefined) throw new Error('There is one.');
+
+    const { outcomes } = await publish(transport, `large-${randomUUID()}`, [
+      { ...message, payload: tooLarge },
+    ]);
+
+    expect(outcomes).toEqual([
+      {
+        kind: 'permanent',
+        error: expect.stringMatching(/has 1100\d{3} bytes, and proto-max-bulk-len .* 1048576/),
+      },
+    ]);
+  },
+);

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { redisList } from '../../../src/transports.ts';
+import { redisAt } from '../../support/fixtures/own-redis.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { joins, numbersOf } from './member.ts';
+import { kindOf, messagesOf } from './publishing.ts';
+import { serverUrl as url } from './redis-subject.ts';
+
+function listOf() {
+  const transport = redisList({ url });
+  onTestFinished(() => transport.close());
+  return { transport, address: `list-${randomUUID()}` };
+}
+
+test('a second group is refused while another one reads the list, and gets it afterwards', async () => {
+  const { address, transport } = listOf();
+  const first = await joins(transport.source(), address, { group: 'billing' });
+
+  await expect(
+    joins(transport.source(), address, { group: 'shipping', joinWithinMs: 500 }),
+  ).rejects.toMatchObject({
+    code: 'OUTBOX_GROUP_REFUSED',
+    details: { group: 'shipping', reader: 'billing' },
+  });
+
+  await first.stop();
+  await kindOf(transport, address, messagesOf(['k'], 3));
+  const second = await joins(transport.source(), address, { group: 'shipping' });
+  await second.has(3);
+});
+
+test('values that others push are bodies as they are, each with a place of its own', async () => {
+  const { address, transport } = listOf();
+  const client = await redisAt(url);
+  const bytes = Buffer.from([0xff, 0x00, 0x80]);
+  await client.rPush(address, [bytes, bytes, '{"id":"not ours"}']);
+
+  const member = await joins(transport.source(), address);
+  await member.has(3);
+  expect(member.received.map(({ body, key }) => [Buffer.from(body ?? []).toString('latin1'), key])).toEqual([
+    ['\u00ff\u0000\u0080', null],
+    ['\u00ff\u0000\u0080', null],
+    ['{"id":"not ours"}', null],
+  ]);
+  const first = BigInt(member.received[0]?.offset ?? 0);
+  expect(member.received.map(({ offset }) => BigInt(offset) - first)).toEqual([0n, 1n, 2n]);
+});
+
+test('what is in hand lies in a second list until it is acknowledged, and is gone then', async () => {
+  const { address, transport } = listOf();
+  const client = await redisAt(url);
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const member = await joins(transport.source(), address, {
+    async take(batch) {
+      await opened;
+      for (const message of batch.messages) batch.acknowledge(message);
+    },
+  });
+  await kindOf(transport, address, messagesOf(['k'], 10));
+  await until(() => member.received.length > 0);
+  await until(async () => (await member.lag())[0]?.messages === 10);
+  expect(await client.lLen(`${address}:processing`)).toBeGreaterThan(0);
+
+  open();
+  await until(() => member.received.length === 10);
+  expect(numbersOf(member.received)).toEqual(Array.from({ length: 10 }, (_, n) => n));
+  await until(async () => (await client.exists([address, `${address}:processing`])) === 0);
+  expect((await member.lag())[0]?.messages).toBe(0);
+});
+
+test('who has lost the lease acknowledges nothing of a list: what is first there may be those of others by now', async () => {
+  const { address, transport } = listOf();
+  const client = await redisAt(url);
+  let taken = false;
+  const member = await joins(transport.source(), address, {
+    async take(batch) {
+      if (!taken)
+        await client.set(`${address}:reader`, 'billing/another', { expiration: { type: 'PX', value: 700 } });
+      taken = true;
+      for (const message of batch.messages) batch.acknowledge(message);
+    },
+  });
+  await kindOf(transport, address, messagesOf(['k'], 5));
+
+  await member.has(10);
+  const numbers = numbersOf(member.received);
+  expect(numbers.slice(5)).toEqual(numbers.slice(0, 5));
+  await until(async () => (await member.lag())[0]?.messages === 0);
+});

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { redisStream } from '../../../src/transports.ts';
+import { redisAt } from '../../support/fixtures/own-redis.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { joins, numbersOf } from './member.ts';
+import { kindOf, messagesOf } from './publishing.ts';
+import { serverUrl as url } from './redis-subject.ts';
+
+function streamOf(options: { readonly claimAfter?: number } = {}) {
+  const transport = redisStream({ url, ...options });
+  onTestFinished(() => transport.close());
+  return { transport, address: `stream-${randomUUID()}` };
+}
+
+const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
+
+test('entries that others add are taken as JSON of their fields', async () => {
+  const { address, transport } = streamOf();
+  const client = await redisAt(url);
+  const member = await joins(transport.source(), address);
+  const id = await client.xAdd(address, '*', { userId: '7', voucherId: '9' });
+
+  await member.has(1);
+  const [message] = member.received;
+  expect(message).toMatchObject({ offset: id, key: null, headers: {} });
+  expect(JSON.parse(Buffer.from(message?.body ?? []).toString())).toEqual({ userId: '7', voucherId: '9' });
+});
+
+test('what other consumers of the group were given and left open is taken over after its time', async () => {
+  const { address, transport } = streamOf({ claimAfter: 1_000 });
+  const client = await redisAt(url);
+  await kindOf(transport, address, messagesOf(['k'], 8));
+  await client.xGroupCreate(address, 'billing', '0');
+  await client.xReadGroup('billing', 'a-program-of-others', { key: address, id: '>' }, { COUNT: 5 });
+
+  const member = await joins(transport.source(), address);
+  await member.has(3);
+  await until(() => member.received.length === 8);
+  expect(numbersOf(member.received)).toEqual([5, 6, 7, 0, 1, 2, 3, 4]);
+  await until(async () => (await client.xPending(address, 'billing')).pending === 0);
+});
+
+test('a read that somebody slips in between costs neither a message nor the order', async () => {
+  const { address, transport } = streamOf();
+  const client = await redisAt(url);
+  let stolen = 0;
+  const member = await joins(transport.source(), address, {
+    async take(batch) {
+      if (stolen === 0) {
+        // As a member does that was frozen while it asked, and has lost the lease.
+        const read = [
+          'XREADGROUP',
+          'GROUP',
+          'billing',
+          'temporal-outbox',
+          'COUNT',
+          '5',
+          'STREAMS',
+          address,
+          '>',
+        ];
+        const answer = await client.sendCommand<Readonly<Record<string, readonly unknown[]>>>(read);
+        stolen = Object.values(answer)[0]?.length ?? 0;
+      }
+      for (const message of batch.messages) batch.acknowledge(message);
+    },
+  });
+  await kindOf(transport, address, messagesOf(['k'], 40));
+
+  await member.has(40);
+  expect(stolen).toBe(5);
+  expect(numbersOf(member.received)).toEqual(inOrder(40));
+});
+
+test('entries that are deleted while the group has them are told as lost, and acknowledged', async () => {
+  const { address, transport } = streamOf();
+  const client = await redisAt(url);
+  await kindOf(transport, address, messagesOf(['k'], 20));
+  const first = await joins(transport.source(), address, { take: () => undefined });
+  await until(() => first.received.length > 0);
+  await first.stop();
+  const ids = first.received.slice(0, 10).map(({ offset }) => offset);
+  await client.xDel(address, ids.slice(0, 4));
+
+  // As many at once as one look finds deleted.
+  const second = await joins(transport.source(), address, { batchSize: 4 });
+  await second.has(16);
+  expect(second.notices).toMatchObject([
+    { type: 'messages-lost', address, partition: 0, from: ids[0], to: ids[4], messages: 4 },
+  ]);
+  expect((await client.xPending(address, 'billing')).pending).toBe(0);
+  expect(await second.lag()).toEqual([{ address, partition: 0, messages: 0 }]);
+});
+
+test('entries that are trimmed before a group came to them are told as lost where Redis counts them: from 7 on', async () => {
+  const { address, transport } = streamOf();
+  const client = await redisAt(url);
+  const major = Number(/redis_version:(\d+)/.exec(await client.info('server'))?.[1]);
+  await kindOf(transport, address, messagesOf(['k'], 10));
+  const first = await joins(transport.source(), address);
+  await first.has(10);
+  await first.stop();
+  await kindOf(transport, address, messagesOf(['k'], 30));
+  await client.xTrim(address, 'MAXLEN', 20);
+
+  const second = await joins(transport.source(), address);
+  await second.has(20);
+  const lost = { type: 'messages-lost', messages: 10, from: first.received.at(-1)?.offset };
+  expect(second.notices).toMatchObject(major >= 7 ? [lost] : []);
+});
+
+test('every group has all of a stream, and each its own lag', async () => {
+  const { address, transport } = streamOf();
+  await kindOf(transport, address, messagesOf(['k', null], 12));
+  const one = await joins(transport.source(), address, { group: 'billing' });
+  const other = await joins(transport.source(), address, { group: 'shipping', take: () => undefined });
+
+  await one.has(12);
+  await until(() => other.received.length > 0);
+  expect((await one.lag())[0]?.messages).toBe(0);
+  expect((await other.lag())[0]?.messages).toBe(12);
+});

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { redisServer } from '../../../src/redis/redis-server.ts';
+import { redisListSource } from '../../../src/sources/redis/list-source.ts';
+import { readerPaces } from '../../../src/sources/redis/queue-reader.ts';
+import { redisStreamSource } from '../../../src/sources/redis/stream-source.ts';
+import { redisList, redisStream, type Source, type Transport } from '../../../src/transports.ts';
+import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { joins, numbersOf } from './member.ts';
+import { kindOf, messagesOf } from './publishing.ts';
+import { proxied, serverUrl } from './redis-subject.ts';
+
+const leaseMs = 800;
+/** As members have them, but quicker. */
+const paces = { ...readerPaces, leaseMs, renewEveryMs: 150, standbyMs: 50, newsMs: 300 };
+const settings = (url: string, clientName: string) => ({
+  server: redisServer('the test', { url, clientName }),
+  requestTimeoutMs: 400,
+});
+
+/** Who waited for these to pass would fail. */
+const patient = { ...paces, newsMs: 120_000 };
+
+interface Kind {
+  readonly name: string;
+  sourceAt(url: string, by?: typeof paces, clientName?: string): Source;
+  transportAt(url: string): Transport;
+}
+
+const kinds: readonly Kind[] = [
+  {
+    name: 'stream',
+    sourceAt: (url, by = paces, clientName = 'test') =>
+      redisStreamSource({ ...settings(url, clientName), claimAfterMs: 1_000 }, by),
+    transportAt: (url) => redisStream({ url, requestTimeout: 400 }),
+  },
+  {
+    name: 'list',
+    sourceAt: (url, by = paces, clientName = 'test') => redisListSource(settings(url, clientName), by),
+    transportAt: (url) => redisList({ url, requestTimeout: 400 }),
+  },
+];
+
+function sender(kind: Kind, url = serverUrl): Transport {
+  const transport = kind.transportAt(url);
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+async function proxyOf(url = serverUrl) {
+  const through = await proxied(url);
+  onTestFinished(() => through.proxy.close());
+  return through;
+}
+
+test.each(kinds)('one member reads a $name, and another goes on at once when it stops', async (kind) => {
+  const address = `orders-${randomUUID()}`;
+  const first = await joins(kind.sourceAt(serverUrl), address);
+  const second = await joins(kind.sourceAt(serverUrl), address);
+  const transport = sender(kind);
+  await kindOf(transport, address, messagesOf(['k'], 30));
+  await first.has(30);
+  expect([first.isReading(), second.isReading()]).toEqual([true, false]);
+
+  await first.stop();
+  await kindOf(transport, address, messagesOf(['k'], 30));
+  await second.has(30);
+  expect(first.received).toHaveLength(30);
+});
+
+test.each(kinds)(
+  'a reader of a $name that waits gets what arrives at once, without asking for it again',
+  async (kind) => {
+    const address = `orders-${randomUUID()}`;
+    const observer = await redisAt(serverUrl);
+    const member = await joins(kind.sourceAt(serverUrl, patient, address), address);
+    await until(async () =>
+      (await observer.clientList()).some(({ flags, name }) => name === address && flags.includes('b')),
+    );
+
+    await kindOf(sender(kind), address, messagesOf(['k'], 3));
+    await member.has(3);
+  },
+);
+
+test.each(kinds)(
+  'a member of a $name that is cut off is told that it has lost it, and the next one gets what it had in hand',
+  async (kind) => {
+    const { proxy, url } = await proxyOf();
+    const address = `orders-${randomUUID()}`;
+    let lost = false;
+    const first = await joins(kind.sourceAt(url), address, {
+      async take(batch) {
+        await new Promise<void>((resolve) => {
+          batch.lost.addEventListener('abort', () => resolve());
+        });
+        lost = true;
+        for (const message of batch.messages) batch.acknowledge(message);
+      },
+    });
+    await kindOf(sender(kind), address, messagesOf(['k'], 20));
+    await until(() => first.received.length === 10);
+    const second = await joins(kind.sourceAt(serverUrl), address);
+
+    proxy.inject({ kind: 'blackhole' });
+    await second.has(20);
+
+    expect(numbersOf(second.received)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    await until(() => lost);
+    proxy.heal();
+    // It comes back, and stands by.
+    await until(() => !first.isReading());
+    await kindOf(sender(kind), address, messagesOf(['k'], 5));
+    await second.has(25);
+    expect(first.received).toHaveLength(10);
+  },
+);
+
+test.each(kinds)(
+  'a server of a $name that is killed is joined again, and nothing that it had acknowledged is lost',
+  async (kind) => {
+    const server = await ownRedis();
+    const transport = sender(kind, server.url);
+    const member = await joins(kind.sourceAt(server.url), 'orders');
+    await kindOf(transport, 'orders', messagesOf(['k'], 10));
+    await member.has(10);
+    await server.node.stop('SIGKILL');
+    await until(() => member.errors.length > 0);
+    await server.node.start();
+
+    await until(() => transport.probe('orders').then(() => true));
+    expect(await kindOf(transport, 'orders', messagesOf(['k'], 10))).toBe('acknowledged');
+    await until(() => new Set(member.received.map(({ offset }) => offset)).size === 20);
+    expect(await member.lag()).toEqual([{ address: 'orders', partition: 0, messages: 0 }]);
+  },
+);
+
+test.each(kinds)(
+  'a $name that is gone with all keys is made again, and what comes then arrives',
+  async (kind) => {
+    const server = await ownRedis();
+    const transport = sender(kind, server.url);
+    const member = await joins(kind.sourceAt(server.url), 'orders');
+    await kindOf(transport, 'orders', messagesOf(['k'], 10));
+    await member.has(10);
+    const admin = await redisAt(server.url);
+    await admin.flushAll();
+
+    expect(await kindOf(transport, 'orders', messagesOf(['k'], 10))).toBe('acknowledged');
+    await member.has(20);
+    expect(new Set(member.received.map(({ offset }) => offset)).size).toBe(20);
+  },
+);
+
+test.each(kinds)(
+  'who cannot reach the server of a $name in time is told so, with the reason',
+  async (kind) => {
+    const { proxy, url } = await proxyOf();
+    proxy.inject({ kind: 'reset' });
+
+    await expect(joins(kind.sourceAt(url), 'orders', { joinWithinMs: 500 })).rejects.toMatchObject({
+      code: 'OUTBOX_SERVER_UNAVAILABLE',
+      message: expect.stringMatching(
+        /^The group "billing" could not be joined\. Redis at 127\.0\.0\.1:\d+: \S/,
+      ),
+    });
+  },
+);

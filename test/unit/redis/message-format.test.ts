@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { envelopeText, readEnvelope } from '../../../src/redis/message-format.ts';
+
+const envelope = { id: 'i', key: null, sentAtMs: 1, headers: { a: 'b' }, payload: '{"a":"\\u0000"}' };
+
+test('what is written is read', () => {
+  expect(readEnvelope(envelopeText(envelope))).toEqual(envelope);
+  expect(readEnvelope(envelopeText({ ...envelope, key: 'ž', payload: '\ud83d\udc0e "x"' }))).toMatchObject({
+    key: 'ž',
+    payload: '\ud83d\udc0e "x"',
+  });
+});
+
+test.each([
+  '',
+  'plain text',
+  '{"id":"i"}',
+  '{"id":"i",',
+  '{"id":"i","key":7,"sentAtMs":1,"headers":{},"payload":""}',
+  '{"id":"i","key":null,"sentAtMs":1,"headers":{"a":1},"payload":""}',
+  '{"id":"i","key":null,"sentAtMs":1,"headers":[],"payload":""}',
+  '{"id":"i","key":null,"sentAtMs":"1","headers":{},"payload":""}',
+])('what others push is no envelope: %s', (text) => {
+  expect(readEnvelope(text)).toBeUndefined();
+});

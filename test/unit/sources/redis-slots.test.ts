@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { Slots } from '../../../src/sources/redis/slots.ts';
+
+const never = new AbortController().signal;
+
+test('so many work side by side, and the next one when one of them ends', async () => {
+  const slots = new Slots(2);
+  const first = await slots.take(never);
+  await slots.take(never);
+  const third = slots.take(never);
+  const soon = new Promise((resolve) => setImmediate(resolve, 'still waiting'));
+  expect(await Promise.race([third, soon])).toBe('still waiting');
+
+  first?.free();
+  first?.free();
+  expect(await third).toBeDefined();
+  const stop = new AbortController();
+  const fourth = slots.take(stop.signal);
+  stop.abort();
+  expect(await fourth).toBeUndefined();
+});
