@@ -7,6 +7,7 @@ import { laneMutations } from './list/lanes.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
 import { redisMutations } from './list/redis.ts';
+import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
 import { transactionMutations } from './list/transactions.ts';
 import { tryMutations } from './list/tries.ts';
@@ -24,6 +25,7 @@ export const mutations: readonly Mutation[] = [
   ...settleMutations,
   ...kafkaMutations,
   ...redisMutations,
+  ...serviceMutations,
   ...maintenanceMutations,
   ...inboxMutations,
   ...handlerMutations,
