@@ -1,6 +1,8 @@
+export type { Secret } from './core/ask-secret.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/lazy.ts';
+export type { WebhookSecret } from './http/signatures.ts';
 export type { RabbitmqTls } from './rabbitmq/connection.ts';
 export type { RedisCredentials, RedisServerOptions } from './redis/redis-server.ts';
 export type {
@@ -13,6 +15,9 @@ export type {
   Subscribed,
   Subscription,
 } from './sources/source.ts';
+export type { TemporalConnection, TemporalTls } from './temporal/temporal-address.ts';
+export type { HttpOptions } from './transports/http/http-options.ts';
+export { http } from './transports/http/http-transport.ts';
 export type { KafkaConsumerOptions } from './transports/kafka/consumer-options.ts';
 export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
 export { kafka } from './transports/kafka/kafka-transport.ts';
@@ -37,3 +42,9 @@ export type {
   PublishResult,
   Transport,
 } from './transports/transport.ts';
+export type {
+  WorkflowMessage,
+  WorkflowMessageContext,
+  WorkflowOptions,
+} from './transports/workflow/workflow-options.ts';
+export { workflow } from './transports/workflow/workflow-transport.ts';

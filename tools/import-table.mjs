@@ -9,6 +9,8 @@ const packageNames = {
   kafkajs: '`kafkajs`',
   redis: '`@redis/client`',
   amqplib: '`amqplib`',
+  undici: '`undici`',
+  webhooks: '`standardwebhooks`',
   opentelemetry: '`@opentelemetry/api`',
   temporal: '`@temporalio/*`',
   process: 'the environment',

@@ -1,5 +1,7 @@
+import { measureHttp } from './http.ts';
 import { measureRabbitmq } from './rabbitmq.ts';
 import { measureRedis } from './redis.ts';
+import { measureWorkflow } from './workflow.ts';
 
 /** Messages per second of the library and of a loop over the bare client, side by side in one run. */
 export interface Rates {
@@ -23,7 +25,9 @@ export interface TransportSizes {
 
 const measures: Readonly<Record<string, (sizes: TransportSizes) => Promise<readonly TransportFigures[]>>> = {
   rabbitmq: measureRabbitmq,
+  http: measureHttp,
   redis: measureRedis,
+  workflow: measureWorkflow,
 };
 
 /** Measures all transports, or one of them. @throws Error for one that is not known */

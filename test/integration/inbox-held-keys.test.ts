@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { receive } from '../../src/store/inbox/receive.ts';
+import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { giveUp, type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
 
@@ -18,7 +18,7 @@ async function heldKey(fixture: KeptFixture): Promise<readonly [holder: string, 
 /** What becomes of a message of the key that arrives now. */
 const arrivesNow = (fixture: KeptFixture) =>
   fixture.database.transaction((sql) =>
-    receive(sql, fixture.group, [{ id: 'late', topic: 'orders', key: 'K' }]),
+    noteArrivals(sql, fixture.group, [{ id: 'late', topic: 'orders', key: 'K' }]),
   );
 
 test('discarding those behind a failed message that holds its key lets nobody pass it', async (end) => {

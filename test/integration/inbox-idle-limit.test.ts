@@ -6,7 +6,7 @@ import { dropEnded } from '../../src/store/inbox/ended.ts';
 import { carryKept, carryLive, dropEpoch, rollEpoch } from '../../src/store/inbox/epochs.ts';
 import { clearMark, clearMarks, setMark } from '../../src/store/inbox/marks.ts';
 import { markKeysTold } from '../../src/store/inbox/parked-keys.ts';
-import { receive } from '../../src/store/inbox/receive.ts';
+import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { beginTry, failTry, joinTry, returnTry } from '../../src/store/inbox/tries.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
@@ -32,11 +32,11 @@ const mark: Step = (sql) => setMark(sql, partition, { owner: id, size: 1, lastId
 
 /** Whatever holds a lock of the inbox until its transaction ends, and what was committed before it. */
 const steps: readonly [name: string, step: Step, before?: Step][] = [
-  ['receives one', (sql) => receive(sql, 'g', [{ id: 'a', topic: 'orders', key: null }])],
+  ['receives one', (sql) => noteArrivals(sql, 'g', [{ id: 'a', topic: 'orders', key: null }])],
   [
     'receives many',
     (sql) =>
-      receive(
+      noteArrivals(
         sql,
         'g',
         ['a', 'b'].map((one) => ({ id: one, topic: 'orders', key: null })),
@@ -84,8 +84,8 @@ const ownLimits = { idleMs: 40_000, statementMs: 7_000 };
 const received = (ids: readonly string[]) => ids.map((one) => ({ id: one, topic: 'orders', key: null }));
 
 test.for<[string, Step]>([
-  ['receives one', (sql) => receive(sql, 'g', received(['a']), ownLimits)],
-  ['receives many', (sql) => receive(sql, 'g', received(['a', 'b']), ownLimits)],
+  ['receives one', (sql) => noteArrivals(sql, 'g', received(['a']), ownLimits)],
+  ['receives many', (sql) => noteArrivals(sql, 'g', received(['a', 'b']), ownLimits)],
   ['joins a try', (sql) => joinTry(sql, 'g', id, [message], '1', ownLimits)],
 ])('whoever %s waits for nobody longer than it may take itself', async ([, step], { onTestFinished }) => {
   const made = await createTestDatabase();

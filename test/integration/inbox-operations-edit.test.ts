@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { topic } from '../../src/index.ts';
 import { operations } from '../../src/operations.ts';
-import { receive } from '../../src/store/inbox/receive.ts';
+import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { keptFixture } from '../support/fixtures/kept-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
 
@@ -59,7 +59,7 @@ test('neither the copy nor the original is handled through the stream', async (e
   );
 
   const arrivals = await fixture.database.transaction((sql) =>
-    receive(
+    noteArrivals(
       sql,
       fixture.group,
       [original, id].map((each) => ({ id: each, topic: 'orders', key: null })),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { markKeysTold } from '../../src/store/inbox/parked-keys.ts';
-import { receive } from '../../src/store/inbox/receive.ts';
+import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { heldGate } from '../support/fixtures/gate.ts';
 import { giveUp, type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
@@ -112,7 +112,7 @@ test('discarding the first of a parked key lets the next one go, and the last on
   expect(await fixture.database.query('select 1 from outbox.parked_key')).toEqual([]);
   expect(await fixture.states(head, second, third)).toEqual(['discarded', 'discarded', 'discarded']);
   const again = await fixture.database.transaction((sql) =>
-    receive(sql, fixture.group, [
+    noteArrivals(sql, fixture.group, [
       { id: head, topic: 'orders', key: 'K' },
       { id: 'new', topic: 'orders', key: 'K' },
     ]),
@@ -126,7 +126,7 @@ test('while a handler adds to a key, discarding its last message does not wait f
   const handler = heldGate(end);
   const received = heldGate(end);
   const handling = fixture.database.transaction(async (sql) => {
-    await receive(sql, fixture.group, [{ id: 'more', topic: 'orders', key: 'K' }]);
+    await noteArrivals(sql, fixture.group, [{ id: 'more', topic: 'orders', key: 'K' }]);
     received.open();
     await handler.opened;
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { receive } from '../../src/store/inbox/receive.ts';
+import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { heldGate } from '../support/fixtures/gate.ts';
 import { type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
 import { ada } from '../support/fixtures/operator.ts';
@@ -24,7 +24,7 @@ test('the first try of a key that came back waits for handlers that began before
   const begun = heldGate(end);
   let arrivals: readonly string[] = [];
   const handling = fixture.database.transaction(async (sql) => {
-    arrivals = await receive(sql, fixture.group, arriving('2'));
+    arrivals = await noteArrivals(sql, fixture.group, arriving('2'));
     begun.open();
     await handler.opened;
   });
@@ -34,7 +34,7 @@ test('the first try of a key that came back waits for handlers that began before
   await retrying;
 
   for (let look = 0; look < 3; look += 1) expect(await fixture.begin(failed)).toEqual({ kind: 'busy' });
-  const queued = await fixture.database.transaction((sql) => receive(sql, fixture.group, arriving('3')));
+  const queued = await fixture.database.transaction((sql) => noteArrivals(sql, fixture.group, arriving('3')));
   expect(queued, 'who begins now sees the key').toEqual(['behind']);
   handler.open();
   await handling;
@@ -54,7 +54,7 @@ test('the first try of a key that came back waits also for a handler that could 
   await rolling.opened;
   const handler = heldGate(end);
   const handling = database.transaction(async (sql) => {
-    const arrivals = await receive(sql, group, [{ id: '2', topic: 'orders', key: 'K' }]);
+    const arrivals = await noteArrivals(sql, group, [{ id: '2', topic: 'orders', key: 'K' }]);
     await handler.opened;
     return arrivals;
   });

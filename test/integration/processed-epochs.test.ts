@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetProcessed, readProcessed } from '../../src/store/inbox/processed.ts';
-import { receive } from '../../src/store/inbox/receive.ts';
+import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { noteWindow } from '../../src/store/inbox/window.ts';
 import { storeMessages } from '../../src/store/message/write.ts';
 import { dayMs, EpochFixture, hourMs } from '../support/fixtures/epoch-fixture.ts';
@@ -64,7 +64,7 @@ test('what is taken back in its transaction is new to the next one', async () =>
 
 test('messages that arrive one by one are noted in the current epoch, and known from every one before', async () => {
   const arrive = (id: string) =>
-    fixture.database.transaction((sql) => receive(sql, 'g', [{ id, topic: 'orders', key: null }]));
+    fixture.database.transaction((sql) => noteArrivals(sql, 'g', [{ id, topic: 'orders', key: null }]));
   for (const [index, id] of ['a', 'b', 'c'].entries()) {
     expect(await arrive(id)).toEqual(['new']);
     expect(await arrive(id)).toEqual(['processed']);
@@ -81,7 +81,7 @@ test('messages that arrive one by one are noted in the current epoch, and known 
 test('whoever has noted a single id is waited for when its epoch ends', async () => {
   await fixture.mark(['before']);
   const open = await openTransaction(fixture.url);
-  expect(await receive(open, 'g', [{ id: 'a', topic: 'orders', key: null }])).toEqual(['new']);
+  expect(await noteArrivals(open, 'g', [{ id: 'a', topic: 'orders', key: null }])).toEqual(['new']);
   expect(await fixture.roll(50)).toBe('busy');
   const rolling = fixture.roll(30_000);
   await untilLockWaits(fixture.database, 1, 400);

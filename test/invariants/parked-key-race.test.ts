@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database/database.ts';
 import { type KeptMessage, park } from '../../src/store/inbox/park.ts';
-import { receive } from '../../src/store/inbox/receive.ts';
+import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { type BegunTry, beginTry, endTry, joinTry } from '../../src/store/inbox/tries.ts';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 import { openTransaction } from '../support/fixtures/open-transaction.ts';
@@ -36,13 +36,13 @@ const kept = (id: string, attempts: number): KeptMessage => ({
 
 /** What a consumer does with a message whose handler fails. */
 async function parkFirst(sql: Sql, id: string): Promise<void> {
-  expect(await receive(sql, group, [message(id)])).toEqual(['new']);
+  expect(await noteArrivals(sql, group, [message(id)])).toEqual(['new']);
   await park(sql, group, [kept(id, 1)], 0);
 }
 
 /** What it does with the next one of the key. */
 async function receiveNext(sql: Sql, id: string): Promise<string | undefined> {
-  const [arrival] = await receive(sql, group, [message(id)]);
+  const [arrival] = await noteArrivals(sql, group, [message(id)]);
   if (arrival === 'behind') await park(sql, group, [kept(id, 0)], 0);
   return arrival;
 }
@@ -100,7 +100,9 @@ test('while a key is parked, only messages of that key queue: not those of other
     { id: '8', topic: 'orders', key: null },
   ];
 
-  const arrivals = await made.database.transaction((sql) => receive(sql, group, [message('9'), ...others]));
+  const arrivals = await made.database.transaction((sql) =>
+    noteArrivals(sql, group, [message('9'), ...others]),
+  );
 
   expect(arrivals).toEqual(['behind', 'new', 'new', 'new']);
 });
@@ -127,9 +129,9 @@ test.each([
   async (_, one) => {
     // Frozen with the first message of the key parked, but not committed.
     const frozen = await openTransaction(made.url);
-    expect(await receive(frozen, group, [message('1')])).toEqual(['new']);
+    expect(await noteArrivals(frozen, group, [message('1')])).toEqual(['new']);
     await park(frozen, group, [one], 0);
-    const batch = made.database.transaction((sql) => receive(sql, group, [message('1'), message('2')]));
+    const batch = made.database.transaction((sql) => noteArrivals(sql, group, [message('1'), message('2')]));
     // Caught before it happens, or it would count as an error that nobody handles.
     const refusal = batch.then(
       () => undefined,

@@ -8,6 +8,7 @@ import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { redisMutations } from './list/redis.ts';
+import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
 import { transactionMutations } from './list/transactions.ts';
 import { tryMutations } from './list/tries.ts';
@@ -26,6 +27,7 @@ export const mutations: readonly Mutation[] = [
   ...kafkaMutations,
   ...redisMutations,
   ...rabbitmqMutations,
+  ...serviceMutations,
   ...maintenanceMutations,
   ...inboxMutations,
   ...handlerMutations,

@@ -22,6 +22,8 @@ const heavy = [
   'commander',
   'jiti',
   '@redis/client',
+  'undici',
+  'standardwebhooks',
   '@prisma/client',
   '@opentelemetry/api',
 ];

@@ -69,6 +69,20 @@ test.each([
     'The filter in Redis',
     '@redis/client@6',
   ],
+  [
+    'a sender over HTTP',
+    `require('temporal-outbox/transports').http({ secret: '' })`,
+    'Sending over HTTP',
+    'standardwebhooks@1 undici@7',
+  ],
+  [
+    'a receiver over HTTP',
+    `const request = new Request('http://a', { method: 'POST', body: '{}' });
+     const options = { client: { $transaction() {} }, group: 'a', secret: 'a', report() {} };
+     await require('temporal-outbox/http').receive(request, options, async () => {})`,
+    'Receiving over HTTP',
+    'standardwebhooks@1',
+  ],
 ])('%s says which command installs what it needs', async (_what, code, who, packages) => {
   expect(await thrownBy(code)).toBe(
     `OUTBOX_PACKAGE_MISSING ${who} needs packages that are not installed: npm install ${packages}\n`,

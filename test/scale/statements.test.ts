@@ -3,7 +3,7 @@ import { stderr } from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database/database.ts';
 import { anyKey, untoldKeys } from '../../src/store/inbox/parked-keys.ts';
-import { receive } from '../../src/store/inbox/receive.ts';
+import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { claim } from '../../src/store/lane/claim.ts';
 import { DueEdge } from '../../src/store/lane/due-edge.ts';
 import { wantedLanes } from '../../src/store/lane/starts.ts';
@@ -125,10 +125,10 @@ const cases: readonly Case[] = [
       `update outbox.message set state = 'canceled' where key = 'hot' and state = 'held'`,
     ],
   },
-  { title: 'the receiving of one message', work: () => (sql) => receive(sql, 'shop', newMessages(1)) },
+  { title: 'the receiving of one message', work: () => (sql) => noteArrivals(sql, 'shop', newMessages(1)) },
   {
     title: 'the receiving of 100 messages',
-    work: () => (sql) => receive(sql, 'shop', newMessages(100)),
+    work: () => (sql) => noteArrivals(sql, 'shop', newMessages(100)),
     rows: 100,
   },
   { title: 'a look for parked keys', work: () => (sql) => untoldKeys(sql, 'shop', 100) },

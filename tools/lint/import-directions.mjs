@@ -36,6 +36,14 @@ const packages = {
     message:
       'The client of Redis stays in folders named redis, so that only those who use Redis must install it.',
   },
+  undici: {
+    regex: '^undici(?:/|$)',
+    message: 'undici stays in src/transports/http, so that only those who send over HTTP must install it.',
+  },
+  webhooks: {
+    regex: '^standardwebhooks(?:/|$)',
+    message: 'standardwebhooks stays in src/http, where messages are signed and verified alike.',
+  },
   opentelemetry: {
     regex: '^@opentelemetry/',
     message:

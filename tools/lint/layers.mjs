@@ -54,6 +54,13 @@ export const layers = [
       'src/kafka may import src/core and the types of src/sources/source.ts: it asks brokers for transport, source and operations and knows none of them.',
   },
   {
+    folder: 'src/http',
+    imports: ['core/'],
+    uses: ['webhooks'],
+    reason:
+      'src/http may import src/core only: sender and receiver sign and write headers alike, and know nothing of each other.',
+  },
+  {
     folder: 'src/rabbitmq',
     imports: ['core/'],
     uses: ['amqplib', 'io'],
@@ -76,11 +83,16 @@ export const layers = [
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
       rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/', 'sources/rabbitmq/'] },
+      http: { uses: ['undici'], imports: ['http/'] },
       redis: { uses: ['redis'], imports: ['redis/', 'sources/redis/'] },
-      workflow: { uses: ['temporal'] },
+      // How Temporal is reached, of what src/temporal has.
+      workflow: {
+        uses: ['temporal'],
+        imports: ['temporal/connection.ts', 'temporal/runtime.ts', 'temporal/temporal-address.ts'],
+      },
     },
     reason:
-      'src/transports may import src/core, the types of src/sources/source.ts, and folders named after a broker its folders src/<broker> and src/sources/<broker>: a transport moves bytes and knows neither rows nor lanes.',
+      'src/transports may import src/core, the types of src/sources/source.ts, folders named after a broker its folders src/<broker> and src/sources/<broker>, and src/transports/workflow how src/temporal connects: a transport moves bytes and knows neither rows nor lanes.',
   },
   {
     folder: 'src/sources',
@@ -101,8 +113,9 @@ export const layers = [
     imports: ['core/', 'store/', 'tracing/', 'bulk/', 'sources/incoming-message.ts'],
     types: ['sources/source.ts'],
     uses: ['io'],
+    homes: { http: { uses: [], imports: ['http/'] } },
     reason:
-      'src/inbox may import src/bulk, src/store, src/tracing, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts: handling a message needs neither relay nor broker.',
+      'src/inbox may import src/bulk, src/store, src/tracing, src/core, src/sources/incoming-message.ts and the types of src/sources/source.ts, and src/inbox/http also src/http: handling a message needs neither relay nor broker.',
   },
   {
     folder: 'src/filters',

@@ -2,7 +2,7 @@ import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { park } from '../../store/inbox/park.ts';
-import { type Arrival, receive, type TransactionLimits } from '../../store/inbox/receive.ts';
+import { type Arrival, noteArrivals, type TransactionLimits } from '../../store/inbox/receive.ts';
 import type { TryRules } from '../../store/inbox/tries.ts';
 import type { Applied } from '../applied.ts';
 import type { HandlerContext } from '../handler.ts';
@@ -68,7 +68,7 @@ export class Applier<Tx extends Transaction> {
     const ready = prepared.filter((one) => one.kind === 'ready');
     const applied = await this.#options.handlers.run(ready, lost, async (tx, context) => {
       const sql = sqlOf(tx);
-      const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);
+      const arrivals = await noteArrivals(sql, this.#options.group, messages, this.#options.limits);
       await this.#keep(sql, messages, prepared, arrivals);
       if (await handleNew({ tx, context }, messages, prepared, arrivals)) await refuseSwallowedError(sql);
       passCrashPoint('inbox:handled');
@@ -100,7 +100,7 @@ export class Applier<Tx extends Transaction> {
     const retryInMs = verdict?.kind === 'retry-after' ? verdict.inMs : (firstMs ?? 0);
     const applied = await client.$transaction(async (tx): Promise<Applied> => {
       const sql = sqlOf(tx);
-      const [arrival = 'new'] = await receive(sql, group, [message], limits);
+      const [arrival = 'new'] = await noteArrivals(sql, group, [message], limits);
       if (arrival === 'processed') return duplicate;
       if (arrival === 'kept') return kept;
       const state = arrival === 'behind' && cause !== 'killed' ? 'parked' : keeping.state;

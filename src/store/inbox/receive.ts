@@ -47,7 +47,7 @@ export interface NewArrival {
  * @param limits limits of this transaction from here on
  * @returns one answer per message, in their order
  */
-export async function receive(
+export async function noteArrivals(
   sql: Sql,
   group: string,
   messages: readonly NewArrival[],

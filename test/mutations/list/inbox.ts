@@ -14,9 +14,9 @@ export const inboxMutations: readonly Mutation[] = [
     name: 'id-noted-before-its-effects',
     promise: effectOnce,
     file: 'src/inbox/intake/applier.ts',
-    find: 'const arrivals = await receive(sql, this.#options.group, messages, this.#options.limits);\n',
+    find: 'const arrivals = await noteArrivals(sql, this.#options.group, messages, this.#options.limits);\n',
     replace: `const arrivals = await this.#options.client.$transaction((own) =>
-        receive(sqlOf(own), this.#options.group, messages, this.#options.limits),
+        noteArrivals(sqlOf(own), this.#options.group, messages, this.#options.limits),
       );\n`,
     test: 'test/integration/inbox-effect-once.test.ts',
     title: 'a handler that throws leaves neither effect nor id',

@@ -4,13 +4,13 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { startRelay } from '../../../src/config/start-relay.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
-import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
+import { http, kafka, type Transport, type WorkflowMessage, workflow } from '../../../src/transports.ts';
 import { journalTransport } from '../fixtures/journal.ts';
 import type { Held, RelayProcessOptions } from './relay-process.ts';
 
 // A relay that publishes to Kafka, or to the journal of its database; `relay-process.ts` starts it and says how.
 const settings = JSON.parse(process.argv[2] ?? '') as RelayProcessOptions;
-const { brokers, crash, url, temporalAddress } = settings;
+const { crash, url, temporalAddress } = settings;
 
 Runtime.install({
   logger: new DefaultLogger('ERROR', () => undefined),
@@ -21,12 +21,22 @@ Runtime.install({
 if (crash !== undefined) {
   crashAt(crash.point, { pass: crash.pass, instead: () => process.kill(process.pid, crash.signal) });
 }
+function transportOf({ brokers, http: posting, workflows }: RelayProcessOptions): Transport {
+  if (posting !== undefined) return http({ ...posting, allow: ['127.0.0.1'], requestTimeout: '2s' });
+  if (workflows !== undefined) {
+    const id = ({ payload }: WorkflowMessage): string =>
+      `${workflows.type}-${(payload as { readonly n: number }).n}`;
+    return workflow({ ...workflows, taskQueue: 'nobody', id });
+  }
+  return brokers === undefined ? journalTransport(url) : kafka({ brokers });
+}
+
 const relay = startRelay(
   {
     database: { url },
     temporal: { address: temporalAddress },
     topics: settings.topics.map((topic) => ({ ...topic, schema: z.unknown() })),
-    transports: { only: brokers === undefined ? journalTransport(url) : kafka({ brokers }) },
+    transports: { only: transportOf(settings) },
     relay: settings.settings ?? {},
   },
   {

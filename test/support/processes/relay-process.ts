@@ -17,6 +17,10 @@ export interface RelayProcessOptions {
   readonly settings?: RelaySettings;
   /** Of a Kafka that it publishes to. @defaultValue none: it publishes to the journal in its database */
   readonly brokers?: string;
+  /** How it signs what it posts. @defaultValue it posts nothing */
+  readonly http?: { readonly secret: string };
+  /** Which workflows it starts, by the `n` in the payload, and where. @defaultValue none */
+  readonly workflows?: { readonly address: string; readonly type: string };
   readonly buildId?: string;
   /** Of the old objects of its heap, in MiB. @defaultValue that of Node */
   readonly heapMiB?: number;

@@ -83,7 +83,17 @@ const cases: readonly Case[] = [
   ...allow('src/transports', value('../core/errors.ts'), value('./kafka/session.ts')),
   ...allow('src/transports/kafka', value('kafkajs'), value('../transport.ts'), value('../../core/errors.ts')),
   ...allow('src/transports/kafka', value('../../kafka/connection.ts')),
-  ...allow('src/transports/workflow', value('@temporalio/client')),
+  ...allow('src/transports/workflow', value('@temporalio/client'), value('../../temporal/connection.ts')),
+  refuse('src/transports/workflow', value('../../temporal/relay/engine.ts'), 'how src/temporal connects'),
+  refuse('src/transports/http', value('../../temporal/connection.ts'), 'how src/temporal connects'),
+
+  refuse('src/http', value('../transports/transport.ts'), 'src/http may import src/core only'),
+  refuse('src/transports/print', value('undici'), 'undici stays in src/transports/http'),
+  refuse('src/transports/http', value('standardwebhooks'), 'standardwebhooks stays in src/http'),
+  refuse('src/inbox/intake', value('../../http/signatures.ts'), 'src/inbox/http also src/http'),
+  ...allow('src/http', type('standardwebhooks'), value('../core/errors.ts')),
+  ...allow('src/transports/http', type('undici'), value('../../http/signatures.ts')),
+  ...allow('src/inbox/http', value('../../http/signatures.ts'), value('../once.ts')),
 
   refuse('src/redis', value('../store/lane/claim.ts'), 'src/redis may import src/core only'),
   refuse('src/kafka', value('@redis/client'), 'The client of Redis stays in folders named redis'),

@@ -1,0 +1,18 @@
+export type { Duration } from './core/duration.ts';
+export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export type { Lazy } from './core/lazy.ts';
+export type { WebhookSecret } from './http/signatures.ts';
+export type { ReceivedRequest, ReceiveWork } from './inbox/http/answer-request.ts';
+export { receive, receiveNode } from './inbox/http/receive.ts';
+export type { ReceiveOptions } from './inbox/http/receive-options.ts';
+export type { TransactionClient } from './inbox/transaction-client.ts';
+export { permanent } from './inbox/verdict.ts';
+export {
+  clientOf,
+  type PoolClient,
+  type PoolTransactionClient,
+  type PoolTransactionOptions,
+} from './store/database/pool-client.ts';
+export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
+export type { IsolationLevel } from './store/database/pool-transaction.ts';
+export type { Transaction } from './store/database/transaction.ts';

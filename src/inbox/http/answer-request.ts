@@ -1,0 +1,115 @@
+import { fromHttpHeaders } from '../../http/http-headers.ts';
+import { type SignedHeaders, Webhooks } from '../../http/signatures.ts';
+import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
+import { refuseSwallowedError } from '../intake/swallowed-error.ts';
+import { isName, once } from '../once.ts';
+import { verdictOf } from '../verdict.ts';
+import type { ReceiveSettings } from './receive-options.ts';
+import { readRequestBody } from './request-body.ts';
+
+/** A message that came by HTTP, its signature verified. */
+export interface ReceivedRequest {
+  /** Of the message, the same at every repetition: `webhook-id`. */
+  readonly id: string;
+  /** Name of the topic (`ce-type`); `null` from senders without CloudEvents. */
+  readonly topic: string | null;
+  /** Messages of one topic and key arrive in order; `null`: it has none. */
+  readonly key: string | null;
+  /** The body: parsed where its content type is JSON, else its text. Nothing has checked its form. */
+  readonly payload: unknown;
+  /** All headers, CloudEvents as consumers know them (`ce_…`). Only id, time and body are signed. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** When the request was signed. */
+  readonly signedAt: Date;
+}
+
+/**
+ * Applies a message. What it writes through `tx` commits together with the id of the message, or not at all. It must return
+ * the promise of all that it does. Reject with `permanent(error)` where no further try can help.
+ */
+export type ReceiveWork<Tx> = (tx: Tx, message: ReceivedRequest) => Promise<unknown>;
+
+/** What arrived, in the form of no framework. */
+export interface ArrivedRequest {
+  readonly headers: Iterable<readonly [string, string]>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** What is answered. A reason is for the sender's log. */
+export interface RequestAnswer {
+  readonly status: number;
+  readonly reason: string;
+}
+
+const done: RequestAnswer = { status: 204, reason: '' };
+
+/** Verifies a request and does its work once. @throws what options and secrets throw, nothing else */
+export async function answerRequest<Tx extends Transaction>(
+  { headers: given, body }: ArrivedRequest,
+  settings: ReceiveSettings<Tx>,
+  work: ReceiveWork<Tx>,
+): Promise<RequestAnswer> {
+  const webhooks = new Webhooks('receive()', settings.secret);
+  const { key, headers } = fromHttpHeaders(given);
+  const { maxBytes, bodyTimeoutMs } = settings;
+  if (Number(headers['content-length'] ?? 0) > maxBytes)
+    return { status: 413, reason: `The body is longer than ${maxBytes} bytes.` };
+  const read = await readRequestBody(body, maxBytes, bodyTimeoutMs);
+  if (read.kind === 'refused') return read;
+  const signed = signedHeaders(given);
+  const refusal = webhooks.refusal(signed, read.text);
+  if (refusal !== undefined) return { status: 401, reason: `${refusal}.` };
+  const id = signed['webhook-id'];
+  if (!isName(id)) return { status: 400, reason: 'The id is not one of 1 to 512 bytes without NUL.' };
+  const payload = payloadOf(headers['content-type'], read.text);
+  if (payload === undefined) return { status: 400, reason: 'The body is not JSON.' };
+  const message: ReceivedRequest = {
+    id,
+    topic: headers['ce_type'] ?? null,
+    key,
+    payload: payload.value,
+    headers,
+    signedAt: new Date(Number.parseInt(signed['webhook-timestamp'], 10) * 1_000),
+  };
+  return apply(message, settings, work);
+}
+
+async function apply<Tx extends Transaction>(
+  message: ReceivedRequest,
+  { client, group, report }: ReceiveSettings<Tx>,
+  work: ReceiveWork<Tx>,
+): Promise<RequestAnswer> {
+  try {
+    await client.$transaction(async (tx) => {
+      await once(tx, group, message.id, () => work(tx, message));
+      await refuseSwallowedError(sqlOf(tx));
+    });
+    return done;
+  } catch (error) {
+    report(error, message.id);
+    if (verdictOf(error)?.kind !== 'permanent') return { status: 500, reason: 'The work failed.' };
+    return { status: 422, reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** As they are on the wire: what is signed is not decoded. */
+function signedHeaders(given: ArrivedRequest['headers']): SignedHeaders {
+  const of = new Map(Array.from(given, ([name, value]) => [name.toLowerCase(), value]));
+  const text = (name: keyof SignedHeaders): string => of.get(name) ?? '';
+  return {
+    'webhook-id': text('webhook-id'),
+    'webhook-timestamp': text('webhook-timestamp'),
+    'webhook-signature': text('webhook-signature'),
+  };
+}
+
+/** `undefined`: it says that it is JSON, and is not. */
+function payloadOf(contentType: string | undefined, text: string): { readonly value: unknown } | undefined {
+  if (!/^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i.test(contentType ?? 'application/json'))
+    return { value: text };
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OutboxError } from '../../core/errors.ts';
+import type { Transaction } from '../../store/database/transaction.ts';
+import { answerRequest, type ReceiveWork, type RequestAnswer } from './answer-request.ts';
+import { type ReceiveOptions, receiveSettings } from './receive-options.ts';
+
+/**
+ * Receives a message that the transport `http`, or another sender by Standard Webhooks, has posted: for handlers that take a
+ * `Request` and answer a `Response`.
+ *
+ * The signature must be made with one of the secrets, at most five minutes ago. Then `work` is done in a transaction, once
+ * per group and id of the message: effects and id commit together, and a repetition is answered as success without it.
+ *
+ * It answers 204 for what is done, now or before; 401 for a wrong signature, 413 for a body that is too long, 408 for one that
+ * is too late, 400 for one that is no JSON though it says so; 500 when `work` or the database fails, and 422 when `work` says
+ * `permanent(error)`, with the text of that error. The sender repeats what fails, by its own rules.
+ *
+ * @param request its body must not have been read
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`, also for a body that was read; `OUTBOX_PACKAGE_MISSING` without standardwebhooks;
+ * and what the function `secret` throws. Nothing else: what the work throws goes to `report`.
+ */
+export async function receive<Tx extends Transaction>(
+  request: Request,
+  options: ReceiveOptions<Tx>,
+  work: ReceiveWork<Tx>,
+): Promise<Response> {
+  const settings = receiveSettings(options);
+  if (request.bodyUsed) throw bodyRead();
+  const answer = await answerRequest(
+    { headers: [...request.headers], body: request.body ?? nothing() },
+    settings,
+    work,
+  );
+  const { status, reason } = answer;
+  return new Response(reason === '' ? null : reason, { status, headers: headersOf(answer) });
+}
+
+/**
+ * {@link receive} for handlers of `node:http`, Express and what is like them. It resolves when the answer was handed over.
+ *
+ * @param request its body must not have been read: no `express.json()` before it
+ */
+export async function receiveNode<Tx extends Transaction>(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ReceiveOptions<Tx>,
+  work: ReceiveWork<Tx>,
+): Promise<void> {
+  const settings = receiveSettings(options);
+  if (request.readableDidRead) throw bodyRead();
+  const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value] as const],
+  );
+  // A client that goes away has no use for an answer, and nobody for its error.
+  request.on('error', () => undefined);
+  // Who leaves the body unread is to answer all the same.
+  const answer = await answerRequest(
+    { headers, body: request.iterator({ destroyOnReturn: false }) },
+    settings,
+    work,
+  ).catch((error: unknown) => {
+    if (request.destroyed && !request.complete) return { status: 400, reason: 'The body ended too early.' };
+    throw error;
+  });
+  // What is left of a body is not read: the connection cannot be used again.
+  if (!request.complete) response.setHeader('connection', 'close');
+  response.writeHead(answer.status, headersOf(answer));
+  response.end(answer.reason);
+}
+
+function headersOf({ reason }: RequestAnswer): Record<string, string> {
+  return reason === '' ? {} : { 'content-type': 'text/plain; charset=utf-8' };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function bodyRead(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    'The body of the request was read before receive(): nobody can verify its signature any more.',
+    { details: { option: 'request' } },
+  );
+}

@@ -1,0 +1,128 @@
+import { isTlsFailure } from '../../core/tls-failure.ts';
+import type { SendOutcome } from '../send-by-key.ts';
+import { AddressRefused } from './address-guard.ts';
+import type { HttpAnswer } from './exchange.ts';
+
+/** What an answer means for its message. */
+type AnswerClass = 'acknowledged' | 'rejected' | 'permanent' | 'ambiguous';
+
+/** By the first digit of the status: a server that failed may have done the work before. */
+const classesByDigit: Readonly<Record<number, AnswerClass>> = {
+  2: 'acknowledged',
+  3: 'rejected',
+  4: 'rejected',
+  5: 'ambiguous',
+};
+
+/** Whoever is gone does not come back. */
+const classesByStatus: Readonly<Record<number, AnswerClass>> = { 410: 'permanent' };
+
+/** With Retry-After these speak of the address, not of the message. `onWire`: a part of the server may have taken it. */
+const pausingStatuses: Readonly<Record<number, { readonly onWire: boolean }>> = {
+  429: { onWire: false },
+  503: { onWire: true },
+};
+
+/** A server that wants more time than this is asked again all the same. */
+const longestPauseMs = 60 * 60 * 1_000;
+/** Of the text that a server gave as its reason. */
+const excerptLength = 200;
+
+/** What a message's answer makes of it. */
+export interface Classified {
+  readonly outcome: SendOutcome;
+  /** For how long nothing goes to the address. */
+  readonly pauseMs?: number;
+}
+
+/**
+ * Says what an answer means.
+ *
+ * @param server names it in reasons
+ * @param hidden texts that no reason may contain, because a server may echo what it was sent
+ */
+export function classifyAnswer(
+  answer: HttpAnswer,
+  { server, hidden, permanentStatuses }: ClassifyRules,
+): Classified {
+  const { status } = answer;
+  const error = reasonOf(answer, server, hidden);
+  const pausing = pausingStatuses[status];
+  const pauseMs = pausing === undefined ? undefined : pauseOf(answer.retryAfter);
+  if (pausing !== undefined && pauseMs !== undefined) {
+    const reason = `${error} (nothing is sent for ${Math.ceil(pauseMs / 1_000)} s, as it asks)`;
+    return { outcome: { kind: 'hold', hold: { scope: 'topic', reason }, onWire: pausing.onWire }, pauseMs };
+  }
+  const kind = permanentStatuses.has(status)
+    ? 'permanent'
+    : (classesByStatus[status] ?? classesByDigit[Math.floor(status / 100)] ?? 'ambiguous');
+  if (kind === 'acknowledged') return { outcome: { kind, partition: null, offset: null } };
+  return { outcome: { kind, error } };
+}
+
+/** What {@link classifyAnswer} has to know. */
+export interface ClassifyRules {
+  readonly server: string;
+  readonly hidden: readonly string[];
+  readonly permanentStatuses: ReadonlySet<number>;
+}
+
+/**
+ * Says what it means that there was no answer. Before the request left, no message is to blame: the address is held.
+ * Afterwards this one may be, because it may be what the server breaks down at, so it counts as a try.
+ */
+export function classifyFailure(error: Error, written: boolean, server: string): SendOutcome {
+  const reason = failureReason(error, server);
+  if (error instanceof AddressRefused) return { kind: 'rejected', error: reason };
+  if (written) return { kind: 'ambiguous', error: reason };
+  return { kind: 'hold', hold: { scope: 'topic', reason }, onWire: false };
+}
+
+/** Why a connection or a request failed, for people. */
+export function failureReason(error: Error, server: string): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const said = textOf(error);
+  if (code.endsWith('WRONG_VERSION_NUMBER')) return `TLS with ${server} failed: its port does not speak TLS`;
+  if (isTlsFailure(code) || code === 'EPROTO') return `TLS with ${server} failed: ${withoutPlace(said)}`;
+  if (said.includes('before secure TLS connection was established'))
+    return `TLS with ${server} failed: it ended the handshake`;
+  return said.includes(server) ? said : `${server}: ${said}`;
+}
+
+/** OpenSSL says where in its sources it was, before and behind the reason. */
+function withoutPlace(said: string): string {
+  return /:error:[0-9A-F]+:[^:]*:[^:]*:(?<reason>[^:]+):/.exec(said)?.groups?.['reason'] ?? said;
+}
+
+/** One attempt per address of a name: Node tells them without a text of its own. */
+function textOf(error: Error): string {
+  if (!(error instanceof AggregateError)) return error.message;
+  const texts = error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each)));
+  return [...new Set(texts)].join('; ');
+}
+
+function reasonOf(
+  { status, location, excerpt }: HttpAnswer,
+  server: string,
+  hidden: readonly string[],
+): string {
+  const to = status >= 300 && status < 400 ? `: redirects${targetOf(location)} are not followed` : '';
+  const text = hidden.reduce((left, secret) => left.replaceAll(secret, '…'), excerpt);
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  const short = line.length > excerptLength ? `${line.slice(0, excerptLength)}…` : line;
+  return `${server} answered ${status}${to}${short === '' || to !== '' ? '' : `: ${short}`}`;
+}
+
+/** What comes behind the host may be a secret. */
+function targetOf(location = ''): string {
+  return URL.canParse(location) ? ` to ${new URL(location).host}` : '';
+}
+
+/** Seconds, or a date; `undefined` for anything else. */
+function pauseOf(retryAfter: string | undefined): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const ms = /^\d+$/.test(retryAfter.trim())
+    ? Number(retryAfter) * 1_000
+    : Date.parse(retryAfter) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longestPauseMs);
+}

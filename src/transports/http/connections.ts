@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import type { Agent } from 'undici';
+import { type HttpExchange, type HttpPost, post } from './exchange.ts';
+import type { HttpSettings } from './http-options.ts';
+import type { HttpTarget } from './http-target.ts';
+import { undici } from './undici.ts';
+
+/** For a connection, TLS included. */
+const connectTimeoutMs = 3_000;
+/** Of an answer's headers. */
+const maxHeaderBytes = 16 * 1_024;
+
+/** Connections of one transport: a pool per server, opened when it is first used. */
+export class HttpConnections {
+  readonly #settings: HttpSettings;
+  #pools: Agent | undefined;
+
+  constructor(settings: HttpSettings) {
+    this.#settings = settings;
+  }
+
+  /** Answers how to post through the connections of now: after a close nothing more goes out by them. */
+  open(): (target: HttpTarget, request: Pick<HttpPost, 'headers' | 'body'>) => Promise<HttpExchange> {
+    const { guard, requestTimeoutMs, ssl } = this.#settings;
+    const { Agent: Pools } = undici();
+    const pools = (this.#pools ??= new Pools({
+      // The time of a request is counted as a whole, so that none is won by answering piece by piece.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: maxHeaderBytes,
+      connect: { ...ssl, lookup: guard.lookup, timeout: connectTimeoutMs },
+    }));
+    return async ({ url, host, path }, request) => {
+      try {
+        guard.check(host);
+      } catch (error) {
+        if (error instanceof Error) return { kind: 'failed', written: false, error };
+        throw error;
+      }
+      return post(pools, { origin: url.origin, path, ...request }, requestTimeoutMs);
+    };
+  }
+
+  /** Connects and closes again: a request would be a message. */
+  async probe({ url, host }: HttpTarget): Promise<void> {
+    const { guard, ssl } = this.#settings;
+    guard.check(host);
+    const connect = undici().buildConnector({ ...ssl, lookup: guard.lookup, timeout: connectTimeoutMs });
+    const { hostname, protocol, port } = url;
+    const socket = await new Promise<Socket>((resolve, reject) => {
+      connect({ hostname: host, host: hostname, protocol, port }, (...[error, opened]) => {
+        if (error === null) resolve(opened);
+        else reject(error);
+      });
+    });
+    socket.destroy();
+    await once(socket, 'close');
+  }
+
+  /** Lets what is under way end, then closes all connections. */
+  async close(): Promise<void> {
+    const pools = this.#pools;
+    this.#pools = undefined;
+    await pools?.close();
+  }
+}

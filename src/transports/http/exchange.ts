@@ -1,0 +1,98 @@
+import type { Agent, Dispatcher } from 'undici';
+
+/** What is posted, and where to. */
+export interface HttpPost {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What a server answered, as far as it is needed. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly location: string | undefined;
+  /** The beginning of the body. */
+  readonly excerpt: string;
+}
+
+/** An answer, or why there is none; `written` once the request began to leave. */
+export type HttpExchange =
+  | { readonly kind: 'answer'; readonly answer: HttpAnswer }
+  | { readonly kind: 'failed'; readonly written: boolean; readonly error: Error };
+
+/** Of an answer's body: enough to tell the reason. */
+const excerptBytes = 1_024;
+/** A longer body costs its connection, because reading on would cost more. */
+const maxBodyBytes = 64 * 1_024;
+
+/** Posts once. Redirects are answers. Resolves in `timeoutMs` after the request was begun, whatever the server does. */
+export function post(agent: Agent, { body, ...request }: HttpPost, timeoutMs: number): Promise<HttpExchange> {
+  return new Promise((resolve) => {
+    agent.dispatch({ ...request, method: 'POST', body }, new Exchange(timeoutMs, resolve));
+  });
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #timeoutMs: number;
+  readonly #settle: (result: HttpExchange) => void;
+  readonly #chunks: Buffer[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #answer: Omit<HttpAnswer, 'excerpt'> | undefined;
+  #written = false;
+  #bodyBytes = 0;
+
+  constructor(timeoutMs: number, settle: (result: HttpExchange) => void) {
+    this.#timeoutMs = timeoutMs;
+    this.#settle = settle;
+  }
+
+  /** Is called when a connection is there, before the first byte leaves. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#written = true;
+    this.#timer = setTimeout(() => {
+      controller.abort(new Error(`no answer within ${this.#timeoutMs} ms`));
+    }, this.#timeoutMs);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    // Interim answers come before the one that counts.
+    if (status < 200) return;
+    this.#answer = {
+      status,
+      retryAfter: single(headers['retry-after']),
+      location: single(headers['location']),
+    };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#bodyBytes < excerptBytes) this.#chunks.push(chunk.subarray(0, excerptBytes - this.#bodyBytes));
+    this.#bodyBytes += chunk.length;
+    if (this.#bodyBytes > maxBodyBytes) controller.abort(new Error('the body of the answer is too long'));
+  }
+
+  onResponseEnd(): void {
+    this.#end(new Error('the answer ended without a status'));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#end(error);
+  }
+
+  /** The status counts, whatever becomes of the body. */
+  #end(error: Error): void {
+    clearTimeout(this.#timer);
+    if (this.#answer === undefined) return this.#settle({ kind: 'failed', written: this.#written, error });
+    const excerpt = Buffer.concat(this.#chunks).toString();
+    this.#settle({ kind: 'answer', answer: { ...this.#answer, excerpt } });
+  }
+}
+
+function single(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value[0] : value;
+}

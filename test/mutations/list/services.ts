@@ -1,0 +1,63 @@
+import type { Mutation } from '../mutation.ts';
+
+const receivedOnce = 'A message over HTTP has its effect once, and only with a right signature';
+const guarded = 'HTTP goes to no private address that is not allowed';
+const startedOnce = 'A message starts your workflow once';
+
+/** A message goes to a service by HTTP, or to a workflow. */
+export const serviceMutations: readonly Mutation[] = [
+  {
+    name: 'http-work-without-id',
+    promise: receivedOnce,
+    file: 'src/inbox/http/answer-request.ts',
+    find: 'await once(tx, group, message.id, () => work(tx, message));',
+    replace: 'await work(tx, message);',
+    test: 'test/integration/http-receive.test.ts',
+    title: 'a message is applied once',
+  },
+  {
+    name: 'http-signature-unread',
+    promise: receivedOnce,
+    file: 'src/inbox/http/answer-request.ts',
+    find: 'if (refusal !== undefined) return',
+    replace: 'if (refusal === null) return',
+    test: 'test/integration/http-receive.test.ts',
+    title: 'nothing is done',
+  },
+  {
+    name: 'http-caught-error-committed',
+    promise: receivedOnce,
+    file: 'src/inbox/http/answer-request.ts',
+    find: '      await refuseSwallowedError(sqlOf(tx));\n',
+    replace: '      sqlOf(tx);\n',
+    test: 'test/integration/http-receive.test.ts',
+    title: 'an error of the database that the work has caught is no success',
+  },
+  {
+    name: 'http-name-not-judged-when-resolved',
+    promise: guarded,
+    file: 'src/transports/http/address-guard.ts',
+    find: 'names.has(host.toLowerCase())',
+    replace: '!names.has(host.toLowerCase())',
+    test: 'test/transports/http/failures.test.ts',
+    title: 'is refused before a connection is opened',
+  },
+  {
+    name: 'workflow-started-again',
+    promise: startedOnce,
+    file: 'src/transports/workflow/workflow-calls.ts',
+    find: 'const rejectDuplicate = 3;',
+    replace: 'const rejectDuplicate = 1;',
+    test: 'test/transports/workflow/delivery.test.ts',
+    title: 'a message starts the workflow of its id',
+  },
+  {
+    name: 'workflow-signal-without-id',
+    promise: startedOnce,
+    file: 'src/transports/workflow/workflow-calls.ts',
+    find: 'requestId: message.id',
+    replace: 'requestId: `${Math.random()}`',
+    test: 'test/transports/workflow/delivery.test.ts',
+    title: 'signals with a start begin one workflow',
+  },
+];

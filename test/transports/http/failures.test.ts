@@ -1,0 +1,280 @@
+import { createServer, type Server } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import type { HttpOptions } from '../../../src/transports/http/http-options.ts';
+import { httpSettings } from '../../../src/transports/http/http-options.ts';
+import { HttpTransport } from '../../../src/transports/http/http-transport.ts';
+import { http } from '../../../src/transports.ts';
+import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { countKinds, outgoing, publishTo } from '../../support/fixtures/outgoing.ts';
+import { until } from '../../support/fixtures/until.ts';
+import {
+  type Answer,
+  type EndpointOptions,
+  type HttpEndpoint,
+  httpEndpoint,
+  secret,
+} from './http-endpoint.ts';
+
+async function endpointOf(
+  options: EndpointOptions = {},
+): Promise<HttpEndpoint & { readonly address: string }> {
+  const endpoint = await httpEndpoint(options);
+  onTestFinished(() => endpoint.stop());
+  return { ...endpoint, address: `http://127.0.0.1:${endpoint.port}/hook?token=s3cret` };
+}
+
+function transportOf(options: Partial<HttpOptions> = {}) {
+  const transport = http({ secret, allow: ['127.0.0.1'], requestTimeout: '1s', ...options });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+const always = (answer: Answer) => endpointOf({ answer: () => answer });
+
+test('every kind of answer has its outcome, with the reason that the server gave', async () => {
+  const endpoint = await endpointOf({
+    answer: (_request, body) => ({ status: Number(body.slice(0, 3)), body: 'because of that' }),
+  });
+  const statuses = [200, 302, 400, 409, 410, 422, 429, 500, 503];
+  const messages = statuses.map((status) => ({ ...outgoing(null), payload: String(status) }));
+
+  const { outcomes, hold } = await publishTo(
+    transportOf({ permanentStatuses: [422] }),
+    endpoint.address,
+    messages,
+  );
+
+  const server = `127.0.0.1:${endpoint.port}`;
+  const told = (status: number): string => `${server} answered ${status}: because of that`;
+  expect(hold).toBeUndefined();
+  expect(outcomes).toEqual([
+    { kind: 'acknowledged', partition: null, offset: null },
+    { kind: 'rejected', error: `${server} answered 302: redirects are not followed` },
+    { kind: 'rejected', error: told(400) },
+    { kind: 'rejected', error: told(409) },
+    { kind: 'permanent', error: told(410) },
+    { kind: 'permanent', error: told(422) },
+    { kind: 'rejected', error: told(429) },
+    { kind: 'ambiguous', error: told(500) },
+    { kind: 'ambiguous', error: told(503) },
+  ]);
+  expect(endpoint.requests).toHaveLength(statuses.length);
+});
+
+test('a redirect is not followed', async () => {
+  const elsewhere = await endpointOf();
+  const endpoint = await always({ status: 307, headers: { location: elsewhere.address } });
+
+  const { outcomes } = await publishTo(transportOf(), endpoint.address, [outgoing('a')]);
+
+  expect(outcomes).toMatchObject([{ kind: 'rejected' }]);
+  expect(elsewhere.requests).toEqual([]);
+});
+
+test('Retry-After holds its address for as long as it says, and no other', async () => {
+  let busy = true;
+  const endpoint = await endpointOf({
+    answer: () => (busy ? { status: 429, headers: { 'retry-after': '1' } } : undefined),
+  });
+  const other = await endpointOf();
+  const transport = transportOf({ concurrency: 1 });
+  const startedAt = performance.now();
+
+  const { outcomes, hold } = await publishTo(transport, endpoint.address, [outgoing('a'), outgoing('b')]);
+  expect(outcomes).toEqual([
+    { kind: 'deferred', onWire: false },
+    { kind: 'deferred', onWire: false },
+  ]);
+  expect(hold).toMatchObject({ scope: 'topic', reason: expect.stringContaining('nothing is sent for 1 s') });
+  busy = false;
+  await expect(transport.probe(endpoint.address)).rejects.toThrow('nothing is sent for 1 s');
+  expect(countKinds(await publishTo(transport, endpoint.address, [outgoing('a')]))).toEqual({ deferred: 1 });
+  expect(endpoint.requests).toHaveLength(1);
+  expect(countKinds(await publishTo(transport, other.address, [outgoing('a')]))).toEqual({ acknowledged: 1 });
+
+  await until(() => transport.probe(endpoint.address).then(() => true));
+  expect(performance.now() - startedAt).toBeGreaterThan(990);
+  expect(countKinds(await publishTo(transport, endpoint.address, [outgoing('a')]))).toEqual({
+    acknowledged: 1,
+  });
+});
+
+test('a server that says nothing in time leaves the message in doubt, and the next batch goes on', async () => {
+  let slow = true;
+  const endpoint = await endpointOf({ answer: () => (slow ? { afterMs: 5_000 } : undefined) });
+  const transport = transportOf({ requestTimeout: '200ms' });
+
+  const { outcomes } = await publishTo(transport, endpoint.address, [outgoing('a'), outgoing('b')]);
+  expect(outcomes).toMatchObject([
+    { kind: 'ambiguous', error: `127.0.0.1:${endpoint.port}: no answer within 200 ms` },
+    { kind: 'ambiguous' },
+  ]);
+  slow = false;
+  expect(countKinds(await publishTo(transport, endpoint.address, [outgoing('a')]))).toEqual({
+    acknowledged: 1,
+  });
+});
+
+/** Speaks TCP, and whatever it is told to. */
+async function tcpServer(say: (piece: (text: string) => void) => void): Promise<string> {
+  const server: Server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => say((text) => socket.writable && socket.write(text)));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
+}
+
+test('a server that drips its headers does not win time by it', async () => {
+  const address = await tcpServer((piece) => {
+    piece('HTTP/1.1 200 OK\r\n');
+    const drip = setInterval(() => piece('x: y\r\n'), 50);
+    onTestFinished(() => clearInterval(drip));
+  });
+  const startedAt = performance.now();
+  const { outcomes } = await publishTo(transportOf({ requestTimeout: '300ms' }), address, [outgoing('a')]);
+  expect(outcomes).toMatchObject([{ kind: 'ambiguous', error: expect.stringContaining('no answer within') }]);
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+});
+
+test('the status counts, also where the body never ends or is endless', async () => {
+  const unending = await tcpServer((piece) => piece('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf'));
+  const endless = await tcpServer((piece) => {
+    piece('HTTP/1.1 400 Bad\r\ncontent-length: 999999999\r\n\r\n');
+    for (let n = 0; n < 100; n += 1) piece('no '.repeat(10_000));
+  });
+  const transport = transportOf({ requestTimeout: '300ms' });
+  expect(countKinds(await publishTo(transport, unending, [outgoing('a')]))).toEqual({ acknowledged: 1 });
+  const { outcomes } = await publishTo(transport, endless, [outgoing('a')]);
+  expect(outcomes).toMatchObject([
+    { kind: 'rejected', error: expect.stringMatching(/answered 400: (no ){60,80}/) },
+  ]);
+  expect(JSON.stringify(outcomes).length).toBeLessThan(400);
+});
+
+test('headers of an answer are bounded', async () => {
+  const address = await tcpServer((piece) => piece(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`));
+  const { outcomes } = await publishTo(transportOf(), address, [outgoing('a')]);
+  expect(outcomes).toMatchObject([{ kind: 'ambiguous', error: expect.stringContaining('Headers Overflow') }]);
+});
+
+test('a connection that is reset after the request leaves it in doubt; one that is refused holds the address', async () => {
+  const endpoint = await endpointOf();
+  const proxy = await startFaultProxy(`127.0.0.1:${endpoint.port}`);
+  onTestFinished(() => proxy.close());
+  const transport = transportOf();
+  proxy.inject({ kind: 'cut', of: 'replies', afterBytes: 0 });
+  const { outcomes } = await publishTo(transport, `http://${proxy.address}/`, [outgoing('a')]);
+  expect(outcomes).toMatchObject([{ kind: 'ambiguous' }]);
+  expect(endpoint.received).toHaveLength(1);
+
+  await endpoint.stop();
+  const refused = await publishTo(transport, endpoint.address, [outgoing('a'), outgoing('b')]);
+  expect(refused).toMatchObject({
+    outcomes: [
+      { kind: 'deferred', onWire: false },
+      { kind: 'deferred', onWire: false },
+    ],
+    hold: { scope: 'topic', reason: expect.stringContaining('ECONNREFUSED') },
+  });
+  expect(JSON.stringify(refused)).not.toContain('s3cret');
+  await expect(transport.probe(endpoint.address)).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
+  await endpoint.start();
+  await transport.probe(endpoint.address);
+  expect(countKinds(await publishTo(transport, endpoint.address, [outgoing('a')]))).toEqual({
+    acknowledged: 1,
+  });
+});
+
+test('a batch that takes too long is settled as far as it came, and the rest follows', async () => {
+  const endpoint = await endpointOf({ answer: () => ({ afterMs: 60 }) });
+  const settings = httpSettings({ secret, allow: ['127.0.0.1'] });
+  const transport = new HttpTransport(settings, 200);
+  onTestFinished(() => transport.close());
+  const messages = Array.from({ length: 40 }, () => outgoing('one'));
+
+  const result = await publishTo(transport, endpoint.address, messages);
+
+  const { acknowledged = 0, deferred = 0 } = countKinds(result);
+  expect(acknowledged).toBeGreaterThan(0);
+  expect(acknowledged + deferred).toBe(messages.length);
+  expect(endpoint.received.map(({ id }) => id)).toEqual(messages.slice(0, acknowledged).map(({ id }) => id));
+  expect(result.hold?.reason).toBe(
+    `127.0.0.1:${endpoint.port} is slow: it answered ${acknowledged} messages in 0.2 s; the rest follows`,
+  );
+});
+
+test('as many requests as `concurrency` allows are under way, and one per key', async () => {
+  const endpoint = await endpointOf({ answer: () => ({ afterMs: 20 }) });
+  const free = Array.from({ length: 30 }, () => outgoing(null));
+  await publishTo(transportOf({ concurrency: 5 }), endpoint.address, free);
+  expect(endpoint.crowd()).toBe(5);
+  const keyed = await endpointOf({ answer: () => ({ afterMs: 20 }) });
+  await publishTo(transportOf({ concurrency: 5 }), keyed.address, [
+    outgoing('a'),
+    outgoing('a'),
+    outgoing('b'),
+  ]);
+  expect(keyed.crowd()).toBe(2);
+});
+
+test.each([
+  ['a private address', 'http://10.1.2.3/'],
+  ['this machine', 'http://127.0.0.1:1/'],
+  ['this machine in decimal', 'http://2130706433:1/'],
+  ['this machine in IPv6', 'http://[::1]:1/'],
+  ['this machine mapped into IPv6', 'http://[::ffff:127.0.0.1]:1/'],
+  ['the metadata of a cloud', 'http://169.254.169.254/latest/meta-data/'],
+  ['a name that resolves to this machine', 'http://localhost:1/'],
+])('%s is refused before a connection is opened', async (_what, address) => {
+  const transport = transportOf({ allow: [] });
+  const { outcomes } = await publishTo(transport, address, [outgoing('a')]);
+  expect(outcomes).toMatchObject([
+    { kind: 'rejected', error: expect.stringContaining('is not an address of the public internet') },
+  ]);
+  await expect(transport.probe(address)).rejects.toThrow('is not an address of the public internet');
+});
+
+test('a name that is allowed is connected to', async () => {
+  const { port } = await endpointOf();
+  const transport = transportOf({ allow: ['localhost'] });
+  expect(countKinds(await publishTo(transport, `http://localhost:${port}/`, [outgoing('a')]))).toEqual({
+    acknowledged: 1,
+  });
+  await transport.probe(`http://localhost:${port}/`);
+});
+
+test('an address that is no URL, and a secret that is not there, hold the address and burn no attempt', async () => {
+  const none = await publishTo(transportOf(), 'orders', [outgoing('a')]);
+  expect(none).toMatchObject({
+    outcomes: [{ kind: 'deferred', onWire: false }],
+    hold: { reason: expect.stringContaining('http:// URL') },
+  });
+  const transport = transportOf({
+    secret: () => {
+      throw new Error('the vault is closed');
+    },
+  });
+  expect(await publishTo(transport, 'https://a.test/', [outgoing('a')])).toMatchObject({
+    outcomes: [{ kind: 'deferred', onWire: false }],
+    hold: { scope: 'topic', reason: 'the vault is closed' },
+  });
+});
+
+test('a message with a header of the connection is failed, not sent', async () => {
+  const endpoint = await endpointOf();
+  const message = { ...outgoing('a'), headers: { 'transfer-encoding': 'chunked' } };
+  const { outcomes } = await publishTo(transportOf(), endpoint.address, [message, outgoing('b')]);
+  expect(outcomes).toMatchObject([
+    { kind: 'permanent', error: expect.stringContaining('transfer-encoding') },
+    { kind: 'acknowledged' },
+  ]);
+  expect(endpoint.requests).toHaveLength(1);
+});

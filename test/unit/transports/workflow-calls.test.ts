@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { classifyCall } from '../../../src/transports/workflow/call-failure.ts';
+
+/** An error as Temporal's client throws it. */
+const failed = (code: number, message = 'said'): Error =>
+  Object.assign(new Error(message), { code, details: '' });
+const rules = { startCarries: true, missing: 'rejected' } as const;
+const hold = (onWire: boolean, reason = 'Temporal: said') => ({
+  kind: 'hold',
+  hold: { scope: 'transport', reason },
+  onWire,
+});
+
+test.each<[string, number, object]>([
+  ['CANCELLED', 1, hold(true)],
+  ['UNKNOWN', 2, { kind: 'ambiguous', error: 'said' }],
+  ['INVALID_ARGUMENT', 3, { kind: 'permanent', error: 'said' }],
+  ['DEADLINE_EXCEEDED', 4, hold(true)],
+  ['NOT_FOUND', 5, { kind: 'rejected', error: 'said' }],
+  ['ALREADY_EXISTS', 6, { kind: 'acknowledged', partition: null, offset: null }],
+  ['PERMISSION_DENIED', 7, hold(false)],
+  ['RESOURCE_EXHAUSTED', 8, hold(false)],
+  ['FAILED_PRECONDITION', 9, { kind: 'rejected', error: 'said' }],
+  ['ABORTED', 10, { kind: 'rejected', error: 'said' }],
+  ['OUT_OF_RANGE', 11, { kind: 'ambiguous', error: 'said' }],
+  ['UNIMPLEMENTED', 12, { kind: 'ambiguous', error: 'said' }],
+  ['INTERNAL', 13, { kind: 'ambiguous', error: 'said' }],
+  ['UNAVAILABLE', 14, hold(true)],
+  ['DATA_LOSS', 15, { kind: 'ambiguous', error: 'said' }],
+  ['UNAUTHENTICATED', 16, hold(false)],
+])('%s has its outcome', (_name, code, outcome) => {
+  expect(classifyCall(failed(code), rules)).toEqual(outcome);
+});
+
+test('a connection that ended, and a namespace that is missing, hold the transport', () => {
+  expect(classifyCall(failed(2, 'transport error'), rules)).toEqual(hold(true, 'Temporal: transport error'));
+  const missing = 'Namespace shop is not found.';
+  expect(classifyCall(failed(5, missing), rules)).toEqual(hold(false, `Temporal: ${missing}`));
+});
+
+test('a workflow that does not run is what the option says, and one that has ended is no delivery of a signal', () => {
+  const signal = { startCarries: false, missing: 'permanent' } as const;
+  expect(classifyCall(failed(5), signal)).toEqual({ kind: 'permanent', error: 'said' });
+  expect(classifyCall(failed(6), signal)).toMatchObject({
+    kind: 'permanent',
+    error: expect.stringContaining('has ended'),
+  });
+  expect(classifyCall(failed(6), { ...signal, missing: 'rejected' })).toMatchObject({ kind: 'rejected' });
+});
+
+test('what is no answer of gRPC proves nothing', () => {
+  expect(classifyCall(new Error('odd'), rules)).toEqual({ kind: 'ambiguous', error: 'odd' });
+  expect(classifyCall('odd', rules)).toEqual({ kind: 'ambiguous', error: 'odd' });
+});
