@@ -1,3 +1,4 @@
+import { measureRabbitmq } from './rabbitmq.ts';
 import { measureRedis } from './redis.ts';
 
 /** Messages per second of the library and of a loop over the bare client, side by side in one run. */
@@ -21,6 +22,7 @@ export interface TransportSizes {
 }
 
 const measures: Readonly<Record<string, (sizes: TransportSizes) => Promise<readonly TransportFigures[]>>> = {
+  rabbitmq: measureRabbitmq,
   redis: measureRedis,
 };
 

@@ -25,9 +25,9 @@ interface Kind {
   readonly name: string;
   readonly transport: Transport | ReceivingTransport;
   /** Sends a batch in its order, and awaits what the server says to it. */
-  sendBare(redis: Client, address: string, batch: readonly OutgoingMessage[]): Promise<unknown>;
+  readonly sendBare: (redis: Client, address: string, batch: readonly OutgoingMessage[]) => Promise<unknown>;
   /** Takes a batch and acknowledges it. @returns how many there were */
-  receiveBare?(redis: Client, address: string): Promise<number>;
+  readonly receiveBare?: (redis: Client, address: string) => Promise<number>;
 }
 
 /** Measures streams, lists and channels on a server of its own, whose append-only file is written before each answer. */
@@ -133,6 +133,7 @@ function receive(transport: ReceivingTransport, address: string, messages: numbe
         })
         .then((running) => {
           subscribed = running;
+          return running;
         }, reject);
     });
     await subscribed?.stop();

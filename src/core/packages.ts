@@ -16,6 +16,7 @@ export const partPackages = {
     ],
   },
   kafka: { for: 'Kafka', packages: ['kafkajs@2'] },
+  rabbitmq: { for: 'RabbitMQ', packages: ['amqplib@2'] },
   redis: { for: 'Redis', packages: ['@redis/client@6'] },
   demo: {
     for: 'The demo, a shop with Prisma models,',

@@ -1,5 +1,6 @@
-/** What an error says, as text for people. Node reports a connection refused at several addresses without a message of its own. */
+/** The text of any thrown value. Of an error without one: those of the addresses that Node has tried, or its name. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  return error.message === '' ? error.name : error.message;
 }

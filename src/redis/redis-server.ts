@@ -5,8 +5,9 @@ import { tlsOptionNames, unknownOption } from '../core/option-names.ts';
 
 /** A user of Redis and its password. */
 export interface RedisCredentials {
-  /** @defaultValue `default`, the user that Redis has by itself */
+  /** Its name. @defaultValue `default`, the user that Redis has by itself */
   readonly username?: string;
+  /** It is never shown in errors, logs or the endpoint. */
   readonly password: string;
 }
 

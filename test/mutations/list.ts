@@ -6,6 +6,7 @@ import { laneNumberMutations } from './list/lane-numbers.ts';
 import { laneMutations } from './list/lanes.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
+import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { redisMutations } from './list/redis.ts';
 import { settleMutations } from './list/settle.ts';
 import { transactionMutations } from './list/transactions.ts';
@@ -24,6 +25,7 @@ export const mutations: readonly Mutation[] = [
   ...settleMutations,
   ...kafkaMutations,
   ...redisMutations,
+  ...rabbitmqMutations,
   ...maintenanceMutations,
   ...inboxMutations,
   ...handlerMutations,

@@ -54,6 +54,13 @@ export const layers = [
       'src/kafka may import src/core and the types of src/sources/source.ts: it asks brokers for transport, source and operations and knows none of them.',
   },
   {
+    folder: 'src/rabbitmq',
+    imports: ['core/'],
+    uses: ['amqplib', 'io'],
+    reason:
+      'src/rabbitmq may import src/core only: it connects transport and source to a server and knows none of them.',
+  },
+  {
     folder: 'src/redis',
     imports: ['core/'],
     uses: ['redis', 'io'],
@@ -68,6 +75,7 @@ export const layers = [
     types: ['sources/source.ts'],
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
+      rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/', 'sources/rabbitmq/'] },
       redis: { uses: ['redis'], imports: ['redis/', 'sources/redis/'] },
       workflow: { uses: ['temporal'] },
     },
@@ -81,6 +89,7 @@ export const layers = [
     uses: ['io'],
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/'] },
+      rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/'] },
       redis: { uses: ['redis'], imports: ['redis/'] },
     },
     reason:

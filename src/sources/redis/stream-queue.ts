@@ -67,14 +67,15 @@ export class StreamQueue implements Queue {
       this.#openFirst = entries.length > 0;
       this.#lastRead = last.toString();
       if (entries.length > 0) return { kind: 'mine', messages: this.#messages(entries), notices };
+      // Behind those that were deleted there may be others.
+      if (gone.length > 0) return withNotices(notices, await this.#again(client, lease, most));
     }
     const [place, entries] = await this.#orMakeGroup(client, () => this.#readNew(client, lease, most));
     if (place.length === 1) return { kind: 'taken', holder: place[0].toString() };
     const [, last, first, unread] = place;
     if (last.toString() !== this.#lastRead) {
       // Somebody who had lost the lease has read meanwhile: what he was given comes before this, and both are open.
-      this.#openFirst = true;
-      return this.read(client, lease, most);
+      return withNotices(notices, await this.#again(client, lease, most));
     }
     if (unread > 0) notices.push(this.#lost(last.toString(), first.toString(), unread));
     this.#lastRead = entries.at(-1)?.[0].toString() ?? this.#lastRead;
@@ -116,6 +117,11 @@ export class StreamQueue implements Queue {
     return undefined;
   }
 
+  #again(client: RedisClient, lease: QueueLease, most: number): Promise<QueueRead> {
+    this.#openFirst = true;
+    return this.read(client, lease, most);
+  }
+
   async #readOpen(
     client: RedisClient,
     { holder, leaseMs }: QueueLease,
@@ -155,7 +161,8 @@ export class StreamQueue implements Queue {
     ]);
     if (begun.status === 'rejected') throw begun.reason;
     if (done.status === 'rejected') throw done.reason;
-    const refused = done.value.find((answer: unknown) => answer instanceof Error);
+    const answers: readonly unknown[] = done.value;
+    const refused = answers.find((answer) => answer instanceof Error);
     if (refused !== undefined) throw refused;
     const [at, streams] = done.value;
     return [at, Object.values(streams ?? {}).flat()];
@@ -209,6 +216,11 @@ export class StreamQueue implements Queue {
 
 /** By the name of the stream; `null`: there is nothing new. */
 type StreamsReply = Readonly<Record<string, readonly RawEntry[]>> | null;
+
+/** What was noticed before comes first. */
+function withNotices(notices: readonly SourceNotice[], read: QueueRead): QueueRead {
+  return read.kind === 'mine' ? { ...read, notices: [...notices, ...read.notices] } : read;
+}
 
 function countOf(most: number): string {
   return String(Math.min(most, mostEntries));

@@ -31,20 +31,15 @@ if ARGV[6] ~= '' then
     if cursor == '0-0' then break end
   end
 end
-local found
-repeat
-  local read = redis.call('XREADGROUP', 'GROUP', ARGV[3], ARGV[4], 'COUNT', ARGV[5], 'STREAMS', KEYS[2], '0')
-  found = 0
-  for _, entry in ipairs(read and read[1][2] or {}) do
-    if entry[2] then
-      entries[#entries + 1] = entry
-    else
-      gone[#gone + 1] = entry[1]
-      redis.call('XACK', KEYS[2], ARGV[3], entry[1])
-      found = found + 1
-    end
+local read = redis.call('XREADGROUP', 'GROUP', ARGV[3], ARGV[4], 'COUNT', ARGV[5], 'STREAMS', KEYS[2], '0')
+for _, entry in ipairs(read and read[1][2] or {}) do
+  if entry[2] then
+    entries[#entries + 1] = entry
+  else
+    gone[#gone + 1] = entry[1]
+    redis.call('XACK', KEYS[2], ARGV[3], entry[1])
   end
-until #entries > 0 or found == 0
+end
 local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
 return { '', field(groupOf(KEYS[2], ARGV[3]), 'last-delivered-id'), first and first[1] or '', gone, entries }`;
 

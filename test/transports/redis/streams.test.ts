@@ -83,7 +83,8 @@ test('entries that are deleted while the group has them are told as lost, and ac
   const ids = first.received.slice(0, 10).map(({ offset }) => offset);
   await client.xDel(address, ids.slice(0, 4));
 
-  const second = await joins(transport.source(), address);
+  // As many at once as one look finds deleted.
+  const second = await joins(transport.source(), address, { batchSize: 4 });
   await second.has(16);
   expect(second.notices).toMatchObject([
     { type: 'messages-lost', address, partition: 0, from: ids[0], to: ids[4], messages: 4 },

@@ -13,8 +13,8 @@ const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
 ) as Manifest;
 
 test('what a part of the library needs is an optional peer of the version that the command installs', () => {
-  const { temporal, kafka, redis } = partPackages;
-  const wanted = [...temporal.packages, ...kafka.packages, ...redis.packages];
+  const { temporal, kafka, rabbitmq, redis } = partPackages;
+  const wanted = [...temporal.packages, ...kafka.packages, ...rabbitmq.packages, ...redis.packages];
   // Prisma is the application's choice, and without OpenTelemetry there is nothing to trace.
   const free = /^@(?:prisma|opentelemetry)\//;
   const peers = Object.entries(peerDependencies).map(
