@@ -1,0 +1,1 @@
+export { setup } from '../rabbitmq/server.ts';
