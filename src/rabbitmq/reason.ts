@@ -19,7 +19,7 @@ export function connectReason(place: string, error: unknown): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
     return `TLS with ${place} failed: it answered otherwise, as a port without TLS does`;
   if (typeof code === 'string' && isTlsFailure(code)) return `TLS with ${place} failed: ${said}`;
-  if (said.startsWith('Socket closed abruptly'))
+  if (said.startsWith('Socket closed abruptly') || code === 'ECONNRESET')
     return `${place} closed the connection before it spoke AMQP: it may want TLS (amqps://)`;
   return said.includes(place) ? said : `${place}: ${said}`;
 }

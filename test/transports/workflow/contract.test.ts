@@ -53,4 +53,4 @@ test('it is put to every case for which Temporal can fail', () => {
   expect(cases).toHaveLength(17);
 });
 
-for (const { name, run } of cases) test(name, run);
+for (const { name, run } of cases) test(name, run, 180_000);
