@@ -1,4 +1,5 @@
 import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import { openClient, type RedisClient } from './open-client.ts';
 import { redisClient } from './redis-package.ts';
 import type { RedisServer } from './redis-server.ts';
@@ -127,12 +128,4 @@ export function redisUnavailable({ endpoint }: RedisServer, cause: unknown): Out
     cause,
     details: { server: endpoint },
   });
-}
-
-/** The text of any thrown value; of an error without one, what it stands for. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // All addresses of a name were tried, and each has its own reason.
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
-  return error.message === '' ? error.name : error.message;
 }

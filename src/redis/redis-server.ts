@@ -5,8 +5,9 @@ import { tlsOptionNames, unknownOption } from '../core/option-names.ts';
 
 /** A user of Redis and its password. */
 export interface RedisCredentials {
-  /** @defaultValue `default`, the user that Redis has by itself */
+  /** Name of a user of the server. @defaultValue `default`, the one that every server has */
   readonly username?: string;
+  /** Its password, or the one of `requirepass`. */
   readonly password: string;
 }
 

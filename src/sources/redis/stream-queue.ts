@@ -161,8 +161,8 @@ export class StreamQueue implements Queue {
     ]);
     if (begun.status === 'rejected') throw begun.reason;
     if (done.status === 'rejected') throw done.reason;
-    const refused = done.value.find((answer: unknown) => answer instanceof Error);
-    if (refused !== undefined) throw refused;
+    const answers: readonly unknown[] = done.value;
+    for (const answer of answers) if (answer instanceof Error) throw answer;
     const [at, streams] = done.value;
     return [at, Object.values(streams ?? {}).flat()];
   }

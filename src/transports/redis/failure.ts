@@ -39,7 +39,7 @@ export const redisAnswers: Readonly<Record<string, Hold['scope']>> = {
 };
 
 /** Answers with the code `ERR`, by their words. */
-export const redisTexts: readonly (readonly [words: RegExp, meaning: Hold['scope'] | 'permanent'])[] = [
+const redisTexts: readonly (readonly [words: RegExp, meaning: Hold['scope'] | 'permanent'])[] = [
   [/^max number of clients reached/, 'transport'],
   [/^The stream has exhausted the last possible ID/, 'topic'],
   [/^Elements are too large to be stored/, 'permanent'],

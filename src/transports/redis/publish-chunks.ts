@@ -1,6 +1,7 @@
+import { reasonOf } from '../../core/reason.ts';
 import { ifRefused, refusalOf } from '../../redis/error-reply.ts';
 import type { RedisClient } from '../../redis/open-client.ts';
-import { NoConnection, type RedisLink, reasonOf } from '../../redis/redis-link.ts';
+import { NoConnection, type RedisLink } from '../../redis/redis-link.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishOutcome, PublishResult } from '../transport.ts';
 import { meaningOf } from './failure.ts';
 

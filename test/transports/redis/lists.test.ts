@@ -78,7 +78,8 @@ test('who has lost the lease acknowledges nothing of a list: what is first there
   let taken = false;
   const member = await joins(transport.source(), address, {
     async take(batch) {
-      if (!taken) await client.set(`${address}:reader`, 'billing/another', { PX: 700 });
+      if (!taken)
+        await client.set(`${address}:reader`, 'billing/another', { expiration: { type: 'PX', value: 700 } });
       taken = true;
       for (const message of batch.messages) batch.acknowledge(message);
     },

@@ -19,7 +19,7 @@ export function publish(
 }
 
 /** The outcome kinds, each once, and the hold. */
-export async function answerOf(
+async function answerOf(
   answer: Promise<PublishResult>,
 ): Promise<{ readonly kinds: readonly string[]; readonly hold: PublishResult['hold'] }> {
   const { outcomes, hold } = await answer;
