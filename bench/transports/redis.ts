@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createClient, RESP_TYPES } from '@redis/client';
 import { startRedis } from '../../src/local/index.ts';
 import { envelopeText } from '../../src/redis/message-format.ts';
@@ -9,7 +10,6 @@ import {
   redisList,
   redisPubSub,
   redisStream,
-  type Subscribed,
   type Transport,
 } from '../../src/transports.ts';
 import { overall } from '../workload.ts';
@@ -108,35 +108,28 @@ async function measureOnce(
 function receive(transport: ReceivingTransport, address: string, messages: number): Promise<number> {
   return rateOf(messages, async () => {
     let done = 0;
-    let subscribed: Subscribed | undefined;
-    await new Promise<void>((resolve, reject) => {
-      transport
-        .source()
-        .subscribe({
-          addresses: [address],
-          group,
-          concurrency: 1,
-          batchSize,
-          fromBeginning: true,
-          joinWithinMs: 10_000,
-          assigned: () => undefined,
-          disconnected: reject,
-          async handle(batch) {
-            for (const message of batch.messages) {
-              if (message.header('ce_id') === undefined || message.body === null)
-                throw new Error('It is empty.');
-              batch.acknowledge(message);
-            }
-            done += batch.messages.length;
-            if (done >= messages) resolve();
-          },
-        })
-        .then((running) => {
-          subscribed = running;
-          return running;
-        }, reject);
+    const all = new AbortController();
+    const subscribed = await transport.source().subscribe({
+      addresses: [address],
+      group,
+      concurrency: 1,
+      batchSize,
+      fromBeginning: true,
+      joinWithinMs: 10_000,
+      assigned: () => undefined,
+      disconnected: (error) => all.abort(error),
+      async handle(batch) {
+        for (const message of batch.messages) {
+          if (message.header('ce_id') === undefined || message.body === null) throw new Error('It is empty.');
+          batch.acknowledge(message);
+        }
+        done += batch.messages.length;
+        if (done >= messages) all.abort();
+      },
     });
-    await subscribed?.stop();
+    if (!all.signal.aborted) await once(all.signal, 'abort');
+    await subscribed.stop();
+    if (done < messages) throw all.signal.reason;
   });
 }
 

@@ -5,9 +5,9 @@ import { tlsOptionNames, unknownOption } from '../core/option-names.ts';
 
 /** A user of Redis and its password. */
 export interface RedisCredentials {
-  /** Its name. @defaultValue `default`, the user that Redis has by itself */
+  /** Name of a user of the server. @defaultValue `default`, the one that every server has */
   readonly username?: string;
-  /** It is never shown in errors, logs or the endpoint. */
+  /** Its password, or the one of `requirepass`. */
   readonly password: string;
 }
 

@@ -162,8 +162,7 @@ export class StreamQueue implements Queue {
     if (begun.status === 'rejected') throw begun.reason;
     if (done.status === 'rejected') throw done.reason;
     const answers: readonly unknown[] = done.value;
-    const refused = answers.find((answer) => answer instanceof Error);
-    if (refused !== undefined) throw refused;
+    for (const answer of answers) if (answer instanceof Error) throw answer;
     const [at, streams] = done.value;
     return [at, Object.values(streams ?? {}).flat()];
   }
