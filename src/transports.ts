@@ -1,7 +1,9 @@
+export type { Secret } from './core/ask-secret.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/lazy.ts';
 export type { WebhookSecret } from './http/signatures.ts';
+export type { RabbitmqTls } from './rabbitmq/connection.ts';
 export type { RedisCredentials, RedisServerOptions } from './redis/redis-server.ts';
 export type {
   IncomingBatch,
@@ -20,6 +22,12 @@ export type { KafkaConsumerOptions } from './transports/kafka/consumer-options.t
 export type { KafkaOptions, Sasl } from './transports/kafka/kafka-options.ts';
 export { kafka } from './transports/kafka/kafka-transport.ts';
 export { print, type WriteLine } from './transports/print/print-transport.ts';
+export type {
+  RabbitmqExchange,
+  RabbitmqOptions,
+  RabbitmqQueues,
+} from './transports/rabbitmq/rabbitmq-options.ts';
+export { rabbitmq } from './transports/rabbitmq/rabbitmq-transport.ts';
 export type { ReceivingTransport } from './transports/receiving-transport.ts';
 export { type RedisListOptions, redisList } from './transports/redis/list-transport.ts';
 export { type RedisPubSubOptions, redisPubSub } from './transports/redis/pub-sub-transport.ts';

@@ -8,6 +8,7 @@ const packageNames = {
   prisma: 'Prisma',
   kafkajs: '`kafkajs`',
   redis: '`@redis/client`',
+  amqplib: '`amqplib`',
   undici: '`undici`',
   webhooks: '`standardwebhooks`',
   opentelemetry: '`@opentelemetry/api`',

@@ -1,4 +1,5 @@
 import { measureHttp } from './http.ts';
+import { measureRabbitmq } from './rabbitmq.ts';
 import { measureRedis } from './redis.ts';
 import { measureWorkflow } from './workflow.ts';
 
@@ -23,6 +24,7 @@ export interface TransportSizes {
 }
 
 const measures: Readonly<Record<string, (sizes: TransportSizes) => Promise<readonly TransportFigures[]>>> = {
+  rabbitmq: measureRabbitmq,
   http: measureHttp,
   redis: measureRedis,
   workflow: measureWorkflow,

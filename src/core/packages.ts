@@ -16,6 +16,7 @@ export const partPackages = {
     ],
   },
   kafka: { for: 'Kafka', packages: ['kafkajs@2'] },
+  rabbitmq: { for: 'RabbitMQ', packages: ['amqplib@2'] },
   webhooks: { for: 'Receiving over HTTP', packages: ['standardwebhooks@1'] },
   http: { for: 'Sending over HTTP', packages: ['standardwebhooks@1', 'undici@7'] },
   redis: { for: 'Redis', packages: ['@redis/client@6'] },

@@ -15,13 +15,14 @@ export interface LocalPorts {
   /** The port of the first broker; the n-th broker takes the n-th port from here. */
   readonly kafka?: number;
   readonly redis?: number;
+  readonly rabbitmq?: number;
 }
 
 /** What every local server is started with. */
 export interface LocalOptions {
   /**
-   * The environment: addresses (`DATABASE_URL`, `TEMPORAL_ADDRESS`, `KAFKA_BROKERS`, `REDIS_URL`), `PATH`, `CI`,
-   * `JAVA_HOME` and `TEMPORAL_OUTBOX_CACHE`. It is passed on to the servers.
+   * The environment: addresses (`DATABASE_URL`, `TEMPORAL_ADDRESS`, `KAFKA_BROKERS`, `REDIS_URL`, `RABBITMQ_URL`), `PATH`,
+   * `CI`, `JAVA_HOME` and `TEMPORAL_OUTBOX_CACHE`. It is passed on to the servers.
    */
   readonly env: Environment;
   /** Told of every step, and at least every 10 s while one lasts. @defaultValue silent */

@@ -18,6 +18,7 @@ export const dockerImages = {
   temporal: `temporalio/temporal:${pinned.temporalCli}`,
   kafka: `apache/kafka:${pinned.kafka}`,
   redis: 'redis:8-alpine',
+  rabbitmq: 'rabbitmq:4.2-alpine',
 } as const;
 
 /** Versions of programs on PATH that are used. */
@@ -28,6 +29,8 @@ export const supported = {
   kafka: { from: [3, 7], before: [5] },
   /** The first that asks a set about many members at once. */
   redis: { from: [6, 2], before: [9] },
+  /** The first with quorum queues that dead-letter without loss. */
+  rabbitmq: { from: [3, 10], before: [5] },
   java: { from: [17], before: [Number.POSITIVE_INFINITY] },
   /** The first Go that fetches the toolchain a module asks for. */
   go: { from: [1, 21], before: [2] },

@@ -2,7 +2,7 @@ import type { LocalOptions, LocalPorts, ReportProgress } from './local-options.t
 import { type LocalServers, startTogether } from './start-together.ts';
 
 /** The usual ports, but for PostgreSQL, which is often installed and listening on its own. */
-const defaultPorts: Required<Omit<LocalPorts, 'redis'>> = {
+const defaultPorts: Required<Omit<LocalPorts, 'rabbitmq' | 'redis'>> = {
   postgres: 54320,
   temporal: 7233,
   temporalUi: 8233,

@@ -1,14 +1,15 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeDataFolder } from '../../src/local/data-folder.ts';
 import { freePort } from '../../src/local/free-port.ts';
 import {
   startKafka,
   startPostgres,
+  startRabbitmq,
   startRedis,
   startTemporal,
   timeSkippingServer,
@@ -19,10 +20,12 @@ import { processSpace } from '../../src/local/process-identity.ts';
 import { startServer } from '../../src/local/server-process.ts';
 
 /** A cache without anything installed, and a PATH of only these programs. */
-function bareMachine(programs: Readonly<Record<string, string>> = {}) {
+function bareMachine(programs: Readonly<Record<string, string>> = {}, ...folders: readonly string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'outbox-bare-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const name of folders) mkdirSync(join(folder, name), { recursive: true });
   for (const [name, script] of Object.entries(programs)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, name), 0o755);
   }
@@ -43,6 +46,7 @@ test.each([
   ],
   ['Kafka without Maven', startKafka, { java: 'echo openjdk version \\"17.0.1\\"' }, 'mvn is not on PATH'],
   ['Redis without Maven', startRedis, {}, 'mvn is not on PATH'],
+  ['RabbitMQ, which no registry has,', startRabbitmq, {}, 'apt-get install rabbitmq-server'],
   ['the time-skipping server without Java', timeSkippingServer, {}, 'Java 17 or later is needed'],
 ])('%s is an error that says what to install', async (_name, start, programs, reason) => {
   const { env } = bareMachine(programs);
@@ -76,6 +80,21 @@ test.each(['nowhere', 'http://127.0.0.1:6379', 'redis://'])('%j is no address of
   });
 });
 
+test('a RabbitMQ on PATH that is too old is not taken, and the error tells its version', async () => {
+  const { env } = bareMachine({ 'sbin/rabbitmq-server': '' }, 'plugins/rabbit-3.9.27');
+
+  await expect(startRabbitmq({ env: { ...env, PATH: join(env.PATH, 'sbin') } })).rejects.toThrow(
+    /^RabbitMQ cannot be started here\. path: 3\.9\.27 on PATH is not rabbitmq-server 3\.10 or later, below 5\.$/,
+  );
+});
+
+test.each(['nowhere', 'http://127.0.0.1:5672', 'amqp://'])('%j is no address of a RabbitMQ', async (url) => {
+  await expect(startRabbitmq({ env: { RABBITMQ_URL: url } })).rejects.toMatchObject({
+    code: 'OUTBOX_CONFIG_INVALID',
+    details: { variable: 'RABBITMQ_URL' },
+  });
+});
+
 test('an address that nobody listens at is an error, not a reason to start another server', async () => {
   const port = await freePort();
 
@@ -86,6 +105,10 @@ test('an address that nobody listens at is an error, not a reason to start anoth
   await expect(startRedis({ env: { REDIS_URL: `redis://127.0.0.1:${port}/3` } })).rejects.toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
     details: { variable: 'REDIS_URL', port },
+  });
+  await expect(startRabbitmq({ env: { RABBITMQ_URL: `amqp://127.0.0.1:${port}` } })).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    details: { variable: 'RABBITMQ_URL', port },
   });
 });
 

@@ -6,6 +6,7 @@ import { laneNumberMutations } from './list/lane-numbers.ts';
 import { laneMutations } from './list/lanes.ts';
 import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
+import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { redisMutations } from './list/redis.ts';
 import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
@@ -25,6 +26,7 @@ export const mutations: readonly Mutation[] = [
   ...settleMutations,
   ...kafkaMutations,
   ...redisMutations,
+  ...rabbitmqMutations,
   ...serviceMutations,
   ...maintenanceMutations,
   ...inboxMutations,

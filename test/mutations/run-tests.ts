@@ -10,7 +10,8 @@ const longestMs = 120_000;
 
 /** The project of vitest that a test file belongs to. */
 export function projectOf(test: string): string {
-  const folder = test.split('/')[1] ?? '';
+  const [, folder = '', name = '', part = ''] = test.split('/');
+  if (folder === 'transports') return `transports-${name}${part === 'end-to-end' ? '-end-to-end' : ''}`;
   return ['unit', 'contract', 'faults'].includes(folder) ? folder : 'integration';
 }
 

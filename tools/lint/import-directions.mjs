@@ -27,6 +27,10 @@ const packages = {
     message:
       'kafkajs stays in src/kafka, src/transports/kafka and src/sources/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
   },
+  amqplib: {
+    regex: '^amqplib(?:/|$)',
+    message: 'amqplib stays in folders named rabbitmq, so that only those who use RabbitMQ must install it.',
+  },
   redis: {
     regex: '^@redis/',
     message:

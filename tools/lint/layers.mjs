@@ -61,6 +61,13 @@ export const layers = [
       'src/http may import src/core only: sender and receiver sign and write headers alike, and know nothing of each other.',
   },
   {
+    folder: 'src/rabbitmq',
+    imports: ['core/'],
+    uses: ['amqplib', 'io'],
+    reason:
+      'src/rabbitmq may import src/core only: it connects transport and source to a server and knows none of them.',
+  },
+  {
     folder: 'src/redis',
     imports: ['core/'],
     uses: ['redis', 'io'],
@@ -75,6 +82,7 @@ export const layers = [
     types: ['sources/source.ts'],
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
+      rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/', 'sources/rabbitmq/'] },
       http: { uses: ['undici'], imports: ['http/'] },
       redis: { uses: ['redis'], imports: ['redis/', 'sources/redis/'] },
       // How Temporal is reached, of what src/temporal has.
@@ -93,6 +101,7 @@ export const layers = [
     uses: ['io'],
     homes: {
       kafka: { uses: ['kafkajs'], imports: ['kafka/'] },
+      rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/'] },
       redis: { uses: ['redis'], imports: ['redis/'] },
     },
     reason:

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib';
+import { startRabbitmq } from '../../src/local/index.ts';
+import { propertiesOf } from '../../src/transports/rabbitmq/properties.ts';
+import { type OutgoingMessage, type ReceivingTransport, rabbitmq } from '../../src/transports.ts';
+import { overall } from '../workload.ts';
+import type { Rates, TransportFigures, TransportSizes } from './main.ts';
+
+const batchSize = 2_000;
+const window = 1_000;
+const group = 'bench';
+const quorum = { arguments: { 'x-queue-type': 'quorum', 'x-single-active-consumer': true } };
+
+/** Measures a quorum queue of one node of its own: confirmed messages sent, and acknowledged messages received. */
+export async function measureRabbitmq({
+  messages,
+  rounds,
+  tell,
+}: TransportSizes): Promise<readonly TransportFigures[]> {
+  const server = await startRabbitmq({ env: process.env });
+  const model = await connect(server.url);
+  const transport = rabbitmq({ url: server.url, maxInFlight: window });
+  try {
+    const sent = { ours: [] as number[], bare: [] as number[] };
+    const received = { ours: [] as number[], bare: [] as number[] };
+    // The first round is for the compiler.
+    for (let round = 0; round <= rounds; round += 1) {
+      const one = await measureOnce(transport, model, round === 0 ? 5 * batchSize : messages);
+      if (round === 0) continue;
+      for (const by of ['ours', 'bare'] as const) {
+        sent[by].push(one.sent[by]);
+        received[by].push(one.received[by]);
+      }
+      tell(`rabbitmq, round ${round}: ${JSON.stringify(one)}`);
+    }
+    return [{ name: 'rabbitmq', sent: ratesOf(sent), received: ratesOf(received) }];
+  } finally {
+    await transport.close();
+    await model.close();
+    await server.stop();
+  }
+}
+
+function ratesOf({ ours, bare }: { readonly ours: number[]; readonly bare: number[] }): Rates {
+  return { ours: overall(ours), bare: overall(bare) };
+}
+
+async function measureOnce(
+  transport: ReceivingTransport,
+  model: ChannelModel,
+  messages: number,
+): Promise<{ readonly sent: Rates; readonly received: Rates }> {
+  const confirmed = await model.createConfirmChannel();
+  const batches = Array.from({ length: messages / batchSize }, () =>
+    Array.from({ length: batchSize }, aMessage),
+  );
+  const [ours, bare] = [await queue(confirmed), await queue(confirmed)];
+  const sent = {
+    bare: await rateOf(messages, async () => {
+      for (const batch of batches) await sendBare(confirmed, bare, batch);
+    }),
+    ours: await rateOf(messages, () => send(transport, ours, batches)),
+  };
+  const receiving = await model.createChannel();
+  const received = {
+    bare: await rateOf(messages, () => receiveBare(receiving, `${bare}.${group}`, messages)),
+    ours: await rateOf(messages, () => receive(transport, ours, messages)),
+  };
+  for (const address of [ours, bare]) {
+    await confirmed.deleteQueue(`${address}.${group}`);
+    await confirmed.deleteExchange(address);
+  }
+  await confirmed.close();
+  await receiving.close();
+  return { sent, received };
+}
+
+async function queue(channel: Channel): Promise<string> {
+  const address = `bench-${randomUUID()}`;
+  await channel.assertExchange(address, 'topic');
+  await channel.assertQueue(`${address}.${group}`, quorum);
+  await channel.bindQueue(`${address}.${group}`, address, '#');
+  return address;
+}
+
+/** The same guarantees: persistent, mandatory, confirmed, as many on their way. */
+function sendBare(
+  channel: ConfirmChannel,
+  address: string,
+  messages: readonly OutgoingMessage[],
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let begun = 0;
+    let done = 0;
+    const next = (): void => {
+      const message = messages[begun];
+      if (message === undefined) return;
+      begun += 1;
+      const body = Buffer.from(message.payload);
+      channel.publish(address, message.key ?? '', body, propertiesOf(message), (error) => {
+        if (error !== null) reject(new Error('It was refused.'));
+        done += 1;
+        if (done === messages.length) resolve();
+        else next();
+      });
+    };
+    for (let n = 0; n < window; n += 1) next();
+  });
+}
+
+async function send(
+  transport: ReceivingTransport,
+  address: string,
+  batches: readonly (readonly OutgoingMessage[])[],
+): Promise<void> {
+  const { signal } = new AbortController();
+  for (const messages of batches) {
+    const { outcomes } = await transport.publish({ address, partitions: 1, messages, signal });
+    if (outcomes.some(({ kind }) => kind !== 'acknowledged')) throw new Error('Not all was acknowledged.');
+  }
+}
+
+/** Messages are taken, and acknowledged together every batch. */
+async function receiveBare(channel: Channel, name: string, messages: number): Promise<void> {
+  let done = 0;
+  await channel.prefetch(2 * batchSize);
+  await new Promise<void>((resolve, reject) => {
+    channel
+      .consume(name, (message) => {
+        if (message === null) return;
+        if (message.properties.headers?.['ce_id'] === undefined) throw new Error('It is empty.');
+        done += 1;
+        if (done % batchSize === 0 || done === messages) channel.ack(message, true);
+        if (done === messages) resolve();
+      })
+      .catch(reject);
+  });
+}
+
+async function receive(transport: ReceivingTransport, address: string, messages: number): Promise<void> {
+  let finished = (): void => undefined;
+  const all = new Promise<void>((resolve) => {
+    finished = resolve;
+  });
+  let done = 0;
+  const subscribed = await transport.source().subscribe({
+    addresses: [address],
+    group,
+    concurrency: 1,
+    batchSize,
+    fromBeginning: true,
+    joinWithinMs: 10_000,
+    assigned: () => undefined,
+    disconnected: () => undefined,
+    async handle(batch) {
+      for (const message of batch.messages) {
+        if (message.header('ce_id') === undefined || message.body === null) throw new Error('It is empty.');
+        batch.acknowledge(message);
+      }
+      done += batch.messages.length;
+      if (done >= messages) finished();
+    },
+  });
+  await all;
+  await subscribed.stop();
+}
+
+async function rateOf(messages: number, work: () => Promise<void>): Promise<number> {
+  const startedAtMs = performance.now();
+  await work();
+  return Math.round(messages / ((performance.now() - startedAtMs) / 1_000));
+}
+
+/** As the relay sends it: 250 bytes and six headers; a key for each, because one of a key goes at a time. */
+function aMessage(): OutgoingMessage {
+  const id = randomUUID();
+  return {
+    id,
+    key: `order-${id}`,
+    payload: JSON.stringify({ id, text: 'x'.repeat(200) }),
+    headers: {
+      ce_id: id,
+      ce_source: 'outbox/0f3d2b1c-77aa-4b0e-9d7b-6a2f1f0a9c55',
+      ce_specversion: '1.0',
+      ce_time: '2026-11-24T10:00:00.000Z',
+      ce_type: 'orders',
+      'content-type': 'application/json',
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { OutboxError } from '../core/errors.ts';
+import { makeDataFolder } from './data-folder.ts';
+import { dockerCandidate } from './docker.ts';
+import { freePort } from './free-port.ts';
+import { requireListener } from './given-address.ts';
+import type { LocalContext } from './local-context.ts';
+import type { LocalNode, LocalOptions, ServerSource } from './local-options.ts';
+import { openContext } from './open-context.ts';
+import { progressStep } from './progress-step.ts';
+import { type RabbitmqWay, rabbitmqContainer, rabbitmqOnPath, rabbitmqProgram } from './rabbitmq-way.ts';
+import { startServer } from './server-process.ts';
+import { firstOffer, mapOffer, sourceOrder } from './source-order.ts';
+import { startOnFreePorts } from './start-on-free-ports.ts';
+
+/** A RabbitMQ node for development and tests. */
+export interface LocalRabbitmq {
+  /** `amqp://guest:guest@127.0.0.1:<port>` */
+  readonly url: string;
+  readonly source: ServerSource;
+  /** Its process, where it was started here. */
+  readonly node?: LocalNode;
+  /** Runs `rabbitmqctl` for it, where it was started here, and answers what that prints; takes a second or two. */
+  readonly control?: (...args: readonly string[]) => Promise<string>;
+  /** Ends the server and removes temporary data. A server given by its address is left alone. Safe to repeat. */
+  stop(): Promise<void>;
+}
+
+export interface RabbitmqStartOptions extends LocalOptions {
+  /** More lines of `rabbitmq.conf`, for a program on PATH. @defaultValue none */
+  readonly settings?: readonly string[];
+}
+
+/** Erlang loads the server's code for seconds, for longer on a busy machine. */
+const readyWithinMs = 90_000;
+const answersWithinMs = 2_000;
+const protocolHeader = Buffer.from([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
+
+/**
+ * Starts RabbitMQ 3.10 to 4, or takes the one that `RABBITMQ_URL` names.
+ *
+ * No package registry has it, so under `CI=true`, too, it is the one on PATH. It listens on 127.0.0.1 only; the user is
+ * `guest`, the password as well. Erlang's port mapper (epmd) stays when the server ends, as after every program in Erlang.
+ *
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
+ * does not start (with the end of its log), or when nothing listens at the given address; `OUTBOX_CONFIG_INVALID` when
+ * `RABBITMQ_URL` is no URL of RabbitMQ.
+ */
+export async function startRabbitmq(options: RabbitmqStartOptions): Promise<LocalRabbitmq> {
+  const given = options.env['RABBITMQ_URL'] ?? '';
+  const order = sourceOrder(given, options.env).flatMap((source): ServerSource[] =>
+    source === 'registry' ? ['path'] : [source],
+  );
+  if (order[0] === 'address') {
+    await requireGivenServer(given);
+    return { url: given, source: 'address', stop: async () => {} };
+  }
+  const context = await openContext(options);
+  const { source, found: way } = await firstOffer<RabbitmqWay>('RabbitMQ', [...new Set(order)], {
+    path: async () => mapOffer(await rabbitmqOnPath(context), (scripts) => rabbitmqProgram(context, scripts)),
+    docker: () => dockerCandidate(context, rabbitmqContainer(context)),
+  });
+  const started = await startOnFreePorts(() => startWay(context, way, options.settings ?? []));
+  return { ...started, source };
+}
+
+async function requireGivenServer(given: string): Promise<void> {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !['amqp:', 'amqps:'].includes(url.protocol) || url.hostname === '') {
+    // The text is not repeated: it may hold a password.
+    throw new OutboxError('OUTBOX_CONFIG_INVALID', 'RABBITMQ_URL must be amqp://user:password@host:port.', {
+      details: { variable: 'RABBITMQ_URL' },
+    });
+  }
+  const host = url.hostname.replaceAll(/^\[|\]$/g, '');
+  const usual = url.protocol === 'amqp:' ? 5672 : 5671;
+  await requireListener('RABBITMQ_URL', host, url.port === '' ? usual : Number(url.port));
+}
+
+async function startWay(
+  context: LocalContext,
+  way: RabbitmqWay,
+  settings: readonly string[],
+): Promise<Pick<Required<LocalRabbitmq>, 'url' | 'node' | 'control' | 'stop'>> {
+  const data = await makeDataFolder(context, 'rabbitmq');
+  const ports = { amqp: await freePort(context.ports.rabbitmq), tools: await freePort() };
+  await way.prepare(data, ports, settings);
+  const address = `127.0.0.1:${ports.amqp}`;
+  const node = await progressStep(context.tell, `RabbitMQ: starting on port ${ports.amqp}`, () =>
+    startServer(context, {
+      data,
+      name: 'RabbitMQ',
+      nodeId: 1,
+      address,
+      command: way.command(data, ports),
+      stopSignal: 'SIGTERM',
+      discardSignal: 'SIGKILL',
+      readyWithinMs,
+      // A node that was killed is known to the port mapper until that notices.
+      survived: /already running|already_running|name .* in use/i,
+      probe: () => probe(ports.amqp),
+    }),
+  );
+  return {
+    url: `amqp://guest:guest@${address}`,
+    node,
+    control: (...args) => way.control(data, ports, args),
+    stop: () => node.end(),
+  };
+}
+
+/** Succeeds when the server greets: it listens at the end of its start. */
+async function probe(port: number): Promise<void> {
+  const signal = AbortSignal.timeout(answersWithinMs);
+  const socket = connect({ host: '127.0.0.1', port });
+  try {
+    socket.write(protocolHeader);
+    const [answer] = (await once(socket, 'data', { signal })) as [Buffer];
+    if (answer[0] !== 1) throw new Error('It does not speak AMQP 0-9-1.');
+  } finally {
+    socket.destroy();
+  }
+}

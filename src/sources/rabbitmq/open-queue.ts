@@ -1,0 +1,125 @@
+import type { Channel, ConsumeMessage } from 'amqplib';
+import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
+import type { Link } from '../../rabbitmq/link.ts';
+import { codeOf } from '../../rabbitmq/reason.ts';
+import type { QueueRules } from './queue-rules.ts';
+
+/** The server's own limit: the number is two bytes. */
+const mostPrefetched = 65_535;
+/** From this major version on a quorum queue gives a message up after 20 deliveries, unless it is told not to. */
+const limitsByItself = 4;
+
+const notFound = 404;
+const otherArguments = 406;
+
+/** A queue from which a channel receives. */
+export interface OpenQueue {
+  readonly channel: Channel;
+  /** Resolves with the reason when the channel, or its consumer, has ended. */
+  readonly ended: Promise<unknown>;
+}
+
+export interface QueueUse {
+  readonly address: string;
+  readonly group: string;
+  readonly rules: QueueRules;
+  readonly batchSize: number;
+  receive(channel: Channel): (message: ConsumeMessage) => void;
+}
+
+/**
+ * Begins to receive from the queue of a group, which is made and bound if the rules say so.
+ *
+ * @throws OutboxError `OUTBOX_ADDRESS_MISSING` without the exchange, or without a queue that nobody makes; what the server says
+ */
+export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
+  const { address, batchSize, group, rules } = use;
+  const queue = rules.name(address, group);
+  const channel = await link.ask((model) => model.createChannel());
+  const ended = endOf(channel, link);
+  const receive = use.receive(channel);
+  try {
+    await link.ask(async ({ connection }) => {
+      if (rules.declare) {
+        await channel.assertQueue(queue, {
+          arguments: argumentsOf(rules, connection.serverProperties.version),
+        });
+        for (const key of rules.bindingKeys(address)) await channel.bindQueue(queue, address, key);
+      }
+      // What follows the batch in hand is here when that ends.
+      await channel.prefetch(Math.min(2 * Math.max(1, batchSize), mostPrefetched));
+      await channel.consume(queue, (message) => {
+        if (message === null) channel.emit('canceled', new Error(`The queue ${queue} was deleted.`));
+        else receive(message);
+      });
+    });
+  } catch (error) {
+    throw openFailure(error, address, queue);
+  }
+  return { channel, ended };
+}
+
+/** Messages that are ready in a queue; those in somebody's hand are not among them. */
+export async function readyIn(link: Link, queue: string): Promise<number> {
+  return link.ask(async (model) => {
+    const channel = await model.createChannel();
+    // The question rejects with the same; without a listener it would end the process.
+    channel.on('error', () => undefined);
+    const { messageCount } = await channel.checkQueue(queue);
+    await channel.close();
+    return messageCount;
+  });
+}
+
+function argumentsOf(
+  { deadLetterExchange, deliveryLimit, order }: QueueRules,
+  version: string,
+): Readonly<Record<string, unknown>> {
+  const unlimited = Number.parseInt(version, 10) >= limitsByItself ? -1 : undefined;
+  const limit = deliveryLimit ?? unlimited;
+  return {
+    'x-queue-type': 'quorum',
+    ...(order && { 'x-single-active-consumer': true }),
+    ...(limit !== undefined && { 'x-delivery-limit': limit }),
+    // Confirmed by the other queue before it leaves this one; RabbitMQ asks for the overflow with that.
+    ...(deadLetterExchange !== undefined && {
+      'x-dead-letter-exchange': deadLetterExchange,
+      'x-dead-letter-strategy': 'at-least-once',
+      'x-overflow': 'reject-publish',
+    }),
+  };
+}
+
+function endOf(channel: Channel, link: Link): Promise<unknown> {
+  let reason: unknown;
+  channel.on('error', (error) => {
+    reason ??= error;
+  });
+  return new Promise((resolve) => {
+    channel.on('canceled', resolve);
+    channel.on('close', () =>
+      // Where the connection ends, its reason comes after the ends of its channels.
+      queueMicrotask(() => resolve(reason ?? link.reason ?? new Error('The channel was closed.'))),
+    );
+  });
+}
+
+function openFailure(error: unknown, address: string, queue: string): unknown {
+  const code = codeOf(error);
+  if (code === notFound)
+    return new OutboxError(
+      'OUTBOX_ADDRESS_MISSING',
+      `Nothing is received from ${address}: ${reasonOf(error)}`,
+      {
+        cause: error,
+        details: { addresses: [address], queue },
+      },
+    );
+  if (code !== otherArguments) return error;
+  const next =
+    'Delete the queue, or change the option `queues` of rabbitmq(), or set its `declare` to false.';
+  return new Error(`The queue ${queue} exists with other arguments: ${reasonOf(error)}. ${next}`, {
+    cause: error,
+  });
+}

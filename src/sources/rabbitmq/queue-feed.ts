@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import type { Channel, ConsumeMessage } from 'amqplib';
+import { OpenMessages } from '../open-messages.ts';
+import type { IncomingMessage, Subscription } from '../source.ts';
+import { Acknowledger } from './acknowledger.ts';
+import { ReceivedDelivery } from './received-delivery.ts';
+
+export interface QueueFeedOptions {
+  readonly address: string;
+  readonly channel: Channel;
+  readonly subscription: Pick<Subscription, 'batchSize' | 'handle'>;
+  /** Whether a message that rests makes those behind it wait. */
+  readonly order: boolean;
+  /** Asks for one of the places of those that are handled side by side. */
+  readonly take: () => boolean;
+  /** Gives the place back. */
+  readonly give: () => void;
+}
+
+/**
+ * Hands over what a queue delivers, batch after batch, and acknowledges it.
+ *
+ * What is given back stays here, unacknowledged, until its time: a queue to which it were returned would deliver it at once,
+ * behind others.
+ */
+export class QueueFeed {
+  readonly #options: QueueFeedOptions;
+  readonly #name = randomUUID();
+  readonly #stopping = new AbortController();
+  readonly #lost = new AbortController();
+  /** In the order in which they were delivered, those in hand included. */
+  #deliveries: ReceivedDelivery[] = [];
+  #inHand: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #acknowledger: Acknowledger;
+  #looking = false;
+
+  constructor(options: QueueFeedOptions) {
+    this.#options = options;
+    this.#acknowledger = new Acknowledger(options.channel, Math.max(1, options.subscription.batchSize));
+  }
+
+  /** How many messages the queue counts as ours. */
+  get unacknowledged(): number {
+    return this.#deliveries.length;
+  }
+
+  receive(raw: ConsumeMessage): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#deliveries.push(new ReceivedDelivery(this.#options.address, raw, this.#name));
+    this.look();
+  }
+
+  /** Hands over what may be begun, soon: more may arrive in the same turn. */
+  look(): void {
+    if (this.#looking || this.#deliveries.length === 0) return;
+    this.#looking = true;
+    setImmediate(() => {
+      this.#looking = false;
+      this.#offer();
+    });
+  }
+
+  /** Begins nothing more, and resolves when what is in hand has ended and is acknowledged. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#inHand;
+    this.#acknowledger.flush();
+  }
+
+  /** The channel has ended: all that is unacknowledged is delivered elsewhere. */
+  async lose(): Promise<void> {
+    this.#lost.abort();
+    await this.stop();
+  }
+
+  #offer(): void {
+    if (this.#inHand !== undefined || this.#stopping.signal.aborted) return;
+    const ready = this.#ready();
+    if (ready.length === 0 || !this.#options.take()) return;
+    this.#inHand = this.#hand(ready).finally(() => {
+      this.#inHand = undefined;
+      this.#options.give();
+    });
+  }
+
+  /** What can be handed over now; otherwise it is looked at again when the first rest is over. */
+  #ready(): readonly ReceivedDelivery[] {
+    const { order, subscription } = this.#options;
+    const nowMs = performance.now();
+    const resting = this.#deliveries.filter(({ restsUntilMs }) => restsUntilMs > nowMs);
+    if (resting.length > 0) {
+      clearTimeout(this.#timer);
+      const wakeAtMs = Math.min(...resting.map(({ restsUntilMs }) => restsUntilMs));
+      this.#timer = setTimeout(() => this.look(), wakeAtMs - nowMs);
+      if (order) return [];
+    }
+    const ready =
+      resting.length === 0 ? this.#deliveries : this.#deliveries.filter((one) => !resting.includes(one));
+    return ready.slice(0, Math.max(1, subscription.batchSize));
+  }
+
+  async #hand(ready: readonly ReceivedDelivery[]): Promise<void> {
+    const { address, order, subscription } = this.#options;
+    const { signal } = this.#stopping;
+    const open = new OpenMessages(ready);
+    const acknowledged = new Set<IncomingMessage>();
+    const rejected = new Set<IncomingMessage>();
+    await subscription.handle({
+      address,
+      partition: 0,
+      messages: ready,
+      signal,
+      lost: this.#lost.signal,
+      mayBegin: () => !signal.aborted && !(order && rejected.size > 0),
+      acknowledge(message) {
+        acknowledged.add(message);
+        open.acknowledge(message);
+      },
+      reject(message, afterMs) {
+        rejected.add(message);
+        open.reject(message);
+        const delivery = ready.find((one) => one === message);
+        if (delivery !== undefined)
+          delivery.restsUntilMs = Math.max(delivery.restsUntilMs, performance.now() + afterMs);
+      },
+    });
+    // Only now: nothing of this batch is told to the server before `handle` has done what belongs to its end.
+    if (this.#lost.signal.aborted) return;
+    if (order) this.#acknowledgeRow(ready, open.lastDone());
+    else this.#acknowledgeEach(ready.filter((one) => acknowledged.has(one) && !rejected.has(one)));
+  }
+
+  /** The unbroken row of acknowledged messages: what is behind an open one comes again with it. */
+  #acknowledgeRow(ready: readonly ReceivedDelivery[], last: IncomingMessage | undefined): void {
+    const place = ready.findLastIndex((one) => one === last);
+    const done = ready[place];
+    if (done === undefined) return;
+    this.#acknowledger.upTo(done.raw, place + 1);
+    this.#deliveries.splice(0, place + 1);
+  }
+
+  #acknowledgeEach(done: readonly ReceivedDelivery[]): void {
+    this.#acknowledger.each(done.map(({ raw }) => raw));
+    const gone = new Set(done);
+    this.#deliveries = this.#deliveries.filter((one) => !gone.has(one));
+  }
+}

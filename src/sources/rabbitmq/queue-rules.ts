@@ -1,0 +1,11 @@
+/** How a consumer's queues are named, made and read. */
+export interface QueueRules {
+  /** Whether queues and bindings are made. */
+  readonly declare: boolean;
+  /** Whether one consumer of a group receives at a time. */
+  readonly order: boolean;
+  readonly deliveryLimit: number | undefined;
+  readonly deadLetterExchange: string | undefined;
+  name(address: string, group: string): string;
+  bindingKeys(address: string): readonly string[];
+}

@@ -1,0 +1,205 @@
+import { rest } from '../../core/rest.ts';
+import type { RabbitmqConnection } from '../../rabbitmq/connection.ts';
+import { type Link, openLink } from '../../rabbitmq/link.ts';
+import type { Lag, Subscription } from '../source.ts';
+import { type OpenQueue, openQueue, readyIn } from './open-queue.ts';
+import { QueueFeed } from './queue-feed.ts';
+import type { QueueRules } from './queue-rules.ts';
+
+/** Somebody may wait for the first join, and has perhaps just made the exchange. */
+const reconnectMs = { first: 200, maxAtStart: 2_000, most: 10_000 } as const;
+/** How often a queue that was lost alone is tried again. */
+const lookAgainMs = 2_000;
+
+interface Share extends OpenQueue {
+  readonly feed: QueueFeed;
+}
+
+/** Connection after connection, until stopped; on each of them a channel per address. */
+export class QueueSession {
+  /** Resolves at the first join. */
+  readonly joined: Promise<void>;
+  readonly #connection: RabbitmqConnection;
+  readonly #rules: QueueRules;
+  readonly #subscription: Subscription;
+  readonly #stopping = new AbortController();
+  readonly #ended: Promise<void>;
+  readonly #shares = new Map<string, Share>();
+  #link: Link | undefined;
+  #everJoined = false;
+  #inHand = 0;
+  #lastError: unknown;
+
+  constructor(connection: RabbitmqConnection, rules: QueueRules, subscription: Subscription) {
+    this.#connection = connection;
+    this.#rules = rules;
+    this.#subscription = subscription;
+    let ended: Promise<void> = Promise.resolve();
+    this.joined = new Promise((resolve) => {
+      ended = this.#run(resolve);
+    });
+    this.#ended = ended;
+  }
+
+  /** Why the last connection ended. */
+  get lastError(): unknown {
+    return this.#lastError;
+  }
+
+  /** Ready messages, and those that this consumer has been sent: what others have been sent, no server tells here. */
+  async lag(): Promise<readonly Lag[]> {
+    const link = this.#link;
+    if (link === undefined) throw this.#lastError;
+    const { addresses, group } = this.#subscription;
+    const ready = await Promise.all(
+      addresses.map((address) => readyIn(link, this.#rules.name(address, group))),
+    );
+    return addresses.map((address, n) => ({
+      address,
+      partition: 0,
+      messages: (ready[n] ?? 0) + (this.#shares.get(address)?.feed.unacknowledged ?? 0),
+    }));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#ended;
+  }
+
+  async #run(joined: () => void): Promise<void> {
+    const { signal } = this.#stopping;
+    let retryInMs: number = reconnectMs.first;
+    while (!signal.aborted) {
+      const error = await this.#stay(() => {
+        this.#everJoined = true;
+        retryInMs = reconnectMs.first;
+        joined();
+      });
+      if (signal.aborted) return;
+      this.#lastError = error;
+      this.#subscription.disconnected(error, retryInMs);
+      await rest(retryInMs, signal);
+      retryInMs = Math.min(retryInMs * 2, this.#everJoined ? reconnectMs.most : reconnectMs.maxAtStart);
+    }
+  }
+
+  /** Resolves when a connection has ended, or could not be used, with the reason. */
+  async #stay(joined: () => void): Promise<unknown> {
+    const { addresses, group } = this.#subscription;
+    let link: Link | undefined;
+    try {
+      link = await openLink(this.#connection, `temporal-outbox consumer ${group}`);
+      const opened = link;
+      for (const address of addresses) await this.#open(opened, address);
+      this.#link = opened;
+      this.#tellAssigned();
+      joined();
+      const kept = addresses.map((address) => this.#keep(opened, address));
+      const reason = await Promise.race([opened.ended, aborted(this.#stopping.signal)]);
+      await this.#endShares();
+      await opened.end();
+      await Promise.all(kept);
+      return reason;
+    } catch (error) {
+      await this.#endShares();
+      await link?.end();
+      return error;
+    } finally {
+      this.#link = undefined;
+    }
+  }
+
+  /** Receives from a queue again that was deleted, or taken away, while the others go on. */
+  async #keep(link: Link, address: string): Promise<void> {
+    const { signal } = this.#stopping;
+    for (;;) {
+      const share = this.#shares.get(address);
+      if (share === undefined) return;
+      const reason = await Promise.race([share.ended, aborted(signal)]);
+      if (link.reason !== undefined || signal.aborted) return;
+      await share.feed.lose();
+      this.#shares.delete(address);
+      await this.#reopen(link, address, reason);
+    }
+  }
+
+  async #reopen(link: Link, address: string, because: unknown): Promise<void> {
+    const { signal } = this.#stopping;
+    let reason = because;
+    while (link.reason === undefined && !signal.aborted) {
+      this.#subscription.disconnected(reason, lookAgainMs);
+      await rest(lookAgainMs, AbortSignal.any([signal, this.#overOf(link)]));
+      if (link.reason !== undefined || signal.aborted) return;
+      try {
+        await this.#open(link, address);
+        this.#tellAssigned();
+        return;
+      } catch (error) {
+        reason = error;
+      }
+    }
+  }
+
+  async #open(link: Link, address: string): Promise<void> {
+    const { batchSize, concurrency, group } = this.#subscription;
+    const { order } = this.#rules;
+    let feed: QueueFeed | undefined;
+    const opened = await openQueue(link, {
+      address,
+      group,
+      batchSize,
+      rules: this.#rules,
+      receive: (channel) => {
+        const made = new QueueFeed({
+          address,
+          channel,
+          order,
+          subscription: this.#subscription,
+          take: () => {
+            if (this.#inHand >= concurrency) return false;
+            this.#inHand += 1;
+            return true;
+          },
+          give: () => {
+            this.#inHand -= 1;
+            for (const share of this.#shares.values()) share.feed.look();
+          },
+        });
+        feed = made;
+        return (message) => made.receive(message);
+      },
+    });
+    if (feed !== undefined) this.#shares.set(address, { ...opened, feed });
+  }
+
+  /** Lets what is in hand end; where there still is a connection, with what it acknowledges. */
+  async #endShares(): Promise<void> {
+    const shares = [...this.#shares.values()];
+    const living = this.#link?.reason === undefined;
+    await Promise.all(shares.map(({ feed }) => (living ? feed.stop() : feed.lose())));
+    // Before the connection ends: its goodbye may overtake what was acknowledged.
+    if (living)
+      await this.#link
+        ?.ask(() => Promise.all(shares.map(({ channel }) => channel.close())))
+        .catch(() => undefined);
+    this.#shares.clear();
+  }
+
+  #tellAssigned(): void {
+    const addresses = [...this.#shares.keys()];
+    this.#subscription.assigned(addresses.map((address) => ({ address, partition: 0 })));
+  }
+
+  #overOf(link: Link): AbortSignal {
+    const over = new AbortController();
+    void link.ended.then(() => over.abort());
+    return over.signal;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

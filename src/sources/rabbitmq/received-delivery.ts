@@ -1,0 +1,68 @@
+import type { ConsumeMessage } from 'amqplib';
+import { keyHeader } from '../../rabbitmq/key-header.ts';
+import type { IncomingMessage } from '../source.ts';
+
+const contentType = 'content-type';
+
+/**
+ * A message as a queue delivered it. Texts are made when they are asked for: thousands of messages wait for their turn.
+ *
+ * A queue has no places. What stands for one is the id that its sender gave the message, so that it is the same at every
+ * delivery; without one it is the number of this delivery, which is another the next time.
+ */
+export class ReceivedDelivery implements IncomingMessage {
+  readonly address: string;
+  readonly partition = 0;
+  readonly offset: string;
+  /** As amqplib gave it, to be acknowledged. */
+  readonly raw: ConsumeMessage;
+  /** By the clock of `performance`; it was given back until then. */
+  restsUntilMs = 0;
+
+  /** @param channel names the channel among all that there ever are */
+  constructor(address: string, raw: ConsumeMessage, channel: string) {
+    const id: unknown = raw.properties.messageId;
+    this.address = address;
+    this.raw = raw;
+    this.offset = typeof id === 'string' && id !== '' ? id : `${channel}.${raw.fields.deliveryTag}`;
+  }
+
+  get key(): string | null {
+    return textOf(this.#table(), keyHeader) ?? null;
+  }
+
+  get body(): Uint8Array {
+    return this.raw.content;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const texts: Record<string, string> = {};
+    for (const name of [...Object.keys(this.#table()), contentType]) {
+      const text = this.header(name);
+      if (text !== undefined && name !== keyHeader) texts[name] = text;
+    }
+    return texts;
+  }
+
+  get timestamp(): Date {
+    const seconds: unknown = this.raw.properties.timestamp;
+    return typeof seconds === 'number' ? new Date(seconds * 1_000) : new Date();
+  }
+
+  header(name: string): string | undefined {
+    const type: unknown = name === contentType ? this.raw.properties.contentType : undefined;
+    return typeof type === 'string' ? type : textOf(this.#table(), name);
+  }
+
+  #table(): Readonly<Record<string, unknown>> {
+    return this.raw.properties.headers ?? {};
+  }
+}
+
+/** Headers of other senders may be numbers, times, bytes, tables. */
+function textOf(table: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  if (!Object.hasOwn(table, name)) return undefined;
+  const value = table[name];
+  if (typeof value === 'string') return value;
+  return Buffer.isBuffer(value) ? value.toString() : JSON.stringify(value);
+}

@@ -1,0 +1,236 @@
+import type { ConfirmChannel, Message } from 'amqplib';
+import { reasonOf } from '../../core/reason.ts';
+import { type Link, silence } from '../../rabbitmq/link.ts';
+import { codeOf } from '../../rabbitmq/reason.ts';
+import type { SendOutcome } from '../send-by-key.ts';
+import type { OutgoingMessage } from '../transport.ts';
+import { maxBytesIn, type RabbitmqFailure, rabbitmqFailure } from './failure.ts';
+import { propertiesOf } from './properties.ts';
+
+/** A message on its way, until it is known what became of it. */
+interface Flight {
+  readonly id: string;
+  readonly bytes: number;
+  readonly sentAtMs: number;
+  /** Why the server gave it back. */
+  returned: string | undefined;
+  settle(outcome: SendOutcome): void;
+}
+
+const accessRefused = 403;
+const acknowledged: SendOutcome = { kind: 'acknowledged', partition: null, offset: null };
+
+/** What a channel does for one exchange. */
+export interface ExchangeUse {
+  readonly address: string;
+  readonly withinMs: number;
+  readonly routingKey: (message: OutgoingMessage) => string;
+}
+
+/**
+ * A channel in confirm mode to one exchange: one that is missing or forbidden closes its own channel, and no other.
+ *
+ * The first message goes alone. When the channel closes at it, it is that message which was refused; later, others may be on
+ * the way, of which nobody knows whether they came before.
+ */
+export class ExchangeChannel {
+  readonly #channel: ConfirmChannel;
+  readonly #link: Link;
+  readonly #use: ExchangeUse;
+  /** In the order in which they were sent. */
+  readonly #flights = new Set<Flight>();
+  readonly #watch: NodeJS.Timeout;
+  #closing = false;
+  #failure: RabbitmqFailure | undefined;
+  #refused: string | undefined;
+  /** The first message; `true` once it was answered. */
+  #first: Promise<SendOutcome> | true | undefined;
+  /** The most bytes that the server takes; it tells when it is sent more. */
+  #maxBytes = Infinity;
+  #onMaxBytes: (bytes: number) => void = () => undefined;
+
+  constructor(channel: ConfirmChannel, link: Link, use: ExchangeUse) {
+    this.#channel = channel;
+    this.#link = link;
+    this.#use = use;
+    channel.on('error', (error) => {
+      this.#failure ??= rabbitmqFailure(error);
+      if (codeOf(error) === accessRefused) this.#refused ??= this.#failure.reason;
+    });
+    channel.on('return', (message) => this.#returned(message));
+    // Before amqplib's own listener, which then tells every message that the channel is closed.
+    channel.prependListener('close', () => this.#closed());
+    this.#watch = setInterval(() => this.#look(), Math.max(20, use.withinMs / 10));
+    this.#watch.unref();
+  }
+
+  /** Whether it takes no more messages. */
+  get ended(): boolean {
+    return this.#closing;
+  }
+
+  /** Why this user may not write to the exchange; `undefined` where nobody has said so. */
+  get refused(): string | undefined {
+    return this.#refused;
+  }
+
+  /** How large a message may be, and who wants to know when the server tells. */
+  limit(maxBytes: number, tell: (bytes: number) => void): void {
+    this.#maxBytes = maxBytes;
+    this.#onMaxBytes = tell;
+  }
+
+  /** Sends one message, and resolves when it is known what became of it. */
+  send(message: OutgoingMessage): Promise<SendOutcome> {
+    return this.#first === true ? this.#publish(message) : this.#sendFirst(message);
+  }
+
+  async #sendFirst(message: OutgoingMessage): Promise<SendOutcome> {
+    if (this.#first !== undefined) {
+      await this.#first;
+      return this.#publish(message);
+    }
+    const first = this.#publish(message);
+    this.#first = first;
+    const outcome = await first;
+    this.#first = true;
+    return outcome;
+  }
+
+  /** Settles what is on its way: the server reads no more of this connection. */
+  blocked(reason: string): void {
+    this.#settleAll(() => ({ kind: 'hold', hold: blockedHold(reason), onWire: true }));
+  }
+
+  #publish(message: OutgoingMessage): Promise<SendOutcome> {
+    const { address, routingKey } = this.#use;
+    const unsent = this.#unsent();
+    if (unsent !== undefined) return Promise.resolve(unsent);
+    const body = Buffer.from(message.payload);
+    if (body.length > this.#maxBytes) return Promise.resolve(tooLarge(body.length, this.#maxBytes));
+    let key: string;
+    try {
+      key = routingKey(message);
+    } catch (error) {
+      return Promise.resolve({ kind: 'rejected', error: `The routing key: ${reasonOf(error)}` });
+    }
+    return new Promise((resolve) => {
+      const flight: Flight = {
+        id: message.id,
+        bytes: body.length,
+        sentAtMs: performance.now(),
+        returned: undefined,
+        settle: (outcome) => {
+          if (this.#flights.delete(flight)) resolve(outcome);
+        },
+      };
+      this.#flights.add(flight);
+      try {
+        this.#channel.publish(address, key, body, propertiesOf(message), (error) =>
+          this.#answered(flight, error),
+        );
+      } catch (error) {
+        // Nothing was written: the channel is closed, or the message is none that AMQP can carry.
+        flight.settle(this.#unsent() ?? { kind: 'permanent', error: reasonOf(error) });
+      }
+    });
+  }
+
+  /** Why nothing can be sent; `undefined` where it can. */
+  #unsent(): SendOutcome | undefined {
+    const { blocked } = this.#link;
+    if (this.#closing) {
+      const { reason, scope } =
+        this.#failure ?? rabbitmqFailure(this.#link.reason ?? new Error('The channel is closed.'));
+      return { kind: 'hold', hold: { scope, reason }, onWire: false };
+    }
+    return blocked === undefined ? undefined : { kind: 'hold', hold: blockedHold(blocked), onWire: false };
+  }
+
+  #answered(flight: Flight, error: unknown): void {
+    if (error === null || error === undefined) {
+      const { returned } = flight;
+      flight.settle(returned === undefined ? acknowledged : { kind: 'rejected', error: returned });
+    } else if (!this.#closing) {
+      flight.settle({
+        kind: 'rejected',
+        error: `A queue of ${this.#use.address} refused it (nack): it may be full.`,
+      });
+    }
+  }
+
+  /** A message that is returned is confirmed afterwards. */
+  #returned({ fields, properties }: Message): void {
+    const replyCode: unknown = Reflect.get(fields, 'replyCode');
+    const replyText: unknown = Reflect.get(fields, 'replyText');
+    for (const flight of this.#flights) {
+      if (flight.id !== properties.messageId) continue;
+      flight.returned = `${String(replyCode)} ${String(replyText)}: the exchange ${fields.exchange} has no queue for the routing key ${JSON.stringify(fields.routingKey)}.`;
+      return;
+    }
+  }
+
+  #closed(): void {
+    this.#closing = true;
+    clearInterval(this.#watch);
+    // Where the connection ends, its reason comes after the ends of its channels.
+    queueMicrotask(() => {
+      this.#failure ??= rabbitmqFailure(this.#link.reason ?? new Error('The channel was closed.'));
+      this.#settleFailed(this.#failure);
+    });
+  }
+
+  /** Of several on their way, the one to blame is known only by its size; all before it may be stored, none behind it is. */
+  #settleFailed({ alone, reason, scope, stored }: RabbitmqFailure): void {
+    const maxBytes = maxBytesIn(reason);
+    if (maxBytes !== undefined) this.#onMaxBytes(maxBytes);
+    const only = this.#flights.size === 1;
+    let found = false;
+    this.#settleAll(({ bytes }) => {
+      const toBlame = only || (!found && maxBytes !== undefined && bytes > maxBytes);
+      const behind = found;
+      found ||= toBlame;
+      if (toBlame && alone === 'permanent') return { kind: 'permanent', error: reason };
+      return { kind: 'hold', hold: { scope, reason }, onWire: stored || !(toBlame || behind) };
+    });
+  }
+
+  #settleAll(outcomeOf: (flight: Flight) => SendOutcome): void {
+    for (const flight of this.#flights) flight.settle(outcomeOf(flight));
+  }
+
+  #look(): void {
+    const [oldest] = this.#flights;
+    const { withinMs } = this.#use;
+    if (oldest === undefined || this.#closing || performance.now() - oldest.sentAtMs < withinMs) return;
+    void this.#overdue();
+  }
+
+  /** Either the server is silent, or a queue behind the exchange does not take what it is given. */
+  async #overdue(): Promise<void> {
+    const { address, withinMs } = this.#use;
+    clearInterval(this.#watch);
+    try {
+      await this.#link.ask(async (model) => (await model.createChannel()).close());
+    } catch {
+      // The connection has ended, which settles everything.
+      return;
+    }
+    const reason = `${silence(withinMs)} It answers otherwise: a queue of ${address} may have lost its majority.`;
+    this.#failure ??= { scope: 'topic', alone: 'hold', stored: true, reason };
+    this.#closing = true;
+    this.#settleFailed(this.#failure);
+    await this.#channel.close().catch(() => undefined);
+  }
+}
+
+function blockedHold(reason: string): { readonly scope: 'transport'; readonly reason: string } {
+  return { scope: 'transport', reason: `The server blocks its publishers: ${reason}.` };
+}
+
+function tooLarge(bytes: number, maxBytes: number): SendOutcome {
+  return {
+    kind: 'permanent',
+    error: `The message has ${bytes} bytes; the server takes ${maxBytes} (max_message_size).`,
+  };
+}

@@ -1,0 +1,23 @@
+import type { Options } from 'amqplib';
+import { keyHeader } from '../../rabbitmq/key-header.ts';
+import type { OutgoingMessage } from '../transport.ts';
+
+/** A message's id, time and type of content as AMQP has them; its key and all else in the table of headers. */
+export function propertiesOf({ headers, id, key }: OutgoingMessage): Options.Publish {
+  const { 'content-type': contentType, ...table }: Record<string, string> = headers;
+  if (key !== null) table[keyHeader] = key;
+  return {
+    mandatory: true,
+    persistent: true,
+    messageId: id,
+    timestamp: secondsOf(headers['ce_time']),
+    headers: table,
+    ...(contentType !== undefined && { contentType }),
+  };
+}
+
+/** When it was written, or now. */
+function secondsOf(time: string | undefined): number {
+  const writtenAtMs = time === undefined ? Number.NaN : Date.parse(time);
+  return Math.floor((Number.isNaN(writtenAtMs) ? Date.now() : writtenAtMs) / 1_000);
+}

@@ -1,0 +1,120 @@
+import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
+import { amqplib } from '../../rabbitmq/amqplib.ts';
+import { endpointOf } from '../../rabbitmq/connection.ts';
+import { codeOf } from '../../rabbitmq/reason.ts';
+import { rabbitmqSource } from '../../sources/rabbitmq/rabbitmq-source.ts';
+import type { ReceivingTransport } from '../receiving-transport.ts';
+import { sendByKey } from '../send-by-key.ts';
+import type { OutgoingBatch, PublishResult } from '../transport.ts';
+import { rabbitmqFailure } from './failure.ts';
+import { Publisher } from './publisher.ts';
+import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from './rabbitmq-options.ts';
+
+/**
+ * Delivers to exchanges of RabbitMQ 3.10 or later: persistent messages, each confirmed by the server.
+ *
+ * The address of a topic is the name of its exchange, which is never made. A message that no queue takes is rejected, and so is
+ * one that a queue refuses. Messages of one key go one at a time, so that nothing overtakes one that is refused; of different
+ * keys up to `maxInFlight` are on their way. At least once: what was on its way when a connection ended answers `deferred`
+ * with `onWire`, and the relay sends it again.
+ *
+ * An exchange that is missing or forbidden holds only its own messages; a server that is away, or blocks its publishers for
+ * want of memory or disk, holds all. The connection opens at the first batch and closes after 30 s without one.
+ *
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without amqplib.
+ */
+export function rabbitmq(options: RabbitmqOptions): ReceivingTransport {
+  const settings = rabbitmqSettings(options);
+  amqplib();
+  const { connection } = settings;
+  const publisher = new Publisher(connection);
+  const refusals = new Refusals();
+  return {
+    name: 'rabbitmq',
+    get endpoint() {
+      return endpointOf(connection);
+    },
+    source: () => rabbitmqSource(connection, settings.queues),
+    publish: (batch) => publish(settings, publisher, refusals, batch),
+    probe: (address) => probe(publisher, refusals, address),
+    close: () => publisher.close(),
+  };
+}
+
+async function publish(
+  { connection: { requestTimeoutMs: withinMs }, maxInFlight, routingKey }: RabbitmqSettings,
+  publisher: Publisher,
+  refusals: Refusals,
+  batch: OutgoingBatch,
+): Promise<PublishResult> {
+  const { address, messages, signal } = batch;
+  if (messages.length === 0) return { outcomes: [] };
+  const use = { withinMs, routingKey: routingKey(address) };
+  try {
+    if (signal.aborted) return await sendByKey(batch, 1, neverSent);
+    return await publisher.withChannel(address, use, async (channel) => {
+      const result = await sendByKey(batch, maxInFlight, (message) => channel.send(message));
+      if (channel.refused !== undefined) refusals.add(address, channel.refused);
+      return result;
+    });
+  } catch (error) {
+    // There was no connection, or no channel of it: nothing was sent.
+    const { reason, scope } = rabbitmqFailure(error);
+    return {
+      outcomes: messages.map(() => ({ kind: 'deferred', onWire: false })),
+      hold: { scope, reason },
+    };
+  }
+}
+
+/** Of a batch that was given up before it began. */
+function neverSent(): never {
+  throw new Error('Nothing is sent of a batch that was given up.');
+}
+
+async function probe(publisher: Publisher, refusals: Refusals, address: string): Promise<void> {
+  const refused = refusals.reasonFor(address);
+  if (refused !== undefined) throw unavailable(refused);
+  try {
+    await publisher.use(async (link) => {
+      if (link.blocked !== undefined) throw new Error(`The server blocks its publishers: ${link.blocked}.`);
+      await link.ask(async (model) => {
+        const channel = await model.createChannel();
+        // The question rejects with the same; without a listener it would end the process.
+        channel.on('error', () => undefined);
+        await channel.checkExchange(address);
+        await channel.close();
+      });
+    });
+  } catch (error) {
+    if (codeOf(error) === 404)
+      throw new OutboxError('OUTBOX_ADDRESS_MISSING', reasonOf(error), {
+        cause: error,
+        details: { address },
+      });
+    throw unavailable(reasonOf(error), error);
+  }
+}
+
+function unavailable(reason: string, cause?: unknown): OutboxError {
+  return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `RabbitMQ: ${reason}`, { cause });
+}
+
+/** Whoever may not write to an exchange can only learn by a message that he may again: one in so long. */
+const refusedForMs = 10_000;
+
+/** Exchanges to which this user may not write. To look at them is allowed, so a probe alone would always succeed. */
+class Refusals {
+  readonly #untilMs = new Map<string, { readonly reason: string; readonly untilMs: number }>();
+
+  add(address: string, reason: string): void {
+    this.#untilMs.set(address, { reason, untilMs: performance.now() + refusedForMs });
+  }
+
+  reasonFor(address: string): string | undefined {
+    const refusal = this.#untilMs.get(address);
+    if (refusal === undefined || refusal.untilMs <= performance.now()) return undefined;
+    return refusal.reason;
+  }
+}

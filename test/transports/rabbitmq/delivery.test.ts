@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { type RabbitmqOptions, rabbitmq } from '../../../src/transports.ts';
+import { batchOf, brokerAt, type TestBroker } from './broker.ts';
+
+const url = inject('rabbitmqUrl');
+
+async function stage(options: Partial<RabbitmqOptions> = {}) {
+  const broker = await brokerAt();
+  const transport = rabbitmq({ url, ...options });
+  onTestFinished(async () => {
+    await transport.close();
+    await broker.close();
+  });
+  return { broker, transport, publish: batchOf(transport) };
+}
+
+function newName(what = 'orders'): string {
+  return `${what}-${randomUUID().slice(0, 8)}`;
+}
+
+/** Of a quorum queue, the arguments besides its kind. */
+async function queue(broker: TestBroker, name: string, args: object = {}): Promise<string> {
+  await broker.channel.assertQueue(name, { arguments: { 'x-queue-type': 'quorum', ...args } });
+  return name;
+}
+
+test('id, time, type of content, key and headers arrive as AMQP has them, and the message is persistent', async () => {
+  const { broker, publish } = await stage();
+  const address = await broker.exchange();
+
+  await publish(address, {
+    id: '0199',
+    key: 'order-7',
+    payload: '{"a":1}',
+    headers: { ce_id: '0199', ce_time: '2026-02-03T04:05:06.789Z', 'content-type': 'application/json' },
+  });
+
+  const got = await broker.channel.get(address, { noAck: true });
+  expect(got).toMatchObject({
+    fields: { exchange: address, routingKey: 'order-7' },
+    properties: {
+      messageId: '0199',
+      timestamp: Date.parse('2026-02-03T04:05:06Z') / 1_000,
+      contentType: 'application/json',
+      deliveryMode: 2,
+      headers: { ce_id: '0199', 'outbox-key': 'order-7' },
+    },
+  });
+});
+
+test('a message that no queue takes is rejected with what the server says, and the others are delivered', async () => {
+  const { broker, publish } = await stage();
+  const address = newName();
+  await broker.channel.assertExchange(address, 'topic');
+  await broker.channel.bindQueue(await queue(broker, address), address, 'a.*');
+
+  const { outcomes } = await publish(address, { key: 'a.1' }, { key: 'b.1' }, { key: 'b.1' }, { key: 'a.2' });
+
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['acknowledged', 'rejected', 'held', 'acknowledged']);
+  expect(outcomes[1]).toMatchObject({
+    error: `312 NO_ROUTE: the exchange ${address} has no queue for the routing key "b.1".`,
+  });
+});
+
+test('what an alternate exchange takes is acknowledged', async () => {
+  const { broker, publish } = await stage();
+  const other = await broker.exchange(newName('unwanted'));
+  const address = newName();
+  await broker.channel.assertExchange(address, 'topic', { alternateExchange: other });
+
+  const { outcomes } = await publish(address, { key: 'b' });
+
+  expect(outcomes).toEqual([{ kind: 'acknowledged', partition: null, offset: null }]);
+  expect(await broker.read(other)).toHaveLength(1);
+});
+
+test('what a full queue refuses is rejected, and taken when there is room again', async () => {
+  const { broker, publish } = await stage();
+  const address = newName();
+  await broker.channel.assertExchange(address, 'fanout');
+  const full = await queue(broker, address, { 'x-max-length': 3, 'x-overflow': 'reject-publish' });
+  await broker.channel.bindQueue(full, address, '');
+  const one = (): Promise<string | undefined> =>
+    publish(address, {}).then(({ outcomes }) => outcomes[0]?.kind);
+
+  // It takes some more than its limit, until its leader has told.
+  await expect.poll(one).toBe('rejected');
+  const { outcomes } = await publish(address, {});
+
+  expect(outcomes).toEqual([
+    { kind: 'rejected', error: `A queue of ${address} refused it (nack): it may be full.` },
+  ]);
+  await broker.read(address);
+  await expect.poll(one).toBe('acknowledged');
+});
+
+test('the routing key of an exchange is what its function says, and a function that throws rejects its message', async () => {
+  const address = newName();
+  const { broker, publish } = await stage({
+    exchanges: {
+      [address]: {
+        routingKey({ headers: { ce_type: type } }) {
+          if (type === undefined) throw new Error('a message without a type');
+          return type;
+        },
+      },
+    },
+  });
+  await broker.exchange(address);
+
+  const { outcomes } = await publish(address, { headers: { ce_type: 'order.placed' } }, { headers: {} });
+
+  expect(outcomes).toMatchObject([
+    { kind: 'acknowledged' },
+    { kind: 'rejected', error: 'The routing key: a message without a type' },
+  ]);
+  expect(await broker.channel.get(address)).toMatchObject({ fields: { routingKey: 'order.placed' } });
+});
+
+test('a message that AMQP cannot carry fails for ever, and the others are delivered', async () => {
+  const { broker, publish } = await stage();
+  const address = await broker.exchange();
+
+  const { outcomes } = await publish(address, { key: 'k'.repeat(256) }, { key: 'short' });
+
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['permanent', 'acknowledged']);
+});
+
+test('an exchange that is missing holds its topic, nothing of it counts as stored, and others go on', async () => {
+  const { broker, publish, transport } = await stage();
+  const address = newName();
+  const other = await broker.exchange();
+
+  const { hold, outcomes } = await publish(address, { key: 'a' }, { key: 'b' });
+
+  expect(hold).toMatchObject({ scope: 'topic', reason: expect.stringContaining(`no exchange '${address}'`) });
+  expect(outcomes).toEqual([
+    { kind: 'deferred', onWire: false },
+    { kind: 'deferred', onWire: false },
+  ]);
+  expect((await publish(other, {})).hold).toBeUndefined();
+  await expect(transport.probe(address)).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
+  await broker.exchange(address);
+  await transport.probe(address);
+  expect((await publish(address, {})).hold).toBeUndefined();
+});
+
+test('an exchange that is deleted under way holds its topic, and what is not confirmed may be stored', async () => {
+  const { broker, publish } = await stage();
+  const address = await broker.exchange();
+  await publish(address, {});
+  await broker.channel.deleteExchange(address);
+
+  const { hold, outcomes } = await publish(address, { key: 'a' }, { key: 'b' });
+
+  expect(hold?.scope).toBe('topic');
+  expect(outcomes).toEqual([
+    { kind: 'deferred', onWire: true },
+    { kind: 'deferred', onWire: true },
+  ]);
+});

@@ -1,0 +1,58 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stderr } from 'node:process';
+import { freePort } from '../../../src/local/free-port.ts';
+import { startRabbitmq } from '../../../src/local/index.ts';
+import { testAuthority } from '../../support/fixtures/certificates.ts';
+import { inMemory } from '../../support/fixtures/memory-cache.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** URL of a RabbitMQ node that all files share: each makes exchanges and queues of its own. */
+    rabbitmqUrl: string;
+    /** Its port for TLS: the URL, and the certificate of the authority, as PEM text. */
+    rabbitmqSecure: SecurePort;
+  }
+}
+
+interface SecurePort {
+  readonly url: string;
+  readonly ca: string;
+}
+
+/** What the set-up needs of vitest's project. */
+interface Project {
+  provide(key: 'rabbitmqUrl', value: string): void;
+  provide(key: 'rabbitmqSecure', value: SecurePort): void;
+}
+
+/** A vitest `globalSetup`: one RabbitMQ node, started once per test run. */
+export async function setup(project: Project): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'outbox-rabbitmq-'));
+  const authority = testAuthority('rabbitmq');
+  const { cert, key } = authority.issue('127.0.0.1');
+  const secure = await freePort();
+  const settings = [`listeners.ssl.1 = 127.0.0.1:${secure}`];
+  const files = Object.entries({ cacertfile: authority.ca, certfile: cert, keyfile: key });
+  for (const [name, text] of files) {
+    await writeFile(join(folder, name), text);
+    settings.push(`ssl_options.${name} = ${join(folder, name)}`);
+  }
+  // A node that is given has neither this port nor this authority.
+  const { RABBITMQ_URL: _given, ...env } = process.env;
+  const server = await startRabbitmq({
+    env: await inMemory(env),
+    progress: (line) => void stderr.write(`${line}\n`),
+    settings,
+  });
+  project.provide('rabbitmqUrl', server.url);
+  project.provide('rabbitmqSecure', {
+    url: `amqps://guest:guest@127.0.0.1:${secure}`,
+    ca: authority.ca,
+  });
+  return async () => {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  };
+}

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import {
+  type IncomingMessage,
+  type RabbitmqOptions,
+  rabbitmq,
+  type Subscribed,
+  type Subscription,
+} from '../../../src/transports.ts';
+import { type FaultProxy, startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { brokerAt, type TestBroker } from './broker.ts';
+
+const url = inject('rabbitmqUrl');
+
+interface Stage {
+  readonly broker: TestBroker;
+  readonly proxy: FaultProxy;
+  readonly address: string;
+  /** What was offered, every time. */
+  readonly offered: IncomingMessage[];
+  readonly troubles: unknown[];
+  readonly send: (...ids: readonly string[]) => void;
+  readonly join: (options?: Partial<Subscription>) => Promise<Subscribed>;
+}
+
+/** An exchange, and a consumer that reaches it through a proxy and acknowledges everything. */
+async function stage(options: Partial<RabbitmqOptions> = {}): Promise<Stage> {
+  const broker = await brokerAt();
+  const proxy = await startFaultProxy(new URL(url).host);
+  const address = `arrivals-${randomUUID().slice(0, 8)}`;
+  await broker.channel.assertExchange(address, 'fanout');
+  const offered: IncomingMessage[] = [];
+  const troubles: unknown[] = [];
+  const running: Subscribed[] = [];
+  onTestFinished(async () => {
+    await Promise.all(running.map((one) => one.stop()));
+    await broker.close();
+    await proxy.close();
+  });
+  const source = rabbitmq({
+    url: url.replace(new URL(url).host, proxy.address),
+    requestTimeout: '1s',
+    ...options,
+  }).source();
+  return {
+    broker,
+    proxy,
+    address,
+    offered,
+    troubles,
+    send(...ids) {
+      for (const id of ids)
+        broker.channel.publish(address, '', Buffer.from(id), { persistent: true, messageId: id });
+    },
+    async join(own = {}) {
+      const subscribed = await source.subscribe({
+        addresses: [address],
+        group: 'stock',
+        concurrency: 1,
+        batchSize: 10,
+        fromBeginning: true,
+        joinWithinMs: 5_000,
+        assigned: () => undefined,
+        disconnected: (error) => void troubles.push(error),
+        async handle(batch) {
+          offered.push(...batch.messages);
+          for (const message of batch.messages) batch.acknowledge(message);
+        },
+        ...own,
+      });
+      running.push(subscribed);
+      return subscribed;
+    },
+  };
+}
+
+const idsOf = (messages: readonly IncomingMessage[]): readonly string[] =>
+  messages.map(({ offset }) => offset);
+
+test('a consumer makes a quorum queue with one active consumer, and binds it', async () => {
+  const { address, broker, join, offered, send } = await stage();
+  await join();
+  const same = { 'x-queue-type': 'quorum', 'x-single-active-consumer': true };
+
+  await broker.channel.assertQueue(`${address}.stock`, { arguments: same });
+  send('one');
+
+  await expect.poll(() => idsOf(offered)).toEqual(['one']);
+});
+
+test('a queue of other arguments is told, with what to do, and nothing is changed', async () => {
+  const { address, broker, join } = await stage();
+  await broker.channel.assertQueue(`${address}.stock`);
+
+  await expect(join({ joinWithinMs: 300 })).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringMatching(/exists with other arguments: .*inequivalent arg 'x-.*Delete the queue/),
+  });
+});
+
+test('without its exchange a consumer waits, says so, and begins when there is one', async () => {
+  const { address, broker, join, offered, send, troubles } = await stage();
+  await broker.channel.deleteExchange(address);
+
+  await expect(join({ joinWithinMs: 300 })).rejects.toMatchObject({ code: 'OUTBOX_ADDRESS_MISSING' });
+  const joining = join();
+  await expect.poll(() => troubles.length).toBeGreaterThan(2);
+  await broker.channel.assertExchange(address, 'fanout');
+  await joining;
+  send('one');
+
+  await expect.poll(() => idsOf(offered)).toEqual(['one']);
+});
+
+test('told not to, a consumer makes no queue, and misses the one that is not there', async () => {
+  const { join } = await stage({ queues: { declare: false } });
+
+  await expect(join({ joinWithinMs: 300 })).rejects.toMatchObject({
+    code: 'OUTBOX_ADDRESS_MISSING',
+    message: expect.stringContaining('no queue'),
+  });
+});
+
+test('what was in hand when the connection was lost is offered again, and what was acknowledged is not', async () => {
+  const { join, offered, proxy, send, troubles } = await stage();
+  const lost: boolean[] = [];
+  await join({
+    batchSize: 1,
+    async handle(batch) {
+      offered.push(...batch.messages);
+      if (idsOf(offered).join() === 'one,two') {
+        await until(() => batch.signal.aborted);
+        lost.push(batch.lost.aborted);
+      }
+      for (const message of batch.messages) batch.acknowledge(message);
+    },
+  });
+  send('one', 'two', 'three');
+  await expect.poll(() => idsOf(offered)).toEqual(['one', 'two']);
+
+  proxy.inject({ kind: 'reset' });
+  await expect.poll(() => proxy.fired('reset')).toBeGreaterThan(0);
+  proxy.heal();
+
+  await expect.poll(() => idsOf(offered), { timeout: 10_000 }).toEqual(['one', 'two', 'two', 'three']);
+  expect(troubles.length).toBeGreaterThan(0);
+  expect(lost).toEqual([true]);
+  // The server counts it; the first delivery has no count.
+  expect(offered.map((message) => message.header('x-delivery-count'))).toEqual([
+    undefined,
+    undefined,
+    '1',
+    '1',
+  ]);
+});
+
+test('a message that is left open comes again, and what was acknowledged before it does not', async () => {
+  const { join, offered, send } = await stage();
+  await join({
+    async handle(batch) {
+      for (const message of batch.messages) {
+        const known = idsOf(offered).includes(message.offset);
+        offered.push(message);
+        if (message.offset !== 'two' || known) batch.acknowledge(message);
+      }
+    },
+  });
+  send('one', 'two', 'three');
+
+  await expect.poll(() => idsOf(offered).filter((id) => id === 'two')).toHaveLength(2);
+  await expect.poll(() => idsOf(offered).at(-1)).toBe('three');
+  expect(idsOf(offered).filter((id) => id === 'one')).toHaveLength(1);
+});
+
+test('a queue that was deleted is made again while the others go on', async () => {
+  const { address, broker, join, offered, send, troubles } = await stage();
+  const other = `${address}-other`;
+  await broker.channel.assertExchange(other, 'fanout');
+  await join({ addresses: [address, other] });
+
+  await broker.channel.deleteQueue(`${address}.stock`);
+  broker.channel.publish(other, '', Buffer.from('x'), { messageId: 'other' });
+
+  await expect.poll(() => idsOf(offered)).toEqual(['other']);
+  await expect.poll(() => String(troubles[0])).toContain(`The queue ${address}.stock was deleted`);
+  const sent = (): readonly string[] => {
+    send('again');
+    return idsOf(offered);
+  };
+  await expect.poll(sent, { timeout: 10_000 }).toContain('again');
+});
+
+test('what is delivered too often goes where the queue says, not back', async () => {
+  const dead = `dead-${randomUUID().slice(0, 8)}`;
+  const { broker, join, offered, proxy, send } = await stage({
+    queues: { deliveryLimit: 2, deadLetterExchange: dead },
+  });
+  await broker.exchange(dead);
+  await join({
+    async handle({ messages }) {
+      offered.push(...messages);
+      proxy.inject({ kind: 'reset' });
+      await expect.poll(() => proxy.connections()).toBe(0);
+      proxy.heal();
+    },
+  });
+  send('poison');
+
+  await expect
+    .poll(() => broker.channel.checkQueue(dead).then(({ messageCount }) => messageCount), { timeout: 20_000 })
+    .toBe(1);
+
+  expect(idsOf(offered)).toEqual(['poison', 'poison', 'poison']);
+});
+
+test('messages of others keep their headers as texts, and one without an id gets a place of its own', async () => {
+  const { address, broker, join, offered } = await stage();
+  await join();
+
+  const headers = { n: 7, yes: true, bytes: Buffer.from('b'), list: [1, 'a'] };
+  broker.channel.publish(address, '', Buffer.from('x'), { headers });
+  broker.channel.publish(address, '', Buffer.from('x'), { headers });
+
+  await expect.poll(() => offered.length).toBe(2);
+  expect(offered[0]).toMatchObject({
+    key: null,
+    headers: { n: '7', yes: 'true', bytes: 'b', list: '[1,"a"]' },
+  });
+  expect(new Set(idsOf(offered)).size).toBe(2);
+});
