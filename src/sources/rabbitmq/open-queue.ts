@@ -1,7 +1,8 @@
 import type { Channel, ConsumeMessage } from 'amqplib';
 import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import type { Link } from '../../rabbitmq/link.ts';
-import { codeOf, reasonOf } from '../../rabbitmq/reason.ts';
+import { codeOf } from '../../rabbitmq/reason.ts';
 import type { QueueRules } from './queue-rules.ts';
 
 /** The server's own limit: the number is two bytes. */

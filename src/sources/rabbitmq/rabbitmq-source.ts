@@ -1,6 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import { endpointOf, type RabbitmqConnection } from '../../rabbitmq/connection.ts';
-import { reasonOf } from '../../rabbitmq/reason.ts';
 import type { Source, Subscribed, Subscription } from '../source.ts';
 import type { QueueRules } from './queue-rules.ts';
 import { QueueSession } from './queue-session.ts';

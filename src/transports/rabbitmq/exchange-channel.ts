@@ -1,6 +1,7 @@
 import type { ConfirmChannel, Message } from 'amqplib';
+import { reasonOf } from '../../core/reason.ts';
 import { type Link, silence } from '../../rabbitmq/link.ts';
-import { codeOf, reasonOf } from '../../rabbitmq/reason.ts';
+import { codeOf } from '../../rabbitmq/reason.ts';
 import type { SendOutcome } from '../send-by-key.ts';
 import type { OutgoingMessage } from '../transport.ts';
 import { maxBytesIn, type RabbitmqFailure, rabbitmqFailure } from './failure.ts';

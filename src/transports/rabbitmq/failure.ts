@@ -1,4 +1,5 @@
-import { codeOf, reasonOf } from '../../rabbitmq/reason.ts';
+import { reasonOf } from '../../core/reason.ts';
+import { codeOf } from '../../rabbitmq/reason.ts';
 import type { Hold } from '../transport.ts';
 
 /** What an answer of the server, or its end, means for what was being sent. */

@@ -1,7 +1,8 @@
 import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
 import { amqplib } from '../../rabbitmq/amqplib.ts';
 import { endpointOf } from '../../rabbitmq/connection.ts';
-import { codeOf, reasonOf } from '../../rabbitmq/reason.ts';
+import { codeOf } from '../../rabbitmq/reason.ts';
 import { rabbitmqSource } from '../../sources/rabbitmq/rabbitmq-source.ts';
 import type { ReceivingTransport } from '../receiving-transport.ts';
 import { sendByKey } from '../send-by-key.ts';

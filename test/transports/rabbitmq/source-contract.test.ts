@@ -54,9 +54,9 @@ const made = ['.first', '.second'];
 /** A queue that exists has what came before. */
 const beginsBefore = ({ name }: { readonly name: string }): boolean => !name.includes('from now on');
 
-const ordered = sourceContract(() => subject(existing, made), ['order', 'history']);
-const shared = sourceContract(() => subject({ ...existing, order: false }, made), ['history']);
-const fresh = sourceContract(() => subject({}), ['order']);
+const ordered = sourceContract(() => subject(existing, made), ['order', 'history', 'groups']);
+const shared = sourceContract(() => subject({ ...existing, order: false }, made), ['history', 'groups']);
+const fresh = sourceContract(() => subject({}), ['order', 'groups']);
 
 test('what the abilities leave out is known', () => {
   expect(ordered.skipped.map(({ missing }) => missing)).toEqual([

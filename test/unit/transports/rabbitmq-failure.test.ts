@@ -57,7 +57,7 @@ test('of an address that was tried at several places, every reason is told', () 
   );
 
   expect(rabbitmqFailure(both).reason).toBe(
-    'connect ECONNREFUSED ::1:5672, connect ECONNREFUSED 127.0.0.1:5672',
+    'connect ECONNREFUSED ::1:5672; connect ECONNREFUSED 127.0.0.1:5672',
   );
 });
 
