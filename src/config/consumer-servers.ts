@@ -49,17 +49,32 @@ export function patientClient<Tx extends Transaction>(
 /** The source, which also reports while its broker cannot be reached at the start. */
 export function tellingSource(source: Source, report: ConsumerReport): Source {
   let saidAt = Number.NEGATIVE_INFINITY;
+  const say = (error: unknown): void => {
+    if (performance.now() - saidAt < sayEveryMs) return;
+    saidAt = performance.now();
+    report({ type: 'waiting-for-server', server: source.name, error });
+  };
   return {
     name: source.name,
-    subscribe: (subscription) => source.subscribe(subscription),
+    subscribe(subscription) {
+      let joined = false;
+      return source.subscribe({
+        ...subscription,
+        assigned(partitions) {
+          joined = true;
+          subscription.assigned(partitions);
+        },
+        disconnected(error, retryInMs) {
+          if (!joined) say(error);
+          subscription.disconnected(error, retryInMs);
+        },
+      });
+    },
     async redeliveryHorizonMs(addresses) {
       try {
         return await source.redeliveryHorizonMs(addresses);
       } catch (error) {
-        if (performance.now() - saidAt >= sayEveryMs) {
-          saidAt = performance.now();
-          report({ type: 'waiting-for-server', server: source.name, error });
-        }
+        say(error);
         throw error;
       }
     },
