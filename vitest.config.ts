@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 /** Set by `.ci/run`, which counts what passed and failed in this file. */
@@ -10,12 +10,38 @@ const globalSetup = ['test/support/fixtures/servers.ts'];
 
 const transports = 'test/transports';
 
+/** Folders with a server that no registry of packages has: it must be installed, or run in Docker. */
+const installed: Readonly<Record<string, string>> = {
+  rabbitmq: 'rabbitmq-server',
+  together: 'rabbitmq-server',
+};
+
+/** This file is loaded once for each project, and by runs that want none of these tests. */
+function sayOnce(line: string): void {
+  const said = process.env['OUTBOX_TESTS_SAID'] ?? '';
+  if (said.includes(line) || !process.argv.some((argument) => argument.includes('transports'))) return;
+  process.env['OUTBOX_TESTS_SAID'] = said + line;
+  console.warn(line);
+}
+
+/** Whether the server of a folder can be had here. CI must have all of them; elsewhere a line says what to install. */
+function canRun(folder: string): boolean {
+  const program = installed[folder];
+  if (program === undefined || process.env['CI'] === 'true') return true;
+  const places = (process.env['PATH'] ?? '').split(delimiter);
+  if (places.some((place) => [program, 'docker'].some((file) => existsSync(join(place, file))))) return true;
+  sayOnce(`The tests of ${transports}/${folder} do not run: install ${program}, or Docker.`);
+  return false;
+}
+
 /**
  * A project per folder of `test/transports`, with the server that its `server.ts` starts, and one for its folder
  * `end-to-end`, which has PostgreSQL, Temporal and Kafka besides.
  */
 function transportProjects(): TestProjectInlineConfiguration[] {
-  const folders = readdirSync(transports, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const folders = readdirSync(transports, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && canRun(entry.name),
+  );
   return folders.flatMap(({ name }) => {
     const server = join(transports, name, 'server.ts');
     const own = existsSync(server) ? [server] : [];
