@@ -154,7 +154,7 @@ async function placeBrokers(
   return places;
 }
 
-/** The controller is stopped last: the other brokers deregister with it when they shut down. */
+/** The controller is stopped last: the others need it for their controlled shutdown. */
 async function endBrokers(nodes: readonly ServerProcess[]): Promise<void> {
   const [controller, ...others] = nodes;
   await Promise.all(others.map((node) => node.end()));
