@@ -2,7 +2,7 @@
  * Compares the public names of every entry point with the reports in `etc/api`, so that a change of the surface is
  * seen in review. `--write` renews the reports. Reads the declarations in `dist`: build first.
  *
- * Fails, with `--write` too, when a public name has no docstring, or a type that it needs is not exported beside it.
+ * Fails, even with `--write`, when a public name has no docstring, or a type it refers to is not exported with it.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -17,7 +17,7 @@ const entries = Object.entries(exports)
   .filter(([, target]) => target.types !== undefined)
   .map(([path, target]) => ({ name: path === '.' ? 'index' : path.slice(2), types: target.types }));
 
-/** What is wrong with an entry point. */
+/** The problems of an entry point. */
 function judge({ name, types }) {
   const configObject = structuredClone(base);
   configObject.mainEntryPointFilePath = resolve(root, types);

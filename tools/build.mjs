@@ -1,6 +1,6 @@
 /**
- * Builds `dist` from nothing. With `--when-stale` only if something that it is made of changed since, and without a
- * word unless it fails, so that `npm run demo` and its like can always call it.
+ * Builds `dist` from scratch. With `--when-stale` it builds only if a source has changed since the last build, and
+ * prints nothing unless it fails, so that `npm run demo` and similar scripts can always call it.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const sources = [
 const stamp = 'dist/.built';
 const whenStale = process.argv.includes('--when-stale');
 
-/** Time of the last change in ms since 1970; 0 where there is nothing. Folders count, as files may have gone. */
+/** Time of the last change in ms since 1970; 0 if there is nothing. Folders count, as files may have been removed. */
 function changedAtMs(path) {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return 0;
@@ -30,13 +30,13 @@ function changedAtMs(path) {
   return Math.max(0, ...entries.map((name) => changedAtMs(`${path}/${name}`)));
 }
 
-/** Says how Node and TypeScript are to read what is built into the folder. */
+/** Writes the package.json that sets the module type of the files built into the folder. */
 function declareModules(folder, type) {
   mkdirSync(folder, { recursive: true });
   writeFileSync(`${folder}/package.json`, `${JSON.stringify({ type })}\n`);
 }
 
-/** True when the command succeeded; what it said is shown otherwise. */
+/** True if the command succeeded; otherwise its output is shown. */
 function succeeds(command, ...args) {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
   if (status !== 0) process.stderr.write(`${stdout}${stderr}`);
@@ -45,9 +45,9 @@ function succeeds(command, ...args) {
 
 function build() {
   rmSync('dist', { recursive: true, force: true });
-  // The library is CommonJS: one build that every project can load, so that none ever holds two copies of its state.
+  // The library is CommonJS: one build that every project can load, so that no process has two copies of its state.
   declareModules('dist', 'commonjs');
-  // Programs of tests and benchmarks are what an ESM project is to it.
+  // Programs of tests and benchmarks use it as an ESM project would.
   declareModules('dist/bench', 'module');
   declareModules('dist/test', 'module');
   return (

@@ -1,6 +1,6 @@
 /**
- * Bundles the built workflows, so that no relay and no consumer has to when it starts. The name of the file says for which
- * version of the worker, because no other may run it.
+ * Bundles the built workflows, so that relays and consumers need not do so at start. The file name contains the version
+ * of the worker, because no other version may run the bundle.
  */
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 
 const mapped = /^(?<code>.*\/\/# sourceMappingURL=data:application\/json;[^,]*base64,)(?<map>[^\n]*)\s*$/s;
 
-/** The paths in its map are those of the machine that builds; in a package they are of no use. */
+/** Strips the folder of the build machine from the paths in the source map: it is useless in a package. */
 function portable(bundle) {
   const parts = mapped.exec(bundle)?.groups;
   if (parts === undefined) throw new Error('The bundle of the workflows has no source map at its end.');

@@ -1,7 +1,7 @@
-/** Runs every gate in order and stops at the first that is red, because the later ones would only repeat it. */
+/** Runs every gate in order and stops at the first failure, because later ones would only repeat it. */
 import { spawnSync } from 'node:child_process';
 
-// The linter knows types, so the Prisma client comes first.
+// The linter is type-aware, so the Prisma client is generated first.
 const gates = [
   'generate',
   'format:check',
@@ -16,9 +16,9 @@ const gates = [
   'test:package',
   'test:scale',
   'test:faults',
-  // The oldest and the newest Node; `npm run versions` has all of the table.
+  // The oldest and the newest Node; `npm run versions` runs the full table.
   'versions -- --ci',
-  // A commit plants a few of the bugs that tests must catch; over some commits all have their turn.
+  // Each commit plants a few of the bugs that tests must catch; over several commits all are covered.
   'test:mutations -- --rotate 8',
 ];
 /** Set by `.ci/run`, which counts what passed and failed: the folder for one result file per gate that runs tests. */

@@ -1,9 +1,9 @@
 /**
  * Completes package-lock.json with the packages of other platforms.
  *
- * A registry mirror may hold only some platforms of a package with native parts. npm then leaves the others out of the
- * lock, and `npm ci` refuses it, here and everywhere. Their versions are pinned by the package that asks for them, and
- * their names say where they run, so the entries can be written without them. Run after every `npm install`.
+ * A registry mirror may hold only some platforms of a package with native parts. npm then omits the others from the
+ * lock, and `npm ci` rejects it on every machine. Their versions are pinned by the package that depends on them, and
+ * their names contain the platform, so the entries can be written without them. Run after every `npm install`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -34,7 +34,7 @@ const processors = [
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 
-/** True when the package at `path` finds the other one the way Node looks for it. */
+/** True if the package at `path` can resolve the other one by Node's lookup. */
 function finds(path, name) {
   for (
     let folder = path;
@@ -46,7 +46,7 @@ function finds(path, name) {
   }
 }
 
-/** Where a package runs, by the words of its name: `@oxlint/binding-linux-arm-musleabihf`. */
+/** The platform of a package, derived from its name: `@oxlint/binding-linux-arm-musleabihf`. */
 function platformOf(name) {
   const words = name.split(/[/_-]/);
   const libc = words.some((word) => word.startsWith('musl')) ? 'musl' : 'glibc';
@@ -66,7 +66,7 @@ for (const [path, { optionalDependencies = {}, dev }] of Object.entries(lock.pac
       continue;
     }
     const { os, cpu, libc } = platform;
-    // In npm's order of names, so that the next install changes nothing. Absent ones are not written.
+    // In npm's order of keys, so that the next install changes nothing. Absent fields are not written.
     lock.packages[`node_modules/${name}`] = { version, cpu, dev, libc, optional: true, os };
     added += 1;
   }

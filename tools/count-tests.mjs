@@ -1,13 +1,13 @@
 /**
- * Prints `passed failed` from the result files of vitest in a folder. A file that failed without a failing test (it could not be
- * loaded, or its set-up threw) counts as one failure. Exits with 1 when nothing ran.
+ * Prints `passed failed` from the result files of vitest in a folder. A file that failed without a failing test (it
+ * could not be loaded, or its set-up threw) counts as one failure. Exits with 1 when nothing ran.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const [folder] = process.argv.slice(2);
 
-/** What the runs wrote; nothing for one that ended before it wrote. */
+/** The results of the runs; a run that ended before it wrote any is left out. */
 function readResults() {
   return readdirSync(folder).flatMap((file) => {
     try {

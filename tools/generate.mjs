@@ -1,8 +1,8 @@
 /**
  * Generates the Prisma clients of the demo and the tests: of the shop, and of the tables of the outbox.
  *
- * Prisma looks for its schema engine first and downloads it where it is missing, though generating does not use it.
- * Naming any program as that engine spares the download, so a build needs no server but the package registry.
+ * Prisma first looks for its schema engine and downloads it if missing, though generating does not use it. Naming any
+ * program as that engine avoids the download, so a build needs no server except the package registry.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -21,7 +21,7 @@ const end = '<!-- /imports -->';
 const code = (names) => names.map((name) => `\`${name.replace(/\/$/, '').replace('../', '')}\``).join(', ');
 const uses = (names) => names.flatMap((name) => packageNames[name] ?? []).join(', ');
 
-/** Each layer, what it may import of the project, and which packages with one home it may use. */
+/** Each layer, what it may import from the project, and which packages with one home it may use. */
 export function importTable() {
   const rows = layers.map(({ folder, imports, types = [], uses: packages, homes = {} }) => {
     const own = Object.entries(homes).map(
@@ -35,7 +35,7 @@ export function importTable() {
   return ['| folder | may import | and use |', '| --- | --- | --- |', ...rows, ''].join('\n');
 }
 
-/** The page with its table renewed. */
+/** The page with its table updated. */
 export function withImportTable(page) {
   const from = page.indexOf(start) + start.length;
   return `${page.slice(0, from)}\n${importTable()}\n${page.slice(page.indexOf(end))}`;

@@ -1,4 +1,4 @@
-/** Plants the bugs of test/mutations one at a time and sees that a test is red for each: `npm run test:mutations`. */
+/** Plants the bugs of test/mutations one at a time and checks that a test fails for each: `npm run test:mutations`. */
 import { createJiti } from 'jiti';
 
 const { main } = await createJiti(import.meta.url).import('../test/mutations/main.ts');

@@ -1,6 +1,6 @@
 /**
- * Writes what is made of the tables of transitions (src/core/transitions.ts, src/core/parked-states.ts): the page
- * docs/states.md, and with `--sql` the guard of the database, as the text of a migration, on standard output.
+ * Generates output from the transition tables (src/core/transitions.ts, src/core/parked-states.ts): the page
+ * docs/states.md, or with `--sql` the trigger of the database, as the text of a migration, on standard output.
  */
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ export function statesPage(tables) {
   return `${outboxPart(tables)}\n${keptPart(tables)}`;
 }
 
-/** A diagram, and who brings each change about. */
+/** A diagram, and the actor of each change. */
 export function outboxPart({ states, transitions }) {
   return `# States of a message
 
@@ -32,7 +32,7 @@ the processed ids. Superseded and discarded ones are deleted after the window of
 ${picture({ begins: ['parked', 'failed'], states: keptStates, transitions: keptTransitions, done: ['parked'] })}`;
 }
 
-/** @param done states that are not final, in which a message may end nevertheless */
+/** @param done non-final states in which a message may nevertheless end */
 function picture({ begins, done = [], states, transitions }) {
   const ends = states.filter(
     (state) => done.includes(state) || transitions.every(({ from }) => from !== state),

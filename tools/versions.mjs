@@ -1,4 +1,4 @@
-/** Runs tests and demo on every version that is supported: `npm run versions`. */
+/** Runs tests and demo on every supported version: `npm run versions`. */
 import { createJiti } from 'jiti';
 
 const { main } = await createJiti(import.meta.url).import('../test/versions/main.ts');

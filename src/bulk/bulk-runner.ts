@@ -4,47 +4,47 @@ import { type BulkCounts, type BulkState, takeBulkStep } from '../store/bulk/bul
 import { type PageResult, recordPageFailure, runPage, type WithdrawalPage } from '../store/bulk/page.ts';
 import type { Transactions } from '../store/database/database.ts';
 
-/** What the workflow of a bulk operation does next. */
+/** What the workflow of a bulk operation should do next. */
 export type BulkPageAnswer =
   /** Run the next page after this time. */
   | { readonly kind: 'more'; readonly waitMs: number }
-  /** Look again later: an operator has stopped it, or its pages failed. */
+  /** Check again later: an operator has paused the operation, or its pages failed. */
   | { readonly kind: 'resting'; readonly state: 'paused' | 'failed' }
   | { readonly kind: 'ended'; readonly state: 'done' | 'aborted' | 'unknown'; readonly counts: BulkCounts };
 
-/** Carries out bulk operations, for workflows. Any number of processes may do so. */
+/** Runs bulk operations for workflows. Any number of processes may do so concurrently. */
 export interface BulkRunner {
   /**
-   * Runs the next page of an operation; several, while they choose nothing.
+   * Runs the next page of an operation, and further ones as long as the pages select no messages.
    *
-   * @param progress called after each
-   * @param signal the next page is left to the next call
+   * @param progress called after each page
+   * @param signal when it aborts, the next page is left to the next call
    */
   runPage(id: string, progress: () => void, signal?: AbortSignal): Promise<BulkPageAnswer>;
-  /** Aborts an operation on behalf of somebody, with an audit entry. `false`: it had ended before. */
+  /** Aborts an operation on behalf of `actor`, with an audit entry. @returns false if it had already ended otherwise */
   abort(id: string, actor: string): Promise<boolean>;
 }
 
 export interface BulkRunnerInput {
   readonly database: Transactions;
-  /** Does a page that one transaction cannot do. @defaultValue there is none */
+  /** Runs a page that withdraws messages, which takes more than one transaction. @defaultValue such pages fail */
   readonly withdraw?: (id: string, page: WithdrawalPage) => Promise<PageResult>;
-  /** Called after every page that was committed. */
+  /** Called after every committed page. */
   readonly paged?: (page: PageResult) => Promise<void>;
-  /** Called when an operation has come to its end. Must not throw. */
+  /** Called when an operation is done. Must not throw. */
   readonly ended: (id: string, counts: BulkCounts) => void;
-  /** Called with what a page has failed with; it is tried again. Must not throw. */
+  /** Called with the error of a failed page, which is retried. Must not throw. */
   readonly failed: (error: unknown) => void;
 }
 
-/** A search that finds nothing goes on for so long in one call. */
+/** How long one call goes on while its pages select no messages. */
 const searchMs = 5_000;
-/** What others have locked is tried again after so long. */
+/** Delay before a retry when messages are locked by other transactions. */
 const lockedPauseMs = 1_000;
-/** Pages in a row that may end with an error before the operation has failed. */
+/** Consecutive page errors after which the operation fails. */
 const maxFailures = 10;
 
-/** Makes the runner of a relay, or of a consumer. */
+/** Creates the runner of a relay or a consumer. */
 export function createBulkRunner({ database, withdraw, paged, ended, failed }: BulkRunnerInput): BulkRunner {
   return {
     async runPage(id, progress, signal) {

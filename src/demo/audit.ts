@@ -8,7 +8,7 @@ import { recordPlace } from './shop-consumer.ts';
 import { products } from './shop-database.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';
 
-/** The faults that were to happen, and whether they did. */
+/** Whether the planned faults happened. */
 export interface Faults {
   readonly killedMidWay: boolean;
   readonly brokerWasDown: boolean;
@@ -16,11 +16,11 @@ export interface Faults {
 
 export interface Audit {
   readonly figures: Figures;
-  /** What is wrong, as sentences. */
+  /** The problems found, as sentences. */
   readonly problems: readonly string[];
 }
 
-/** Reads everything anew, from the database and from Kafka, and compares. */
+/** Rereads everything from the database and from Kafka, and compares. */
 export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
   const { reader, log, signal } = scene;
   await allHandled(scene);
@@ -60,7 +60,7 @@ export async function audit(scene: Scene, faults: Faults): Promise<Audit> {
   return { figures, problems };
 }
 
-/** All messages, when none is under way any more. */
+/** All messages, once none is in progress. */
 function settled({ reader, until }: Scene) {
   return until('every message is published or canceled', async () => {
     const messages = await reader.outboxMessageView.findMany({
@@ -70,7 +70,7 @@ function settled({ reader, until }: Scene) {
   });
 }
 
-/** The records that the inbox dropped must be exactly those that Kafka's log holds too often. */
+/** The records that the inbox dropped must be exactly the duplicates in Kafka's log. */
 async function droppedAll({ inbox, until }: Scene, surplus: ReadonlySet<string>): Promise<readonly string[]> {
   await until(`the inbox has come past all ${surplus.size} duplicates`, () =>
     [...surplus].every((place) => inbox.dropped.has(place) || inbox.handled.has(place)),

@@ -1,24 +1,24 @@
-/** What the demo measured, from the database and from Kafka's log. */
+/** The figures that the demo counts in the database and in Kafka's log. */
 export interface Figures {
-  /** True when all faults happened and nothing is wrong. */
+  /** True if all planned faults happened and no problem was found. */
   readonly ok: boolean;
   /** Messages whose transaction committed. */
   readonly committed: number;
-  /** Of them in Kafka, each counted once. The others were canceled in time. */
+  /** How many of them are in Kafka, each counted once. The others were canceled in time. */
   readonly published: number;
   /** Effects that the consumer committed. */
   readonly effects: number;
   /** Orders that were paid. */
   readonly paid: number;
-  /** Orders that were canceled because nobody paid in time. */
+  /** Orders that were canceled because they were not paid in time. */
   readonly canceled: number;
-  /** Relays killed with messages under way. */
+  /** Relays killed while messages were in progress. */
   readonly relayKills: number;
-  /** Brokers that were down with messages waiting. */
+  /** Brokers that were down while messages waited. */
   readonly brokerStops: number;
   /** Attempts that were not acknowledged. */
   readonly attemptsBurned: number;
-  /** Records in Kafka beyond the first of their message that the inbox dropped; `ok` means all of them. */
+  /** Duplicate records in Kafka that the inbox dropped; `ok` requires that it dropped all of them. */
   readonly duplicatesDropped: number;
   /** Committed, not canceled, and not in Kafka. */
   readonly lost: number;
@@ -26,11 +26,11 @@ export interface Figures {
   readonly ghosts: number;
   /** In Kafka before they were due. */
   readonly early: number;
-  /** In Kafka behind a later message of their key. */
+  /** In Kafka after a later message of their key. */
   readonly outOfOrder: number;
 }
 
-/** The figures with their meaning, one per line. */
+/** The figures with labels, one per line. */
 export function figureLines(figures: Figures): readonly string[] {
   const rows: readonly (readonly [string, number])[] = [
     ['messages committed', figures.committed],

@@ -1,8 +1,8 @@
-/** One row of the outbox, as the judge needs it. */
+/** One row of the outbox, reduced to the fields needed here. */
 export interface CommittedMessage {
   readonly id: string;
   readonly topic: string;
-  /** Its place in the order of its key. */
+  /** Its position among the messages of its key. */
   readonly position: bigint;
   readonly state: string;
   readonly dueAt: Date | null;
@@ -10,21 +10,21 @@ export interface CommittedMessage {
 
 /** One record of Kafka. */
 export interface AuditRecord {
-  /** The id of the message that it says it is. */
+  /** The message id in its headers. */
   readonly id: string;
   readonly topic: string;
   readonly key: string | null;
   readonly partition: number;
   readonly offset: bigint;
-  /** When the broker appended it. */
+  /** The time at which the broker appended it. */
   readonly at: Date;
 }
 
-/** How Kafka's log differs from what was committed. */
+/** The differences between Kafka's log and the committed messages. */
 export interface LogVerdict {
   /** How many messages are in the log, each counted once. */
   readonly published: number;
-  /** Records beyond the first of their message. Allowed: the inbox drops them. */
+  /** Duplicate records. Allowed: the inbox drops them. */
   readonly duplicates: readonly AuditRecord[];
   /** Committed and not canceled, but not in the log. */
   readonly lost: readonly CommittedMessage[];
@@ -32,14 +32,14 @@ export interface LogVerdict {
   readonly ghosts: readonly AuditRecord[];
   /** In the log before they were due. */
   readonly early: readonly AuditRecord[];
-  /** First of their message, but behind a later message of their key. */
+  /** First record of its message, but after a later message of its key. */
   readonly outOfOrder: readonly AuditRecord[];
 }
 
 /**
  * Compares Kafka's log with the committed messages.
  *
- * Times are compared in whole milliseconds, which is what Kafka keeps; both are clocks of one machine.
+ * Times are compared in whole milliseconds, the resolution of Kafka; both come from the clock of one machine.
  */
 export function judgeLog(
   committed: readonly CommittedMessage[],
@@ -71,7 +71,7 @@ export function judgeLog(
   };
 }
 
-/** Per key, positions must rise from record to record, and a key must stay in its partition. */
+/** Per key, positions must increase from record to record, and all records must be in one partition. */
 function outOfOrder(
   firsts: readonly AuditRecord[],
   messages: ReadonlyMap<string, CommittedMessage>,

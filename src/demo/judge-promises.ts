@@ -2,7 +2,7 @@ import { operations } from '../config/operations.ts';
 import type { Scene } from './scene.ts';
 import { shopConfig } from './shop-config.ts';
 
-/** Every promise that `temporal-outbox verify` finds broken, as sentences: what a user's own operator would be told. */
+/** Every guarantee that `temporal-outbox verify` finds violated, as sentences: the report an operator would get. */
 export async function judgePromises({ addresses, tell }: Scene): Promise<readonly string[]> {
   const operated = operations(shopConfig(addresses));
   try {

@@ -1,4 +1,4 @@
-/** What the tables of the shop hold when all is done. */
+/** The content of the shop's tables at the end. */
 export interface ShopBooks {
   readonly orders: readonly {
     readonly id: string;
@@ -15,7 +15,7 @@ export interface ShopBooks {
   readonly products: readonly { readonly id: string; readonly stock: number; readonly initial: number }[];
 }
 
-/** What the consumer must have been told of an order, whatever the outbox says. */
+/** The effects that the consumer must have committed for an order in each status. */
 const toldOf = {
   UNPAID: ['placed'],
   PAID: ['placed', 'paid'],
@@ -23,9 +23,9 @@ const toldOf = {
 };
 
 /**
- * Audits the shop without a look at the outbox: each order told once, no effect twice, stock equal to what was sold.
+ * Audits the shop without the outbox tables: each order has its effects exactly once, and the stock matches the sales.
  *
- * @returns what is wrong, as sentences; empty when nothing is
+ * @returns the problems found, as sentences; empty if there are none
  */
 export function judgeShop({ orders, effects, products }: ShopBooks): readonly string[] {
   return [...judgeEffects(orders, effects), ...judgeStock(orders, products)];

@@ -6,7 +6,7 @@ import { until } from './until.ts';
 
 const readWithinMs = 30_000;
 
-/** Kafka as an auditor sees it, by a client that shares nothing with the transport that is judged. */
+/** Reads Kafka for the audit, by a client that shares no code with the audited transport. */
 export class KafkaLog {
   readonly #kafka: Kafka;
 
@@ -16,7 +16,7 @@ export class KafkaLog {
     );
   }
 
-  /** Makes topics whose records carry the time at which the broker appended them, not one that the sender claims. */
+  /** Creates topics whose timestamps are set by the broker (LogAppendTime), not by the producer. */
   async createTopics(topics: readonly string[], partitions: number): Promise<void> {
     await this.#withAdmin(async (admin) => {
       await admin.createTopics({
@@ -30,13 +30,13 @@ export class KafkaLog {
     });
   }
 
-  /** How many records a topic holds. */
+  /** The number of records in a topic. */
   async size(topic: string): Promise<number> {
     const ends = await this.#withAdmin((admin) => admin.fetchTopicOffsets(topic));
     return ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
   }
 
-  /** Reads everything that the topics hold now, per partition in order. */
+  /** Reads all current records of the topics, in order per partition. */
   async read(topics: readonly string[], signal: AbortSignal): Promise<readonly AuditRecord[]> {
     const missing = await this.#ends(topics);
     if (missing.size === 0) return [];
@@ -65,7 +65,7 @@ export class KafkaLog {
     }
   }
 
-  /** The next offset of each partition that is not empty. */
+  /** The end offset of each partition that is not empty. */
   async #ends(topics: readonly string[]): Promise<Map<string, bigint>> {
     const ends = new Map<string, bigint>();
     await this.#withAdmin(async (admin) => {

@@ -6,7 +6,7 @@ import { duration, median } from './wording.ts';
 const orders = 50;
 const recoverWithinMs = 120_000;
 
-/** Kafka is away for a while; orders go on, and no message spends an attempt. */
+/** Stops Kafka for a while: orders still commit, and no message uses up an attempt. */
 export async function stopKafka(scene: Scene): Promise<{ readonly brokerWasDown: boolean }> {
   const { tell, reader, servers } = scene;
   tell(`\n7. Kafka is stopped while ${orders} orders are placed`);

@@ -1,9 +1,9 @@
 import type { RelayProcess } from './relay-process.ts';
 import type { Scene } from './scene.ts';
 
-/** What was true at the moment of the kill. */
+/** The state at the moment of the kill. */
 export interface KillMoment {
-  /** Records in Kafka of which the database did not know that they are published. */
+  /** Records in Kafka that were not yet marked as published in the database. */
   readonly unsettled: number;
 }
 
@@ -11,18 +11,18 @@ export interface KillInput {
   readonly relay: RelayProcess;
   /** Records in Kafka now. */
   readonly inKafka: () => Promise<number>;
-  /** Messages that the database knows to be published. */
+  /** Messages marked as published in the database. */
   readonly known: () => Promise<number>;
-  /** Search until Kafka holds this many records; then kill without waiting for a bad moment any longer. */
+  /** Search until Kafka holds this many records; then kill at once. */
   readonly searchUntil: number;
 }
 
 /**
- * Kills a working relay with SIGKILL, at the worst moment if one is found: when Kafka has messages of which the
- * database does not yet know that they are published.
+ * Kills a working relay with SIGKILL, at the worst moment if one is found: when Kafka has messages that the database
+ * does not yet list as published.
  *
- * The moment is found from outside: the process is frozen for some milliseconds, looked at, and let go when it was a
- * harmless one. The relay has no part in it.
+ * The moment is found from outside, without support by the relay: the process is frozen for some milliseconds, and
+ * resumed if the moment was harmless.
  */
 export async function killInMidSend({ until }: Scene, input: KillInput): Promise<KillMoment> {
   const { relay, inKafka, searchUntil } = input;
@@ -38,7 +38,7 @@ export async function killInMidSend({ until }: Scene, input: KillInput): Promise
   return moment;
 }
 
-/** Kafka is read first and the database twice, so that a settle on its way is not taken for a missing one. */
+/** Kafka is read first and the database twice, so that a settle in flight does not count as missing. */
 async function countUnsettled({ inKafka, known }: KillInput): Promise<number> {
   const records = await inKafka();
   return records > (await known()) ? Math.max(0, records - (await known())) : 0;

@@ -4,7 +4,7 @@ import type { Scene } from './scene.ts';
 import { orderTimeout } from './shop-topics.ts';
 import { duration, shortId } from './wording.ts';
 
-/** The order that nobody paid is canceled when its time is over, and its lamp is back on the shelf. */
+/** The unpaid order is canceled when its time is up, and its lamp is back in stock. */
 export async function cancelWhenDue(
   scene: Scene,
   { leftUnpaid }: WaitingOrders,

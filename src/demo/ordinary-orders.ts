@@ -5,18 +5,18 @@ import { payOrder, placeOrder, placePaidOrder, type UnpaidOrder } from './shop.t
 import { orderEvents } from './shop-topics.ts';
 import { duration, median, shortId, timeOfDay } from './wording.ts';
 
-/** 15 minutes to pay, played as this, so that the story ends while one watches. */
+/** Stands for the 15 minutes to pay, to keep the demo short. */
 export const payWithinMs = 30_000;
 
 const warmOrders = 5;
 
-/** Two orders that wait for their payment. */
+/** Two unpaid orders. */
 export interface WaitingOrders {
   readonly toBePaid: UnpaidOrder;
   readonly leftUnpaid: UnpaidOrder;
 }
 
-/** What is committed is published. */
+/** A committed message is published. */
 export async function commitOrders(scene: Scene): Promise<void> {
   const { tell } = scene;
   tell('\n1. An order is committed, and its messages published');
@@ -34,11 +34,11 @@ export async function commitOrders(scene: Scene): Promise<void> {
 interface CommittedOrder {
   readonly id: string;
   readonly messageId: string;
-  /** When all was written and only the commit was left. */
+  /** Time just before the commit, when everything was written. */
   readonly committingAtMs: number;
 }
 
-/** Sells a teapot and waits until the consumer knows. */
+/** Sells a teapot and waits until the consumer has handled its message. */
 async function orderTeapot(scene: Scene): Promise<CommittedOrder> {
   const order = await transaction(scene.prisma, async (tx) => {
     const { id, placed } = await placePaidOrder(tx, 'teapot');
@@ -50,7 +50,7 @@ async function orderTeapot(scene: Scene): Promise<CommittedOrder> {
   return order;
 }
 
-/** Up to the broker's own timestamp, which has whole milliseconds; both are clocks of this machine. */
+/** Time up to the broker's timestamp, in whole milliseconds; both come from the clock of this machine. */
 function latencyMs({ messageId, committingAtMs }: CommittedOrder, records: readonly AuditRecord[]): number {
   const record = records.find(({ id }) => id === messageId);
   if (record === undefined) throw new Error(`The message ${messageId} was handled, but is not in Kafka.`);
@@ -59,7 +59,7 @@ function latencyMs({ messageId, committingAtMs }: CommittedOrder, records: reado
 
 class ChangedMind extends Error {}
 
-/** What is rolled back was never there. */
+/** A message of a rolled-back transaction is never published. */
 export async function rollBackOrder({ prisma, reader, tell }: Scene): Promise<void> {
   tell('\n2. An order is rolled back, and there is no message');
   let attempted: UnpaidOrder | undefined;
@@ -81,7 +81,7 @@ export async function rollBackOrder({ prisma, reader, tell }: Scene): Promise<vo
   tell('   Left of it: 0 orders, 0 messages, 0 pieces taken from the stock.');
 }
 
-/** A message that waits has a workflow that everybody can see. */
+/** A waiting message has a workflow that the Temporal UI shows. */
 export async function placeUnpaidOrders(scene: Scene): Promise<WaitingOrders> {
   const { prisma, tell } = scene;
   tell('\n3. Two orders wait for their payment');
@@ -103,7 +103,7 @@ export async function placeUnpaidOrders(scene: Scene): Promise<WaitingOrders> {
   return { toBePaid, leftUnpaid };
 }
 
-/** The page of the workflow, once the server of that page knows the workflow. */
+/** The URL of the workflow in the UI, once the server lists the workflow. */
 async function workflowLink(scene: Scene, { timeout }: UnpaidOrder): Promise<string> {
   const { uiUrl, namespace } = scene.servers.temporal;
   const path = `namespaces/${namespace}/workflows/${encodeURIComponent(timeout.workflowId)}`;
@@ -114,7 +114,7 @@ async function workflowLink(scene: Scene, { timeout }: UnpaidOrder): Promise<str
   return `${uiUrl}/${path}`;
 }
 
-/** A payment takes back the timeout, in the same commit. */
+/** A payment cancels the timeout in the same commit. */
 export async function payInTime({ prisma, tell }: Scene, { toBePaid }: WaitingOrders): Promise<void> {
   tell('\n4. One is paid, and its timeout canceled in the same commit');
   const answer = await transaction(prisma, (tx) => payOrder(tx, toBePaid.id));
@@ -125,7 +125,7 @@ export async function payInTime({ prisma, tell }: Scene, { toBePaid }: WaitingOr
   );
 }
 
-/** Pieces of a product that are left. */
+/** Remaining stock of a product. */
 export async function stockOf(prisma: Scene['prisma'], id: string): Promise<number> {
   return (await prisma.product.findUniqueOrThrow({ where: { id } })).stock;
 }

@@ -8,17 +8,17 @@ import { openScene, type Scene, type SceneOptions } from './scene.ts';
 import { duration } from './wording.ts';
 
 export interface DemoOptions extends SceneOptions {
-  /** Keep servers, relay and consumer running after the story, until the signal fires. */
+  /** Keep servers, relay and consumer running after the story until the signal aborts. */
   readonly keep: boolean;
 }
 
 const shownProblems = 20;
 
 /**
- * Plays a shop on servers of its own: it sells while a relay is killed and Kafka is stopped, and then everything is
+ * Runs a shop on servers started for it: it sells while a relay is killed and Kafka is stopped. Then everything is
  * counted.
  *
- * @throws when something that the story needs does not come true in time, and what the servers throw that do not start
+ * @throws when an expected condition is not met in time, or a server does not start
  */
 export async function playDemo(options: DemoOptions): Promise<Figures> {
   const { tell, keep, signal } = options;
@@ -63,7 +63,7 @@ function tellResult({ tell }: Scene, { figures, problems }: Audit): void {
   );
 }
 
-/** Leaves everything as it is until somebody has seen enough. */
+/** Keeps everything running until the signal aborts. */
 async function stay({ addresses, servers, tell }: Scene, signal: AbortSignal): Promise<void> {
   tell('\nEverything keeps running until Ctrl-C:');
   tell(`   Temporal UI   ${servers.temporal.uiUrl}`);
@@ -76,7 +76,7 @@ async function stay({ addresses, servers, tell }: Scene, signal: AbortSignal): P
   });
 }
 
-/** What the relay said last often explains what did not come true. */
+/** Adds the relay's last error output, which often explains the failure. */
 function withRelayComplaint(error: unknown, scene: Scene): unknown {
   const complaint = scene.relay().complaint().trim();
   if (!(error instanceof Error) || complaint === '') return error;

@@ -6,17 +6,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Addresses } from './shop-config.ts';
 import { until } from './until.ts';
 
-/** `temporal-outbox relay` in a process of its own. */
+/** `temporal-outbox relay` as a child process. */
 export interface RelayProcess {
   readonly pid: number;
-  /** From the start of the process to its readiness. */
+  /** Time from the start of the process until it was ready. */
   readonly readyAfterMs: number;
   signal(signal: 'SIGCONT' | 'SIGKILL' | 'SIGSTOP'): void;
   /** Resolves when the process has ended. */
   readonly exited: Promise<unknown>;
-  /** What it complained about last; empty: nothing. */
+  /** The end of its standard error output; empty if there is none. */
   complaint(): string;
-  /** Ends it as an operator does, by SIGTERM; after 15 s by force. */
+  /** Stops it by SIGTERM, as an operator does; after 15 s by SIGKILL. */
   stop(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ function listen(child: ChildProcess): { ready: () => boolean; complaint: () => s
 async function stop(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');
-  // A frozen process hears nothing.
+  // A frozen process does not handle SIGTERM.
   child.kill('SIGCONT');
   const patience = new AbortController();
   const force = delay(stopWithinMs, undefined, { signal: patience.signal }).then(

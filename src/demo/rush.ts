@@ -7,12 +7,12 @@ import { orderEvents } from './shop-topics.ts';
 import { duration } from './wording.ts';
 
 const orders = 500;
-/** An order that is paid on the spot has two. */
+/** An order paid at once has two. */
 const messages = orders * 2;
 const customers = 8;
 const mugs = products.filter(({ id }) => id.startsWith('mug-')).map(({ id }) => id);
 
-/** The time in which no relay delivered. */
+/** The period in which no relay delivered. */
 export interface Blackout {
   /** True when some of the messages were in Kafka, and others were not. */
   readonly killedMidWay: boolean;
@@ -20,7 +20,7 @@ export interface Blackout {
   readonly to: Date;
 }
 
-/** The relay dies in the middle of a rush, and nobody notices. */
+/** Kills the relay during a rush of orders, which all commit nevertheless. */
 export async function killRelay(scene: Scene): Promise<Blackout> {
   const { tell, log } = scene;
   const topic = orderEvents.rules.address;
@@ -30,7 +30,7 @@ export async function killRelay(scene: Scene): Promise<Blackout> {
   const inKafka = (): Promise<number> => log.size(topic);
   const known = (): Promise<number> => countPublished(scene);
   const rush = placeOrders(scene, orders);
-  // It must not end others that wait for something else meanwhile.
+  // Avoids an unhandled rejection while something else is awaited.
   rush.catch(() => undefined);
 
   const killFrom = messages * (0.15 + Math.random() * 0.35);
@@ -70,7 +70,7 @@ function tellKill({ tell }: Scene, pid: number, published: number, { unsettled }
   );
 }
 
-/** Customers place orders side by side, each one after the other. */
+/** Customers place orders concurrently, each customer one at a time. */
 export async function placeOrders(
   { prisma, signal }: Scene,
   count: number,

@@ -17,7 +17,7 @@ export interface SceneOptions {
   readonly signal: AbortSignal;
 }
 
-/** Everything on which the story plays. */
+/** The servers, clients and processes of the demo. */
 export interface Scene {
   readonly servers: LocalServers;
   readonly addresses: Addresses;
@@ -27,26 +27,26 @@ export interface Scene {
   readonly inbox: InboxWatch;
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
-  /** Waits, at most 60 s unless said otherwise, until something comes true. */
+  /** Waits until a condition is met, by default at most 60 s. */
   readonly until: <Result>(
     expected: string,
     look: () => Promise<Result | undefined | false> | Result | undefined | false,
     withinMs?: number,
   ) => Promise<Result>;
-  /** The relay of now. */
+  /** The current relay. */
   relay(): RelayProcess;
-  /** Starts another relay in the place of the one that ended. */
+  /** Starts another relay to replace the one that ended. */
   restartRelay(): Promise<RelayProcess>;
-  /** Ends everything, the last first. */
+  /** Stops everything in reverse order. */
   close(): Promise<void>;
 }
 
 const partitions = 3;
 const untilWithinMs = 60_000;
-/** A demo stops brokers and writes tables: it uses servers of its own, whatever the environment names. */
+/** Ignored: the demo stops brokers and writes tables, so it always starts separate servers. */
 const givenServers = ['DATABASE_URL', 'KAFKA_BROKERS', 'TEMPORAL_ADDRESS', 'TEMPORAL_UI_URL'];
 
-/** Starts servers, shop, relay and consumer. Ends what it has started when one of them does not start. */
+/** Starts servers, shop, relay and consumer. Stops what it has started if one of them does not start. */
 export async function openScene(options: SceneOptions): Promise<Scene> {
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {

@@ -4,20 +4,20 @@ import type { PrismaClient } from './generated/client.ts';
 import { cancelUnpaid } from './shop.ts';
 import { orderEvents, orderTimeout } from './shop-topics.ts';
 
-/** What the consumer has done so far, by the place of each record in Kafka (`topic/partition/offset`). */
+/** What the consumer has done so far, by the position of each record in Kafka (`topic/partition/offset`). */
 export interface InboxWatch {
   readonly handled: ReadonlySet<string>;
-  /** Dropped, because the message had been handled before. */
+  /** Dropped because the message was already handled. */
   readonly dropped: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
-/** The name of a place in Kafka. */
+/** The key for a position in Kafka. */
 export function recordPlace(topic: string, partition: number, offset: string): string {
   return `${topic}/${partition}/${offset}`;
 }
 
-/** Starts the consumer of the shop: it notes what it was told, and cancels orders whose time to pay is over. */
+/** Starts the consumer of the shop: it records each event and cancels orders that were not paid in time. */
 export async function startShopConsumer(prisma: PrismaClient, config: Config): Promise<InboxWatch> {
   const handled = new Set<string>();
   const dropped = new Set<string>();
@@ -25,7 +25,7 @@ export async function startShopConsumer(prisma: PrismaClient, config: Config): P
     if (event.type !== 'handled' && event.type !== 'duplicate') return;
     const place = recordPlace(event.address, event.partition, event.offset);
     if (event.type === 'handled') handled.add(place);
-    // A record that the broker delivers a second time is no second record.
+    // A redelivered record is not counted as a duplicate record.
     else if (!handled.has(place)) dropped.add(place);
   };
   const running: RunningConsumer = await consumer(prisma, { config, group: 'shop', report, logger: false })

@@ -8,10 +8,10 @@ import { PrismaClient as OutboxReader } from './outbox/generated/client.ts';
 
 export type { OutboxReader };
 
-/** Seen from the build, `dist/src/demo`, from which alone the demo runs. */
+/** Relative to the build, `dist/src/demo`: the demo runs only from there. */
 const packageFolder = path.join(__dirname, '../../..');
 
-/** What the shop sells, and how many there are. */
+/** The products of the shop with their initial stock. */
 export const products = [
   { id: 'teapot', name: 'Teapot', stock: 10 },
   { id: 'lamp', name: 'Reading lamp', stock: 1 },
@@ -21,7 +21,7 @@ export const products = [
   { id: 'mug-white', name: 'Mug, white', stock: 200 },
 ] as const;
 
-/** Makes the tables of the outbox and of the shop, fills the shelves, and connects. */
+/** Creates the tables of the outbox and of the shop, adds the products, and connects. */
 export async function openShopDatabase(url: string): Promise<PrismaClient> {
   await applyMigrations({ url });
   const client = new pg.Client({ connectionString: url });
@@ -39,7 +39,7 @@ export async function openShopDatabase(url: string): Promise<PrismaClient> {
   return prisma;
 }
 
-/** A client for the tables of the outbox, from which the story is checked. The shop itself needs none. */
+/** A client for the tables of the outbox, used to check the story. The shop itself needs none. */
 export function openOutboxReader(url: string): OutboxReader {
   return new OutboxReader({ adapter: new PrismaPg({ connectionString: url, max: 2 }) });
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { topic } from '../index.ts';
 
-/** What happens to orders, in order per product: its id is the key. */
+/** Order events, in order per product: the key is the product id. */
 export const orderEvents = topic(
   'order-events',
   z.object({ orderId: z.uuid(), event: z.enum(['placed', 'paid', 'canceled']) }),
 );
 
-/** Arrives when the time to pay is over, unless the payment canceled it. Its ref is the id of the order. */
+/** Delivered when the time to pay is up, unless the payment canceled it. Its ref is the order id. */
 export const orderTimeout = topic('order-timeout', z.object({ orderId: z.uuid() }));

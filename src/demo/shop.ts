@@ -4,7 +4,7 @@ import { orderEvents, orderTimeout } from './shop-topics.ts';
 
 export type ShopTransaction = Prisma.TransactionClient;
 
-/** An order that waits for its payment. */
+/** An unpaid order. */
 export interface UnpaidOrder {
   readonly id: string;
   readonly placed: Stored;
@@ -12,7 +12,7 @@ export interface UnpaidOrder {
   readonly timeout: Stored;
 }
 
-/** Places an order that is to be paid within a time. Order, stock and both messages commit together, or not at all. */
+/** Places an order to be paid within a time limit. Order, stock and both messages commit atomically. */
 export async function placeOrder(
   tx: ShopTransaction,
   productId: string,
@@ -26,7 +26,7 @@ export async function placeOrder(
   return { id, placed, timeout };
 }
 
-/** Places an order that is paid on the spot: two messages, in this order. */
+/** Places an order that is paid at once: two messages, in this order. */
 export async function placePaidOrder(
   tx: ShopTransaction,
   productId: string,
@@ -40,7 +40,7 @@ export async function placePaidOrder(
   return { id, placed };
 }
 
-/** Pays an order. Its timeout is canceled in the same commit, so that it cannot come any more. */
+/** Pays an order. Its timeout is canceled in the same commit, so it is no longer delivered. */
 export async function payOrder(tx: ShopTransaction, id: string): Promise<CancelAnswer> {
   const { productId } = await tx.order.update({ where: { id, status: 'UNPAID' }, data: { status: 'PAID' } });
   await send(tx, orderEvents, { orderId: id, event: 'paid' }, { key: productId });
@@ -48,9 +48,9 @@ export async function payOrder(tx: ShopTransaction, id: string): Promise<CancelA
 }
 
 /**
- * Cancels an order that is still unpaid and gives its stock back.
+ * Cancels an order that is still unpaid and returns its stock.
  *
- * @returns false when it has been paid meanwhile
+ * @returns false if it has been paid in the meantime
  */
 export async function cancelUnpaid(tx: ShopTransaction, id: string): Promise<boolean> {
   const { count } = await tx.order.updateMany({
@@ -65,8 +65,8 @@ export async function cancelUnpaid(tx: ShopTransaction, id: string): Promise<boo
 }
 
 /**
- * Takes one piece. The row stays locked until the commit: its holder comes next in the order of the product's
- * messages.
+ * Takes one item from stock. The row stays locked until the commit, so the messages of a product are in the order of
+ * the commits.
  *
  * @throws when the product is sold out
  */

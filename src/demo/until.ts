@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 const lookEveryMs = 20;
 
 /**
- * Waits until `look` answers something other than `undefined` and `false`, and answers it.
+ * Waits until `look` returns something other than `undefined` or `false`, and returns it.
  *
- * What `look` throws counts as not yet, for servers that are down on purpose.
+ * An error thrown by `look` counts as "not yet", because servers may be down on purpose.
  *
- * @param expected what should come true, for the error
- * @throws when it did not within the time, or when the signal fired
+ * @param expected the condition, for the error message
+ * @throws when the condition is not met in time, or when the signal aborts
  */
 export async function until<Result>(
   expected: string,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { OutboxError } from '../core/errors.ts';
 import type { Environment } from './local-options.ts';
 
-/** Whose cache is looked for. */
+/** The user whose cache folder is wanted. */
 export interface CacheUser {
   readonly platform: NodeJS.Platform;
   readonly root: boolean;
@@ -13,7 +13,7 @@ export interface CacheUser {
 /**
  * The folder that holds downloads, data, logs and run records.
  *
- * For root it is outside of the home folder, which nobody else may enter: PostgreSQL refuses to run as root and
+ * For root it is outside the home folder, which other users cannot enter: PostgreSQL refuses to run as root and
  * must reach its files as another user.
  */
 export function cacheFolder(env: Environment, user: CacheUser): string {
@@ -23,7 +23,7 @@ export function cacheFolder(env: Environment, user: CacheUser): string {
   return join(env['XDG_CACHE_HOME'] || join(user.home, '.cache'), 'temporal-outbox');
 }
 
-/** Makes a folder and its parents, and lets every user pass through it whatever the umask says. */
+/** Creates a folder and its parents, and lets every user traverse it whatever the umask. */
 export async function makeOpenFolder(folder: string): Promise<string> {
   try {
     await mkdir(folder, { recursive: true });

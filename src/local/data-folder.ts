@@ -7,13 +7,13 @@ import type { LocalContext } from './local-context.ts';
 import { identityOf, isRunning, processSpace } from './process-identity.ts';
 import { type RunRecord, readRunRecords, runFolder, writeRunRecord } from './run-record.ts';
 
-/** Who a server runs as, where it is not this process's user. */
+/** The user a server runs as, if not the user of this process. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Where a server's data lies. */
+/** Where the data of a server is stored. */
 export interface DataFolder {
   /** Unique per start; names the record, the log and a temporary folder. */
   readonly runId: string;
@@ -23,10 +23,10 @@ export interface DataFolder {
 }
 
 /**
- * Makes the data folder of a server, private to its user.
+ * Creates the data folder of a server, private to its user.
  *
- * It is on record from the beginning, so that a temporary one is removed also when its process was killed before
- * the server ran.
+ * It is recorded before it is created, so that a temporary one is removed even if this process is killed before the
+ * server runs.
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when a kept folder is in use by another server.
  */
@@ -47,7 +47,7 @@ export async function makeDataFolder(
   return data;
 }
 
-/** What every record of a server with this data says. */
+/** The fields common to all records of a server with this data. */
 export function recordOf(data: DataFolder, server: string): Omit<RunRecord, 'stopSignal'> {
   const parent = identityOf(process.pid) ?? { pid: process.pid, startedAt: 'unknown' };
   const record = { id: data.runId, server, space: processSpace(), parent };

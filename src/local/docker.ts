@@ -15,18 +15,18 @@ export interface ContainerSpec {
   readonly ports: readonly (readonly [host: number, container: number])[];
   /** Where the data volume is mounted. */
   readonly dataPath: string;
-  /** Volume that stays. @defaultValue one that ends with the server */
+  /** Volume to keep. @defaultValue one that is removed with the server */
   readonly keptVolume?: string | undefined;
   readonly environment?: Readonly<Record<string, string>>;
   /** The user inside the container. @defaultValue the image's */
   readonly user?: string;
-  /** What follows the image. */
+  /** The arguments after the image. */
   readonly args?: readonly string[];
 }
 
 const answerWithinMs = 10_000;
 
-/** Whether Docker runs containers here, and the reason when it does not. */
+/** Offers `found` if Docker answers here; otherwise gives the reason. */
 export async function dockerCandidate<T>(context: LocalContext, found: T): Promise<Candidate<T>> {
   const info = ['info', '--format', '{{.ServerVersion}}'];
   try {
@@ -42,7 +42,7 @@ export async function dockerCandidate<T>(context: LocalContext, found: T): Promi
   }
 }
 
-/** Fetches the image when it is not here, with reports, because `docker run` would do so in silence. */
+/** Pulls the image if it is missing, and reports progress; `docker run` would pull it silently. */
 export async function pullImage(context: LocalContext, image: string): Promise<void> {
   const { env, signal } = context;
   try {
@@ -54,7 +54,7 @@ export async function pullImage(context: LocalContext, image: string): Promise<v
   }
 }
 
-/** The foreground `docker run` of a container: its output is the server's log, its end is the server's end. */
+/** A foreground `docker run`: its output is the server's log, and it exits when the server does. */
 export function containerCommand(context: LocalContext, spec: ContainerSpec): ServerCommand {
   const volume = spec.keptVolume ?? spec.name;
   return {
@@ -70,7 +70,7 @@ export function containerCommand(context: LocalContext, spec: ContainerSpec): Se
       spec.image,
       ...(spec.args ?? []),
     ],
-    // Values go by the environment, not by the command line, which every user of the machine can read.
+    // Values are passed in the environment: every user of the machine can read the command line.
     env: { ...context.env, ...spec.environment },
     container: spec.name,
     ...(spec.keptVolume === undefined ? { volume: spec.name } : {}),
@@ -82,7 +82,7 @@ export function signalContainer(name: string, signal: NodeJS.Signals): void {
   spawnSync('docker', ['kill', `--signal=${signal}`, name]);
 }
 
-/** Removes what a container left, whether it still runs or not. */
+/** Removes a container, running or not, and its temporary volume. */
 export function removeContainer(container: string | undefined, volume: string | undefined): void {
   if (container !== undefined) spawnSync('docker', ['rm', '--force', container]);
   if (volume !== undefined) spawnSync('docker', ['volume', 'rm', '--force', volume]);

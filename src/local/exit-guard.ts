@@ -1,25 +1,25 @@
 /** A server that must not outlive this process. */
 export interface Guarded {
-  /** Ends the server and removes what is temporary. */
+  /** Stops the server and removes temporary data. */
   end(): Promise<void>;
-  /** The same without waiting, for the moment in which the process is already ending. */
+  /** The same without waiting, for use while the process exits. */
   endNow(): void;
 }
 
 const guarded = new Set<Guarded>();
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Ends the server when this process ends by itself or by SIGINT, SIGTERM or SIGHUP, until `unguard`. */
+/** Until `unguard`, stops the server when this process exits or gets SIGINT, SIGTERM or SIGHUP. */
 export function guard(server: Guarded): void {
   if (guarded.size === 0) {
     process.on('exit', endAllNow);
-    // In front, to count the listeners before one that was added by `once` is taken off.
+    // Prepended, so that a listener added by `once` is still counted.
     for (const signal of signals) process.prependListener(signal, endAllBySignal);
   }
   guarded.add(server);
 }
 
-/** The server has ended. */
+/** Call after the server has ended. */
 export function unguard(server: Guarded): void {
   if (!guarded.delete(server) || guarded.size > 0) return;
   process.off('exit', endAllNow);
@@ -31,8 +31,8 @@ function endAllNow(): void {
 }
 
 /**
- * Does nothing when somebody else listens to the signal as well: they may have work to finish that needs the
- * servers, and their exit comes past `endAllNow`. Alone, it does what the signal would have done without it.
+ * Does nothing if the signal has other listeners: they may have work to finish that needs the servers, and
+ * `endAllNow` runs when they exit. Otherwise it stops the servers and raises the signal again, for its default effect.
  */
 function endAllBySignal(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;

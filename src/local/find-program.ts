@@ -3,7 +3,7 @@ import { access, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import type { Environment } from './local-options.ts';
 
-/** The file of a program in the folders of PATH, or `undefined`. */
+/** The path of a program found on PATH, or `undefined`. */
 export async function findOnPath(env: Environment, ...names: readonly string[]): Promise<string | undefined> {
   for (const folder of (env['PATH'] ?? '').split(delimiter)) {
     if (folder === '') continue;
@@ -12,7 +12,7 @@ export async function findOnPath(env: Environment, ...names: readonly string[]):
   return undefined;
 }
 
-/** Whether the file can be run by this process. */
+/** Whether this process may execute the file. */
 export async function isExecutable(file: string): Promise<boolean> {
   return access(file, constants.X_OK).then(
     () => true,
@@ -20,7 +20,7 @@ export async function isExecutable(file: string): Promise<boolean> {
   );
 }
 
-/** The folder a program really lies in, behind symbolic links. */
+/** The folder of a program, with symbolic links resolved. */
 export async function realFolderOf(file: string): Promise<string> {
   return dirname(await realpath(file));
 }

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-// Below the ranges from which Linux (32768) and macOS (49152) give ports to outgoing connections: a server that is
-// stopped for a while finds its port free again.
+// Below the ephemeral port ranges of Linux (from 32768) and macOS (from 49152): a server that is stopped for a while
+// finds its port free again.
 const lowestPort = 15_000;
 const highestPort = 32_000;
 
 /**
- * A port of 127.0.0.1 that nobody listens on: the wanted one, else a random one from 15,000 to 32,000.
+ * A free port of 127.0.0.1: the wanted one, else a random one from 15,000 to 32,000.
  *
- * Nothing reserves it; a server that finds it taken after all is started again with another.
+ * The port is not reserved: a server that finds it taken is started again on another one.
  */
 export async function freePort(wanted?: number): Promise<number> {
   if (wanted !== undefined && (await canListen(wanted))) return wanted;

@@ -4,9 +4,9 @@ import { OutboxError } from '../core/errors.ts';
 const connectsWithinMs = 5_000;
 
 /**
- * Checks that somebody listens at an address that the environment names.
+ * Checks that a server listens at an address given in the environment.
  *
- * An address that is set and does not answer is an error: falling through to another server would hide it.
+ * An address that does not answer is an error: falling back to another server would hide it.
  */
 export async function requireListener(variable: string, host: string, port: number): Promise<void> {
   try {

@@ -7,12 +7,12 @@ import type { LocalContext } from './local-context.ts';
 import { withLockFile } from './lock-file.ts';
 
 /**
- * The folder of an installed package, installed first where it is missing.
+ * The folder of a package, which is installed first if it is missing.
  *
- * The installation is made in another folder, written through to the disk and then renamed: a folder that is there
- * is whole. Of several processes that need it at once, one installs and the others wait.
+ * The package is installed in a temporary folder, flushed to disk and then renamed, so a folder that exists is
+ * complete. If several processes need it at once, one installs and the others wait.
  *
- * @param install fills the empty folder it is given, which must stay usable after a rename.
+ * @param install fills the given empty folder; its content must stay usable after a rename.
  */
 export async function installOnce(
   context: LocalContext,
@@ -45,7 +45,7 @@ async function removeLeftovers(parent: string, name: string): Promise<void> {
   }
 }
 
-/** Lets every user read the tree, whatever the umask was, and writes it to the disk. */
+/** Lets every user read the tree, whatever the umask, and flushes it to disk. */
 async function publishTree(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true })) {
     const path = join(folder, entry);

@@ -13,11 +13,11 @@ import type { ServerCommand } from './server-command.ts';
 import type { Candidate } from './source-order.ts';
 import { inRange, parseVersion } from './version-range.ts';
 
-/** Kafka's programs, however they are installed. */
+/** Kafka's command-line programs, from scripts or jars. */
 export interface KafkaPrograms {
   /** Formats storage (`kafka-storage …`). */
   storage(...args: readonly string[]): ServerCommand;
-  /** Runs a broker with a properties file; other logs go to the folder. */
+  /** Runs a broker with a properties file; log files other than standard output go to the folder. */
   server(properties: string, logFolder: string): ServerCommand;
 }
 
@@ -60,7 +60,7 @@ async function versionOutput(context: LocalContext, start: string): Promise<stri
   }
 }
 
-/** The version in what `kafka-server-start.sh --version` prints: `4.1.1 (Commit:be816b82d25370ce)`. */
+/** Parses the output of `kafka-server-start.sh --version`: `4.1.1 (Commit:be816b82d25370ce)`. */
 export function kafkaVersion(output: string): ReturnType<typeof parseVersion> {
   const version = /^(\d+(?:\.\d+)+)\S*\s+\(Commit/m.exec(output)?.[1];
   return version === undefined ? undefined : parseVersion(version);
@@ -103,7 +103,7 @@ export async function kafkaFromRegistry(context: LocalContext): Promise<Candidat
   };
 }
 
-/** What the variable of Kafka's own scripts asks of the JVM, in place of its defaults. */
+/** The JVM flags in `KAFKA_JVM_PERFORMANCE_OPTS`, the variable that Kafka's own scripts read. */
 export function performanceFlags({ KAFKA_JVM_PERFORMANCE_OPTS: flags = '' }: Environment): readonly string[] {
   return flags.split(' ').filter((flag) => flag !== '');
 }
@@ -118,7 +118,7 @@ function jvmFlags(folder: string): readonly string[] {
   ];
 }
 
-// Kafka tells at INFO what it does with every segment; warnings and the life of the server are what errors need.
+// At INFO Kafka logs every segment operation; for an error message, warnings and the server's lifecycle are enough.
 const loggingConfiguration = `<?xml version="1.0" encoding="UTF-8"?>
 <Configuration status="warn">
   <Appenders>

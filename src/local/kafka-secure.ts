@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A second listener of a local broker, with TLS, passwords and rights, for those who try their settings. */
+/** A second listener of a local broker, with TLS, passwords and ACLs, to try out client settings. */
 export interface SecureListener {
   /** PEM text: the certificate of the broker, for 127.0.0.1. */
   readonly cert: string;
@@ -11,7 +11,7 @@ export interface SecureListener {
   readonly users: Readonly<Record<string, string>>;
 }
 
-/** Where it is, and what it shows. */
+/** A secure listener with its port and key file. */
 export interface SecurePlan extends SecureListener {
   readonly port: number;
   /** The file that {@link writeSecureFile} makes. */
@@ -21,7 +21,7 @@ export interface SecurePlan extends SecureListener {
 const listener = 'SECURE';
 const scrams = ['SCRAM-SHA-256', 'SCRAM-SHA-512'];
 
-/** Writes key and certificate as the broker reads them, for its user alone. @returns the file */
+/** Writes key and certificate to one PEM file that only its owner can read. @returns the file */
 export async function writeSecureFile(folder: string, { cert, key }: SecureListener): Promise<string> {
   const file = join(folder, 'secure.pem');
   await writeFile(file, key + cert);
@@ -42,7 +42,7 @@ export function withSecureListener(
   const login = 'org.apache.kafka.common.security';
   return {
     ...settings,
-    // The broker itself, and whoever comes in without a password, may do everything; so may all where no rights are given.
+    // The broker itself and clients of the plain listener are superusers. A resource without ACLs is open to all.
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
     'super.users': 'User:ANONYMOUS',
     'allow.everyone.if.no.acl.found': 'true',
@@ -62,7 +62,7 @@ export function withSecureListener(
   };
 }
 
-/** What storage is formatted with, so that brokers know the users of SCRAM. */
+/** The arguments of `kafka-storage format` that create the SCRAM users. */
 export function scramArguments({ users }: SecureListener): readonly string[] {
   return Object.entries(users).flatMap(([name, password]) =>
     scrams.flatMap((mechanism) => ['--add-scram', `${mechanism}=[name=${name},password=${password}]`]),

@@ -1,6 +1,6 @@
 /** One broker's place in its cluster. */
 export interface BrokerPlan {
-  /** From 1; the first is the controller, too. */
+  /** Counted from 1; node 1 is also the controller. */
   readonly nodeId: number;
   readonly port: number;
   readonly controllerPort: number;
@@ -26,10 +26,10 @@ export function brokerSettings(plan: BrokerPlan): Readonly<Record<string, string
     'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'inter.broker.listener.name': 'PLAINTEXT',
     'log.dirs': plan.logFolder,
-    // A topic exists because somebody made it: a typo must fail, not make one with a single partition.
+    // A mistyped topic name must fail, not create a topic with a single partition.
     'auto.create.topics.enable': 'false',
     'group.initial.rebalance.delay.ms': '0',
-    // Kafka's own topics live as long as one of three brokers does, and are small, so that a start is quick.
+    // Internal topics stay writable while one of three brokers is up, and have few partitions for a quick start.
     'offsets.topic.replication.factor': replicas,
     'offsets.topic.num.partitions': '5',
     'transaction.state.log.replication.factor': replicas,
@@ -37,7 +37,7 @@ export function brokerSettings(plan: BrokerPlan): Readonly<Record<string, string
     'transaction.state.log.num.partitions': '5',
     'share.coordinator.state.topic.replication.factor': replicas,
     'share.coordinator.state.topic.min.isr': '1',
-    // A broker that was killed is given up, and let in again, after 6 s instead of 9.
+    // A killed broker is fenced, and can register again, after 6 s instead of 9.
     'broker.session.timeout.ms': '6000',
     'broker.heartbeat.interval.ms': '1000',
   };
@@ -45,7 +45,7 @@ export function brokerSettings(plan: BrokerPlan): Readonly<Record<string, string
 
 /** The settings as the text of a properties file. */
 export function propertiesText(settings: Readonly<Record<string, string>>): string {
-  // A backslash would escape what follows it.
+  // A backslash is the escape character of properties files.
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value.replaceAll('\\', '\\\\')}`);
   return `${lines.join('\n')}\n`;
 }

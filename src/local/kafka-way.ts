@@ -12,9 +12,9 @@ import { dockerImages } from './pinned-versions.ts';
 import { runCommand } from './run-command.ts';
 import type { ServerCommand } from './server-command.ts';
 
-/** Where a broker stands, before its folder is known. */
+/** A broker's place in its cluster, before its folder is known. */
 export interface BrokerPlace extends Omit<BrokerPlan, 'logFolder' | 'listenHost'> {
-  /** Only programs have it. */
+  /** Only for brokers that run as programs. */
   readonly secure?: SecureListener & { readonly port: number };
 }
 
@@ -51,7 +51,7 @@ export function kafkaProgram(context: LocalContext, programs: KafkaPrograms): Ka
 /**
  * Runs one broker in the pinned image.
  *
- * Several brokers would need a network and listeners of their own; they are run by programs.
+ * Several brokers would need a Docker network and separate listeners; they run as programs instead.
  */
 export function kafkaContainer(context: LocalContext): KafkaWay {
   const image = dockerImages.kafka;
@@ -63,7 +63,7 @@ export function kafkaContainer(context: LocalContext): KafkaWay {
       return containerCommand(context, {
         name: `temporal-outbox-${data.runId}`,
         image,
-        // The same number on both sides: the broker reaches itself at the address that it advertises.
+        // The same port inside and outside: the broker connects to itself at its advertised address.
         ports: [[place.port, place.port]],
         dataPath: logFolder,
         keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-kafka`,
@@ -77,14 +77,14 @@ export function kafkaContainer(context: LocalContext): KafkaWay {
   };
 }
 
-/** The id of the cluster of a data folder: made at first, the same from then on. */
+/** The cluster id of a data folder, created on first use. */
 export async function clusterIdOf(data: DataFolder): Promise<string> {
   const file = join(data.path, 'cluster-id');
   if (!existsSync(file)) await writeFile(file, randomClusterId());
   return readFile(file, 'utf8');
 }
 
-/** 16 random bytes as Kafka writes them; one that began with a hyphen would be taken for an option. */
+/** 16 random bytes in Kafka's encoding; a leading hyphen would be parsed as an option. */
 function randomClusterId(): string {
   for (;;) {
     const id = randomBytes(16).toString('base64url');

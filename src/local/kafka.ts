@@ -20,12 +20,12 @@ import { startOnFreePorts } from './start-on-free-ports.ts';
 export interface LocalKafka {
   /** `host:port` of each broker. */
   readonly brokers: readonly string[];
-  /** `host:port` of the listener with TLS and passwords of each broker; none where it was not asked for. */
+  /** `host:port` of each broker's listener with TLS and passwords; empty unless requested. */
   readonly secureBrokers: readonly string[];
   readonly source: ServerSource;
   /**
    * The brokers that were started here; none for a cluster given by its address. The first is the only controller:
-   * while it is stopped, nothing is elected and no other broker can come back.
+   * while it is stopped, no leader is elected and no other broker can rejoin.
    */
   readonly nodes: readonly LocalNode[];
   /** Ends the brokers and removes temporary data. A cluster given by its address is left alone. Safe to repeat. */
@@ -46,7 +46,7 @@ const maxBrokers = 9;
 /**
  * Starts Kafka 3.7 to 4.x in KRaft mode, or takes the cluster that `KAFKA_BROKERS` names (separated by commas).
  *
- * Topics are not created by their use. Kafka's own topics have as many replicas as there are brokers, at most 3.
+ * Topics are not created automatically. Internal topics have as many replicas as there are brokers, at most 3.
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
  * does not start (with the end of its log), or when nothing listens at a given address; `OUTBOX_OPTION_INVALID` for a
@@ -154,14 +154,14 @@ async function placeBrokers(
   return places;
 }
 
-/** The controller last: the others report to it that they leave. */
+/** The controller is stopped last: the others need it for their controlled shutdown. */
 async function endBrokers(nodes: readonly ServerProcess[]): Promise<void> {
   const [controller, ...others] = nodes;
   await Promise.all(others.map((node) => node.end()));
   await controller?.end();
 }
 
-/** Succeeds when the broker itself answers and is a member of its cluster. */
+/** Succeeds when this broker answers and is a member of its cluster. */
 async function probe(address: string, nodeId: number): Promise<void> {
   const client = new Kafka({
     brokers: [address],

@@ -4,10 +4,10 @@ export type ServerSource = 'address' | 'path' | 'docker' | 'registry';
 /** Environment variables, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Receives one line about what is going on, without a line end. */
+/** Receives one line about the progress, without a line break. */
 export type ReportProgress = (line: string) => void;
 
-/** Ports wanted on 127.0.0.1. One that is taken is replaced by a free one. @defaultValue free ports */
+/** Preferred ports on 127.0.0.1. A port in use is replaced by a free one. @defaultValue free ports */
 export interface LocalPorts {
   readonly postgres?: number;
   readonly temporal?: number;
@@ -18,14 +18,14 @@ export interface LocalPorts {
   readonly rabbitmq?: number;
 }
 
-/** What every local server is started with. */
+/** Options common to all local servers. */
 export interface LocalOptions {
   /**
    * The environment: addresses (`DATABASE_URL`, `TEMPORAL_ADDRESS`, `KAFKA_BROKERS`, `REDIS_URL`, `RABBITMQ_URL`), `PATH`,
    * `CI`, `JAVA_HOME` and `TEMPORAL_OUTBOX_CACHE`. It is passed on to the servers.
    */
   readonly env: Environment;
-  /** Told of every step, and at least every 10 s while one lasts. @defaultValue silent */
+  /** Called for every step, and at least every 10 s during one. @defaultValue silent */
   readonly progress?: ReportProgress;
   /**
    * Name of a data folder that survives the server: 1 to 40 lower-case letters, digits and hyphens. One server of a
@@ -33,21 +33,21 @@ export interface LocalOptions {
    */
   readonly keep?: string;
   readonly ports?: LocalPorts;
-  /** Aborts a start or a download that is under way. A server that runs is not touched. */
+  /** Aborts a start or a download in progress. A running server is not affected. */
   readonly signal?: AbortSignal;
 }
 
-/** One process of a server that was started here, for tests that stop, kill and freeze it. */
+/** One server process that was started here, for tests that stop, kill or freeze it. */
 export interface LocalNode {
   /** 1 for a single server, 1 to n for brokers. */
   readonly id: number;
   /** `host:port`, the same after every restart. */
   readonly address: string;
-  /** The process id while it runs; of the Docker client where the server is a container. */
+  /** The process id while it runs; for a container, that of the Docker client. */
   readonly pid: number | undefined;
   /** The file that holds everything the process has written. */
   readonly logFile: string;
-  /** Sends the signal (@defaultValue the server's own for a clean end) and waits for the end. Keeps the data. */
+  /** Sends the signal (@defaultValue the server's own for a clean shutdown) and waits for the exit. Keeps the data. */
   stop(signal?: NodeJS.Signals): Promise<void>;
   /** Starts it again, on the same port and data, and waits until it answers. */
   start(): Promise<void>;

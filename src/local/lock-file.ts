@@ -13,10 +13,10 @@ const pollEveryMs = 200;
 const reportEveryPolls = 25;
 
 /**
- * Runs work while holding a lock file, so that processes on one machine do it one after the other.
+ * Runs work while holding a lock file, so that processes on one machine run it one at a time.
  *
- * A lock whose process is gone is taken over. Two processes that take over the same lock in the same instant may
- * both get it: use it to save work, never as the only guard of data.
+ * A lock whose process is gone is taken over. Two processes that take over the same lock at the same instant may
+ * both get it: use it to avoid duplicate work, never as the only protection of data.
  */
 export async function withLockFile<T>(
   file: string,
@@ -52,7 +52,7 @@ function thisProcess(): LockOwner {
 }
 
 async function take(file: string, owner: LockOwner): Promise<boolean> {
-  // Written first and linked then, so that nobody ever sees a lock without its owner.
+  // Written first, then linked, so that a lock file never exists without its owner's identity.
   const draft = `${file}.${owner.token}`;
   await writeFile(draft, JSON.stringify(owner));
   try {

@@ -14,21 +14,21 @@ import type { Candidate } from './source-order.ts';
 /** An artifact of Maven Central: `group:artifact:version`. */
 export type Coordinates = `${string}:${string}:${string}`;
 
-/** What is installed under one name. */
+/** A package to install from Maven Central. */
 export interface MavenPackage {
   readonly name: string;
-  /** For people: `Kafka`. */
+  /** Display name, such as `Kafka`. */
   readonly label: string;
   readonly artifacts: readonly Coordinates[];
-  /** Path of the one file inside the jars that is wanted; it is unpacked, and the jars are not kept. */
+  /** Path of the only file needed from the jars; it is unpacked, and the jars are not kept. */
   readonly only?: string;
-  /** Files to add beside the folder `jars`, before the package counts as installed. */
+  /** Adds files next to the folder `jars` before the package counts as installed. */
   readonly finish?: (folder: string) => Promise<void>;
 }
 
 /**
- * The folder of a package; its jars and all they need, or the one file wanted of them, are in `jars`, fetched by Maven
- * where they are missing.
+ * The folder of a package, fetched by Maven if it is missing. Its folder `jars` holds the jars with their dependencies,
+ * or the one file wanted from them.
  */
 export async function mavenPackage(context: LocalContext, wanted: MavenPackage): Promise<Candidate<string>> {
   const installed = join(context.cache, 'installed', wanted.name);
@@ -58,7 +58,7 @@ async function fetchJars(
     only === undefined
       ? [`${plugin}:copy-dependencies`]
       : [`${plugin}:unpack-dependencies`, `-Dmdep.unpack.includes=${only}`];
-  // Two Mavens must not write to one local repository at once.
+  // Two Maven processes must not write to one local repository at once.
   const lock = { tell: context.tell, label: 'Maven', signal: context.signal };
   await makeOpenFolder(jars);
   await withLockFile(join(context.cache, 'maven.lock'), lock, () =>

@@ -10,15 +10,15 @@ import { runCommand } from './run-command.ts';
 interface NpmPackage {
   /** The name of its folder in the cache. */
   readonly name: string;
-  /** What it is, for whoever waits. */
+  /** Display name in progress reports. */
   readonly label: string;
   /** Name and exact version. */
   readonly spec: string;
-  /** Does what the package leaves to an install script, which does not run here. */
+  /** Replaces the package's install script, which is not run. */
   readonly finish?: (folder: string) => Promise<void>;
 }
 
-/** The folder of a package in the cache, installed first where it is missing; `undefined` without npm on PATH. */
+/** The folder of a package in the cache, installed first if missing; `undefined` if it needs npm and has none. */
 export async function npmPackage(
   context: LocalContext,
   { name, label, spec, finish }: NpmPackage,

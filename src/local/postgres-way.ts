@@ -14,10 +14,10 @@ import { postgresUser } from './server-user.ts';
 
 /** How PostgreSQL is run: as a program, or as a container. */
 export interface PostgresWay {
-  /** Names the data folder; holds the major version, because another one cannot read the data. */
+  /** Name of the data folder. Includes the major version of a program, because another one cannot read the data. */
   readonly dataName: string;
   readonly user: ServerUser | undefined;
-  /** Makes the cluster where there is none yet. */
+  /** Creates the cluster if there is none yet. */
   prepare(data: DataFolder, login: PostgresLogin): Promise<void>;
   command(data: DataFolder, login: PostgresLogin, port: number, settings: readonly string[]): ServerCommand;
 }
@@ -43,7 +43,7 @@ export async function postgresProgram(
     async prepare(data, login) {
       const cluster = clusterOf(data);
       if (existsSync(cluster)) return;
-      // Renamed when it is whole: one that was interrupted is never started.
+      // Renamed when complete, so that a cluster whose initdb was interrupted is never started.
       const partial = `${cluster}.partial`;
       await rm(partial, { recursive: true, force: true });
       const access = [`--username=${login.user}`, `--pwfile=${login.passwordFile}`, '--auth=scram-sha-256'];
@@ -60,7 +60,7 @@ export async function postgresProgram(
     },
     command: (data, _login, port, settings) => ({
       file: join(binaries.bin, 'postgres'),
-      // No Unix socket: its path has a short limit, and nobody needs it.
+      // No Unix socket: its path length is limited, and nothing uses it.
       args: [
         '-D',
         clusterOf(data),
@@ -77,7 +77,7 @@ export async function postgresProgram(
   };
 }
 
-/** Runs the pinned image. The data lies in a Docker volume. */
+/** Runs the pinned image. The data is stored in a Docker volume. */
 export function postgresContainer(context: LocalContext): PostgresWay {
   const image = dockerImages.postgres;
   return {
@@ -102,7 +102,7 @@ export function postgresContainer(context: LocalContext): PostgresWay {
   };
 }
 
-/** The login of a data folder: made at first, the same from then on. */
+/** The login of a data folder, created on first use. */
 export async function loginOf(data: DataFolder, owner: ServerUser | undefined): Promise<PostgresLogin> {
   const passwordFile = join(data.path, 'password');
   try {

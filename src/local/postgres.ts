@@ -25,9 +25,9 @@ export interface LocalPostgres {
 }
 
 export interface PostgresOptions extends LocalOptions {
-  /** Whether a commit survives the loss of power. False makes tests faster. @defaultValue true */
+  /** Whether a commit survives a power failure. False makes tests faster. @defaultValue true */
   readonly durable?: boolean;
-  /** What else the server is started with, as `name=value`. @defaultValue none */
+  /** More server settings, as `name=value`. @defaultValue none */
   readonly settings?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const databaseName = 'outbox';
 /**
  * Starts PostgreSQL 15 to 18, or takes the one that `DATABASE_URL` names.
  *
- * It listens on 127.0.0.1 only, with a password of its own, and has UTC and the collation `C` wherever it comes from.
+ * A server started here listens on 127.0.0.1 only, with a random password, and uses UTC and the collation `C`.
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
  * does not start (with the end of its log), or when nothing listens at the given address.
@@ -79,7 +79,7 @@ async function startWay(
       address: `127.0.0.1:${port}`,
       command: way.command(data, login, port, settings),
       stopSignal: 'SIGINT',
-      // Not SIGKILL, after which the kernel would keep its shared memory.
+      // Not SIGKILL, after which its shared memory would stay allocated.
       discardSignal: 'SIGQUIT',
       readyWithinMs,
       survived: /pre-existing shared memory block/,
@@ -94,7 +94,7 @@ function settingsOf({ durable = true, settings: more = [] }: PostgresOptions): r
   return durable ? always : [...always, 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 }
 
-/** Succeeds as soon as the server takes statements, and makes the database where there is none. */
+/** Succeeds once the server accepts statements, and creates the database if it is missing. */
 async function ensureDatabase(adminUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl, connectionTimeoutMillis: 2_000 });
   client.on('error', () => {}); // a connection that breaks fails its query

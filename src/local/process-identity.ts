@@ -5,32 +5,32 @@ import { hostname } from 'node:os';
 /** A process that cannot be mistaken for a later one with the same id. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When it began, in the system's own words; only ever compared for equality. */
+  /** Its start time in the format of the operating system; only compared for equality. */
   readonly startedAt: string;
 }
 
 /**
- * When a running process began, or `undefined` when there is none with this id.
+ * The start time of a running process, or `undefined` if there is none with this id.
  *
- * Differs between two processes that got the same id one after the other, also across a reboot. A process that has
- * ended but was not collected by its parent counts as gone.
+ * Differs between two processes that had the same id one after the other, also across a reboot. A zombie process
+ * counts as gone.
  */
 export function startedAtOf(pid: number): string | undefined {
   return process.platform === 'linux' ? startedAtFromProc(pid) : startedAtFromPs(pid);
 }
 
-/** The identity of a process that runs now. */
+/** The identity of a running process. */
 export function identityOf(pid: number): ProcessIdentity | undefined {
   const startedAt = startedAtOf(pid);
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
-/** Whether this very process still runs. */
+/** Whether this exact process still runs, not a later one with the same id. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return startedAtOf(identity.pid) === identity.startedAt;
 }
 
-/** Names the set of process ids that this process can see: machine and, on Linux, process namespace. */
+/** Identifies the set of process ids visible to this process: machine and, on Linux, PID namespace. */
 export function processSpace(): string {
   if (process.platform !== 'linux') return hostname();
   return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -43,7 +43,7 @@ function startedAtFromProc(pid: number): string | undefined {
   } catch {
     return undefined;
   }
-  // The name in brackets may itself hold blanks and brackets: fields count from behind the last one.
+  // The process name in parentheses may contain spaces and parentheses: fields are counted after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, startTicks] = [fields[0], fields[19]];
   if (state === 'Z' || state === 'X' || startTicks === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { describeRange, type VersionRange } from './version-range.ts';
 
-/** Why no program on PATH was taken: `no postgres on PATH`, or the versions that were seen and are not supported. */
+/** Why no program on PATH is used: `no postgres on PATH`, or the unsupported versions that were found. */
 export function describeVersionMismatch(
   program: string,
   range: VersionRange,

@@ -3,9 +3,9 @@ import type { ReportProgress } from './local-options.ts';
 const reportEveryMs = 5_000;
 
 /**
- * Runs one step of work and tells its beginning, its end, and every 5 s that it still goes on.
+ * Runs one step of work and reports its start, its end, and every 5 s that it is still running.
  *
- * `work` gets a function for its latest detail, which is shown with the next report only.
+ * `work` gets a function that sets the latest detail, which is shown with the next report.
  */
 export async function progressStep<T>(
   tell: ReportProgress,

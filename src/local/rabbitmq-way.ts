@@ -11,7 +11,7 @@ import type { ServerCommand } from './server-command.ts';
 import type { Candidate } from './source-order.ts';
 import { inRange, parseVersion } from './version-range.ts';
 
-/** The two ports of a node: for clients, and for its own tools. */
+/** The two ports of a node: for clients, and for its command-line tools. */
 export interface RabbitmqPorts {
   readonly amqp: number;
   readonly tools: number;
@@ -22,7 +22,7 @@ export interface RabbitmqWay {
   /** @param settings more lines of `rabbitmq.conf` */
   prepare(data: DataFolder, ports: RabbitmqPorts, settings: readonly string[]): Promise<void>;
   command(data: DataFolder, ports: RabbitmqPorts): ServerCommand;
-  /** Runs `rabbitmqctl` for the node; answers what it prints. */
+  /** Runs `rabbitmqctl` for the node. @returns its output */
   control(data: DataFolder, ports: RabbitmqPorts, args: readonly string[]): Promise<string>;
 }
 
@@ -33,7 +33,7 @@ export async function rabbitmqOnPath({ env }: LocalContext): Promise<Candidate<s
     return {
       missing: `${describeVersionMismatch('rabbitmq-server', supported.rabbitmq, [])} On Debian: apt-get install rabbitmq-server.`,
     };
-  // On Debian it is a wrapper that runs as another user; what it wraps lies beside it.
+  // On Debian it is a wrapper that switches to another user; the wrapped script is in the same folder.
   const folder = await realFolderOf(file);
   const scripts = await realFolderOf(join(folder, 'rabbitmq-server')).catch(() => folder);
   const version = await versionIn(scripts);
@@ -44,17 +44,17 @@ export async function rabbitmqOnPath({ env }: LocalContext): Promise<Candidate<s
   };
 }
 
-/** Of the server's own part among its plugins, because asking the program takes seconds. */
+/** Read from the name of the plugin `rabbit`, because running the program takes seconds. */
 async function versionIn(scripts: string): Promise<string | undefined> {
   const plugins = await readdir(join(dirname(scripts), 'plugins')).catch(() => []);
   return plugins.map((name) => /^rabbit-(\d+(?:\.\d+)*)/.exec(name)?.[1]).find((one) => one !== undefined);
 }
 
-/** Runs the scripts of a folder, as the user of this process, with nothing of the machine's own RabbitMQ. */
+/** Runs the scripts of a folder as the user of this process, isolated from RabbitMQ's configuration on this machine. */
 export function rabbitmqProgram(context: LocalContext, scripts: string): RabbitmqWay {
   const environmentOf = (data: DataFolder, { tools }: RabbitmqPorts) => ({
     ...context.env,
-    // The cookie, by which a node knows its tools, lies there.
+    // The location of the Erlang cookie, which authenticates the tools to the node.
     HOME: join(data.path, 'home'),
     ERL_EPMD_ADDRESS: '127.0.0.1',
     RABBITMQ_NODENAME: `${context.keep ?? data.runId}@localhost`,
@@ -65,7 +65,7 @@ export function rabbitmqProgram(context: LocalContext, scripts: string): Rabbitm
     RABBITMQ_CONFIG_FILE: join(data.path, 'rabbitmq.conf'),
     RABBITMQ_CONF_ENV_FILE: join(data.path, 'no-environment'),
     RABBITMQ_ENABLED_PLUGINS_FILE: join(data.path, 'plugins'),
-    // Then the script becomes the server instead of its parent, so that signals reach it.
+    // Makes the script exec the server instead of spawning it, so that signals reach the server.
     RUNNING_UNDER_SYSTEMD: 'true',
   });
   return {
@@ -90,7 +90,7 @@ export function rabbitmqProgram(context: LocalContext, scripts: string): Rabbitm
   };
 }
 
-/** Runs the pinned image. The data lies in a Docker volume. */
+/** Runs the pinned image. The data is stored in a Docker volume. */
 export function rabbitmqContainer(context: LocalContext): RabbitmqWay {
   const image = dockerImages.rabbitmq;
   const nameOf = (data: DataFolder) => `temporal-outbox-${data.runId}`;
@@ -103,7 +103,7 @@ export function rabbitmqContainer(context: LocalContext): RabbitmqWay {
         ports: [[amqp, 5672]],
         dataPath: '/var/lib/rabbitmq',
         keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-rabbitmq`,
-        // The data is found again by the name of its node, which else would be the container's.
+        // The data folder is named after the node, whose default name contains the id of the container.
         environment: { RABBITMQ_NODENAME: 'rabbit@localhost' },
       }),
     control: (data, _ports, args) =>

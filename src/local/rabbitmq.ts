@@ -21,7 +21,7 @@ export interface LocalRabbitmq {
   readonly source: ServerSource;
   /** Its process, where it was started here. */
   readonly node?: LocalNode;
-  /** Runs `rabbitmqctl` for it, where it was started here, and answers what that prints; takes a second or two. */
+  /** Runs `rabbitmqctl` and returns its output, if the server was started here; takes a second or two. */
   readonly control?: (...args: readonly string[]) => Promise<string>;
   /** Ends the server and removes temporary data. A server given by its address is left alone. Safe to repeat. */
   stop(): Promise<void>;
@@ -32,7 +32,7 @@ export interface RabbitmqStartOptions extends LocalOptions {
   readonly settings?: readonly string[];
 }
 
-/** Erlang loads the server's code for seconds, for longer on a busy machine. */
+/** Erlang takes seconds to load the server's code, longer on a busy machine. */
 const readyWithinMs = 90_000;
 const answersWithinMs = 2_000;
 const protocolHeader = Buffer.from([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
@@ -40,8 +40,8 @@ const protocolHeader = Buffer.from([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
 /**
  * Starts RabbitMQ 3.10 to 4, or takes the one that `RABBITMQ_URL` names.
  *
- * No package registry has it, so under `CI=true`, too, it is the one on PATH. It listens on 127.0.0.1 only; the user is
- * `guest`, the password as well. Erlang's port mapper (epmd) stays when the server ends, as after every program in Erlang.
+ * No package registry has it, so the one on PATH is used even under `CI=true`. It listens on 127.0.0.1 only; user and
+ * password are `guest`. Erlang's port mapper (epmd) keeps running after the server ends, as with any Erlang node.
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
  * does not start (with the end of its log), or when nothing listens at the given address; `OUTBOX_CONFIG_INVALID` when
@@ -68,7 +68,7 @@ export async function startRabbitmq(options: RabbitmqStartOptions): Promise<Loca
 async function requireGivenServer(given: string): Promise<void> {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url === undefined || !['amqp:', 'amqps:'].includes(url.protocol) || url.hostname === '') {
-    // The text is not repeated: it may hold a password.
+    // The message omits the URL: it may contain a password.
     throw new OutboxError('OUTBOX_CONFIG_INVALID', 'RABBITMQ_URL must be amqp://user:password@host:port.', {
       details: { variable: 'RABBITMQ_URL' },
     });
@@ -97,7 +97,7 @@ async function startWay(
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       readyWithinMs,
-      // A node that was killed is known to the port mapper until that notices.
+      // A killed node stays registered until the port mapper notices.
       survived: /already running|already_running|name .* in use/i,
       probe: () => probe(ports.amqp),
     }),
@@ -110,7 +110,7 @@ async function startWay(
   };
 }
 
-/** Succeeds when the server greets: it listens at the end of its start. */
+/** Succeeds when the server answers the protocol header: it opens its listener at the end of the start. */
 async function probe(port: number): Promise<void> {
   const signal = AbortSignal.timeout(answersWithinMs);
   const socket = connect({ host: '127.0.0.1', port });

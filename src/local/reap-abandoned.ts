@@ -8,10 +8,9 @@ const cleanEndWithinMs = 5_000;
 const pollEveryMs = 50;
 
 /**
- * Ends the servers whose parent process is gone and removes their temporary data.
+ * Stops the servers whose parent process is gone and removes their temporary data.
  *
- * A parent that ends by itself, by SIGINT or by SIGTERM takes its servers with it; one that is killed cannot, and
- * leaves them to this.
+ * A parent that exits normally, or by SIGINT, SIGTERM or SIGHUP, stops its servers itself; one that is killed cannot.
  */
 export async function reapAbandoned(cache: string, tell: ReportProgress): Promise<void> {
   const table = { space: processSpace(), startedAtOf };
@@ -28,10 +27,10 @@ export async function reapAbandoned(cache: string, tell: ReportProgress): Promis
   );
 }
 
-/** Asks a process group's leader to end, and kills the group when it does not. */
+/** Sends the stop signal to the leader of a process group, and kills the group if it does not end. */
 async function endProcess(child: ProcessIdentity, stopSignal: NodeJS.Signals): Promise<void> {
   trySignal(child.pid, stopSignal);
-  trySignal(child.pid, 'SIGCONT'); // one that was frozen would never see the signal
+  trySignal(child.pid, 'SIGCONT'); // a frozen process would not handle the signal
   const giveUpAtMs = performance.now() + cleanEndWithinMs;
   while (isRunning(child)) {
     if (performance.now() > giveUpAtMs) trySignal(-child.pid, 'SIGKILL');
@@ -43,6 +42,6 @@ function trySignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // The process has already ended.
   }
 }

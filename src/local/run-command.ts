@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { OutboxError } from '../core/errors.ts';
 import type { Environment } from './local-options.ts';
 
-/** How a command is run. */
 export interface CommandOptions {
   readonly env: Environment;
   readonly cwd?: string;
@@ -11,7 +10,7 @@ export interface CommandOptions {
   readonly signal?: AbortSignal | undefined;
   /** The command is killed after this time. @defaultValue no limit */
   readonly timeoutInMs?: number;
-  /** Receives each line of both outputs as it comes. */
+  /** Receives each line of standard output and standard error as it arrives. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -20,9 +19,9 @@ const keptCharacters = 64 * 1024;
 /**
  * Runs a command to its end.
  *
- * @returns both outputs together, at most the last 64 KiB.
- * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when it cannot be run, or ends with another code than 0, with
- * the last lines of the output. The reason of the signal when that aborts.
+ * @returns standard output and standard error together, at most the last 64 KiB.
+ * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when it cannot be run or exits with a code other than 0, with
+ * the last lines of the output. The signal's reason when the signal aborts.
  */
 export function runCommand(file: string, args: readonly string[], options: CommandOptions): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -44,7 +43,7 @@ export function runCommand(file: string, args: readonly string[], options: Comma
     child.stdout.setEncoding('utf8').on('data', take);
     child.stderr.setEncoding('utf8').on('data', take);
     child.once('error', (error) => {
-      // The caller's signal has its own reason, which says more than that the command was ended by it.
+      // The reason of the caller's signal is more useful than a report that the command was terminated.
       const aborted: unknown = signal?.aborted ? signal.reason : undefined;
       reject(
         aborted instanceof Error
@@ -63,7 +62,7 @@ function commandFailed(file: string, args: readonly string[], what: string, caus
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `${file} ${what}`, { cause, details: { file, args } });
 }
 
-/** The last lines of a text, without the empty end. */
+/** The last lines of a text, without trailing blank ones. */
 export function lastLines(text: string, count: number): string {
   return text.trimEnd().split('\n').slice(-count).join('\n');
 }

@@ -3,41 +3,41 @@ import { join } from 'node:path';
 import type { ProcessIdentity } from './process-identity.ts';
 
 /**
- * One server process that was started here, written to `<cache>/run/<id>.json` while it is somebody's child.
+ * The record of one started server process, kept in `<cache>/run/<id>.json` until the server is stopped or reaped.
  *
- * Temporary data lies in `<cache>/run/<id>`, never anywhere else, so that a record cannot name a folder to remove.
+ * Temporary data is always in `<cache>/run/<id>`, so a record cannot cause the removal of any other folder.
  */
 export interface RunRecord {
   readonly id: string;
   readonly server: string;
-  /** See `processSpace`: ids mean nothing outside of it. */
+  /** See `processSpace`: process ids are meaningless outside it. */
   readonly space: string;
   readonly parent: ProcessIdentity;
   readonly child?: ProcessIdentity;
-  /** Ends the server: in a way that keeps its data whole, or at once where the data is thrown away. */
+  /** Stops the server: cleanly if its data is kept, else as fast as possible. */
   readonly stopSignal: NodeJS.Signals;
   /** Name of the container, where Docker runs the server. */
   readonly container?: string;
-  /** Docker volume that ends with the server. */
+  /** Docker volume that is removed with the server. */
   readonly volume?: string;
-  /** The kept data folder it uses, for which there is one user at a time. */
+  /** The kept data folder in use; one server uses it at a time. */
   readonly keptData?: string;
 }
 
-/** What the next start does about a record: nothing, remove what it left, or end its process and then remove. */
+/** What the next start does with a record: nothing, remove its leftovers, or stop its process and then remove them. */
 export type ReapDecision = 'leave' | 'remove' | 'kill';
 
-/** What is known about the processes of now. */
+/** The processes that run now. */
 export interface ProcessTable {
   readonly space: string;
   readonly startedAtOf: (pid: number) => string | undefined;
 }
 
 /**
- * Decides about one record.
+ * Decides what to do with one record.
  *
- * A process is killed only when its id *and* its start time are those of the record and its parent is gone: an id
- * that was given to somebody else meanwhile is left alone.
+ * A process is killed only if its id *and* its start time match the record and its parent is gone: a process that
+ * reuses the id is left alone.
  */
 export function decideReap(record: RunRecord, table: ProcessTable): ReapDecision {
   const runs = (identity: ProcessIdentity) => table.startedAtOf(identity.pid) === identity.startedAt;
@@ -50,7 +50,7 @@ export function runFolder(cache: string): string {
   return join(cache, 'run');
 }
 
-/** Writes a record. Synchronous, so that nothing happens between the start of a process and its record. */
+/** Writes a record. Synchronous, so that no other code runs between the start of a process and its record. */
 export function writeRunRecord(cache: string, record: RunRecord): void {
   const file = recordFile(cache, record.id);
   mkdirSync(runFolder(cache), { recursive: true });
@@ -64,7 +64,7 @@ export function removeRun(cache: string, id: string): void {
   rmSync(recordFile(cache, id), { force: true });
 }
 
-/** All records; files that hold none are passed over. */
+/** All records; other files are skipped. */
 export function readRunRecords(cache: string): readonly RunRecord[] {
   const records: RunRecord[] = [];
   for (const entry of listFolder(runFolder(cache))) {
@@ -73,7 +73,7 @@ export function readRunRecords(cache: string): readonly RunRecord[] {
       const record = JSON.parse(readFileSync(join(runFolder(cache), entry), 'utf8')) as RunRecord;
       if (`${record.id}.json` === entry) records.push(record);
     } catch {
-      // Removed meanwhile by its own process or by another that reaps.
+      // Removed in the meantime by its own process or by another one that reaps.
     }
   }
   return records;

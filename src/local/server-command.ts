@@ -1,7 +1,7 @@
 import type { DataFolder } from './data-folder.ts';
 import type { Environment } from './local-options.ts';
 
-/** What is executed to run a server in the foreground. */
+/** The command that runs a server in the foreground. */
 export interface ServerCommand {
   readonly file: string;
   readonly args: readonly string[];
@@ -9,29 +9,29 @@ export interface ServerCommand {
   readonly cwd?: string;
   readonly uid?: number;
   readonly gid?: number;
-  /** Where the process is a Docker client: the name of the container it runs. */
+  /** If the process is a Docker client: the name of the container it runs. */
   readonly container?: string;
-  /** A Docker volume that ends with the server. */
+  /** A Docker volume that is removed with the server. */
   readonly volume?: string;
 }
 
-/** A server process and how to deal with it. */
+/** How to start, probe and stop a server process. */
 export interface ServerSpec {
   readonly data: DataFolder;
-  /** For people: `PostgreSQL`. */
+  /** Display name, such as `PostgreSQL`. */
   readonly name: string;
   readonly nodeId: number;
   /** `host:port` */
   readonly address: string;
   readonly command: ServerCommand;
-  /** Ends it and keeps its data whole. */
+  /** Shuts it down cleanly. */
   readonly stopSignal: NodeJS.Signals;
-  /** Ends it as fast as possible, when its data is thrown away. */
+  /** Ends it as fast as possible; used when its data is discarded. */
   readonly discardSignal: NodeJS.Signals;
   /** How long a start may take. */
   readonly readyWithinMs: number;
-  /** What its log says when it ends at once, because processes of one that was killed are still there. It is tried again then. */
+  /** Matches the log of a start that failed because processes of a killed server remain. The start is then retried. */
   readonly survived?: RegExp;
-  /** Asks the server once; rejects while it does not answer. */
+  /** Probes the server once; rejects while it is not ready. */
   readonly probe: () => Promise<void>;
 }

@@ -4,7 +4,7 @@ import { lastLines } from './run-command.ts';
 
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
 
-/** The log file of a server; logs that nobody wrote to for seven days are removed. */
+/** The log file of a server. Removes logs that have not been written to for seven days. */
 export function logFileOf(cache: string, runId: string): string {
   const folder = join(cache, 'log');
   mkdirSync(folder, { recursive: true });
@@ -12,7 +12,7 @@ export function logFileOf(cache: string, runId: string): string {
   return join(folder, `${runId}.log`);
 }
 
-/** Opens a log for a child process to append to; it needs no parent to keep writing. */
+/** Opens a log for a child process to append to, even after its parent is gone. */
 export function openLog(file: string): number {
   return openSync(file, 'a');
 }

@@ -17,10 +17,10 @@ const probeEveryMs = 50;
 const probeGivesUpAfterMs = 5_000;
 const endsWithinMs = 20_000;
 
-/** A server process under this process's care: it ends with it, or is reaped by the next start. */
+/** A server process that ends with this process, or is reaped by the next start. */
 export interface ServerProcess extends LocalNode, Guarded {}
 
-/** Starts a server and waits until it answers. Cleans up after itself when it does not. */
+/** Starts a server and waits until it answers. Stops it and cleans up if it does not. */
 export async function startServer(context: LocalContext, spec: ServerSpec): Promise<ServerProcess> {
   const server = serverProcess(context, spec);
   guard(server);
@@ -82,14 +82,14 @@ function serverProcess(context: LocalContext, spec: ServerSpec): ServerProcess {
     },
     endNow() {
       signalAll(spec.data.kept ? spec.stopSignal : spec.discardSignal);
-      // A kept server may need time for a clean end: its record stays, so that the next start waits for it.
+      // With kept data the server may need time to shut down: its record stays, so that the next start waits for it.
       if (!spec.data.kept) forget();
     },
   };
   return server;
 }
 
-/** Spawned in a group of its own, so that Ctrl-C reaches it by way of this process and not before it. */
+/** The server gets its own process group, so that Ctrl-C signals only this process, which then stops the server. */
 function spawnRecorded(context: LocalContext, spec: ServerSpec, logFile: string): ChildProcess {
   const { file, args, env, cwd, uid, gid, container, volume } = spec.command;
   const log = openLog(logFile);
@@ -129,7 +129,7 @@ async function untilReady(context: LocalContext, spec: ServerSpec, child: ChildP
   }
 }
 
-/** 'ready', or why not. */
+/** 'ready', or the reason why the server is not. */
 async function oneProbe(spec: ServerSpec): Promise<string> {
   const tooSlow = new AbortController();
   try {
@@ -178,9 +178,9 @@ async function endedWithin(child: ChildProcess, ms: number): Promise<boolean> {
 function signalProcess(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   try {
-    // A kill takes the whole group; a request to end goes to the server alone, which knows its own children.
+    // SIGKILL goes to the whole group; other signals go to the server alone, which handles its own children.
     process.kill(signal === 'SIGKILL' ? -child.pid : child.pid, signal);
   } catch {
-    // It has ended in this instant.
+    // The process has just ended.
   }
 }

@@ -3,9 +3,9 @@ import type { LocalContext } from './local-context.ts';
 import { runCommand } from './run-command.ts';
 
 /**
- * The user that PostgreSQL runs as when this process is root, which it refuses to be: `postgres`, else `nobody`.
+ * The user for PostgreSQL when this process is root, because it refuses to run as root: `postgres`, else `nobody`.
  *
- * @returns `undefined` when this process is not root and runs it as itself.
+ * @returns `undefined` when this process is not root: PostgreSQL then runs as the same user.
  */
 export async function postgresUser(context: LocalContext): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;

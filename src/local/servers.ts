@@ -1,7 +1,7 @@
 import type { LocalOptions, LocalPorts, ReportProgress } from './local-options.ts';
 import { type LocalServers, startTogether } from './start-together.ts';
 
-/** The usual ports, but for PostgreSQL, which is often installed and listening on its own. */
+/** The usual ports, except for PostgreSQL, whose usual port is often taken by an installed server. */
 const defaultPorts: Required<Omit<LocalPorts, 'rabbitmq' | 'redis'>> = {
   postgres: 54320,
   temporal: 7233,
@@ -10,11 +10,11 @@ const defaultPorts: Required<Omit<LocalPorts, 'rabbitmq' | 'redis'>> = {
 };
 
 export interface RunServersOptions extends LocalOptions {
-  /** Receives the addresses, ready to paste into a shell. */
+  /** Receives the addresses as lines to paste into a shell. */
   readonly print: ReportProgress;
-  /** Called once, when all of them answer. */
+  /** Called once, when all servers answer. */
   readonly started?: (servers: LocalServers) => void;
-  /** Ends the servers. */
+  /** Stops the servers. */
   readonly signal: AbortSignal;
 }
 
@@ -49,7 +49,7 @@ export async function runServers(options: RunServersOptions): Promise<void> {
   }
 }
 
-/** Keeps the process alive until then, which a listener alone would not. */
+/** Resolves when the signal aborts, and keeps the process alive until then; a listener alone would not. */
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setInterval(() => {}, 60_000);

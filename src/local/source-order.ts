@@ -2,24 +2,24 @@ import { OutboxError } from '../core/errors.ts';
 import type { Environment, ServerSource } from './local-options.ts';
 
 /**
- * Where a server is looked for, first place first.
+ * The places to look for a server, in order.
  *
- * An address is the user's word and wins everywhere. Under `CI=true` nothing that happens to be installed is used,
- * only the pinned versions from the registries.
+ * An address given by the user always wins. Under `CI=true` installed programs are not used, only the pinned versions
+ * from the registries.
  */
 export function sourceOrder(address: string | undefined, env: Environment): readonly ServerSource[] {
   if (address !== undefined && address !== '') return ['address'];
   return env['CI'] === 'true' ? ['registry'] : ['path', 'docker', 'registry'];
 }
 
-/** What a place offers: something to run, or the reason why not. */
+/** The result of looking in one place: something to run, or the reason why there is nothing. */
 export type Candidate<T> = { readonly found: T } | { readonly missing: string };
 
 /** How to look in one place. */
 export type Search<T> = () => Promise<Candidate<T>>;
 
 /**
- * The first offer, in the order given.
+ * The first offer, in the given order.
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` with the reason of every place.
  */
@@ -44,7 +44,7 @@ export async function firstOffer<T>(
   );
 }
 
-/** Makes something of what an offer found. */
+/** Maps the value of an offer, if there is one. */
 export async function mapOffer<A, B>(
   offer: Candidate<A>,
   make: (found: A) => B | Promise<B>,

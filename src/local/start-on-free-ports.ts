@@ -3,9 +3,9 @@ import { OutboxError } from '../core/errors.ts';
 const attempts = 3;
 
 /**
- * Starts a server again with other ports when somebody took one between the choice and the start.
+ * Retries a start on other ports if a chosen port was taken before the server could bind it.
  *
- * @param start chooses its ports and data folder anew at each call.
+ * @param start chooses new ports and a new data folder at each call.
  */
 export async function startOnFreePorts<T>(start: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

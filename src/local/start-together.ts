@@ -2,12 +2,12 @@ import { type LocalKafka, startKafka } from './kafka.ts';
 import { type LocalPostgres, type PostgresOptions, startPostgres } from './postgres.ts';
 import { type LocalTemporal, startTemporal } from './temporal.ts';
 
-/** What the outbox needs to run. */
+/** The servers that the outbox needs. */
 export interface LocalServers {
   readonly postgres: LocalPostgres;
   readonly temporal: LocalTemporal;
   readonly kafka: LocalKafka;
-  /** Ends all three. Safe to repeat. */
+  /** Stops all three. Safe to repeat. */
   stop(): Promise<void>;
 }
 

@@ -23,7 +23,7 @@ export async function temporalOnPath(context: LocalContext): Promise<Candidate<s
   };
 }
 
-/** The version of the server in what `temporal --version` prints: `temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)`. */
+/** The server version in the output of `temporal --version`: `temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)`. */
 export function serverVersion(output: string): ReturnType<typeof parseVersion> {
   const server = /Server (\d[\d.]*)/.exec(output)?.[1];
   return server === undefined ? undefined : parseVersion(server);
@@ -43,7 +43,7 @@ export async function temporalFromRegistry(context: LocalContext): Promise<Candi
 
 async function buildTemporal(context: LocalContext, go: string, folder: string): Promise<void> {
   const module = 'github.com/temporalio/cli';
-  // Without its symbols the program is a third smaller; the version is one that only the release build would set.
+  // Stripping symbols makes the program a third smaller; the version is otherwise set only in release builds.
   const linker = `-s -w -X ${module}/temporalcli.Version=${pinned.temporalCli}`;
   const args = ['install', '-v', `-ldflags=${linker}`, `${module}/cmd/temporal@v${pinned.temporalCli}`];
   await progressStep(context.tell, 'Temporal: building it with Go, about 3 minutes on 2 cores', (onLine) =>

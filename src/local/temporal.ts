@@ -19,11 +19,11 @@ import { temporalFromRegistry, temporalOnPath } from './temporal-binary.ts';
 export interface LocalTemporal {
   /** `host:port` of the gRPC frontend. */
   readonly address: string;
-  /** Where the web UI is; for a server given by its address `TEMPORAL_UI_URL`, else the port 1000 above. */
+  /** URL of the web UI. For a server given by its address: `TEMPORAL_UI_URL`, else its port + 1000. */
   readonly uiUrl: string;
   readonly namespace: string;
   readonly source: ServerSource;
-  /** The `temporal` program, where the server runs from one. */
+  /** The path of the `temporal` program, if the server runs as one. */
   readonly cliPath?: string;
   /** Its process, where it was started here. */
   readonly node?: LocalNode;
@@ -31,7 +31,7 @@ export interface LocalTemporal {
   stop(): Promise<void>;
 }
 
-/** Search attributes that the server is started with, all of them keywords. */
+/** The custom search attributes of the server, all of type Keyword. */
 export const searchAttributes = ['OutboxTopic', 'OutboxKey', 'OutboxRef'] as const;
 
 /** How the server is run: as a program, or as a container. */
@@ -49,7 +49,7 @@ const defaultPort = 7233;
  * names.
  *
  * It has the namespace `default` and the search attributes OutboxTopic, OutboxKey and OutboxRef. Its state is a
- * SQLite file, so that it survives a restart of `node`; the last instants before a loss of power may be missing.
+ * SQLite file, so that it survives a restart of `node`; a power failure may lose the last instants.
  *
  * @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` when no place offers one (with the reason of each), when it
  * does not start (with the end of its log), or when nothing listens at the given address.
@@ -146,7 +146,7 @@ function devServer(ip: string, port: number, uiPort: number, file: string): read
     `--port=${port}`,
     `--ui-port=${uiPort}`,
     `--db-filename=${file}`,
-    // Workflow starts are three times as fast as with the default journal.
+    // Three times as many workflow starts per second as with the default journal.
     '--sqlite-pragma=journal_mode=wal',
     '--sqlite-pragma=synchronous=normal',
     ...searchAttributes.map((name) => `--search-attribute=${name}=Keyword`),

@@ -8,7 +8,7 @@ import { openContext } from './open-context.ts';
 import { pinned } from './pinned-versions.ts';
 
 /**
- * The path of a program that runs Temporal's time-skipping test server, installed first where it is missing.
+ * The path of a program that runs Temporal's time-skipping test server, installed first if it is missing.
  *
  * Give it to `TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`.
  *
@@ -35,7 +35,7 @@ export async function timeSkippingServer(options: LocalOptions): Promise<string>
 
 const programName = 'temporal-test-server';
 
-// Finds its jars beside itself, because the folder gets its final name only after the installation.
+// Locates its jars relative to itself, because the folder is renamed after the installation.
 const program = `#!/bin/sh
 java="$JAVA_HOME/bin/java"
 [ -x "$java" ] || java=java

@@ -1,4 +1,4 @@
-/** A version as its numbers: `[15, 18]`. */
+/** The numeric parts of a version: `[15, 18]`. */
 export type Version = readonly number[];
 
 /** All versions `from ≤ v < before`. */

@@ -4,23 +4,23 @@ type Headers = Readonly<Record<string, string>>;
 type Api = typeof OpenTelemetry;
 
 /**
- * Carries the trace from who sends a message to who handles it, by W3C Trace Context in the headers `traceparent` and
- * `tracestate`: plain ones, as OpenTelemetry's instrumentations of Kafka read and write them. Without OpenTelemetry it
- * does nothing.
+ * Propagates the trace from the sender of a message to its handler by W3C Trace Context, in the unprefixed headers
+ * `traceparent` and `tracestate`, which OpenTelemetry's instrumentations of Kafka read and write. Without OpenTelemetry
+ * it does nothing.
  */
 export interface Tracing {
-  /** The headers that name the active span; none where there is no active span. */
+  /** The headers for the active span; none without an active span. */
   headers(): Promise<Headers>;
   /**
-   * Runs `work` in the context that the headers of a message name, so that its spans belong to the sender's trace. Without
-   * a readable one it runs in the context of the caller.
+   * Runs `work` in the trace context of a message's headers, so that its spans belong to the sender's trace. Without a
+   * valid one it runs in the context of the caller.
    */
   within(headers: () => Headers, work: () => unknown): unknown;
 }
 
-/** @param load loads OpenTelemetry's API; where that fails, nothing is carried */
+/** @param load loads OpenTelemetry's API; if it fails, nothing is propagated */
 export function createTracing(load: () => Promise<Api>): Tracing {
-  /** `undefined`: nobody has asked for it yet, or it is being loaded. */
+  /** `undefined`: not yet requested, or still loading. */
   let found: { readonly api: Api | undefined } | undefined;
   let finding: Promise<{ readonly api: Api | undefined }> | undefined;
   const find = async (): Promise<{ readonly api: Api | undefined }> => {
@@ -35,7 +35,7 @@ export function createTracing(load: () => Promise<Api>): Tracing {
     api === undefined ? work() : runWithin(api, headers(), work);
   return {
     async headers() {
-      // The context survives the wait: it belongs to the chain of calls.
+      // The active context is kept across the wait: it follows the asynchronous call chain.
       const { api } = found ?? (await find());
       return api === undefined ? {} : headersOf(api);
     },
@@ -46,7 +46,7 @@ export function createTracing(load: () => Promise<Api>): Tracing {
   };
 }
 
-/** By the package `@opentelemetry/api` where it is installed; it finds the SDK that the process has set up, if any. */
+/** Uses the package `@opentelemetry/api` if installed, which finds the SDK set up by the process, if any. */
 export const tracing = createTracing(() => import('@opentelemetry/api'));
 
 function headersOf({ context, isSpanContextValid, trace }: Api): Headers {
@@ -65,7 +65,7 @@ function runWithin(
   { traceparent = '', tracestate }: Headers,
   work: () => unknown,
 ): unknown {
-  // Later versions may append fields; version ff is none.
+  // Later versions may append fields; version ff is invalid.
   const [, version, traceId = '', spanId = '', flags = '', more] =
     /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/.exec(traceparent) ?? [];
   const span = {

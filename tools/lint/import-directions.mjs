@@ -3,7 +3,8 @@
  *
  * oxlint replaces the options of a rule where two overrides match one file, so each file gets exactly one list, and
  * a folder with subfolders gets one list per depth (`../core/x.ts` from a subfolder is another folder than from the
- * layer itself). A pattern that allows types comes before the group, because a path that a group allows ends the search.
+ * layer itself). A pattern that allows types comes before the group, because a path that a group allows ends the
+ * search.
  */
 
 import { layers } from './layers.mjs';
@@ -61,7 +62,7 @@ const packages = {
   },
 };
 
-/** True for every file: how a path is written. */
+/** Rules for all files on how a path is written. */
 const spelling = [
   {
     regex: '^temporal-outbox(?:/|$)',
@@ -107,7 +108,7 @@ function layerOverrides(layer) {
   return overrides;
 }
 
-/** `src/index.ts` and its like: names of src, offered to users. */
+/** Entry points such as `src/index.ts`: they export names of src to users. */
 function entryOverride(files, refused) {
   const reason = 'An entry point re-exports names of src and nothing else.';
   const patterns = [
@@ -129,7 +130,7 @@ const testing = {
   message: 'src/testing is for tests: only the entry point src/testing.ts offers it.',
 };
 
-/** Names that are global in Node, refused also by way of `globalThis`. */
+/** Node globals, which are also rejected when accessed through `globalThis`. */
 function refusedGlobals(messages) {
   const named = Object.entries(messages);
   return {
@@ -173,7 +174,7 @@ const workflowOverride = {
 };
 
 const readers = ['src/config/**', 'src/cli/**', 'src/local/**', 'src/demo/**'];
-/** They need the process itself: its standard output, or its end. */
+/** They need the process itself: its standard output, or to end it. */
 const processUsers = ['src/transports/print/**', 'src/testing/**'];
 
 const environmentOverrides = [

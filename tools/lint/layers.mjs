@@ -1,7 +1,7 @@
 /**
- * The layers. `imports` are folders of src (or paths from it), `types` those of which only types may be imported,
- * `uses` the packages with one home (import-directions.mjs) that are allowed. Everything outside the own folder that is not named is
- * refused with `reason`. `depth: 2` covers subfolders; `homes` names what a single one of them may use and import besides.
+ * The layers. `imports` are folders of src (or paths from it), `types` those from which only types may be imported,
+ * `uses` the allowed packages with one home (import-directions.mjs). Any other import from outside the layer's folder
+ * is rejected with `reason`. `depth: 2` covers subfolders; `homes` lists what one subfolder may also use and import.
  */
 export const layers = [
   {
@@ -85,7 +85,7 @@ export const layers = [
       rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/', 'sources/rabbitmq/'] },
       http: { uses: ['undici'], imports: ['http/'] },
       redis: { uses: ['redis'], imports: ['redis/', 'sources/redis/'] },
-      // How Temporal is reached, of what src/temporal has.
+      // The only part of src/temporal: how to connect to Temporal.
       workflow: {
         uses: ['temporal'],
         imports: ['temporal/connection.ts', 'temporal/runtime.ts', 'temporal/temporal-address.ts'],
@@ -162,7 +162,7 @@ export const layers = [
       'src/config composes the parts of the library, but none of its faces: cli, local, demo and testing stand above it.',
   },
   {
-    // It asks a server whether it is up with the client that will be used, hence the packages.
+    // It probes each server with the client that will be used, hence the packages.
     folder: 'src/local',
     imports: ['core/', 'kafka/idle-timers.ts'],
     uses: ['pg', 'kafkajs', 'temporal', 'process', 'io'],
@@ -177,7 +177,7 @@ export const layers = [
       'src/cli may import src/config, src/operations, src/local, src/demo and src/core: a face shows what operations answer and decides nothing.',
   },
   {
-    // It reads Kafka's log with a client that shares nothing with the transport that it judges, hence kafkajs.
+    // It reads Kafka's log with a client that shares nothing with the audited transport, hence kafkajs.
     folder: 'src/demo',
     imports: ['*.ts', 'core/', 'config/', 'operations/', 'local/', 'kafka/idle-timers.ts'],
     uses: ['pg', 'prisma', 'kafkajs', 'process', 'io'],

@@ -58,7 +58,7 @@ export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFil
   assertOptions('redisFilter()', options, optionNames);
   const { prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
   const server = redisServer('redisFilter()', options);
-  // What the environment lacks is told now, not at the first message.
+  // A missing environment variable is reported now, not at the first message.
   void server.target;
   if (prefix === '') throw invalid('prefix', 'must not be empty');
   if (epoch === '') throw invalid('epoch', 'must not be empty');
@@ -72,7 +72,7 @@ export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFil
   };
 }
 
-/** The text as a part of a key, without colons. Buffer repairs halves of characters, which the encoding would refuse. */
+/** Encodes a text as a part of a key, without colons. Buffer replaces lone surrogates, on which the encoding throws. */
 export function keyPart(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString());
 }
@@ -93,7 +93,7 @@ function undisturbed(report: RedisFilterReport | undefined): RedisFilterReport {
     try {
       report(event);
     } catch {
-      // A broken listener must not stop messages.
+      // A listener that throws must not stop messages.
     }
   };
 }

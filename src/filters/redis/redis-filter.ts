@@ -9,9 +9,9 @@ import {
 } from './redis-filter-options.ts';
 import { RedisSession } from './redis-session.ts';
 
-/** Ids are kept in sets, each for a quarter of the time that ids are kept, and each expires as a whole. */
+/** Ids are kept in sets that expire as a whole; one set covers a quarter of the retention time. */
 const setsPerLife = 4;
-/** More in one command would keep other users of Redis waiting. */
+/** Larger commands would block other clients of Redis. */
 const idsPerCommand = 1_000;
 
 /**
@@ -68,7 +68,7 @@ class RedisFilter implements SeenFilter {
     const key = this.#key(group, number);
     const livesForMs = (number + 1) * this.#setForMs - nowMs + this.#keepForMs;
     await this.#session.ask(async (redis) => {
-      // Together, so that no set is left without its end.
+      // In one transaction, so that no set is left without an expiry.
       const both = redis.multi();
       for (const chunk of chunksOf(ids)) both.sAdd(key, [...chunk]);
       await both.pExpire(key, livesForMs).exec();
@@ -81,12 +81,12 @@ class RedisFilter implements SeenFilter {
     return Promise.resolve();
   }
 
-  /** Clocks of consumers that differ make them forget, and nothing worse: Redis alone ends a set. */
+  /** Clock skew between consumers can only make them miss known ids: Redis alone expires a set. */
   #setNumber(nowMs: number): number {
     return Math.floor(nowMs / this.#setForMs);
   }
 
-  /** The group is encoded, so that no other group, epoch or number can make the same key. */
+  /** The group is encoded, so that no other group, epoch or number results in the same key. */
   #key(group: string, number: number): string {
     return `${this.#namespace}:${keyPart(group)}:${number}`;
   }

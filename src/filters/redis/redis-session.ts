@@ -2,7 +2,7 @@ import { openClient, type RedisClient } from '../../redis/open-client.ts';
 import { late, within } from '../../redis/within.ts';
 import type { RedisFilterRules } from './redis-filter-options.ts';
 
-/** One connection, and what became of it. */
+/** One connection and its state. */
 interface Link {
   readonly client: RedisClient;
   readonly ready: Promise<RedisClient>;
@@ -14,16 +14,15 @@ const connectsWithinMs = 2_000;
 const firstRestMs = 1_000;
 const longestRestMs = 30_000;
 
-/** How long Redis is left alone after so many failures in a row, the latest included. */
+/** The pause after this many consecutive failures, including the latest. */
 export function restMs(failures: number): number {
   return Math.min(firstRestMs * 2 ** (failures - 1), longestRestMs);
 }
 
 /**
- * Asks Redis with patience for one answer at a time, and leaves it alone after a failure.
+ * Sends requests to Redis with a timeout, and pauses after a failure.
  *
- * Nothing queues: while there is no connection nothing is asked, and an answer that is late costs the connection, with
- * all that waits on it.
+ * Requests do not pile up: a late answer closes an open connection, which fails all pending requests.
  */
 export class RedisSession {
   readonly #rules: RedisFilterRules;
@@ -38,9 +37,9 @@ export class RedisSession {
   }
 
   /**
-   * The answer, or `undefined` where there was none in time. Never rejects.
+   * The answer, or `undefined` if there was none in time. Never rejects.
    *
-   * The first question opens the connection; while that takes longer than an answer may, it goes on in the background.
+   * The first request opens the connection. If that takes longer than an answer may, it continues in the background.
    */
   async ask<Answer>(question: (redis: RedisClient) => Promise<Answer>): Promise<Answer | undefined> {
     if (this.#closed || performance.now() < this.#restUntilMs) return undefined;
@@ -59,7 +58,7 @@ export class RedisSession {
     return undefined;
   }
 
-  /** Ends the connection; nothing is asked any more. Safe to repeat. */
+  /** Closes the connection; later requests get no answer. Safe to repeat. */
   close(): void {
     this.#closed = true;
     const link = this.#link;
@@ -69,7 +68,7 @@ export class RedisSession {
 
   #connect(): Link {
     const client = openClient(this.#rules.server, connectsWithinMs);
-    // It keeps no process alive.
+    // The connection must not keep the process alive.
     client.unref();
     const connected = within(client.connect(), connectsWithinMs).then((result) => {
       if (result === late) throw new Error(`No connection within ${connectsWithinMs} ms.`);
@@ -78,7 +77,7 @@ export class RedisSession {
     });
     const link: Link = { client, ready: connected, isReady: false, failed: false };
     connected.catch((error: unknown) => this.#failed(link, error));
-    // A connection that ends while nobody asks is no failure yet: the next question opens another.
+    // A connection lost while idle is not yet a failure: the next request opens another.
     client.on('error', () => {
       if (!link.isReady) return;
       if (this.#link === link) this.#link = undefined;
@@ -95,7 +94,7 @@ export class RedisSession {
     this.#rules.report({ type: 'redis-back', awayMs });
   }
 
-  /** Once per connection, however many questions wait on it. */
+  /** Counts once per connection, however many requests are pending. */
   #failed(link: Link | undefined, error: unknown): void {
     if (link?.failed || this.#closed) return;
     if (link !== undefined) {
