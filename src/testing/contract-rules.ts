@@ -92,7 +92,7 @@ function assertSameContent(sent: OutgoingMessage, copy: DeliveredMessage): void 
   }
 }
 
-/** A message that was not reported as sent is not in the broker, and one that was reported once is there once. */
+/** The broker holds no more copies of a message than there are outcomes that allow for one. */
 function assertNothingElse(
   exchanges: readonly Exchange[],
   stored: ReadonlyMap<string, readonly DeliveredMessage[]>,

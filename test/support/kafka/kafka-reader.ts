@@ -18,7 +18,7 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly D
   const consumer = kafka.consumer({
     groupId: `reader-${randomUUID()}`,
     maxBytesPerPartition: 4_194_304,
-    // The longest time that a fetch at the end of the log takes; the reader can leave only after it.
+    // How long a fetch at the end of the log waits; the reader can leave only between fetches.
     maxWaitTimeInMs: 100,
   });
   await consumer.connect();
