@@ -3,7 +3,7 @@ const out: ReadonlySet<unknown> = new Set(['FENCED_INSTANCE_ID', 'ILLEGAL_GENERA
 /** The coordinator still knows the member, and waits for it to finish what it has in hand. */
 const joiningAgain = 'REBALANCE_IN_PROGRESS';
 
-/** Tells from the answers to heartbeats whether a member still has its partitions. */
+/** Derives from the heartbeat responses whether a member still owns its partitions. */
 export class Pulse {
   readonly #lost = new AbortController();
   readonly #sessionTimeoutMs: number;

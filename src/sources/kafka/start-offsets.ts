@@ -67,7 +67,7 @@ export class StartOffsets {
     const starts = new Map<string, string>();
     for (const address of this.#subscription.addresses) {
       const partitions = await askBrokers(this.#connection, (admin) => admin.fetchTopicOffsets(address));
-      // A group that has been here before has asked for everything since: also of partitions that were added meanwhile.
+      // An existing group wants everything that has arrived since, also in partitions that were added meanwhile.
       const known = partitions.some(({ partition }) => committed.has(nameOf({ address, partition })));
       for (const { partition, low, high } of partitions)
         starts.set(nameOf({ address, partition }), known ? low : high);

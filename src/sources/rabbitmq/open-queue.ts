@@ -31,7 +31,8 @@ export interface QueueUse {
 /**
  * Begins to receive from the queue of a group, which is declared and bound if the rules say so.
  *
- * @throws OutboxError `OUTBOX_ADDRESS_MISSING` without the exchange, or without a queue that nobody makes; what the server says
+ * @throws OutboxError `OUTBOX_ADDRESS_MISSING` if the exchange, or a queue that is not declared here, is missing; or the
+ * error of the server
  */
 export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
   const { address, batchSize, group, rules } = use;
