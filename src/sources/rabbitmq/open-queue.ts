@@ -31,8 +31,8 @@ export interface QueueUse {
 /**
  * Begins to receive from the queue of a group, which is declared and bound if the rules say so.
  *
- * @throws OutboxError `OUTBOX_ADDRESS_MISSING` if the exchange, or a queue that is not declared here, is missing; or the
- * error of the server
+ * @throws OutboxError `OUTBOX_ADDRESS_MISSING` if the exchange, or a queue that is not declared here, is missing; or
+ * the error of the server
  */
 export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
   const { address, batchSize, group, rules } = use;
