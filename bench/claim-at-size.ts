@@ -14,7 +14,7 @@ import { upsertTopics } from '../src/store/lane/topics.ts';
 import { storeMessages } from '../src/store/message/write.ts';
 import { applyRetention } from '../src/store/retention/retention.ts';
 
-// What a claim, a send and a page of the archive cost behind a log of any size. Run by hand:
+// Cost of a claim, a send and a page of the archive with a log of any size. Run by hand:
 // node dist/bench/claim-at-size.js --rows 10000000
 
 const perTransaction = 500_000;
@@ -46,7 +46,7 @@ async function fillLog(database: Database, rows: number): Promise<void> {
   await database.query('analyze outbox.message');
 }
 
-/** The middle of the times of many runs, in milliseconds. */
+/** The median duration of many runs, in milliseconds. */
 async function median(work: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < runs; n += 1) {

@@ -47,7 +47,7 @@ const writeAll: Write = async (prisma, group, topic, messages) => {
   });
 };
 
-/** Messages per second of a plain kafkajs loop that writes the same, one by one or all that was fetched at once. */
+/** Messages per second of a plain kafkajs loop that writes the same, one by one or per fetched batch. */
 export async function consumeBare(
   stage: Stage,
   prisma: PrismaClient,

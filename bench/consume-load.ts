@@ -16,7 +16,7 @@ export type PayloadTopic = Topic<Payload>;
 export const partitions = 4;
 const keys = 1_000;
 const perSend = 2_000;
-/** With the number about 250 bytes once serialised. */
+/** With the number, about 250 bytes when serialized. */
 const text = 'x'.repeat(226);
 
 export interface Arrivals {
@@ -24,7 +24,7 @@ export interface Arrivals {
   readonly count: number;
 }
 
-/** Puts messages on a new Kafka topic as a relay does. */
+/** Publishes messages to a new Kafka topic like a relay. */
 export async function fillTopic(stage: Stage, count: number): Promise<Arrivals> {
   const made = topic(`consume-${randomUUID().slice(0, 8)}`, z.object({ n: z.number(), text: z.string() }), {
     transport: 'kafka',
@@ -67,7 +67,7 @@ async function send(producer: Producer, name: string, from: number, count: numbe
   await producer.send({ topic: name, messages });
 }
 
-/** Measures how fast messages are consumed, from when the consumer is warm to the last message. */
+/** Measures the rate of consumption, from the end of the warm-up to the last message. */
 export class Pace {
   readonly #count: number;
   #from: { readonly done: number; readonly at: number } | undefined;
@@ -77,7 +77,7 @@ export class Pace {
   }
 
   /**
-   * To be called again and again with how many messages are done.
+   * Must be called repeatedly with the number of messages done.
    *
    * @returns messages per second, after the last one
    */
@@ -89,7 +89,7 @@ export class Pace {
   }
 }
 
-/** Makes a group's next member begin with the oldest message. Nobody may be in the group. */
+/** Makes the next member of a group begin with the oldest message. The group must have no members. */
 export async function rewind(stage: Stage, group: string, name: string): Promise<void> {
   const admin = kafkaOf(stage).admin();
   await admin.connect();
@@ -115,7 +115,7 @@ export async function makeEffectTable({ database }: Stage): Promise<void> {
   );
 }
 
-/** An id as the outbox makes them: younger ones are greater. */
+/** An id as the outbox generates them: ordered by time. */
 function uuidV7(): string {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;

@@ -16,26 +16,32 @@ export interface ConsumeSizes {
   readonly remembered: number;
 }
 
-/** Messages per second from Kafka into the database, each with its id: of all rounds together. */
+/** Messages per second from Kafka into the database, each with its id: over all rounds. */
 export interface ConsumeFigures {
   readonly batch: number;
   readonly bareBatch: number;
   readonly single: number;
   readonly bareSingle: number;
-  /** Of messages that were processed before. */
+  /** For messages that were processed before. */
   readonly replay: number;
-  /** Heap of the process while it handled so many messages in batches: after a tenth of them, and the most after that. */
+  /**
+   * Heap of the process while it handled this many messages in batches: after a tenth of them, and the maximum after
+   * that.
+   */
   readonly memory: { readonly messages: number; readonly earlyMb: number; readonly latestMb: number };
 }
 
 const batchSize = 1_000;
-/** More often would be work that shows, more seldom less exact. */
+/** More often would affect the result; less often would be less exact. */
 const lookEveryMs = 20;
-/** What is compared is measured in succession, and the shortest runs twice: the machine may be faster a minute later. */
+/**
+ * Variants that are compared run one after another, and the shortest ones twice, because the speed of the machine may
+ * change within minutes.
+ */
 const order = ['single', 'bareSingle', 'bareBatch', 'batch', 'replay', 'bareSingle', 'single'] as const;
 type Rate = (typeof order)[number];
 
-/** How ours is run: which group, in batches or not, and until how many have come through. */
+/** Options of one run of the consumer of the library. */
 interface Run {
   readonly group: string;
   readonly batch: boolean;
@@ -53,7 +59,7 @@ export async function measureConsume(
   try {
     const many = await fillTopic(stage, sizes.batched);
     const few = await fillTopic(stage, sizes.single);
-    // What earlier figures left for the database to tidy up is nobody's fault; connections and warm pages are nobody's merit.
+    // So that neither vacuum work of earlier measurements nor warm connections and pages affect the next one.
     await stage.database.query('vacuum analyze');
     await consumeOurs(stage, prisma, few, { group: randomUUID(), batch: false });
     await consumeBare(stage, prisma, few, { batch: undefined });
@@ -84,7 +90,7 @@ export async function measureConsume(
   }
 }
 
-/** One round. A replay is of what the round has processed in batches. */
+/** One round. The replay repeats what the round has processed in batches. */
 function runsOf(
   stage: Stage,
   prisma: PrismaClient,
@@ -103,7 +109,7 @@ function runsOf(
   };
 }
 
-/** What is alive after a collection, so that neither garbage nor the laziness of the heap counts. */
+/** Live heap after a collection, so that garbage does not count. */
 async function measureMemory(
   stage: Stage,
   prisma: PrismaClient,

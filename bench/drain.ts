@@ -23,7 +23,7 @@ import {
 const lanes = 2;
 const deadlineMs = 60_000;
 
-/** Messages per second of a full lane pair, by the product: starter, Temporal, drains, everything. */
+/** Messages per second of full lanes with the whole product: starter, Temporal, drains. */
 export async function drainByRelay(
   stage: Stage,
   count: number,
@@ -43,7 +43,7 @@ export async function drainByRelay(
   }
 }
 
-/** The same by a bare loop: the same store and transport functions, without Temporal, starter and watcher. */
+/** The same with a bare loop: the same store and transport functions, without Temporal, starter and watcher. */
 export async function drainByBareLoop(stage: Stage, count: number, transport: Transport): Promise<number> {
   const target = await createTopic(stage, 'drain-bare', { lanes });
   await fill(stage, target, count);
@@ -85,7 +85,7 @@ async function bareLoop(stage: Stage, lane: Lane, target: BodyTopic, transport: 
   }
 }
 
-/** The loop of the articles: scan a hundred, send one, update one. */
+/** The loop of common articles: select a hundred rows, send one, update one. */
 export async function drainByArticleLoop(stage: Stage, count: number, transport: Transport): Promise<number> {
   const target = await createTopic(stage, 'drain-loop', {});
   const { database } = stage;
@@ -124,7 +124,7 @@ export async function drainByArticleLoop(stage: Stage, count: number, transport:
   }
 }
 
-/** By what the batches themselves say, from when the lanes are warm to the last message. */
+/** According to the recorded batches, from the end of the warm-up to the last message. */
 async function drainedPerSecond(stage: Stage, target: BodyTopic, count: number): Promise<number> {
   const [row] = await stage.database.query<{ perSecond: number }>(
     `with drained as (

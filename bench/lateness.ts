@@ -11,7 +11,7 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-/** A transport that notes when each message was acknowledged, by the clock of this process. */
+/** A transport that records when each message was acknowledged, by the clock of this process. */
 export interface Noting extends Transport {
   readonly acknowledgedAt: Map<string, number>;
 }
@@ -35,7 +35,7 @@ export function noting(transport: Transport): Noting {
 export type RelayOf = (topic: BodyTopic, transport: Transport) => RunningRelay;
 
 const ratePerSecond = 200;
-/** A relay that has just taken its first lane still loads code; what counts is how it runs. */
+/** A relay that has just taken its first lane is still loading code; only its steady state counts. */
 const warmUpSeconds = 2;
 
 /** From commit to the broker's acknowledgement, at 200 messages a second, one transaction each. */
@@ -53,7 +53,7 @@ export async function commitToBroker(
     const client = runner(stage);
     const store = async (note: boolean): Promise<void> => {
       const work = (tx: Transaction) => send(tx, target, body, { key: `key-${committedAt.size % 100}` });
-      // What the wrapper adds comes after the commit, so the clock is read inside of it.
+      // The wrapper's own work follows the commit, so the clock is read inside it.
       const stored = await (options.nudged ? transaction(client, work) : client.$transaction(work));
       if (note) committedAt.set(stored.id, client.committedAt());
     };
@@ -72,7 +72,7 @@ export async function commitToBroker(
   }
 }
 
-/** How late messages are that are due at one instant, by `timer: 'lane'`. */
+/** Lateness of messages that are due at the same instant, with `timer: 'lane'`. */
 export async function dueTogether(
   stage: Stage,
   relayOf: RelayOf,
@@ -95,7 +95,7 @@ export async function dueTogether(
   }
 }
 
-/** A client with the shape of Prisma's that notes when its last commit was answered. */
+/** A client with the interface of Prisma's that records when its last commit returned. */
 function runner(stage: Stage): TransactionRunner<Transaction> & { committedAt(): number } {
   let committedAt = 0;
   return {
@@ -115,7 +115,7 @@ function runner(stage: Stage): TransactionRunner<Transaction> & { committedAt():
   };
 }
 
-/** Calls `work` at a constant rate, whether or not earlier calls are slow. */
+/** Calls `work` at a constant rate, even if earlier calls are slow. */
 async function pace(count: number, perSecond: number, work: () => Promise<void>): Promise<void> {
   const startedAt = performance.now();
   for (let index = 0; index < count; index += 1) {
@@ -132,7 +132,7 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** Milliseconds since 1970 with a fraction, on one scale for everything in this process. */
+/** Milliseconds since the epoch with a fraction, on the same scale throughout this process. */
 function wallClock(): number {
   return performance.timeOrigin + performance.now();
 }

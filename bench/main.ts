@@ -37,12 +37,12 @@ const full: Sizes = {
 };
 
 interface Figures {
-  /** Messages per second from the outbox to Kafka: of all rounds together. */
+  /** Messages per second from the outbox to Kafka, over all rounds. */
   readonly drain: { readonly ours: number; readonly bare: number; readonly loop: number };
   readonly latencyMs: Percentiles;
   readonly latencyPolledMs: Percentiles;
   readonly dueTogetherMs: Percentiles;
-  /** Updates of rows on the good way: what was drained and sent at once. */
+  /** Row updates without failures, for what was drained and sent at once. */
   readonly rowUpdates: number;
   readonly consume: ConsumeFigures;
 }
@@ -62,7 +62,7 @@ async function measure(stage: Stage, sizes: Sizes): Promise<Figures> {
       transports: { kafka: chosen },
     });
   try {
-    // The first connection, bundle and lane are nobody's fault.
+    // The first connection, bundle and lane do not count.
     await drainByRelay(stage, 5_000, (target) => relayOf(target, transport));
     await drainByBareLoop(stage, 5_000, transport);
     const ours: number[] = [];
@@ -97,7 +97,7 @@ async function measure(stage: Stage, sizes: Sizes): Promise<Figures> {
   }
 }
 
-/** A session reports what it did with a delay, and when it ends; those of the relays have ended by now. */
+/** A session reports its statistics with a delay, and at its end; the sessions of the relays have ended by now. */
 async function countRowUpdates(stage: Stage): Promise<number> {
   await stage.database.query('select pg_stat_force_next_flush()');
   const [row] = await stage.database.query<{ updates: string }>(

@@ -8,15 +8,15 @@ import { sendBatch } from '../src/outbox/send.ts';
 import type { Database } from '../src/store/database/database.ts';
 import { fromQuery } from '../src/store/database/transaction.ts';
 
-/** About 250 bytes once serialised. */
+/** About 250 bytes when serialized. */
 export const body = { text: 'x'.repeat(236) };
 
 export type BodyTopic = Topic<{ text: string }>;
 
-/** The part of a run before the clock starts, in which the program still loads code and makes connections. */
+/** The share of a run before the clock starts, in which the program still loads code and opens connections. */
 export const warmUpShare = 0.25;
 
-/** Messages per second of rounds of the same size, together: no round counts more than another, and none is left out. */
+/** Messages per second over rounds of equal size: all rounds count, with equal weight. */
 export function overall(rates: readonly number[]): number {
   return Math.round(rates.length / rates.reduce((seconds, rate) => seconds + 1 / rate, 0));
 }
@@ -33,7 +33,7 @@ export interface Stage {
   readonly brokers: readonly string[];
 }
 
-/** A new topic, here and on the broker. Every measurement has its own, so that none drains another's rows. */
+/** A new topic, here and on the broker. Every measurement has a separate one, so that none drains rows of another. */
 export async function createTopic(stage: Stage, name: string, options: TopicOptions): Promise<BodyTopic> {
   const made = topic(`${name}-${randomUUID().slice(0, 8)}`, z.object({ text: z.string() }), {
     transport: 'kafka',
@@ -50,7 +50,7 @@ export async function createTopic(stage: Stage, name: string, options: TopicOpti
   return made;
 }
 
-/** Stores `count` messages through the product's own write side. */
+/** Stores `count` messages through the product's own API. */
 export async function fill(stage: Stage, target: BodyTopic, count: number, at?: Date): Promise<void> {
   let begun = 0;
   const writer = async (): Promise<void> => {
@@ -78,7 +78,7 @@ export async function setPaused(stage: Stage, target: BodyTopic, paused: boolean
   await stage.database.query('update outbox.topic set paused = $2 where name = $1', [target.name, paused]);
 }
 
-/** How many messages of a topic its lanes have published. */
+/** Number of messages of a topic that its lanes have published. */
 export async function publishedCount(stage: Stage, target: BodyTopic): Promise<number> {
   const [row] = await stage.database.query<{ count: number }>(
     'select coalesce(sum(count), 0)::integer as count from outbox.batch where topic = $1',

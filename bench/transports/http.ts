@@ -8,7 +8,7 @@ import { measureOneByOne, window } from './one-by-one.ts';
 
 const secret = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
 
-/** Measures signed posts to a server in this process, which shares its time with both sides. */
+/** Measures signed posts to a server in this process, which shares the CPU with both sides. */
 export async function measureHttp(sizes: TransportSizes): Promise<readonly TransportFigures[]> {
   const server = createServer((incoming, response) => {
     incoming.resume().once('end', () => response.writeHead(204).end());

@@ -3,20 +3,20 @@ import { measureRabbitmq } from './rabbitmq.ts';
 import { measureRedis } from './redis.ts';
 import { measureWorkflow } from './workflow.ts';
 
-/** Messages per second of the library and of a loop over the bare client, side by side in one run. */
+/** Messages per second of the library and of a loop over the bare client, measured in one run. */
 export interface Rates {
   readonly ours: number;
   readonly bare: number;
 }
 
-/** What a transport was measured at; `received` is absent where it only sends. */
+/** The figures of one transport; `received` is absent if it only sends. */
 export interface TransportFigures {
   readonly name: string;
   readonly sent: Rates;
   readonly received?: Rates;
 }
 
-/** How much is measured. */
+/** The size of the measurement. */
 export interface TransportSizes {
   readonly rounds: number;
   readonly messages: number;
@@ -30,7 +30,7 @@ const measures: Readonly<Record<string, (sizes: TransportSizes) => Promise<reado
   workflow: measureWorkflow,
 };
 
-/** Measures all transports, or one of them. @throws Error for one that is not known */
+/** Measures all transports, or one of them. @throws Error for an unknown one */
 export async function benchTransports(
   only: string | undefined,
   sizes: TransportSizes,
@@ -44,7 +44,7 @@ export async function benchTransports(
   return figures;
 }
 
-/** The figures as lines for people. */
+/** The figures as human-readable lines. */
 export function showTransports(figures: readonly TransportFigures[]): string {
   const rates = (what: string, { ours, bare }: Rates): string =>
     `${what.padEnd(32)}${ours} messages/s (bare client ${bare}, ours: ${(ours / bare).toFixed(2)} of it)`;

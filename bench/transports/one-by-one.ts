@@ -3,22 +3,22 @@ import type { OutgoingMessage, Transport } from '../../src/transports.ts';
 import { overall } from '../workload.ts';
 import type { TransportFigures, TransportSizes } from './main.ts';
 
-/** Requests under way at once, by the library and by hand. */
+/** Number of concurrent requests, by the library and by the bare client. */
 export const window = 16;
 const batchSize = 1_000;
 
-/** A server that answers each message alone, by the library and by hand. */
+/** A transport whose server answers each message separately, by the library and by the bare client. */
 export interface OneByOne {
   readonly name: string;
   readonly transport: Transport;
   readonly address: string;
-  /** Sends one message and awaits its answer. */
+  /** Sends one message and awaits the response. */
   readonly sendBare: (message: OutgoingMessage) => Promise<unknown>;
-  /** Part of the messages of other transports that is measured, because each costs so much more. */
+  /** The fraction of the usual number of messages to measure, because each one costs much more. */
   readonly share: number;
 }
 
-/** Measures messages without a key, so that both sides keep as many requests under way. */
+/** Measures messages without keys, so that both sides have the same number of concurrent requests. */
 export async function measureOneByOne(
   { name, transport, address, sendBare, share }: OneByOne,
   { messages, rounds, tell }: TransportSizes,
@@ -27,7 +27,7 @@ export async function measureOneByOne(
   const bare: number[] = [];
   const count = Math.max(batchSize, Math.round((messages * share) / batchSize) * batchSize);
   const { signal } = new AbortController();
-  // The first round is for the compiler.
+  // The first round is the warm-up.
   for (let round = 0; round <= rounds; round += 1) {
     const byHand = await rateOf(count, async (batch) => {
       const left = batch.values();
@@ -51,7 +51,7 @@ export async function measureOneByOne(
   return [{ name, sent: { ours: overall(ours), bare: overall(bare) } }];
 }
 
-/** Messages per second of a batch after the other, made before the clock runs. */
+/** Messages per second of consecutive batches, which are created before the clock starts. */
 async function rateOf(
   count: number,
   send: (batch: readonly OutgoingMessage[]) => Promise<void>,

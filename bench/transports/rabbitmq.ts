@@ -11,7 +11,7 @@ const window = 1_000;
 const group = 'bench';
 const quorum = { arguments: { 'x-queue-type': 'quorum', 'x-single-active-consumer': true } };
 
-/** Measures a quorum queue of one node of its own: confirmed messages sent, and acknowledged messages received. */
+/** Measures a quorum queue on a separate single node: confirmed messages sent, and acknowledged messages received. */
 export async function measureRabbitmq({
   messages,
   rounds,
@@ -23,7 +23,7 @@ export async function measureRabbitmq({
   try {
     const sent = { ours: [] as number[], bare: [] as number[] };
     const received = { ours: [] as number[], bare: [] as number[] };
-    // The first round is for the compiler.
+    // The first round is the warm-up.
     for (let round = 0; round <= rounds; round += 1) {
       const one = await measureOnce(transport, model, round === 0 ? 5 * batchSize : messages);
       if (round === 0) continue;
@@ -83,7 +83,7 @@ async function queue(channel: Channel): Promise<string> {
   return address;
 }
 
-/** The same guarantees: persistent, mandatory, confirmed, as many on their way. */
+/** The same guarantees: persistent, mandatory, confirmed, with as many in flight. */
 function sendBare(
   channel: ConfirmChannel,
   address: string,
@@ -120,7 +120,7 @@ async function send(
   }
 }
 
-/** Messages are taken, and acknowledged together every batch. */
+/** Receives messages, and acknowledges them once per batch. */
 async function receiveBare(channel: Channel, name: string, messages: number): Promise<void> {
   let done = 0;
   await channel.prefetch(2 * batchSize);
@@ -171,7 +171,9 @@ async function rateOf(messages: number, work: () => Promise<void>): Promise<numb
   return Math.round(messages / ((performance.now() - startedAtMs) / 1_000));
 }
 
-/** As the relay sends it: 250 bytes and six headers; a key for each, because one of a key goes at a time. */
+/**
+ * As the relay sends it: 250 bytes and six headers; different keys, because messages of one key are sent one at a time.
+ */
 function aMessage(): OutgoingMessage {
   const id = randomUUID();
   return {

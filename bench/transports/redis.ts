@@ -20,17 +20,17 @@ const group = 'bench';
 
 type Client = ReturnType<typeof client>;
 
-/** One kind of queue, by the library and by hand. */
+/** One kind of queue, by the library and by the bare client. */
 interface Kind {
   readonly name: string;
   readonly transport: Transport | ReceivingTransport;
-  /** Sends a batch in its order, and awaits what the server says to it. */
+  /** Sends a batch in order, and awaits the replies of the server. */
   readonly sendBare: (redis: Client, address: string, batch: readonly OutgoingMessage[]) => Promise<unknown>;
-  /** Takes a batch and acknowledges it. @returns how many there were */
+  /** Receives a batch and acknowledges it. @returns the number of messages */
   readonly receiveBare?: (redis: Client, address: string) => Promise<number>;
 }
 
-/** Measures streams, lists and channels on a server of its own, whose append-only file is written before each answer. */
+/** Measures streams, lists and channels on a separate server, whose append-only file is synced before each reply. */
 export async function measureRedis({
   messages,
   rounds,
@@ -44,7 +44,7 @@ export async function measureRedis({
     for (const kind of kindsOf(server.url)) {
       const sent = { ours: [] as number[], bare: [] as number[] };
       const received = { ours: [] as number[], bare: [] as number[] };
-      // The first round is for the compiler.
+      // The first round is the warm-up.
       for (let round = 0; round <= rounds; round += 1) {
         const one = await measureOnce(kind, redis, round === 0 ? 5 * batchSize : messages);
         await redis.flushAll();

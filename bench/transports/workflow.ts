@@ -7,7 +7,7 @@ import { measureOneByOne, window } from './one-by-one.ts';
 
 const start = { type: 'order', taskQueue: 'nobody' } as const;
 
-/** Measures starts of workflows on a development server; nobody runs them. */
+/** Measures starts of workflows on a development server; no worker runs them. */
 export async function measureWorkflow(sizes: TransportSizes): Promise<readonly TransportFigures[]> {
   const temporal = await startTemporal({ env: process.env, progress: sizes.tell });
   const connection = await NativeConnection.connect({ address: temporal.address });

@@ -124,7 +124,7 @@ const reorderCase: CaseBody = {
   },
 };
 
-/** Sends a batch again, as the relay does, after the address can be reached. */
+/** Publishes a batch again, like the relay, once the address can be reached. */
 async function recovered(fixture: ContractFixture, batch: readonly OutgoingMessage[]): Promise<void> {
   await fixture.subject.transport.probe(fixture.subject.address);
   await fixture.deliver(batch);

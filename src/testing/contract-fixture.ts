@@ -13,7 +13,7 @@ export class ContractFixture {
     this.subject = subject;
   }
 
-  /** Publishes messages as one batch, takes note of the answer, and returns its outcomes. */
+  /** Publishes messages as one batch, records the answer, and returns its outcomes. */
   async publish(
     messages: readonly OutgoingMessage[],
     signal?: AbortSignal,
@@ -30,7 +30,7 @@ export class ContractFixture {
     return result.outcomes;
   }
 
-  /** Publishes and insists that all of it was acknowledged. */
+  /** Publishes messages and asserts that all of them were acknowledged. */
   async deliver(messages: readonly OutgoingMessage[]): Promise<void> {
     const outcomes = await this.publish(messages);
     const other = outcomes.find(({ kind }) => kind !== 'acknowledged');
@@ -53,7 +53,7 @@ export function message(key: string | null, text = 'hello', id: string = randomU
   };
 }
 
-/** `count` messages whose keys take turns. */
+/** `count` messages with alternating keys. */
 export function interleaved(
   keys: readonly (string | null)[],
   count: number,

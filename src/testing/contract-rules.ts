@@ -13,7 +13,7 @@ export interface Exchange {
   readonly result: PublishResult;
 }
 
-/** The rules that hold whatever happens: checked after every case, against what the broker really holds. */
+/** The rules that hold in every case, checked against what the broker really holds. */
 export function assertRules(exchanges: readonly Exchange[], received: readonly DeliveredMessage[]): void {
   for (const exchange of exchanges) {
     assertShape(exchange);
@@ -92,7 +92,7 @@ function assertSameContent(sent: OutgoingMessage, copy: DeliveredMessage): void 
   }
 }
 
-/** What was never said to be on its way is not in the broker, and what was said so once is there once. */
+/** The broker holds no more copies of a message than there are outcomes that allow for one. */
 function assertNothingElse(
   exchanges: readonly Exchange[],
   stored: ReadonlyMap<string, readonly DeliveredMessage[]>,
@@ -112,7 +112,7 @@ function assertNothingElse(
   }
 }
 
-/** Repeats are dropped by id, as a consumer does: what is left of a key is in the order of the batches. */
+/** Repeats are dropped by id, as in a consumer: the remaining messages of a key are in the order of the batches. */
 function assertKeyOrder(exchanges: readonly Exchange[], received: readonly DeliveredMessage[]): void {
   const expected = byKey(exchanges.flatMap(({ batch }) => batch.messages));
   for (const [key, arrived] of byKey(received)) {

@@ -17,7 +17,7 @@ export interface Offer {
   /** Number of the message, from 1 in the order of sending. */
   readonly n: number;
   readonly message: IncomingMessage;
-  /** By the clock of `performance`. */
+  /** By `performance.now()`. */
   readonly atMs: number;
 }
 
@@ -38,7 +38,7 @@ export interface Member {
   stop(): Promise<void>;
 }
 
-/** Holds up who awaits it. */
+/** Blocks its awaiters until it is opened. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;
@@ -55,7 +55,7 @@ export class SourceFixture {
   readonly #patienceMs: number;
   #sent = 0;
 
-  /** @param patienceMs how long anything may take that a case waits for */
+  /** @param patienceMs timeout of everything that a case waits for */
   constructor(subject: SourceSubject, ordered: boolean, patienceMs: number) {
     this.subject = subject;
     this.#patienceMs = patienceMs;
@@ -63,7 +63,7 @@ export class SourceFixture {
     this.#rules = new OfferRules(ordered);
   }
 
-  /** Sends `count` messages that take turns over the partitions, or go to one; answers their numbers. */
+  /** Sends `count` messages, alternating over the partitions or all to one; returns their numbers. */
   send(count: number, partition?: number, address = this.address): Promise<readonly number[]> {
     const { partitions } = this.subject;
     return this.sendThese(
@@ -124,12 +124,12 @@ export class SourceFixture {
     return member;
   }
 
-  /** Insists that the rules of the port were kept in everything that was offered. */
+  /** Asserts the rules of the port for everything that was offered. */
   verify(): void {
     assert.deepEqual(this.#rules.broken(), []);
   }
 
-  /** Waits until the condition holds; fails with what should have come true. */
+  /** Waits until the condition holds; after the timeout, fails with the description. */
   async eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
     const endMs = performance.now() + this.#patienceMs;
     while (!(await condition())) {
@@ -138,7 +138,7 @@ export class SourceFixture {
     }
   }
 
-  /** What holds a batch in hand until it is opened, at the latest when the case ends. */
+  /** Holds a batch in hand until it is opened, at the latest when the case ends. */
   gate(): Gate {
     const gate = newGate();
     this.#gates.push(gate);

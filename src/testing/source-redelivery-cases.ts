@@ -3,10 +3,10 @@ import type { SourceCase } from './source-case.ts';
 import { includesAll, type Member, numberOf } from './source-fixture.ts';
 
 const restMs = 600;
-/** A timer may fire a little before its time. */
+/** A timer may fire slightly early. */
 const toleranceMs = 5;
 
-/** What is offered again, and what is not. */
+/** What is delivered again, and what is not. */
 export const redeliveryCases: readonly SourceCase[] = [
   {
     name: 'what is not acknowledged is offered again, and again, until it is',
@@ -120,7 +120,7 @@ export const redeliveryCases: readonly SourceCase[] = [
 
 type SourceFixture = Parameters<SourceCase['run']>[0];
 
-/** Lets a first member acknowledge all of one partition but two, and stop; answers the second member. */
+/** A first member acknowledges all messages of one partition except two, and stops; returns the second member. */
 async function leaveGaps(
   fixture: SourceFixture,
 ): Promise<{ readonly second: Member; readonly open: readonly number[]; readonly sent: readonly number[] }> {
@@ -136,13 +136,13 @@ async function leaveGaps(
       }
     },
   });
-  // A source that offers them one by one never comes behind the first open one.
+  // A source that offers messages one by one never gets past the first open one.
   await fixture.eventually('the gaps are offered', () => includesAll(first.numbers(), sent) || rounds > 1);
   await first.stop();
   return { second: await fixture.join(), open, sent };
 }
 
-/** A member that gives one message back the first time, and acknowledges all others. */
+/** A member that rejects one message the first time, and acknowledges all others. */
 function rejectOnce(fixture: SourceFixture, given: number, afterMs = restMs): Promise<Member> {
   let rejected = false;
   return fixture.join({
@@ -158,7 +158,7 @@ function rejectOnce(fixture: SourceFixture, given: number, afterMs = restMs): Pr
   });
 }
 
-/** When a message was offered, by the clock of `performance`. */
+/** When a message was offered, by `performance.now()`. */
 function offersOf(member: Member, wanted: number | undefined): readonly number[] {
   return member.offers.filter(({ n }) => n === wanted).map(({ atMs }) => atMs);
 }

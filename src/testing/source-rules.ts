@@ -8,19 +8,19 @@ interface Sent {
   readonly place: number;
 }
 
-/** The eye on one member. */
+/** Observes one member. */
 export interface WatchedMember {
-  /** To be called when a batch begins; what it answers, when that batch ends. */
+  /** Must be called when a batch begins; call the returned function when the batch ends. */
   begin(batch: IncomingBatch): () => void;
 }
 
-/** The rules of the port that hold for every batch, whatever a case is about. */
+/** The rules of the port that hold for every batch in every case. */
 export class OfferRules {
   readonly #ordered: boolean;
   readonly #sent = new Map<number, Sent>();
-  /** By partition, how many messages were sent to it. */
+  /** Number of messages sent, by partition. */
   readonly #counts = new Map<string, number>();
-  /** By group and partition, the place of the furthest message offered so far. */
+  /** Index of the furthest message offered so far, by group and partition. */
   readonly #furthest = new Map<string, number>();
   readonly #inHand = new Set<string>();
   readonly #broken = new Set<string>();
@@ -37,14 +37,14 @@ export class OfferRules {
     this.#sent.set(n, { address, message, place });
   }
 
-  /** What was broken, in words, each once. */
+  /** The violations as texts, each once. */
   broken(): readonly string[] {
     return [...this.#broken];
   }
 
   member(group: string, concurrency: number): WatchedMember {
     this.#members += 1;
-    // Without partitions of their own, members of a group take from one place side by side.
+    // Without partitions, members of a group read the same queue concurrently.
     const owner = this.#ordered ? group : `${group}#${this.#members}`;
     let running = 0;
     return {
@@ -91,7 +91,7 @@ export class OfferRules {
       message.address === sent.address &&
       message.partition === partition &&
       message.key === key &&
-      // A broker that has no message without a body gives it as an empty one.
+      // A broker without null bodies delivers an empty one instead.
       (arrived ?? '') === (body ?? '') &&
       Object.entries({ ...headers, constructor: undefined }).every(
         ([name, value]) => message.header(name) === value,
@@ -102,7 +102,7 @@ export class OfferRules {
     if (!same) this.#broken.add(`message ${n} arrived changed`);
   }
 
-  /** A message is offered for the first time only after all before it in its partition were. */
+  /** A message is offered for the first time only after all earlier ones of its partition. */
   #follow(share: string, n: number): void {
     const place = this.#sent.get(n)?.place;
     if (place === undefined) return;

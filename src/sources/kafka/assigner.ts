@@ -11,7 +11,7 @@ export interface Wanting {
 
 export type Assignment = Record<string, number[]>;
 
-/** What brokers answer for ever where nobody can read the topic. */
+/** Kafka errors of a topic that cannot be read, however often it is asked for. */
 const unreadable: ReadonlySet<string> = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
   'TOPIC_AUTHORIZATION_FAILED',
@@ -21,9 +21,9 @@ const unreadable: ReadonlySet<string> = new Set([
 /**
  * Gives partitions to the members that have a handler for their topic.
  *
- * The one of kafkajs gives the topics of the leader to all members, and no others to anybody: with different handlers in
- * one group, as in every rolling deployment, partitions are read by nobody then. This one has the same name and the same
- * answer where all handle the same, so both may be in one group.
+ * The assigner of kafkajs assigns only the topics of the leader, and assigns them to every member. Where members have
+ * different handlers, as in every rolling deployment, some partitions would have no reader. This one has the same name,
+ * and the same result where all members have the same handlers, so both can run in one group.
  */
 export function assignerOver(connection: KafkaConnection): PartitionAssigner {
   return ({ cluster }) => ({
@@ -88,8 +88,9 @@ function wantingOf({ memberId, memberMetadata }: GroupMember): Wanting {
 }
 
 /**
- * Of a topic that the leader does not handle. It is asked for apart: among the leader's own topics one that is deleted
- * later would end its membership. A topic that nobody can read gets no owner, and its members fail to join by themselves.
+ * Partitions of a topic that the leader does not handle. They are requested separately: if the topic were added to the
+ * leader's own and deleted later, that would end the leader's membership. A topic that cannot be read gets no owner;
+ * the members that want it fail to join on their own.
  */
 async function partitionsOf(connection: KafkaConnection, topic: string): Promise<readonly number[]> {
   try {

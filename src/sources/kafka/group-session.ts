@@ -7,18 +7,18 @@ import type { Subscription } from '../source.ts';
 import { Membership } from './membership.ts';
 import { StartOffsets } from './start-offsets.ts';
 
-/** Somebody may wait for the first join, and has perhaps just made the topic. */
+/** Short at the start: a caller may be waiting for the first join, and the topic may have just been created. */
 const reconnectMs = { first: 200, maxAtStart: 2_000, most: 10_000 } as const;
 
-/** The source's own times, in milliseconds. Tests shorten them; everybody else leaves them. */
+/** Intervals of the source, in milliseconds. Only tests shorten them. */
 export interface SourcePaces {
-  /** How often a topic that is missing is looked for. */
+  /** How often a missing topic is looked up. */
   readonly lookAgainMs: number;
 }
 
 export const sourcePaces: SourcePaces = { lookAgainMs: 10_000 };
 
-/** Membership after membership, until stopped. */
+/** Joins the group with one membership after another, until stopped. */
 export class GroupSession {
   /** Resolves at the first join. */
   readonly joined: Promise<void>;
@@ -91,7 +91,7 @@ export class GroupSession {
     return Math.min(ms * 2, this.#everJoined ? reconnectMs.most : reconnectMs.maxAtStart);
   }
 
-  /** Resolves when this membership must end, with the reason. */
+  /** Resolves with the reason when this membership must end. */
   async #stayIn(
     membership: Membership,
     addresses: readonly string[],
@@ -113,10 +113,10 @@ export class GroupSession {
   }
 
   /**
-   * The addresses to subscribe to: all, without those that were deleted since the first join. kafkajs gives up a whole
-   * subscription for the sake of one topic that is missing, and does not say which.
+   * The addresses to subscribe to: all except those deleted since the first join. kafkajs fails the whole subscription
+   * when one topic is missing, and does not name the topic.
    *
-   * @returns why there is nothing to join for: before the first join every address has to exist
+   * @returns an error if there is nothing to join; before the first join every address has to exist
    */
   async #existing(): Promise<readonly string[] | OutboxError> {
     const { addresses } = this.#subscription;
@@ -134,7 +134,7 @@ export class GroupSession {
     return addresses.filter((address) => !gone.includes(address));
   }
 
-  /** Resolves when a topic that is left out can be subscribed to; stays open where none is left out. */
+  /** Resolves when a topic that was left out exists; never resolves if none was left out. */
   async #appearance(joined: readonly string[], signal: AbortSignal): Promise<'topic-appeared'> {
     const left = this.#subscription.addresses.filter((address) => !joined.includes(address));
     if (left.length === 0) return new Promise(() => undefined);

@@ -10,9 +10,9 @@ import { GroupSession, type SourcePaces, sourcePaces } from './group-session.ts'
  * Receives from Kafka topics as a member of a consumer group.
  *
  * Offsets are committed after the effects, at the end of each fetched batch and so about every second while messages
- * are being handled. Topics are never created: while one is missing the first join waits, and then fails, and
- * `disconnected` tells at once which. One that is deleted later is told so, too, and looked for every ten seconds, while
- * the others go on.
+ * are being handled. Topics are never created: the first join waits for a missing topic until it times out, and
+ * `disconnected` names the topic at once. A topic that is deleted later is reported, too, and looked up every ten
+ * seconds, while the others continue.
  */
 export function kafkaSource(connection: KafkaConnection, paces: SourcePaces = sourcePaces): Source {
   return {
@@ -48,7 +48,7 @@ async function subscribe(
   );
 }
 
-/** Timers know no time of more than 24 days: who is to wait for longer waits without an end. */
+/** Timers are limited to about 24 days; a longer wait is not limited at all. */
 const longestTimerMs = 2 ** 31 - 1;
 
 async function untilOver(ms: number, signal: AbortSignal): Promise<void> {

@@ -4,19 +4,19 @@ import { askBrokers } from '../../kafka/ask-brokers.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import type { Partition, Subscription } from '../source.ts';
 
-/** What kafkajs logs, and tells in no other way, before it goes back to the oldest message of a partition. */
+/** What kafkajs logs before it resets a partition to the oldest message; it has no event for this. */
 const resetMessage = 'Offset out of range, resetting to default offset';
 
 /**
  * Messages that Kafka has deleted before the group had acknowledged them. kafkajs skips them silently.
  *
- * Those of a group that was away are found before a member joins: with its first fetch kafkajs forgets the old place. Those
- * of a member that is too slow are known by what it has done before.
+ * If the group was away, losses are found before a member joins, because kafkajs drops the old offset with its first
+ * fetch. If a member is too slow, they are found by comparing with the last offset that it processed.
  */
 export class Losses {
   readonly #connection: KafkaConnection;
   readonly #subscription: Subscription;
-  /** Where each partition is read on. */
+  /** The next offset of each partition, after the last one that is done. */
   readonly #places = new Map<string, bigint>();
   readonly #reset = new Set<string>();
   readonly #told = new Set<string>();
@@ -26,7 +26,7 @@ export class Losses {
     this.#subscription = subscription;
   }
 
-  /** To be called before a join. What cannot be asked for is not told. */
+  /** Must be called before a join. If Kafka cannot be queried, nothing is reported. */
   async look(): Promise<void> {
     const { group, addresses } = this.#subscription;
     if (this.#subscription.noticed === undefined) return;
@@ -50,7 +50,7 @@ export class Losses {
       }
   }
 
-  /** Takes note of what kafkajs logs. */
+  /** Records resets that kafkajs logs. */
   logged({ log }: LogEntry): void {
     const topic: unknown = log['topic'];
     const partition: unknown = log['partition'];
@@ -58,14 +58,14 @@ export class Losses {
       this.#reset.add(nameOf(topic, partition));
   }
 
-  /** Tells that a batch begins with this offset. */
+  /** Must be called when a batch begins, with its first offset. */
   arrived({ address, partition }: Partition, first: string): void {
     const name = nameOf(address, partition);
     if (!this.#reset.delete(name) || this.#told.delete(name)) return;
     this.#tell({ address, partition }, this.#places.get(name), BigInt(first));
   }
 
-  /** Tells that this offset, and all before it, are done. */
+  /** Marks this offset, and all before it, as done. */
   done({ address, partition }: Partition, offset: string): void {
     this.#places.set(nameOf(address, partition), BigInt(offset) + 1n);
   }

@@ -9,20 +9,21 @@ import { Losses } from './losses.ts';
 import type { StartOffsets } from './start-offsets.ts';
 import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
 
-/** Also how long a resumed partition and a stop may wait for a fetch that is under way. */
+/** Also the longest time that a resumed partition or a stop waits for a pending fetch. */
 const fetchWaitMs = 250;
 /**
- * Smaller for a consumer that takes its messages singly, because a slow handler lets the rest of a fetch be fetched again;
- * but not much smaller than what a producer sends at once: of batches that are larger than this only one arrives per
- * fetch, and partitions would be handled one after the other.
+ * Smaller for a consumer that takes its messages singly, because a slow handler causes the rest of a fetch to be
+ * fetched again. But not much smaller than what a producer sends at once: of larger batches only one arrives per fetch,
+ * and partitions would be handled one after another.
  */
 const fetchBytesPerPartition = { few: 512 * 1024, many: 1024 * 1024 } as const;
 const manyMessages = 500;
 
 /**
- * One membership in a consumer group, from connecting to leaving or crashing. It never comes back; the source makes another.
+ * One membership in a consumer group, from connecting to leaving or crashing. It is not reused: the source creates
+ * another.
  *
- * kafkajs restarts by itself after some errors only, and not at all when a stop and a crash meet, so it is not asked to.
+ * The restart of kafkajs is off: it happens after some errors only, and not at all when a stop and a crash coincide.
  */
 export class Membership {
   /** Settles when the membership has ended without {@link leave}, with the reason. */
@@ -34,10 +35,10 @@ export class Membership {
   readonly #resumes = new Set<NodeJS.Timeout>();
   readonly #startOffsets: StartOffsets | undefined;
   readonly #losses: Losses;
-  /** Resolves when it is settled where the partitions that are assigned now begin. */
+  /** Resolves when the start offsets of the assigned partitions are settled. */
   #begun: Promise<void> = Promise.resolve();
 
-  /** @param startOffsets for a group that wants only what arrives from now on */
+  /** @param startOffsets for a group that wants only messages that arrive from now on */
   constructor(
     connection: KafkaConnection,
     subscription: Subscription,
@@ -56,7 +57,7 @@ export class Membership {
       };
     });
     this.#consumer.on('consumer.crash', ({ payload }) => crash(payload.error));
-    // Not where the commit is asked for: kafkajs leaves out, without an error, what is asked of it while it ends.
+    // Not where the commit is requested: while kafkajs is stopping, it skips a commit without an error.
     this.#consumer.on('consumer.commit_offsets', ({ payload: { topics } }) => {
       for (const { topic, partitions } of topics) startOffsets?.used(topic, partitions);
     });
@@ -69,7 +70,7 @@ export class Membership {
       const assigned = partitionsOf(payload.memberAssignment);
       const begun = this.#begin(assigned);
       this.#begun = begun;
-      // Of an assignment that has passed meanwhile it no longer matters.
+      // If the assignment has changed since, the error no longer matters.
       begun.catch((error: unknown) => {
         if (this.#begun === begun) crash(error);
       });
@@ -77,14 +78,14 @@ export class Membership {
     });
   }
 
-  /** Resolves once partitions are assigned and messages flow. Throws when the group could not be joined. */
+  /** Resolves once partitions are assigned and messages are being fetched. Throws if the group could not be joined. */
   async join(): Promise<void> {
     const { addresses, concurrency } = this.#subscription;
     await this.#startOffsets?.look();
     await this.#losses.look();
     await this.#consumer.connect();
-    // Also for a group that wants only what arrives from now on: kafkajs goes by this, too, when the place of a group
-    // that has been here before no longer exists. Where a new group begins is settled by `#begin`.
+    // Also for a group that wants only messages that arrive from now on: kafkajs applies this option, too, when the
+    // committed offset of an existing group is out of range. `#begin` sets where a new group begins.
     await this.#consumer.subscribe({ topics: [...addresses], fromBeginning: true });
     const context = {
       subscription: this.#subscription,
@@ -101,7 +102,7 @@ export class Membership {
       partitionsConsumedConcurrently: concurrency,
       eachBatch: (payload) => takeBatch(payload, context),
     });
-    // `run` resolves also when the join failed; the crash is told before.
+    // `run` also resolves when the join failed; the crash event comes before.
     const failure = await Promise.race([
       running.then(() => this.#begun).then(() => undefined),
       this.crashed.then((error) => ({ error })),

@@ -1,26 +1,26 @@
-/** What the coordinator answers to a member that it has none of any more. */
+/** Error types of heartbeats of a member that the coordinator no longer knows. */
 const out: ReadonlySet<unknown> = new Set(['FENCED_INSTANCE_ID', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID']);
-/** It knows the member, and waits until what it has in hand has ended. */
+/** The coordinator still knows the member, and waits for it to finish what it has in hand. */
 const joiningAgain = 'REBALANCE_IN_PROGRESS';
 
-/** Tells from the answers to heartbeats whether a member still has its partitions. */
+/** Derives from the heartbeat responses whether a member still owns its partitions. */
 export class Pulse {
   readonly #lost = new AbortController();
   readonly #sessionTimeoutMs: number;
-  /** By `performance.now()`. A process that was frozen finds that it was long ago. */
+  /** By `performance.now()`, so that a process that was frozen notices how much time has passed. */
   #heardAtMs = performance.now();
 
-  /** @param sessionTimeoutMs without a sign of life for so long a member is out of its group */
+  /** @param sessionTimeoutMs after this time without a heartbeat, a member is out of its group */
   constructor(sessionTimeoutMs: number) {
     this.#sessionTimeoutMs = sessionTimeoutMs;
   }
 
-  /** Fires when the group has gone on without the member. */
+  /** Fires when the group has continued without the member. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** The coordinator has answered well. */
+  /** Must be called when a heartbeat succeeds. */
   heard(): void {
     this.#heardAtMs = performance.now();
   }
@@ -31,7 +31,7 @@ export class Pulse {
     else if (type === joiningAgain) this.heard();
   }
 
-  /** To be called before each heartbeat. */
+  /** Must be called before each heartbeat. */
   look(): void {
     if (performance.now() - this.#heardAtMs > this.#sessionTimeoutMs) this.#lost.abort();
   }

@@ -2,7 +2,7 @@ import type { KafkaMessage } from 'kafkajs';
 import { headerText, keyText } from '../../kafka/record-text.ts';
 import type { IncomingMessage } from '../source.ts';
 
-/** Texts are made when they are asked for: a replay reads two headers, and thousands of messages wait for their turn. */
+/** Texts are decoded on access: a replay reads two headers, and thousands of messages may be waiting. */
 export class ReceivedRecord implements IncomingMessage {
   readonly address: string;
   readonly partition: number;

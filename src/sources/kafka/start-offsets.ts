@@ -2,25 +2,25 @@ import { askBrokers } from '../../kafka/ask-brokers.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import type { Partition, Subscription } from '../source.ts';
 
-/** A place of a log, in the words of kafkajs. */
+/** An offset of a partition, in the types of kafkajs. */
 export interface Place {
   readonly topic: string;
   readonly partition: number;
   readonly offset: string;
 }
 
-/** What Kafka answers where nothing is committed. kafkajs commits other negative ones, to begin with the oldest message. */
+/** Kafka's answer if no offset is committed. kafkajs commits other negative ones, to begin with the oldest message. */
 const noOffset = '-1';
 
 /**
- * Where a group begins that wants only what arrives from now on.
+ * Where a group begins that wants only messages that arrive from now on.
  *
- * Kafka knows "now" only as the moment of a fetch, again and again until something is committed: what arrives before
- * the first commit would be lost by a crash, or at once. So the ends of the logs are looked up before the first join,
- * and committed for the partitions for which the group has no offset.
+ * For Kafka, "latest" is the end of the log at the moment of a fetch, until an offset is committed: messages that
+ * arrive before the first commit could be lost. So the ends of the logs are looked up before the first join, and
+ * committed for the partitions for which the group has no offset.
  *
- * A start is used up by the group's first offset. Kafka drops the offsets of a topic that is deleted: of one that is
- * made anew under the same name the old start means nothing.
+ * A start offset is dropped once the group has committed an offset. Kafka drops the offsets of a deleted topic: for a
+ * topic that is created again under the same name, the old start offset is meaningless.
  */
 export class StartOffsets {
   readonly #connection: KafkaConnection;
@@ -32,17 +32,17 @@ export class StartOffsets {
     this.#subscription = subscription;
   }
 
-  /** To be called before every join; only the first call that succeeds asks. */
+  /** Must be called before every join; only the first call that succeeds queries Kafka. */
   async look(): Promise<void> {
     this.#starts ??= await this.#startsNow();
   }
 
-  /** The places to commit for these partitions: of those that have no offset yet. */
+  /** The offsets to commit for these partitions, of those that have none yet. */
   async of(assigned: readonly Partition[]): Promise<readonly Place[]> {
     const committed = await this.#committed();
     for (const name of committed) this.#starts?.delete(name);
     const fresh = assigned.filter((partition) => !committed.has(nameOf(partition)));
-    // One that did not exist at the look, or was made anew since, is wanted from its first message on.
+    // A topic created, or created again, since the lookup is read from its first message on.
     const starts = this.#starts;
     return fresh.map(({ address, partition }) => ({
       topic: address,
@@ -51,12 +51,12 @@ export class StartOffsets {
     }));
   }
 
-  /** Tells that the group has offsets of these partitions now. */
+  /** Records that the group now has offsets for these partitions. */
   used(address: string, partitions: readonly Pick<Partition, 'partition'>[]): void {
     for (const { partition } of partitions) this.#starts?.delete(nameOf({ address, partition }));
   }
 
-  /** Tells that these addresses are gone: should they come back, they are wanted from their first message on. */
+  /** Records that these topics were deleted: if they are created again, they are read from the first message on. */
   forget(addresses: readonly string[]): void {
     for (const name of this.#starts?.keys() ?? [])
       if (addresses.some((address) => name.startsWith(`${address}/`))) this.#starts?.delete(name);
@@ -67,7 +67,7 @@ export class StartOffsets {
     const starts = new Map<string, string>();
     for (const address of this.#subscription.addresses) {
       const partitions = await askBrokers(this.#connection, (admin) => admin.fetchTopicOffsets(address));
-      // A group that has been here before has asked for everything since: also of partitions that were added meanwhile.
+      // An existing group wants everything that has arrived since, also in partitions that were added meanwhile.
       const known = partitions.some(({ partition }) => committed.has(nameOf({ address, partition })));
       for (const { partition, low, high } of partitions)
         starts.set(nameOf({ address, partition }), known ? low : high);

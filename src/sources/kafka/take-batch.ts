@@ -6,10 +6,11 @@ import { Pulse } from './pulse.ts';
 import { ReceivedRecord } from './received-record.ts';
 
 /**
- * kafkajs fetches from a broker again only when all partitions of the last answer have been handled. So each gets a
- * share of time, and its rest is fetched again: the shorter one, once no other is at work and may wait for it, and never
- * more than the longer one, which bounds what is delivered again after a crash. Until the first message is done it has
- * all the time that it needs: else one for which a share is too short would be fetched for ever.
+ * kafkajs fetches from a broker again only when all partitions of the last response have been handled. So each
+ * partition gets a time slice, and what does not fit is fetched again. The shorter slice applies while no other
+ * partition is being handled; the longer one is the limit, which bounds what is delivered again after a crash. There is
+ * no limit before the first message is done: otherwise a message that takes longer than its slice would be fetched
+ * forever.
  */
 const shareMs = { alone: 1_000, most: 3_000 } as const;
 /** Heartbeats are sent at most every {@link heartbeatIntervalMs}; looking more often keeps them punctual. */
@@ -17,14 +18,14 @@ const heartbeatLookMs = 500;
 /** A rebalance is noticed by a heartbeat, so this is also how long a new member waits for the others. */
 export const heartbeatIntervalMs = 1_000;
 
-/** What a membership lends to its batches. */
+/** What a membership provides to its batches. */
 export interface BatchContext {
   readonly subscription: Subscription;
-  /** Without a sign of life for so long the membership is over. */
+  /** After this time without a heartbeat the membership is over. */
   readonly sessionTimeoutMs: number;
   /** Fires when the consumer stops. */
   readonly stopping: AbortSignal;
-  /** Resolves when it is settled where each partition begins; what was fetched before may be from elsewhere. */
+  /** Resolves when the start offsets are settled; what was fetched before may be from other offsets. */
   begun(): Promise<void>;
   readonly losses: Losses;
   /** The batches in hand of this membership. */
@@ -34,13 +35,13 @@ export interface BatchContext {
 }
 
 /**
- * Hands over what was fetched of one partition, records how far it was done, and pauses the partition if asked to.
+ * Hands over what was fetched of one partition, commits how far it is done, and pauses the partition if requested.
  *
- * Throws what kafkajs must know: the group is rebalancing, or the coordinator is gone. It then joins again, after the
- * batches of all other partitions have ended too.
+ * Throws what kafkajs must handle: a rebalance, or the loss of the coordinator. kafkajs then joins again, after the
+ * batches of all other partitions have ended, too.
  */
 export async function takeBatch(payload: EachBatchPayload, context: BatchContext): Promise<void> {
-  // What stops it from being settled ends the membership.
+  // An error here ends the membership elsewhere.
   if (
     !(await context.begun().then(
       () => true,
@@ -76,7 +77,7 @@ export async function takeBatch(payload: EachBatchPayload, context: BatchContext
     context.stopping.removeEventListener('abort', stop);
   }
   await payload.commitOffsetsIfNecessary(doneOf(payload));
-  // An `undefined` error is an error, too: hence the box.
+  // In an object, because a rejection with `undefined` is an error, too.
   if (trouble !== undefined) throw trouble.error;
 }
 
@@ -110,15 +111,15 @@ async function batchChannel(
       restMs = Math.max(restMs ?? 0, afterMs);
     },
   });
-  // Only now: nothing of this batch is told to the broker before `handle` has done what belongs to its end. kafkajs
-  // fetches again from here, so what is open needs no more to be offered again.
+  // Not earlier: no offset may be committed before `handle` has finished. kafkajs fetches again from here, so open
+  // messages need no other step to be offered again.
   const last = open.lastDone();
   resolve(payload, last);
   if (last !== undefined) context.losses.done(last, last.offset);
   if (restMs !== undefined) context.resumeAfter(restMs, payload.pause());
 }
 
-/** As kafkajs answers it: its types leave out that partitions are texts here. */
+/** The real type: in the types of kafkajs, partitions are not strings. */
 interface Uncommitted {
   readonly topics: readonly {
     readonly topic: string;
@@ -127,8 +128,8 @@ interface Uncommitted {
 }
 
 /**
- * How far this partition is done. Of others kafkajs may hold where it began to fetch, which is the oldest message until
- * it heeds where the group begins.
+ * The offset of this partition only. For others kafkajs may hold the offset of its first fetch, which is the oldest
+ * message until it applies the start offset of the group.
  */
 function doneOf(payload: EachBatchPayload): OffsetsByTopicPartition {
   const { topic, partition } = payload.batch;
@@ -146,6 +147,6 @@ function resolve(payload: EachBatchPayload, last: IncomingMessage | undefined): 
   try {
     payload.resolveOffset(last.offset);
   } catch {
-    // Another broker's fetch joined anew meanwhile, and the partition is no longer ours.
+    // The fetch loop of another broker has rejoined since, and the partition is no longer assigned to this member.
   }
 }

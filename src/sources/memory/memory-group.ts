@@ -23,7 +23,7 @@ interface Share {
   owner: MemoryMember | undefined;
   /** Gives up the batch in hand; `undefined` while there is none. */
   giveUp: AbortController | undefined;
-  /** Fires when the batch in hand is another member's. */
+  /** Fires when the batch in hand belongs to another member. */
   lost: AbortController | undefined;
   resting: NodeJS.Timeout | undefined;
 }
@@ -54,7 +54,7 @@ export class MemoryGroup {
     await Promise.all(member.inHand);
   }
 
-  /** Makes everything of an address open again, as who resets the offsets of a Kafka group. */
+  /** Makes everything of an address open again, like a reset of the offsets of a Kafka group. */
   rewind(address: string): void {
     for (const share of this.#shares.get(address) ?? []) {
       share.giveUp?.abort();
@@ -73,7 +73,7 @@ export class MemoryGroup {
     );
   }
 
-  /** Hands over what can be, soon: in a turn of its own, so that a consumer that takes nothing starves nobody. */
+  /** Hands over open batches, in a separate macrotask, so that a consumer that takes nothing does not block others. */
   look(): void {
     if (this.#looking) return;
     this.#looking = true;
@@ -92,7 +92,7 @@ export class MemoryGroup {
         const before = share.owner;
         share.owner = owner;
         share.giveUp?.abort();
-        // Who leaves may let what is in hand end.
+        // A member that leaves may finish what it has in hand.
         if (before !== undefined && this.#members.includes(before)) share.lost?.abort();
       }
     }
@@ -156,7 +156,7 @@ export class MemoryGroup {
       share.resting = undefined;
       this.look();
     }, restMs);
-    // A partition that rests does not keep a process alive.
+    // A resting partition does not keep the process alive.
     share.resting.unref();
   }
 }

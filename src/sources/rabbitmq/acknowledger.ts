@@ -1,37 +1,37 @@
 import type { Channel, ConsumeMessage } from 'amqplib';
 
-/** How long an acknowledgement may wait for others: each one that is sent is a write of the queue to its disk. */
+/** How long an acknowledgement may wait to be batched: each one sent makes the queue write to disk. */
 const gatherMs = 5;
 
-/** Tells a channel what is done: a few milliseconds later, with what is done by then. */
+/** Acknowledges messages on a channel, batched over a few milliseconds. */
 export class Acknowledger {
   readonly #channel: Channel;
   readonly #most: number;
   #waiting: ConsumeMessage[] = [];
-  /** Up to this one all is done. */
+  /** All messages up to this one are done. */
   #upTo: ConsumeMessage | undefined;
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param most so many do not wait: the server sends no more than a number of messages that are not acknowledged */
+  /** @param most this many are sent at once: the server limits the number of unacknowledged messages */
   constructor(channel: Channel, most: number) {
     this.#channel = channel;
     this.#most = most;
   }
 
-  /** This message is done, and with it all that the channel delivered before: `count` since the last one. */
+  /** Marks this message, and all that the channel delivered before, as done: `count` since the last call. */
   upTo(message: ConsumeMessage, count: number): void {
     this.#upTo = message;
     this.#gather(count);
   }
 
-  /** These are done. */
+  /** Marks these messages as done. */
   each(messages: readonly ConsumeMessage[]): void {
     this.#waiting.push(...messages);
     this.#gather(messages.length);
   }
 
-  /** Sends what waits, unless the channel has ended: then it is delivered again. */
+  /** Sends pending acknowledgements; if the channel has ended, the messages are delivered again. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -43,7 +43,7 @@ export class Acknowledger {
       if (upTo !== undefined) this.#channel.ack(upTo, true);
       for (const message of waiting) this.#channel.ack(message);
     } catch {
-      // It has ended in this moment.
+      // The channel has just closed.
     }
   }
 

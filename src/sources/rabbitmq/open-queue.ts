@@ -7,7 +7,7 @@ import type { QueueRules } from './queue-rules.ts';
 
 /** The server's own limit: the number is two bytes. */
 const mostPrefetched = 65_535;
-/** From this major version on a quorum queue gives a message up after 20 deliveries, unless it is told not to. */
+/** From this major version on, a quorum queue drops a message after 20 deliveries by default. */
 const limitsByItself = 4;
 
 const notFound = 404;
@@ -29,9 +29,10 @@ export interface QueueUse {
 }
 
 /**
- * Begins to receive from the queue of a group, which is made and bound if the rules say so.
+ * Begins to receive from the queue of a group, which is declared and bound if the rules say so.
  *
- * @throws OutboxError `OUTBOX_ADDRESS_MISSING` without the exchange, or without a queue that nobody makes; what the server says
+ * @throws OutboxError `OUTBOX_ADDRESS_MISSING` if the exchange, or a queue that is not declared here, is missing; or
+ * the error of the server
  */
 export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
   const { address, batchSize, group, rules } = use;
@@ -47,7 +48,7 @@ export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
         });
         for (const key of rules.bindingKeys(address)) await channel.bindQueue(queue, address, key);
       }
-      // What follows the batch in hand is here when that ends.
+      // Prefetches the next batch while the current one is handled.
       await channel.prefetch(Math.min(2 * Math.max(1, batchSize), mostPrefetched));
       await channel.consume(queue, (message) => {
         if (message === null) channel.emit('canceled', new Error(`The queue ${queue} was deleted.`));
@@ -60,11 +61,11 @@ export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
   return { channel, ended };
 }
 
-/** Messages that are ready in a queue; those in somebody's hand are not among them. */
+/** Number of messages that are ready in a queue, without those delivered to a consumer and not acknowledged. */
 export async function readyIn(link: Link, queue: string): Promise<number> {
   return link.ask(async (model) => {
     const channel = await model.createChannel();
-    // The question rejects with the same; without a listener it would end the process.
+    // The request rejects with the same error; without a listener it would end the process.
     channel.on('error', () => undefined);
     const { messageCount } = await channel.checkQueue(queue);
     await channel.close();
@@ -82,7 +83,8 @@ function argumentsOf(
     'x-queue-type': 'quorum',
     ...(order && { 'x-single-active-consumer': true }),
     ...(limit !== undefined && { 'x-delivery-limit': limit }),
-    // Confirmed by the other queue before it leaves this one; RabbitMQ asks for the overflow with that.
+    // A message is confirmed by the other queue before it leaves this one; RabbitMQ requires the overflow setting for
+    // that.
     ...(deadLetterExchange !== undefined && {
       'x-dead-letter-exchange': deadLetterExchange,
       'x-dead-letter-strategy': 'at-least-once',
@@ -99,7 +101,7 @@ function endOf(channel: Channel, link: Link): Promise<unknown> {
   return new Promise((resolve) => {
     channel.on('canceled', resolve);
     channel.on('close', () =>
-      // Where the connection ends, its reason comes after the ends of its channels.
+      // If the connection ends, its reason arrives after its channels have closed.
       queueMicrotask(() => resolve(reason ?? link.reason ?? new Error('The channel was closed.'))),
     );
   });

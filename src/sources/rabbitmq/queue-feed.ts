@@ -9,26 +9,26 @@ export interface QueueFeedOptions {
   readonly address: string;
   readonly channel: Channel;
   readonly subscription: Pick<Subscription, 'batchSize' | 'handle'>;
-  /** Whether a message that rests makes those behind it wait. */
+  /** Whether a resting message holds back those behind it. */
   readonly order: boolean;
-  /** Asks for one of the places of those that are handled side by side. */
+  /** Takes one of the slots for concurrent handling; false if none is free. */
   readonly take: () => boolean;
-  /** Gives the place back. */
+  /** Frees the slot. */
   readonly give: () => void;
 }
 
 /**
- * Hands over what a queue delivers, batch after batch, and acknowledges it.
+ * Hands over the messages of a queue, batch after batch, and acknowledges them.
  *
- * What is given back stays here, unacknowledged, until its time: a queue to which it were returned would deliver it at once,
- * behind others.
+ * A rejected message stays here, unacknowledged, until its rest is over: returned to the queue, it would be delivered
+ * again at once, and out of order.
  */
 export class QueueFeed {
   readonly #options: QueueFeedOptions;
   readonly #name = randomUUID();
   readonly #stopping = new AbortController();
   readonly #lost = new AbortController();
-  /** In the order in which they were delivered, those in hand included. */
+  /** In the order of delivery, including those in hand. */
   #deliveries: ReceivedDelivery[] = [];
   #inHand: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -40,7 +40,7 @@ export class QueueFeed {
     this.#acknowledger = new Acknowledger(options.channel, Math.max(1, options.subscription.batchSize));
   }
 
-  /** How many messages the queue counts as ours. */
+  /** Number of messages that the queue has delivered here and that are not acknowledged. */
   get unacknowledged(): number {
     return this.#deliveries.length;
   }
@@ -51,7 +51,7 @@ export class QueueFeed {
     this.look();
   }
 
-  /** Hands over what may be begun, soon: more may arrive in the same turn. */
+  /** Hands over what is ready, asynchronously: more messages may arrive in the same tick. */
   look(): void {
     if (this.#looking || this.#deliveries.length === 0) return;
     this.#looking = true;
@@ -61,7 +61,7 @@ export class QueueFeed {
     });
   }
 
-  /** Begins nothing more, and resolves when what is in hand has ended and is acknowledged. */
+  /** Starts no more batches, and resolves when those in hand have ended and are acknowledged. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -69,7 +69,7 @@ export class QueueFeed {
     this.#acknowledger.flush();
   }
 
-  /** The channel has ended: all that is unacknowledged is delivered elsewhere. */
+  /** Must be called when the channel has ended: all unacknowledged messages are delivered elsewhere. */
   async lose(): Promise<void> {
     this.#lost.abort();
     await this.stop();
@@ -85,7 +85,7 @@ export class QueueFeed {
     });
   }
 
-  /** What can be handed over now; otherwise it is looked at again when the first rest is over. */
+  /** The messages that can be handed over now; if there are none, checks again when the first rest is over. */
   #ready(): readonly ReceivedDelivery[] {
     const { order, subscription } = this.#options;
     const nowMs = performance.now();
@@ -126,13 +126,13 @@ export class QueueFeed {
           delivery.restsUntilMs = Math.max(delivery.restsUntilMs, performance.now() + afterMs);
       },
     });
-    // Only now: nothing of this batch is told to the server before `handle` has done what belongs to its end.
+    // Not earlier: nothing of this batch may be acknowledged before `handle` has finished.
     if (this.#lost.signal.aborted) return;
     if (order) this.#acknowledgeRow(ready, open.lastDone());
     else this.#acknowledgeEach(ready.filter((one) => acknowledged.has(one) && !rejected.has(one)));
   }
 
-  /** The unbroken row of acknowledged messages: what is behind an open one comes again with it. */
+  /** Acknowledges the done messages before the first open one; those behind it are delivered again with it. */
   #acknowledgeRow(ready: readonly ReceivedDelivery[], last: IncomingMessage | undefined): void {
     const place = ready.findLastIndex((one) => one === last);
     const done = ready[place];

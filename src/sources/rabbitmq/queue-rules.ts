@@ -1,8 +1,8 @@
 /** How a consumer's queues are named, made and read. */
 export interface QueueRules {
-  /** Whether queues and bindings are made. */
+  /** Whether queues and bindings are declared. */
   readonly declare: boolean;
-  /** Whether one consumer of a group receives at a time. */
+  /** Whether only one consumer of a group receives at a time. */
   readonly order: boolean;
   readonly deliveryLimit: number | undefined;
   readonly deadLetterExchange: string | undefined;

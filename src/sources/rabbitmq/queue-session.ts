@@ -6,16 +6,16 @@ import { type OpenQueue, openQueue, readyIn } from './open-queue.ts';
 import { QueueFeed } from './queue-feed.ts';
 import type { QueueRules } from './queue-rules.ts';
 
-/** Somebody may wait for the first join, and has perhaps just made the exchange. */
+/** Short at the start: a caller may be waiting for the first join, and the exchange may have just been created. */
 const reconnectMs = { first: 200, maxAtStart: 2_000, most: 10_000 } as const;
-/** How often a queue that was lost alone is tried again. */
+/** How often a single lost queue is retried while the connection is open. */
 const lookAgainMs = 2_000;
 
 interface Share extends OpenQueue {
   readonly feed: QueueFeed;
 }
 
-/** Connection after connection, until stopped; on each of them a channel per address. */
+/** Opens one connection after another, until stopped, each with a channel per address. */
 export class QueueSession {
   /** Resolves at the first join. */
   readonly joined: Promise<void>;
@@ -46,7 +46,9 @@ export class QueueSession {
     return this.#lastError;
   }
 
-  /** Ready messages, and those that this consumer has been sent: what others have been sent, no server tells here. */
+  /**
+   * Ready messages, and those delivered to this consumer: the server does not report those delivered to others here.
+   */
   async lag(): Promise<readonly Lag[]> {
     const link = this.#link;
     if (link === undefined) throw this.#lastError;
@@ -83,7 +85,7 @@ export class QueueSession {
     }
   }
 
-  /** Resolves when a connection has ended, or could not be used, with the reason. */
+  /** Resolves with the reason when a connection has ended or could not be used. */
   async #stay(joined: () => void): Promise<unknown> {
     const { addresses, group } = this.#subscription;
     let link: Link | undefined;
@@ -109,7 +111,7 @@ export class QueueSession {
     }
   }
 
-  /** Receives from a queue again that was deleted, or taken away, while the others go on. */
+  /** Receives again from a queue that was deleted or lost, while the others continue. */
   async #keep(link: Link, address: string): Promise<void> {
     const { signal } = this.#stopping;
     for (;;) {
@@ -172,12 +174,12 @@ export class QueueSession {
     if (feed !== undefined) this.#shares.set(address, { ...opened, feed });
   }
 
-  /** Lets what is in hand end; where there still is a connection, with what it acknowledges. */
+  /** Lets the batches in hand end; while there is a connection, sends their acknowledgements. */
   async #endShares(): Promise<void> {
     const shares = [...this.#shares.values()];
     const living = this.#link?.reason === undefined;
     await Promise.all(shares.map(({ feed }) => (living ? feed.stop() : feed.lose())));
-    // Before the connection ends: its goodbye may overtake what was acknowledged.
+    // Before the connection is closed: closing may overtake pending acknowledgements.
     if (living)
       await this.#link
         ?.ask(() => Promise.all(shares.map(({ channel }) => channel.close())))

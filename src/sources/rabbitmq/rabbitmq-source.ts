@@ -8,19 +8,20 @@ import { QueueSession } from './queue-session.ts';
 /**
  * Receives from queues of RabbitMQ, one per address and group.
  *
- * A queue that is made here gets what is sent from then on, whatever {@link Subscription.fromBeginning} says. Messages are
- * acknowledged after the effects, at the end of each batch. Of a consumer that is lost, all that it had been sent comes again.
+ * A queue that is declared here receives what is sent from then on, whatever {@link Subscription.fromBeginning} says.
+ * Messages are acknowledged after the effects, at the end of each batch. If a consumer is lost, all messages delivered
+ * to it and not acknowledged are delivered again.
  */
 export function rabbitmqSource(connection: RabbitmqConnection, rules: QueueRules): Source {
   return {
     name: 'rabbitmq',
-    // What was acknowledged is gone.
+    // Acknowledged messages are deleted.
     redeliveryHorizonMs: async () => 0,
     subscribe: (subscription) => subscribe(connection, rules, subscription),
   };
 }
 
-/** Timers know no time of more than 24 days: who is to wait for longer waits without an end. */
+/** Timers are limited to about 24 days; a longer wait is not limited at all. */
 const longestTimerMs = 2 ** 31 - 1;
 
 async function subscribe(

@@ -5,21 +5,21 @@ import type { IncomingMessage } from '../source.ts';
 const contentType = 'content-type';
 
 /**
- * A message as a queue delivered it. Texts are made when they are asked for: thousands of messages wait for their turn.
+ * A message as a queue delivered it. Texts are decoded on access: thousands of messages may be waiting.
  *
- * A queue has no places. What stands for one is the id that its sender gave the message, so that it is the same at every
- * delivery; without one it is the number of this delivery, which is another the next time.
+ * A queue has no offsets. The message id of the sender takes that role, so that it is the same at every delivery;
+ * without one it is the number of this delivery, which differs the next time.
  */
 export class ReceivedDelivery implements IncomingMessage {
   readonly address: string;
   readonly partition = 0;
   readonly offset: string;
-  /** As amqplib gave it, to be acknowledged. */
+  /** As amqplib delivered it, for the acknowledgement. */
   readonly raw: ConsumeMessage;
-  /** By the clock of `performance`; it was given back until then. */
+  /** By `performance.now()`; the message was rejected and rests until then. */
   restsUntilMs = 0;
 
-  /** @param channel names the channel among all that there ever are */
+  /** @param channel a name that no other channel has ever had */
   constructor(address: string, raw: ConsumeMessage, channel: string) {
     const id: unknown = raw.properties.messageId;
     this.address = address;
@@ -59,7 +59,7 @@ export class ReceivedDelivery implements IncomingMessage {
   }
 }
 
-/** Headers of other senders may be numbers, times, bytes, tables. */
+/** Headers of other senders may be numbers, timestamps, binary values or tables. */
 function textOf(table: Readonly<Record<string, unknown>>, name: string): string | undefined {
   if (!Object.hasOwn(table, name)) return undefined;
   const value = table[name];

@@ -6,14 +6,14 @@ import { incomingMessage } from '../incoming-message.ts';
 import type { IncomingMessage } from '../source.ts';
 import { leaseScript, type Queue, type QueueLease, type QueueRead } from './queue.ts';
 
-/** What a script may hand on as arguments is not much more. */
+/** A script can pass on few more arguments than this. */
 const mostValues = 2_000;
 
 /**
- * Moves values behind those that are open, and answers the first of these, in one step with the lease. KEYS: lease, list, list of
- * what is open, count of what is done. ARGV: holder, its time, most values.
+ * Moves values to the end of the open ones, and returns the first open ones, atomically with the lease. KEYS: lease,
+ * list, list of open values, count of done values. ARGV: holder, lease time, maximum of values.
  *
- * The count begins with the time, so that places are never given twice, even if the key was lost.
+ * The count starts with the current time, so that offsets are never reused, even if the key was lost.
  */
 const readScript = `${leaseScript}
 local free = tonumber(ARGV[3]) - redis.call('LLEN', KEYS[3])
@@ -29,7 +29,7 @@ if not done then
 end
 return { '', done, redis.call('LRANGE', KEYS[3], 0, ARGV[3] - 1) }`;
 
-/** Only with the lease: without it the first ones may be others by now. */
+/** Only with the lease: without it the first values may be different ones by now. */
 const doneScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('LTRIM', KEYS[2], ARGV[2], -1)
@@ -38,7 +38,7 @@ return 1`;
 
 type RawRead = readonly [holder: Buffer] | readonly [none: Buffer, done: Buffer, values: readonly Buffer[]];
 
-/** A list as its group reads it. */
+/** A list, as its group reads it. */
 export class ListQueue implements Queue {
   readonly address: string;
   readonly leaseKey: string;
@@ -90,11 +90,11 @@ export class ListQueue implements Queue {
     ]);
   }
 
-  /** What is open comes first with every read. */
+  /** Not needed: every read returns the open values first. */
   reread(): void {}
 
   async news(client: RedisClient, ms: number): Promise<void> {
-    // Who has lost the lease meanwhile moves the next message to where it belongs, too.
+    // Correct even if the lease was lost in the meantime: the next message moves to where it belongs.
     await client.blMove(this.address, this.#openKey, 'LEFT', 'RIGHT', ms / 1_000);
   }
 
@@ -114,7 +114,7 @@ export class ListQueue implements Queue {
   }
 }
 
-/** Values that are no envelope were pushed by others: they are bodies, without key and headers. */
+/** Values that are not envelopes come from other senders: each is a body, without key and headers. */
 function messageOf(address: string, offset: string, value: Buffer): IncomingMessage {
   const place = { address, partition: 0, offset };
   const envelope = readEnvelope(value.toString());

@@ -4,9 +4,9 @@ import type { ReaderPaces } from './queue-reader.ts';
 import { redisSource, type SourceSettings } from './redis-source.ts';
 
 /**
- * Receives from lists: what is taken lies in a second list until it was acknowledged.
+ * Receives from lists: values are moved to a second list until they are acknowledged.
  *
- * A list is a queue of one group, which always begins with the oldest message: nobody knows which of them came when.
+ * A list is a queue of one group, which always begins with the oldest message: a list does not record arrival times.
  */
 export function redisListSource(settings: SourceSettings, paces?: ReaderPaces): Source {
   return redisSource(

@@ -6,16 +6,16 @@ import type { IncomingBatch, IncomingMessage, Subscription } from '../source.ts'
 import { type Queue, type QueueLease, releaseReading, renewReading } from './queue.ts';
 import type { Slots } from './slots.ts';
 
-/** The source's own times, in milliseconds. Tests shorten them; everybody else leaves them. */
+/** Intervals of the source, in milliseconds. Only tests shorten them. */
 export interface ReaderPaces {
-  /** How long a member that says nothing more keeps what it reads. */
+  /** How long a member that no longer renews its lease keeps its address. */
   readonly leaseMs: number;
   readonly renewEveryMs: number;
-  /** How often one that waits for the lease asks for it. */
+  /** How often a member without the lease requests it. */
   readonly standbyMs: number;
-  /** How long a wait for new messages takes at most, and so how often an idle reader looks by itself. */
+  /** The longest wait for new messages, and so how often an idle reader polls. */
   readonly newsMs: number;
-  /** Between connections that fail; the first, doubling to the last. */
+  /** Delay between failed connections, which doubles from the first to the longest. */
   readonly reconnectMs: { readonly first: number; readonly most: number };
 }
 
@@ -27,10 +27,10 @@ export const readerPaces: ReaderPaces = {
   reconnectMs: { first: 200, most: 2_000 },
 };
 
-/** What a reader shares with those of the other addresses of its subscription. */
+/** What the readers of one subscription share. */
 export interface ReaderContext {
   readonly server: RedisServer;
-  /** For everything but waiting. */
+  /** For everything but blocking waits. */
   readonly link: RedisLink;
   readonly requestTimeoutMs: number;
   readonly subscription: Subscription;
@@ -39,23 +39,23 @@ export interface ReaderContext {
   readonly paces: ReaderPaces;
   /** Fires when the consumer stops. */
   readonly stopping: AbortSignal;
-  /** Called when this member got the address, and when it lost it. */
+  /** Called when this member gains or loses the address. */
   readonly changed: () => void;
 }
 
-/** Reads one address, whenever this member of the group may: one batch after the other, from the oldest open message. */
+/** Reads one address while this member has the lease: one batch after another, from the oldest open message. */
 export class QueueReader {
   readonly queue: Queue;
-  /** Resolves when the server has answered for the first time, whoever has the lease. */
+  /** Resolves when the server has answered for the first time, whichever member has the lease. */
   readonly joined: Promise<void>;
   readonly ended: Promise<void>;
-  /** Why nothing could be read the last time. */
+  /** Why the last read failed. */
   lastError: unknown;
   readonly #context: ReaderContext;
   readonly #lease: QueueLease;
-  /** Waits for news, so that nothing else waits behind it. */
+  /** For blocking waits, so that no other command queues behind them. */
   readonly #waiting: RedisLink;
-  /** By the clock of `performance`; the server's lease ends a little later. */
+  /** By `performance.now()`; the lease on the server ends a little later. */
   #mineUntilMs = 0;
   #lost: AbortController | undefined;
 
@@ -72,7 +72,7 @@ export class QueueReader {
     this.ended = ended;
   }
 
-  /** Whether this member is the one that reads. */
+  /** Whether this member has the lease. */
   get isMine(): boolean {
     return this.#lost !== undefined;
   }
@@ -108,7 +108,7 @@ export class QueueReader {
       slot.free();
     }
     if (restMs !== undefined) return this.#rest(restMs);
-    // It would open the connection that the stop has closed.
+    // The wait would reopen the connection that the stop has closed.
     if (stopping.aborted) return;
     await this.#waiting.ask((client) => this.queue.news(client, paces.newsMs), paces.newsMs);
   }
@@ -132,7 +132,7 @@ export class QueueReader {
     return read.messages.length === 0 ? undefined : this.#withHeart(() => this.#offer(read.messages));
   }
 
-  /** @returns how long the messages that are open shall rest */
+  /** @returns how long the open messages rest */
   async #offer(messages: readonly IncomingMessage[]): Promise<number> {
     const { link, stopping, subscription } = this.#context;
     const lost = this.#lost?.signal ?? AbortSignal.abort();
@@ -160,7 +160,7 @@ export class QueueReader {
     return restMs ?? 0;
   }
 
-  /** A partition that rests is still this member's; it ends early with the consumer, or with the lease. */
+  /** This member keeps a resting partition; the rest ends early with the consumer, or with the lease. */
   async #rest(ms: number): Promise<void> {
     const { stopping } = this.#context;
     if (ms === 0) return;
@@ -187,7 +187,7 @@ export class QueueReader {
       if (mine) this.#mine(askedAtMs);
       else this.#lose();
     } catch {
-      // The next question tells why.
+      // The next read reports the reason.
       this.#lookAtClock();
     }
   }
@@ -215,7 +215,7 @@ export class QueueReader {
   async #leave(): Promise<void> {
     if (this.#lost === undefined) return;
     this.#lost = undefined;
-    // Where this fails, the lease ends by itself.
+    // If this fails, the lease expires.
     await this.#context.link
       .ask((client) => releaseReading(client, this.queue.leaseKey, this.#lease))
       .catch(() => undefined);

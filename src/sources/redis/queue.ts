@@ -1,9 +1,9 @@
 import type { RedisClient } from '../../redis/open-client.ts';
 import type { IncomingMessage, SourceNotice } from '../source.ts';
 
-/** Who asks to read a queue. Nobody else may while the lease lasts. */
+/** Identifies a reader of a queue, which no other may read while the lease lasts. */
 export interface QueueLease {
-  /** The group, and a name of this member alone behind it. */
+  /** The group, followed by a name that is unique to this member. */
   readonly holder: string;
   readonly leaseMs: number;
 }
@@ -14,37 +14,37 @@ export type QueueRead =
   | { readonly kind: 'taken'; readonly holder: string }
   | {
       readonly kind: 'mine';
-      /** The oldest ones that are open, in their order. */
+      /** The oldest open ones, in order. */
       readonly messages: readonly IncomingMessage[];
-      /** Messages that were lost before this one read them. */
+      /** Messages that were lost before this read. */
       readonly notices: readonly SourceNotice[];
     };
 
-/** One address, as a group reads it: a stream or a list. The connection is that of who asks. */
+/** One address, as a group reads it: a stream or a list. The caller supplies the connection. */
 export interface Queue {
   readonly address: string;
   /** The key that holds the lease. */
   readonly leaseKey: string;
-  /** Takes the lease, or renews it, and answers the oldest open messages, at most so many. */
+  /** Takes or renews the lease, and returns the oldest open messages, up to `most`. */
   read(client: RedisClient, lease: QueueLease, most: number): Promise<QueueRead>;
-  /** Tells that these, the first of what was read, are done. With another's lease it may do nothing. */
+  /** Marks these, the first ones of the last read, as done. Without the lease it may do nothing. */
   done(client: RedisClient, lease: QueueLease, messages: readonly IncomingMessage[]): Promise<void>;
-  /** To be called when what was read and is not done shall be read again. */
+  /** Must be called if messages that were read and are not done are to be read again. */
   reread(): void;
-  /** Waits for new messages, at most so long; the connection is used for nothing else. */
+  /** Waits for new messages, up to `ms`; the connection is used for nothing else. */
   news(client: RedisClient, ms: number): Promise<void>;
-  /** How many messages are not done, those that were read included. */
+  /** Number of messages that are not done, including those that were read. */
   lag(client: RedisClient): Promise<number>;
-  /** Why this holder cannot be waited for; `undefined`: it can. */
+  /** An error if the lease of this holder never becomes free for this group; otherwise `undefined`. */
   conflict(holder: string): Error | undefined;
 }
 
 /**
- * Begins a script of a reader: `KEYS[1]` is the lease, `ARGV[1]` its holder, `ARGV[2]` its time in milliseconds. It answers
- * the name of another holder; what follows learns from `renewed` whether nobody can have had the lease meanwhile.
+ * Beginning of every reader's script: `KEYS[1]` is the lease, `ARGV[1]` its holder, `ARGV[2]` its time in milliseconds.
+ * Returns the name of another holder, if any. `renewed` is true if no other member can have had the lease in between.
  *
- * A server whose memory is full refuses a script that begins with SET, and permits one that begins with PEXPIRE whatever comes
- * behind it. Without that nobody could take over a full queue, and empty it.
+ * A server whose memory is full rejects a script that begins with SET, but accepts one that begins with PEXPIRE,
+ * whatever follows. Otherwise no member could take over a full queue and empty it.
  */
 export const leaseScript = `
 local holder = redis.call('GET', KEYS[1])
@@ -61,7 +61,7 @@ const releaseScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])`;
 
-/** @returns whether it is still held */
+/** @returns whether the lease is still held */
 export async function renewReading(
   client: RedisClient,
   key: string,

@@ -14,15 +14,15 @@ export interface SourceSettings {
   readonly requestTimeoutMs: number;
 }
 
-/** What makes one kind of source. */
+/** The parts that differ between kinds of sources. */
 export interface SourceParts {
   readonly name: string;
   readonly queueOf: (address: string, subscription: Subscription) => Queue;
 }
 
 /**
- * Receives from addresses that one member of a group reads at a time, so that their order holds: it has a lease, which it
- * renews while it lives. The others stand by; one of them goes on at once when it stops, and after the lease when it dies.
+ * Receives from addresses that one member of a group reads at a time, to keep their order: the member has a lease,
+ * which it renews. The others stand by; one of them takes over at once when it stops, or when the lease expires.
  */
 export function redisSource(
   settings: SourceSettings,
@@ -31,7 +31,7 @@ export function redisSource(
 ): Source {
   return {
     name: parts.name,
-    // What was acknowledged is never delivered again.
+    // Acknowledged messages are never delivered again.
     redeliveryHorizonMs: async () => 0,
     subscribe: (subscription) => subscribe(settings, parts, paces, subscription),
   };
@@ -90,7 +90,7 @@ async function subscribe(
   return { lag, stop };
 }
 
-/** Timers know no time of more than 24 days: who is to wait for longer waits without an end. */
+/** Timers are limited to about 24 days; a longer wait is not limited at all. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Resolves when the time is over, or the signal fires. */

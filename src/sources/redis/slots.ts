@@ -1,9 +1,9 @@
-/** Leave to do something; to be given back once, or more often without effect. */
+/** A permit; may be given back more than once, without effect. */
 export interface Slot {
   free(): void;
 }
 
-/** Lets so many work side by side; the others wait for their turn, in their order. */
+/** Limits how many run concurrently; the others wait, first come, first served. */
 export class Slots {
   #free: number;
   readonly #waiting = new Set<() => void>();

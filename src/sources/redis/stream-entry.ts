@@ -2,16 +2,16 @@ import { entryFields, headerField } from '../../redis/message-format.ts';
 import type { IncomingMessage } from '../source.ts';
 
 /**
- * An entry as a message. Texts are made when they are asked for.
+ * A stream entry as a message. Texts are decoded on access.
  *
- * One with a field `payload` is read as this library writes it. Any other was added by somebody else: its body is a JSON object of
- * its fields, and it has neither key nor headers.
+ * An entry with a field `payload` is read in the format of this library. Any other comes from another sender: its body
+ * is a JSON object of its fields, and it has neither key nor headers.
  */
 export class StreamEntry implements IncomingMessage {
   readonly address: string;
   readonly partition = 0;
   readonly offset: string;
-  /** Name, value, name, value. */
+  /** Names and values in turn. */
   readonly #fields: readonly Buffer[];
   readonly #payload: Buffer | undefined;
 
@@ -19,7 +19,7 @@ export class StreamEntry implements IncomingMessage {
     this.address = address;
     this.offset = id;
     this.#fields = fields;
-    // Where this library wrote it, it is the last one.
+    // In entries of this library it is the last field.
     this.#payload =
       fields.at(-2)?.toString('latin1') === entryFields.payload
         ? fields.at(-1)
@@ -42,7 +42,7 @@ export class StreamEntry implements IncomingMessage {
     return headers;
   }
 
-  /** When the server added it, by its clock, which is the first part of an id unless the sender chose one. */
+  /** When the server added it: the first part of the id, unless the sender chose the id. */
   get timestamp(): Date {
     return new Date(Number(this.offset.slice(0, this.offset.indexOf('-'))));
   }

@@ -8,15 +8,15 @@ import { StreamEntry } from './stream-entry.ts';
 import { lagScript, openScript, placeScript } from './stream-scripts.ts';
 
 /**
- * The one consumer of each group: only who has the lease reads, and finds what the one before left open under this name.
+ * The only consumer of each group: the lease holder reads under this name, and finds what its predecessor left open.
  */
 const consumerName = 'temporal-outbox';
-/** So that no answer grows without a limit, whatever is asked for. */
+/** Limits the size of a reply, whatever the batch size. */
 const mostEntries = 2_000;
 
 type RawEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
-/** What the scripts answer to the holder; to others they answer only who that is. */
+/** The reply to the holder; any other caller only gets the name of the holder. */
 type RawOpen =
   | readonly [holder: Buffer]
   | readonly [
@@ -35,13 +35,13 @@ export class StreamQueue implements Queue {
   readonly address: string;
   readonly leaseKey: string;
   readonly #group: string;
-  /** Where a group begins that is made. */
+  /** Where the group begins if it is created now. */
   #beginning: '0' | '$';
   readonly #claimAfterMs: number;
-  /** What was given to the group and is open comes first. */
+  /** Entries that were delivered to the group and not acknowledged come first. */
   #openFirst = true;
   #claimAtMs = 0;
-  /** Nothing up to here is new. */
+  /** No entry up to this id is new. */
   #lastRead = '';
 
   constructor(address: string, group: string, fromBeginning: boolean, claimAfterMs: number) {
@@ -60,21 +60,21 @@ export class StreamQueue implements Queue {
       const open = await this.#orMakeGroup(client, () => this.#readOpen(client, lease, most, claims));
       if (open.length === 1) return { kind: 'taken', holder: open[0].toString() };
       const [, last, first, gone, entries] = open;
-      // One that is deleted with its stream, and made again, must not miss what came in between.
+      // If the group is deleted with its stream and created again, it must not miss entries added in between.
       this.#beginning = '0';
       if (claims) this.#claimAtMs = nowMs + this.#claimAfterMs;
       notices.push(...this.#gone(gone.map(String), first.toString()));
       this.#openFirst = entries.length > 0;
       this.#lastRead = last.toString();
       if (entries.length > 0) return { kind: 'mine', messages: this.#messages(entries), notices };
-      // Behind those that were deleted there may be others.
+      // More open entries may follow the deleted ones.
       if (gone.length > 0) return withNotices(notices, await this.#again(client, lease, most));
     }
     const [place, entries] = await this.#orMakeGroup(client, () => this.#readNew(client, lease, most));
     if (place.length === 1) return { kind: 'taken', holder: place[0].toString() };
     const [, last, first, unread] = place;
     if (last.toString() !== this.#lastRead) {
-      // Somebody who had lost the lease has read meanwhile: what he was given comes before this, and both are open.
+      // A reader that had lost the lease has read in between: its entries come before these, and both are open.
       return withNotices(notices, await this.#again(client, lease, most));
     }
     if (unread > 0) notices.push(this.#lost(last.toString(), first.toString(), unread));
@@ -87,7 +87,7 @@ export class StreamQueue implements Queue {
     _lease: QueueLease,
     messages: readonly { readonly offset: string }[],
   ): Promise<void> {
-    // With or without the lease: their effects are there.
+    // Even without the lease: the effects are committed.
     await client.sendCommand(['XACK', this.address, this.#group, ...messages.map(({ offset }) => offset)]);
   }
 
@@ -96,7 +96,7 @@ export class StreamQueue implements Queue {
   }
 
   async news(client: RedisClient, ms: number): Promise<void> {
-    // For no group, and so without any effect that could come too late.
+    // Without a group, so that a late reply has no effect.
     await client.sendCommand([
       'XREAD',
       'COUNT',
@@ -152,7 +152,7 @@ export class StreamQueue implements Queue {
       this.#group,
     ];
     const read = ['XREADGROUP', 'GROUP', this.#group, consumerName, 'COUNT', countOf(most)];
-    // In one turn, so that nothing of others comes between.
+    // Sent in one tick, so that no other command comes in between.
     const [begun, , , done] = await Promise.allSettled([
       client.sendCommand(['MULTI']),
       client.sendCommand(place),
@@ -180,7 +180,7 @@ export class StreamQueue implements Queue {
     await client
       .sendCommand(['XGROUP', 'CREATE', this.address, this.#group, this.#beginning, 'MKSTREAM'])
       .catch((error: unknown) => {
-        // Somebody else has just made it.
+        // Another member has just created it.
         if (refusalOf(error)?.startsWith('BUSYGROUP') !== true) throw error;
       });
   }
@@ -213,10 +213,10 @@ export class StreamQueue implements Queue {
   }
 }
 
-/** By the name of the stream; `null`: there is nothing new. */
+/** By the name of the stream; `null`: no new entries. */
 type StreamsReply = Readonly<Record<string, readonly RawEntry[]>> | null;
 
-/** What was noticed before comes first. */
+/** Puts earlier notices first. */
 function withNotices(notices: readonly SourceNotice[], read: QueueRead): QueueRead {
   return read.kind === 'mine' ? { ...read, notices: [...notices, ...read.notices] } : read;
 }
@@ -225,7 +225,7 @@ function countOf(most: number): string {
   return String(Math.min(most, mostEntries));
 }
 
-/** Bodies may be anything, and most fields are never looked at. */
+/** Bodies may be binary, and most fields are never decoded. */
 function asBuffers() {
   return { typeMapping: { [redisClient().RESP_TYPES.BLOB_STRING]: Buffer } };
 }

@@ -14,10 +14,10 @@ end
 `;
 
 /**
- * Reads what the group was given and has not acknowledged, in one step with the lease; and how far the group came.
+ * Returns the entries that the group has not acknowledged, and the last delivered id, atomically with the lease.
  *
- * ARGV: holder, its time, group, consumer, most entries, and after which idle time entries of other consumers are taken over, or
- * an empty text. What was deleted meanwhile is acknowledged, and named in the answer.
+ * ARGV: holder, lease time, group, consumer, maximum of entries, and the idle time after which entries of other
+ * consumers are claimed, or an empty string. Deleted entries are acknowledged, and named in the reply.
  */
 export const openScript = `${leaseScript}${fieldFunction}
 local gone = {}
@@ -44,10 +44,10 @@ local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
 return { '', field(groupOf(KEYS[2], ARGV[3]), 'last-delivered-id'), first and first[1] or '', gone, entries }`;
 
 /**
- * Goes with a read of new entries, in one transaction: holds the lease, and answers how far the group had come by then. Entries
- * do not pass through a script, which would cost more than all the rest.
+ * Runs in one transaction with a read of new entries: renews the lease, and returns the last id delivered before the
+ * read. The entries do not pass through a script, which would cost more than everything else.
  *
- * ARGV: holder, its time, group. How many entries were deleted before the group came to them is known from Redis 7 on.
+ * ARGV: holder, lease time, group. The number of entries deleted before delivery is known from Redis 7 on.
  */
 export const placeScript = `${leaseScript}${fieldFunction}
 local function before(one, other)
@@ -69,7 +69,7 @@ local unread = 0
 if first and added and read and before(last, first[1]) then unread = added - field(info, 'length') - read end
 return { '', last, first and first[1] or '', unread }`;
 
-/** How many entries a group has not acknowledged. Before Redis 7, and after deletions, those to come are counted. */
+/** How many entries a group has not acknowledged. Before Redis 7, and after deletions, undelivered ones are counted. */
 export const lagScript = `${fieldFunction}
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 local group = groupOf(KEYS[1], ARGV[1])

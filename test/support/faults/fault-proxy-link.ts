@@ -11,16 +11,16 @@ export class FaultLink {
   readonly #state: FaultState;
   readonly #client: Socket;
   readonly #server: Socket;
-  /** Pieces that are late, per direction: later ones queue behind them. */
+  /** Delayed chunks, per direction: later ones queue behind them. */
   readonly #late = { requests: Promise.resolve(), replies: Promise.resolve() };
   readonly #queued = { requests: 0, replies: 0 };
-  /** Bytes that passed since the fault of now was injected. */
+  /** Bytes passed since the current fault was injected. */
   #passed = { requests: 0, replies: 0 };
-  /** The end of the last request piece, in which a text to look for may begin. */
+  /** The end of the last request chunk, where a match may begin. */
   #requestTail = '';
-  /** The fault that takes the next reply. */
+  /** The fault that applies to the next reply. */
   #losing: LoseReply | undefined;
-  /** Bytes were lost: the connection must not go on as if nothing had happened. */
+  /** Bytes were lost: the connection cannot continue as if nothing had happened. */
   #damaged = false;
   /** The other side has vanished, for good. */
   #stranded = false;
@@ -35,13 +35,13 @@ export class FaultLink {
     if (state.fault?.kind === 'reset') this.#resetBy('reset');
   }
 
-  /** Both sides see a reset. */
+  /** Resets both sides. */
   reset(): void {
     this.#client.resetAndDestroy();
     this.#server.resetAndDestroy();
   }
 
-  /** The proxy was given another fault, or none. */
+  /** Must be called when the fault of the proxy changes or ends. */
   faultChanged(): void {
     const { fault } = this.#state;
     this.#passed = { requests: 0, replies: 0 };
@@ -54,7 +54,7 @@ export class FaultLink {
   #carry(from: Socket, to: Socket, direction: Direction): void {
     from.on('data', (piece) => (this.#stranded ? this.#swallow('strand') : this.#meet(piece, to, direction)));
     from.on('end', () => this.#tell(direction, () => to.end()));
-    // What one side suffers, the other one sees.
+    // An error on one side is passed on to the other.
     from.on('error', () => this.#tell(direction, () => to.resetAndDestroy()));
     from.on('close', () => this.#tell(direction, () => to.destroySoon()));
     to.on('drain', () => from.resume());
@@ -85,12 +85,12 @@ export class FaultLink {
         if (direction === 'requests' && this.#chooses(fault, piece)) return this.#resetBy(fault.kind);
         break;
       default:
-      // Nothing is wrong, or it was done when the fault was injected.
+      // No fault, or one that was applied when it was injected.
     }
     this.#later(direction, 0, () => this.#pass(piece, to, direction));
   }
 
-  /** The end of one side, unless the other one has vanished for it. */
+  /** Passes on the end of one side, unless the fault hides it from the other. */
   #tell(direction: Direction, work: () => void): void {
     if (!this.#stranded) this.#later(direction, 0, work);
   }
@@ -101,7 +101,7 @@ export class FaultLink {
     if (!to.write(piece)) (direction === 'requests' ? this.#client : this.#server).pause();
   }
 
-  /** Runs `work` after so many milliseconds, and after everything of this direction that is late already. */
+  /** Runs `work` after this delay, and after everything of this direction that is already delayed. */
   #later(direction: Direction, ms: number, work: () => void): void {
     if (ms === 0 && this.#queued[direction] === 0) return work();
     this.#queued[direction] += 1;
@@ -127,12 +127,12 @@ export class FaultLink {
 
   #cut(piece: Buffer, to: Socket, bytes: number): void {
     this.#state.fire('cut');
-    // What is written before a reset may vanish with it; an end lets it arrive.
+    // What is written before a reset may be lost with it; an orderly end lets it arrive.
     to.end(piece.subarray(0, bytes));
     (to === this.#client ? this.#server : this.#client).resetAndDestroy();
   }
 
-  /** True when the text ends in this piece, and the fault is to be done. */
+  /** True if a match ends in this chunk and the fault applies to it. */
   #chooses({ to, times, chance }: LoseReply | LoseRequest, piece: Buffer): boolean {
     const text = this.#requestTail + piece.toString('latin1');
     this.#requestTail = text.slice(Math.max(0, text.length - to.length + 1));

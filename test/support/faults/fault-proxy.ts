@@ -3,16 +3,16 @@ import { seededRandom } from '../fixtures/random.ts';
 import { FaultLink } from './fault-proxy-link.ts';
 
 /**
- * What goes wrong between a client and a server.
+ * A fault between a client and a server.
  *
- * - `delay`: every piece of both directions comes late, in its order.
- * - `blackhole`: pieces of both directions vanish; connections stay open, and new ones are accepted.
- * - `strand`: connections that are open now go on as if the other side had vanished without a word; new ones work.
- * - `drop-replies`: what the server says vanishes; it gets everything.
- * - `reset`: open connections are reset now, and new ones as soon as they are made.
- * - `cut`: a connection is reset once so many bytes of one direction have passed since the fault was injected.
- * - `lose-reply`: a request that contains the text reaches the server, the reply vanishes, and the connection is reset.
- * - `lose-request`: the connection is reset in place of the request, which never reaches the server.
+ * - `delay`: every chunk of both directions is delayed, in order.
+ * - `blackhole`: chunks of both directions are dropped; connections stay open, and new ones are accepted.
+ * - `strand`: for connections that are open now, as if the other side had vanished without a FIN; new ones work.
+ * - `drop-replies`: what the server sends is dropped; what the client sends passes.
+ * - `reset`: open connections are reset now, and new ones as soon as they are accepted.
+ * - `cut`: a connection is reset once this many bytes of one direction have passed since the fault was injected.
+ * - `lose-reply`: a request that contains the text reaches the server, its reply is lost, the connection is reset.
+ * - `lose-request`: the connection is reset instead of forwarding the request, which never reaches the server.
  */
 export type Fault =
   | { readonly kind: 'delay'; readonly ms: number; readonly jitterMs?: number }
@@ -21,9 +21,9 @@ export type Fault =
   | LoseReply
   | LoseRequest;
 
-/** Which requests are met. */
+/** Which requests are affected. */
 interface Chosen {
-  /** Bytes of the request, as latin1 text. They may be spread over several pieces. */
+  /** Bytes of the request, as latin1 text. They may span several chunks. */
   readonly to: string;
   /** @defaultValue every time */
   readonly times?: number;
@@ -33,7 +33,9 @@ interface Chosen {
 
 export interface LoseReply extends Chosen {
   readonly kind: 'lose-reply';
-  /** From the first lost piece to the reset, in milliseconds: what else is said meanwhile is lost too. @defaultValue 0 */
+  /**
+   * From the first dropped chunk to the reset, in milliseconds: all chunks in between are dropped, too. @defaultValue 0
+   */
   readonly silentMs?: number;
 }
 
@@ -43,32 +45,32 @@ export interface LoseRequest extends Chosen {
 
 export type FaultKind = Fault['kind'];
 
-/** A TCP proxy in front of one server that can be made to fail while it runs. */
+/** A TCP proxy in front of one server, which can inject faults while it runs. */
 export interface FaultProxy {
   readonly port: number;
   /** `127.0.0.1:port` */
   readonly address: string;
-  /** What happens from now on, to open and new connections, in place of the fault before. */
+  /** Replaces the current fault, for open and new connections. */
   inject(fault: Fault): void;
   /**
-   * Everything passes from now on. Connections that have lost bytes are reset: on a real wire they would have been sent
-   * again, and without them the stream means something else.
+   * Ends the fault. Connections that have lost bytes are reset: TCP would have retransmitted the bytes, and without
+   * them the stream is corrupt.
    */
   heal(): void;
-  /** Open connections are reset, and new ones go to this server: what a failover does to an address. */
+  /** Resets open connections, and connects new ones to this server, like a failover of an address. */
   redirect(target: string): void;
-  /** How often a fault of this kind was done to somebody: pieces delayed or lost, connections reset. */
+  /** How often a fault of this kind was applied: chunks delayed or dropped, connections reset. */
   fired(kind: FaultKind): number;
-  /** How many connections are open. */
+  /** Number of open connections. */
   connections(): number;
-  /** Resets what is open and listens no more. */
+  /** Resets open connections and stops listening. */
   close(): Promise<void>;
 }
 
 /** What the proxy shares with its connections. */
 export interface FaultState {
   fault: Fault | undefined;
-  /** Requests that the fault of now has chosen. */
+  /** Number of requests that the current fault has affected. */
   chosen: number;
   target: { readonly host: string; readonly port: number };
   /** 0 to 1, exclusive. */
@@ -79,7 +81,7 @@ export interface FaultState {
 /**
  * Starts a proxy on a free port of this machine.
  *
- * While the server is down, a connection is accepted and reset, where the server itself would refuse it.
+ * While the server is down, a connection is accepted and reset, whereas the server itself would refuse it.
  *
  * @param target `host:port` of the server
  * @param seed decides jitter and chances

@@ -1,5 +1,5 @@
 /**
- * How much the fault tests do. Without these variables they are as quick as every run needs them:
+ * Scale of the fault tests. Without these variables they are short enough for every run:
  *
  * - `FAULT_SEEDS=7,8,9`: the seeds of every seeded test, in place of its own.
  * - `FAULT_ROUNDS=5`: five times as many kills, restarts or lost replies.
@@ -7,7 +7,7 @@
  */
 const seedsGiven = process.env['FAULT_SEEDS'] ?? '';
 const factor = Number(process.env['FAULT_ROUNDS'] ?? 1);
-/** How long all faults happen together. */
+/** How long all faults are combined, in minutes. */
 export const faultMinutes = Number(process.env['FAULT_MINUTES'] ?? 0.5);
 
 /** The seeds of a test: one run for each. */
@@ -15,7 +15,7 @@ export function faultSeeds(...usual: readonly number[]): readonly number[] {
   return seedsGiven === '' ? usual : seedsGiven.split(',').map(Number);
 }
 
-/** How often a test does its fault. */
+/** How often a test injects its fault. */
 export function faultRounds(usual: number): number {
   return Math.max(1, Math.round(usual * factor));
 }

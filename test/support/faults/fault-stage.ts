@@ -11,16 +11,16 @@ import { quietTemporal, type StageRelay } from '../fixtures/stage.ts';
 import { untilDone } from '../fixtures/until-done.ts';
 
 export interface FaultStageOptions {
-  /** A migrated database. Who made it drops it. */
+  /** A migrated database, which its creator drops. */
   readonly url: string;
   readonly topics: readonly Topic[];
-  /** Made anew for each relay. */
+  /** Creates the transport of each relay. */
   readonly transport: () => Transport;
-  /** What relays connect to in place of the database itself: a proxy, for example. */
+  /** Where relays connect instead of the database itself: a proxy, for example. */
   readonly relayUrl?: string;
   /** @defaultValue the server of the test run */
   readonly temporalAddress?: string;
-  /** Of the stage's own pool, which hangs on connections that die without a word. @defaultValue none */
+  /** Limits of the stage's own pool, which hangs on connections that die silently. @defaultValue none */
   readonly limits?: StatementLimits;
 }
 
@@ -29,18 +29,18 @@ export interface FaultStage extends Committer {
   readonly database: Database;
   /** Starts a relay and waits until it delivers. */
   relay(): Promise<StageRelay>;
-  /** Waits until every message has come to an end. */
+  /** Waits until every message has reached a final state. */
   untilDone(withinMs?: number): Promise<void>;
-  /** Attempts that messages were charged with, all together. */
+  /** Total attempts counted for messages. */
   attempts(): Promise<number>;
 }
 
-/** What it needs of the context of its test. */
+/** The part of the test context that it needs. */
 interface TestEnd {
   readonly onTestFinished: (work: () => Promise<void>) => void;
 }
 
-/** Sets a stage; everything on it ends with the test. */
+/** Opens a stage; everything on it ends with the test. */
 export function openFaultStage({ onTestFinished }: TestEnd, options: FaultStageOptions): FaultStage {
   quietTemporal();
   const {

@@ -1,33 +1,33 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 
-/** What the wire does with traffic. */
+/** The behavior of the wire. */
 type Mode = 'pass' | 'refuse' | 'drop-replies' | 'cut-at-reply' | 'late';
 
-/** A real TCP wire between a Kafka client and its brokers that can be made to fail. */
+/** A real TCP connection between a Kafka client and its brokers that can inject faults. */
 export interface FaultWire {
   /** Opens a client's sockets through the wire. */
   readonly openSocket: ISocketFactory;
-  /** Sets what happens from now on, to open and new connections. `address` limits it to one broker. */
+  /** Sets the behavior from now on, for open and new connections. `address` limits it to one broker. */
   set(mode: Mode, address?: string): void;
-  /** Cuts every open connection, as a broker that is killed does. */
+  /** Resets every open connection, as when a broker is killed. */
   cut(address?: string): void;
   /** Lets everything pass, for every broker. */
   heal(): void;
-  /** How many connections are open. */
+  /** Number of open connections. */
   connections(): number;
   close(): Promise<void>;
 }
 
 const lateByMs = 20;
-/** Bytes before an answer that say how long it is. */
+/** Size of the length prefix of a response. */
 const lengthBytes = 4;
 
 interface Link {
   readonly target: string;
   readonly client: Socket;
   readonly broker: Socket;
-  /** The beginning of an answer that is to be late. */
+  /** The part received so far of a response that will be delayed. */
   begun: Buffer;
 }
 
@@ -45,7 +45,7 @@ export async function faultWire(): Promise<FaultWire> {
   return {
     openSocket({ host, port: brokerPort, onConnect }) {
       const target = `${host}:${brokerPort}`;
-      // Port 1 is never listened on: the refusal is a real one.
+      // Nothing ever listens on port 1: the refusal is a real one.
       const socket = connect({ host: '127.0.0.1', port: modeOf(target) === 'refuse' ? 1 : port }, onConnect);
       socket.write(`${target}\n`);
       return socket;
@@ -110,7 +110,10 @@ function reply(link: Link, bytes: Buffer, mode: Mode): void {
       setTimeout(() => link.client.writable && link.client.write(answer), Math.random() * lateByMs);
 }
 
-/** Answers may overtake each other, but not the parts of one, in which it arrives from a busy broker. */
+/**
+ * Responses may overtake each other, but their chunks may not be interleaved: a busy broker sends one in several
+ * chunks.
+ */
 function wholeAnswers(link: Link, bytes: Buffer): readonly Buffer[] {
   const answers: Buffer[] = [];
   link.begun = Buffer.concat([link.begun, bytes]);

@@ -1,13 +1,13 @@
 import type { Database, Session, Sql } from '../../../src/store/database/database.ts';
 
-/** What a dead process would have heard. Not a connection failure, so nobody sits it out. */
+/** Rejects calls of a dead process. Not a connection failure, so it is not retried. */
 export class ProcessDied extends Error {
   readonly code = 'XX000';
 }
 
 /**
- * The database as one process reaches it, which a test can kill or freeze. What was committed stays; a transaction
- * that is open at the death is rolled back; nothing reaches the server afterwards, so no lease is freed.
+ * The database as seen by one process, which a test can kill or freeze. Committed changes stay; a transaction that is
+ * open at the death is rolled back; nothing reaches the server afterwards, so no lease is released.
  */
 export class MortalDatabase implements Database {
   readonly #inner: Database;
@@ -15,7 +15,7 @@ export class MortalDatabase implements Database {
   #frozen: Promise<void> | undefined;
   #thaw: (() => void) | undefined;
 
-  /** Told of every statement before it runs. */
+  /** Called with every statement before it runs. */
   onStatement: (text: string, values: readonly unknown[]) => void = () => undefined;
 
   constructor(inner: Database) {
@@ -31,7 +31,7 @@ export class MortalDatabase implements Database {
     this.#statementsLeft = -1;
   }
 
-  /** Dies after `statements` more; the answer of the last one is lost. */
+  /** Dies after this many more statements; the result of the last one is lost. */
   dieAfter(statements: number): void {
     this.#statementsLeft = statements;
   }

@@ -1,7 +1,7 @@
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 
 /**
- * Puts a proxy before the server of a database; it ends with the test.
+ * Puts a proxy in front of the server of a database; it ends with the test.
  *
  * @param url of the database
  * @param seed of the proxy

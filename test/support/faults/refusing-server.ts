@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A server that lets nobody in, until it is told to hand everybody to another one. */
+/** A server that refuses all clients, until it starts to forward them to another one. */
 export interface RefusingServer {
   /** `host:port` */
   readonly address: string;
-  /** Connections so far. */
+  /** Number of connections so far. */
   readonly asked: () => number;
-  /** From now on connections go through to this `host:port`. */
+  /** Forwards connections to this `host:port` from now on. */
   admit(target: string): void;
 }
 
 /**
- * Opens it; it ends with the test.
+ * Starts the server; it ends with the test.
  *
  * @param answer what is written to each connection before it is closed
  */
@@ -29,7 +29,7 @@ export async function refusingServer(
     socket.on('error', () => socket.destroy());
     if (target === undefined) {
       if (answer.length === 0) socket.destroy();
-      // PostgreSQL's client speaks first.
+      // The client of PostgreSQL sends first.
       else socket.once('data', () => socket.end(answer));
       return;
     }
@@ -57,12 +57,12 @@ export async function refusingServer(
   };
 }
 
-/** What PostgreSQL answers while it recovers, as its protocol writes it. */
+/** PostgreSQL's answer while it is recovering, in its wire protocol. */
 export function startingUp(): Buffer {
   return postgresMessage('E', Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0'));
 }
 
-/** A message of PostgreSQL's protocol: its type, its length, what it says. */
+/** A message of PostgreSQL's wire protocol: type, length, body. */
 export function postgresMessage(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type);

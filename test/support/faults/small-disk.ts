@@ -4,13 +4,13 @@ import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 
-/** A database on a file system of its own, so small that it can be filled. */
+/** A database on a separate file system, small enough to fill. */
 export interface SmallDisk {
-  /** Of the database, without tables of ours. */
+  /** Connection string of the database, which has no tables of the outbox. */
   readonly url: string;
-  /** Takes all of the room that is left. */
+  /** Fills the remaining space. */
   fill(): Promise<void>;
-  /** Gives it back. */
+  /** Frees the space again. */
   free(): Promise<void>;
 }
 
@@ -21,12 +21,12 @@ interface TestEnd {
 const sizeMiB = 64;
 
 /**
- * Makes a database of a server on a small file system in memory; its log of transactions stays where it was.
+ * Creates a database on a small file system in memory; the WAL of the server stays where it was.
  *
- * The file system is mounted where no other process sees it, by `unshare` of Linux, which the user of the server may do for
- * itself wherever namespaces of users are allowed. Whoever has the same user reaches it through `/proc`.
+ * The file system is mounted in a namespace that no other process sees, by `unshare` of Linux; the user of the server
+ * may do so wherever user namespaces are allowed. Processes of the same user reach it through `/proc`.
  *
- * @param serverUrl of a server of this test on this machine
+ * @param serverUrl of a server of this test, on this machine
  */
 export async function smallDisk({ onTestFinished }: TestEnd, serverUrl: string): Promise<SmallDisk> {
   const admin = openDatabase({ url: serverUrl, connections: 1 });
@@ -43,7 +43,7 @@ export async function smallDisk({ onTestFinished }: TestEnd, serverUrl: string):
     url.pathname = '/small';
     return {
       url: url.href,
-      // It ends when nothing more can be written.
+      // It exits when the disk is full.
       fill: () => mounted.run('dd if=/dev/zero of=/mnt/filler bs=4k 2>/dev/null'),
       free: () => mounted.run('rm /mnt/filler'),
     };
@@ -54,9 +54,9 @@ export async function smallDisk({ onTestFinished }: TestEnd, serverUrl: string):
 
 /** A mounted file system. */
 interface Mounted {
-  /** As others see it. */
+  /** The path for other processes. */
   readonly folder: string;
-  /** Runs a command where it is `/mnt`. */
+  /** Runs a command that sees it as `/mnt`. */
   run(command: string): Promise<void>;
   end(): Promise<void>;
 }
@@ -68,7 +68,7 @@ async function mount(uid: number, gid: number): Promise<Mounted> {
     ...(process.getuid?.() === 0 && { uid, gid }),
   });
   const exited = once(child, 'exit');
-  // Who writes to one that has ended hears of its end.
+  // Writing to a shell that has exited emits an error.
   child.stdin.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout });
   const run = async (command: string): Promise<void> => {

@@ -1,12 +1,12 @@
 import type { Transport } from '../../../src/transports/transport.ts';
 import { ScriptedBroker } from './scripted-broker.ts';
 
-/** A broker whose addresses fail apart from each other: each one is scripted by itself. */
+/** A broker whose addresses fail independently: each one has a script. */
 export class AddressedBroker implements Transport {
   readonly name = 'addressed';
   readonly #addresses = new Map<string, ScriptedBroker>();
 
-  /** What stands at an address; a broker that stores everything unless it is told otherwise. */
+  /** The broker of an address; it stores everything unless it is scripted otherwise. */
   at(address: string): ScriptedBroker {
     const known = this.#addresses.get(address);
     if (known !== undefined) return known;

@@ -4,14 +4,14 @@ import type { ISocketFactory } from 'kafkajs';
 const produceApi = 0;
 const lengthBytes = 4;
 
-/** A real connection on which the broker's answers to produce requests carry another error code. */
+/** A real connection that replaces the error code in the broker's responses to produce requests. */
 export interface AnsweringWire {
   readonly openSocket: ISocketFactory;
-  /** From now on the brokers' own code is replaced; `undefined`: it is not. */
+  /** Replaces the error code from now on; `undefined`: no longer. */
   answer(code: number | undefined): void;
 }
 
-/** What the broker does stays as it is: with code 0 replaced, it has stored what its answer seems to refuse. */
+/** The broker itself is unaffected: if code 0 is replaced, it has stored what its response seems to refuse. */
 export function answeringWire(): AnsweringWire {
   let wanted: number | undefined;
   const openSocket: ISocketFactory = ({ host, port, onConnect }) => {
@@ -49,7 +49,7 @@ export function answeringWire(): AnsweringWire {
   };
 }
 
-/** Length, correlation id, one topic, its name, one partition, its number: then the code. */
+/** Length, correlation id, one topic, its name, one partition, its number: then the error code. */
 function placeOfCode(frame: Buffer): number {
   const nameAt = lengthBytes + 4 + 4;
   return nameAt + 2 + frame.readInt16BE(nameAt) + 4 + 4;

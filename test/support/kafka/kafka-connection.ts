@@ -1,7 +1,7 @@
 import type { KafkaConnection } from '../../../src/kafka/connection.ts';
 import { defaultConsumption, type KafkaConsumption } from '../../../src/kafka/consumption.ts';
 
-/** How a source of a test reaches the brokers. */
+/** Connection settings of a source in tests. */
 export function kafkaConnection(
   brokers: string,
   consumption: Partial<KafkaConsumption> = {},

@@ -16,7 +16,7 @@ import { readTopic } from './kafka-reader.ts';
 export interface KafkaFaultOptions {
   readonly kafka: LocalKafka;
   readonly seed: number;
-  /** Between the relay and the only broker. Everybody else reaches the broker itself. */
+  /** Between the relay and the only broker. All other clients connect to the broker directly. */
   readonly proxy?: FaultProxy;
   /** A topic that exists. @defaultValue a new one of three partitions */
   readonly address?: string;
@@ -26,36 +26,36 @@ export interface KafkaFaultOptions {
   readonly perSecond?: number;
 }
 
-/** A Kafka to break, with an inbox behind it, an outbox before it, and a load that begins at once. */
+/** A Kafka to break, with an outbox before it, an inbox behind it, and a load that starts at once. */
 export interface KafkaFaultFixture {
   readonly stage: FaultStage;
   readonly inbox: InboxStage;
   readonly load: LedgerLoad;
-  /** Everything in the topic, in its order. */
+  /** All records of the topic, in order. */
   log(): Promise<readonly Logged[]>;
-  /** Messages that were acknowledged and settled so far. */
+  /** Number of messages that are acknowledged and settled so far. */
   settled(): Promise<number>;
-  /** Waits until so many more are. @defaultValue `withinMs` 90,000 */
+  /** Waits until this many more are settled. @defaultValue `withinMs` 90,000 */
   untilSettled(more: number, withinMs?: number): Promise<void>;
-  /** Ends the load, waits for the end of every message, and answers what the log holds. */
+  /** Stops the load, waits until every message has reached a final state, and returns what the log holds. */
   finish(): Promise<Finished>;
 }
 
-/** How it ended. */
+/** The result of a run. */
 export interface Finished {
   readonly log: readonly Logged[];
   readonly verdict: LedgerVerdict;
   /** Records beyond the first of each message. */
   readonly repeats: number;
-  /** Attempts that messages were charged with, all together: an outage burns none. */
+  /** Total attempts counted for messages: an outage uses none. */
   readonly attempts: number;
-  /** What `temporal-outbox verify` finds broken. */
+  /** What `temporal-outbox verify` reports as broken. */
   readonly broken: readonly string[];
 }
 
 const partitions = 3;
 
-/** Sets it up; everything but the broker ends with the test. */
+/** Sets up the fixture; everything except the broker ends with the test. */
 export async function kafkaFaultFixture(
   context: TestContext,
   { kafka, seed, proxy, address, requestTimeoutMs = 1_000, perSecond = 200 }: KafkaFaultOptions,
@@ -71,7 +71,7 @@ export async function kafkaFaultFixture(
     url: inbox.url,
     topics: [inbox.topic],
     temporalAddress: inject('temporalAddress'),
-    // As if the broker advertised the proxy: whatever address a client takes from metadata, it meets the proxy.
+    // As if the broker advertised the proxy: every address in the metadata leads to it.
     transport: () =>
       kafkaOver(
         settings,

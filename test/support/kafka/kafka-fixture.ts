@@ -30,7 +30,7 @@ export class KafkaFixture {
     this.operations = operations({
       database: { url: fixture.url },
       topics: [this.topic],
-      // Under the name that the fixture wrote into the policy of its topic.
+      // Under the transport name in the policy of the fixture's topic.
       transports: { scripted: this.#transport },
     });
   }
@@ -41,13 +41,13 @@ export class KafkaFixture {
     return new KafkaFixture(fixture, address, `/outbox/${await readInstallation(fixture.database)}`);
   }
 
-  /** Delivers what is there to Kafka. */
+  /** Delivers what is ready to Kafka. */
   async deliver(): Promise<void> {
     const { name, rules } = this.topic;
     await this.fixture.drain({ source: this.source, route: { name, rules, transport: this.#transport } });
   }
 
-  /** Joins a group and collects what it is given, as text. */
+  /** Joins a group and collects the messages it receives, as text. */
   async consume(group = `group-${randomUUID()}`): Promise<string[]> {
     const received: string[] = [];
     const consumer = this.broker.consumer({ groupId: group, metadataMaxAge: 500, maxWaitTimeInMs: 100 });

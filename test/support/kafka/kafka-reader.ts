@@ -18,7 +18,7 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly D
   const consumer = kafka.consumer({
     groupId: `reader-${randomUUID()}`,
     maxBytesPerPartition: 4_194_304,
-    // A broker that has nothing more is asked again after so long, and only then can the reader leave.
+    // How long a fetch at the end of the log waits; the reader can leave only between fetches.
     maxWaitTimeInMs: 100,
   });
   await consumer.connect();

@@ -3,7 +3,7 @@ import { type ITopicConfig, Kafka, logLevel } from 'kafkajs';
 import { withoutIdleTimers } from '../../../src/kafka/idle-timers.ts';
 import { until } from '../fixtures/until.ts';
 
-/** A client beside the one under test, for topics and for reading. */
+/** A client separate from the one under test, for topics and for reading. */
 export function observer(brokers: string): Kafka {
   return withoutIdleTimers(
     new Kafka({ brokers: brokers.split(','), clientId: 'observer', logLevel: logLevel.NOTHING }),
@@ -11,8 +11,8 @@ export function observer(brokers: string): Kafka {
 }
 
 /**
- * Waits until every partition of a topic is served by its leader. That is later than the metadata, which a probe reads:
- * a broker that has just been made leader refuses messages until it has heard of it itself.
+ * Waits until every partition of a topic is served by its leader. That is later than in the metadata, which a probe
+ * reads: a broker that has just become leader refuses messages until it learns of it.
  */
 export async function untilServed(kafka: Kafka, topic: string): Promise<void> {
   const admin = kafka.admin();
@@ -21,7 +21,7 @@ export async function untilServed(kafka: Kafka, topic: string): Promise<void> {
   await admin.disconnect();
 }
 
-/** Makes a topic of its own for a test, and waits until every partition is served by its leader. */
+/** Creates a topic for one test, and waits until every partition is served by its leader. */
 export async function createTopic(kafka: Kafka, config: Omit<ITopicConfig, 'topic'> = {}): Promise<string> {
   const topic = `test-${randomUUID()}`;
   const admin = kafka.admin();

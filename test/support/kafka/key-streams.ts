@@ -3,7 +3,7 @@ import type { OutgoingMessage, Transport } from '../../../src/transports/transpo
 import { publishTo } from '../fixtures/outgoing.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Messages of some keys whose payload is their number within the key. */
+/** Messages of several keys; the payload is the number of the message within its key. */
 export function keyStreams(keys: number): () => readonly OutgoingMessage[] {
   let round = 0;
   return () => {
@@ -16,10 +16,9 @@ export function keyStreams(keys: number): () => readonly OutgoingMessage[] {
 }
 
 /**
- * Publishes as the relay does, until there is no more and all of it is acknowledged: what was not acknowledged goes again,
- * first.
+ * Publishes like the relay until every message is acknowledged: unacknowledged messages are sent again first.
  *
- * @param acknowledged takes the ids of acknowledged messages
+ * @param acknowledged receives the ids of acknowledged messages
  */
 export async function publishAll(
   transport: Transport,
@@ -47,7 +46,7 @@ export async function publishAll(
   }
 }
 
-/** What of these was not stored, and which messages came for the first time after a later one of their key. */
+/** Which of these messages were not stored, and which first arrived after a later one of their key. */
 export function judge(
   sent: ReadonlySet<string>,
   log: readonly Pick<OutgoingMessage, 'id' | 'key' | 'payload'>[],

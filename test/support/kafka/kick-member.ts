@@ -6,8 +6,8 @@ import { observer } from './kafka-topic.ts';
 const leaveGroup = { api: 13, version: 0 } as const;
 
 /**
- * Takes the only member of a group out of it behind its back: the coordinator then answers its heartbeats as those of one whose
- * session is over. By the bare protocol, for no client offers to leave for another.
+ * Removes the only member of a group without its knowledge: the coordinator then answers its heartbeats as if its
+ * session had expired. Uses the raw protocol, because no client can leave on behalf of another member.
  */
 export async function kickMember(brokers: string, group: string): Promise<void> {
   const admin = observer(brokers).admin();
@@ -29,7 +29,7 @@ export async function kickMember(brokers: string, group: string): Promise<void> 
     text(member),
   ]);
   socket.write(Buffer.concat([int32(request.length), request]));
-  // Length, number of the request, code.
+  // Length, correlation id, error code.
   await until(() => Buffer.concat(answer).length >= 10);
   socket.destroy();
   const code = Buffer.concat(answer).readInt16BE(8);

@@ -3,12 +3,12 @@ import { until } from '../fixtures/until.ts';
 
 const brokers = [1, 2, 3] as const;
 
-/** The two replicas of a partition after so many moves; every move takes its leader away and leaves the other. */
+/** The two replicas of a partition after this many moves; every move removes the leader and keeps the other replica. */
 function replicasOf(partition: number, moves: number): number[] {
   return [0, 1].map((place) => brokers[(partition + moves + place) % brokers.length] ?? 1);
 }
 
-/** Where partitions lie at first, each with a leader of its own. */
+/** The initial assignment of partitions, each with a different leader. */
 export function assignment(partitions: number): { partition: number; replicas: number[] }[] {
   return Array.from({ length: partitions }, (_, partition) => ({
     partition,
@@ -16,7 +16,7 @@ export function assignment(partitions: number): { partition: number; replicas: n
   }));
 }
 
-/** Has every partition of these topics led by another broker, and waits until that is so. */
+/** Moves the leader of every partition of these topics to another broker, and waits until the move is complete. */
 export async function moveLeaders(
   admin: Admin,
   topics: readonly string[],

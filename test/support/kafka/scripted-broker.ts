@@ -23,21 +23,21 @@ export interface Delivery extends OutgoingMessage {
   readonly storedAt: number;
 }
 
-/** A broker of one partition in memory that does what a test tells it to, and keeps a log of all it stored. */
+/** An in-memory broker of one partition that follows the script of a test and logs everything it stores. */
 export class ScriptedBroker implements Transport {
   readonly name = 'scripted';
   /** Everything stored, in order, repeats included. */
   readonly log: Delivery[];
-  /** Ids of every batch as it was handed over. */
+  /** Ids of every batch, as passed to `publish`. */
   readonly batches: (readonly string[])[] = [];
   judge: (message: OutgoingMessage) => Verdict = () => 'store';
-  /** Awaited before a batch is looked at, and after it was stored and before it is answered. */
+  /** Awaited before a batch is processed, and again between storing and answering. */
   before: (batch: OutgoingBatch) => Promise<void> | void = () => undefined;
   after: (batch: OutgoingBatch) => Promise<void> | void = () => undefined;
-  /** False: probes fail, and a hold goes on. */
+  /** False: probes fail, and a hold continues. */
   reachable = true;
 
-  /** @param log of several brokers that are one to the world, each with the faults of its own client */
+  /** @param log shared by several instances that act as one broker, each with the faults of one client */
   constructor(log: Delivery[] = []) {
     this.log = log;
   }
@@ -97,7 +97,7 @@ export class ScriptedBroker implements Transport {
   }
 }
 
-/** The label that a test gave a message. */
+/** The label that the test gave the message. */
 export function labelOf(message: OutgoingMessage): string {
   return String(JSON.parse(message.payload));
 }

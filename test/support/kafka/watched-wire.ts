@@ -1,19 +1,19 @@
 import { Socket } from 'node:net';
 import { vi } from 'vitest';
 
-/** Kinds of requests, by their numbers in Kafka's protocol. */
+/** API keys of Kafka's protocol. */
 export const kafkaRequests = { fetch: 1, joinGroup: 11, describeConfigs: 32 } as const;
 
-/** What this process says to brokers, on whichever of its connections. */
+/** Requests that this process sends to brokers, on all connections. */
 export interface WatchedWire {
-  /** The bodies of the requests of this kind so far. */
+  /** The bodies of the requests with this API key so far. */
   requests(kind: number): readonly Buffer[];
 }
 
-/** Length, kind, version, number, and the length of the client's name. */
+/** Length, API key, version, correlation id, and the length of the client id. */
 const headBytes = 14;
 
-/** Watches until the mocks of the test are restored. kafkajs writes each request at once. */
+/** Records until the mocks of the test are restored. kafkajs writes each request at once. */
 export function watchWire(): WatchedWire {
   const write = vi.spyOn(Socket.prototype, 'write');
   return {
@@ -27,8 +27,8 @@ export function watchWire(): WatchedWire {
 }
 
 /**
- * Has brokers answer every request for settings of topics with this error, until the mocks of the test are restored. The
- * answer has one topic and comes in one piece.
+ * Makes brokers answer every DescribeConfigs request with this error, until the mocks of the test are restored. The
+ * response has one topic and arrives in one chunk.
  */
 export function refuseSettings(code: number): void {
   const asked = new Set<number>();
@@ -46,7 +46,7 @@ export function refuseSettings(code: number): void {
   });
   vi.spyOn(Socket.prototype, 'emit').mockImplementation(function (this: Socket, ...args) {
     const [event, data]: readonly unknown[] = args;
-    // Length, number, time of throttling, how many topics: then the code of the first.
+    // Length, correlation id, throttle time, number of topics: then the error code of the first.
     if (event === 'data' && Buffer.isBuffer(data) && data.length > 18 && asked.delete(data.readInt32BE(4)))
       data.writeInt16BE(code, 16);
     return Reflect.apply(emit, this, args);

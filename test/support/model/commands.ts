@@ -4,10 +4,10 @@ import type { Verdict } from '../kafka/scripted-broker.ts';
 import type { LaneModel, ModelMessage } from './lane-model.ts';
 import type { LaneWorld, SeenMessage } from './lane-world.ts';
 
-/** One thing that somebody does, to the model and to the real lane. */
+/** One action, on the model and on the real lane. */
 type Command = fc.AsyncCommand<LaneModel, LaneWorld>;
 
-/** Does the same on both sides, then compares all that can be seen. */
+/** Runs the action on both sides, then compares the visible state. */
 function command(text: string, act: (model: LaneModel, world: LaneWorld) => Promise<void>): Command {
   return {
     check: () => true,
@@ -20,7 +20,7 @@ function command(text: string, act: (model: LaneModel, world: LaneWorld) => Prom
   };
 }
 
-/** A command on one of the messages that there are; without any it does nothing. */
+/** A command on one of the existing messages; without any it does nothing. */
 function onMessage(
   name: string,
   act: (model: LaneModel, world: LaneWorld, message: ModelMessage) => Promise<void>,

@@ -1,18 +1,18 @@
 import type { State } from '../../../src/core/transitions.ts';
 import type { Verdict } from '../kafka/scripted-broker.ts';
 
-/** Minutes on the model's clock, and which step chose them: of two, the earlier step is due first. */
+/** Minutes on the model's clock, and the step that set them: at equal times, the earlier step is due first. */
 interface Due {
   readonly minute: number;
   readonly step: number;
 }
 
-/** What is known of a message. */
+/** The model's state of a message. */
 export interface ModelMessage {
   readonly label: string;
   readonly key: string | null;
   readonly ref: string | null;
-  /** As people see it: a ready message that its lane has passed is published. */
+  /** The visible state: a ready message that its lane has passed counts as published. */
   state: State;
   position: number;
   due: Due | undefined;
@@ -25,12 +25,12 @@ export interface ModelMessage {
 
 export type CancelAnswer = 'canceled' | 'too-late' | 'unknown';
 
-/** Minutes before the second and the third try; then a message is failed. */
+/** Minutes before the second and the third try; after that a message is failed. */
 export const retryMinutes = [2, 4] as const;
 
 /**
- * One lane as its promises describe it, without a database: a list of messages, a clock, and the log of the broker.
- * What it leaves out (transactions, snapshots, statements) is what it checks in the real one.
+ * One lane as its guarantees describe it, without a database: a list of messages, a clock, and the log of the broker.
+ * It omits transactions, snapshots and statements, because these are what it tests in the real lane.
  */
 export class LaneModel {
   readonly messages: ModelMessage[] = [];
@@ -40,14 +40,14 @@ export class LaneModel {
   #minute = 0;
   #step = 0;
   #lastPosition = 0;
-  /** True after a crash, until somebody has taken the lane. */
+  /** True after a crash, until the lane is taken again. */
   #lapsed = false;
 
   constructor(exhausted: 'release-key' | 'hold-key') {
     this.#failedBlocks = exhausted === 'hold-key';
   }
 
-  /** False: the ref is taken. */
+  /** @returns false if the ref is taken */
   send(label: string, key: string | null, ref: string | null, afterMinutes: number | undefined): boolean {
     const waits = afterMinutes !== undefined;
     if (waits && this.messages.some((m) => m.state === 'waiting' && ref !== null && m.ref === ref))
@@ -74,7 +74,7 @@ export class LaneModel {
     return 'canceled';
   }
 
-  /** The message that a ref means. */
+  /** The message that a ref refers to. */
   ofRef(ref: string): ModelMessage | undefined {
     const named = this.messages.filter((message) => message.ref === ref);
     return named.find(({ state }) => state === 'waiting') ?? named.at(-1);
@@ -134,7 +134,7 @@ export class LaneModel {
     }
   }
 
-  /** Drains until nothing is left, or crashes between the answer to its first batch and the settle of it. */
+  /** Drains until nothing is left, or crashes after the first batch was answered and before it is settled. */
   drain(verdicts: readonly Verdict[], crash: boolean): void {
     const queue = [...verdicts];
     this.#releaseHeld();
@@ -156,7 +156,7 @@ export class LaneModel {
     for (const message of this.messages) message.suspect = false;
   }
 
-  /** Whoever takes a lane from a dead owner suspects that one of everything it could see. */
+  /** The process that takes over a lane from a dead owner marks everything that the owner could see as suspect. */
   #takeOver(): void {
     if (!this.#lapsed) return;
     this.#lapsed = false;

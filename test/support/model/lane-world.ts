@@ -29,7 +29,7 @@ export interface SeenMessage {
   readonly maybePublished: boolean;
 }
 
-/** A database whose clock a test moves; lanes come and go in it, one per run of the model. */
+/** A database whose clock a test moves; it has one lane per run of the model. */
 export class ModelDatabase {
   readonly #made: TestDatabase;
   #runs = 0;
@@ -92,7 +92,7 @@ export class LaneWorld {
     return this.#ids.get(label) ?? '';
   }
 
-  /** False: the ref is taken. */
+  /** @returns false if the ref is taken */
   async send(
     label: string,
     key: string | null,
@@ -131,19 +131,19 @@ export class LaneWorld {
     return answer?.result;
   }
 
-  /** True when something was done. */
+  /** @returns whether anything changed */
   async retry(label: string): Promise<boolean> {
     const [answer] = await retryMessages(this.database, { ids: [this.idOf(label)] }, operator);
     return answer?.result === 'retried';
   }
 
-  /** True when something was done. */
+  /** @returns whether anything changed */
   async discard(label: string): Promise<boolean> {
     const [answer] = await discardMessages(this.database, { ids: [this.idOf(label)] }, operator);
     return answer?.result === 'discarded';
   }
 
-  /** Replaces a message by a copy with another label. False: it was not failed. */
+  /** Replaces a message by a copy with another label. @returns false if it was not failed */
   async edit(label: string, copy: string): Promise<boolean> {
     try {
       const ask = { ...operator, payload: copy };
@@ -200,7 +200,7 @@ export class LaneWorld {
     );
   }
 
-  /** Leaves nothing behind for the next run. */
+  /** Deletes everything that would affect the next run. */
   async clear(): Promise<void> {
     await this.database.query('delete from outbox.message where topic = $1', [this.topic]);
   }

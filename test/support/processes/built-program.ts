@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 
 /**
- * The path of a program of this folder as it is built, for a process of its own: from the sources its start would take
- * the processor for some seconds more. The servers of a test run are started behind a build.
+ * The path of a program of this folder in the build, to run as a process: started from the sources it would need some
+ * more seconds of CPU. The build happens before the servers of a test run start.
  */
 export function builtProgram(name: string): string {
   return fileURLToPath(new URL(`../../../dist/test/support/processes/${name}.js`, import.meta.url));

@@ -3,7 +3,7 @@ import { crashAt } from '../../../src/testing/crash-at.ts';
 import { confirmConfig, confirmingTopic } from '../fixtures/confirm-config.ts';
 import type { ConfirmRelaySettings } from './confirm-relay-process.ts';
 
-// A relay that kills itself at the n-th pass of a crash point; `confirm-relay-process.ts` starts it and says how.
+// A relay that kills itself at the n-th pass of a crash point; `confirm-relay-process.ts` starts it with its settings.
 const settings = JSON.parse(process.argv[2] ?? '') as ConfirmRelaySettings;
 const { address, brokers, crash, group, temporalAddress, url } = settings;
 

@@ -9,7 +9,7 @@ export interface ConfirmRelaySettings {
   readonly crash: Crash;
 }
 
-/** Runs a relay as a child process until it has ended; answers the signal that ended it. */
+/** Runs a relay as a child process until it exits; returns the signal that ended it. */
 export function runConfirmRelay(settings: ConfirmRelaySettings): Promise<NodeJS.Signals | null> {
   return runDoomed('confirm-relay-main', settings);
 }

@@ -7,7 +7,7 @@ import { writeEffectByPool } from '../fixtures/pool-consumer.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
 import type { ConsumerProcessSettings } from './consumer-process.ts';
 
-// A consumer that kills itself at the n-th pass of a crash point; `consumer-process.ts` starts it and says how.
+// A consumer that kills itself at the n-th pass of a crash point; `consumer-process.ts` starts it with its settings.
 const { address, brokers, byPool, crash, group, url } = JSON.parse(
   process.argv[2] ?? '',
 ) as ConsumerProcessSettings;

@@ -5,12 +5,12 @@ export interface ConsumerProcessSettings {
   readonly brokers: string;
   readonly address: string;
   readonly group: string;
-  /** Its transactions are those of a pool of `pg`. @defaultValue of Prisma */
+  /** Uses transactions of a `pg` pool. @defaultValue of Prisma */
   readonly byPool?: boolean;
   readonly crash: Crash;
 }
 
-/** Runs a consumer as a child process until it has ended; answers the signal that ended it. */
+/** Runs a consumer as a child process until it exits; returns the signal that ended it. */
 export function runConsumerProcess(settings: ConsumerProcessSettings): Promise<NodeJS.Signals | null> {
   return runDoomed('consumer-main', settings);
 }

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import type { CrashPoint } from '../../../src/core/crash-point.ts';
 import { builtProgram } from './built-program.ts';
 
-/** Where a process of a test ends as `kill -9` ends it. */
+/** Where a process under test dies as if by `kill -9`. */
 export interface Crash {
   readonly point: CrashPoint;
-  /** At which pass of the point, from 1. */
+  /** The pass of the crash point, from 1. */
   readonly pass: number;
 }
 
@@ -23,7 +23,7 @@ export interface DoomedProcess {
 /**
  * Starts a program of this folder as a child process.
  *
- * @param settings what it reads as JSON from its first argument
+ * @param settings passed as JSON in the first argument
  */
 export function startDoomed(program: string, settings: { readonly crash?: Crash }): DoomedProcess {
   const child = spawn(process.execPath, [builtProgram(program), JSON.stringify(settings)], {
@@ -34,7 +34,7 @@ export function startDoomed(program: string, settings: { readonly crash?: Crash 
   return { pid: child.pid ?? 0, exited: exited.then(([, signal]) => signal) };
 }
 
-/** Runs it until it has ended. */
+/** Runs it until it exits. */
 export function runDoomed(
   program: string,
   settings: { readonly crash?: Crash },

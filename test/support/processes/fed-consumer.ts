@@ -23,7 +23,7 @@ export interface FedMessage {
   /** @defaultValue none */
   readonly key?: string;
   readonly partition?: number;
-  /** @defaultValue one that follows from `n`, so that a repeat is one */
+  /** @defaultValue derived from `n`, so that a repeat has the same id */
   readonly id?: string;
   /** Instead of `{"n":…}`. */
   readonly body?: Uint8Array | string | null;
@@ -31,7 +31,7 @@ export interface FedMessage {
 }
 
 export interface FedSettings extends Partial<ConsumerSettings> {
-  /** Written beside every effect. @defaultValue `one` */
+  /** Written with every effect. @defaultValue `one` */
   readonly name?: string;
   readonly temporalAddress?: string;
   /** Runs before the effect is written. */
@@ -40,10 +40,10 @@ export interface FedSettings extends Partial<ConsumerSettings> {
   readonly after?: (message: InboxMessage<{ n: number }>, tx: ShopTransaction) => unknown;
   /** Uses one handler for all messages of a transaction. */
   readonly inBatches?: boolean;
-  /** Of the handler. */
+  /** Options of the handler. */
   readonly own?: HandlerOptions;
   readonly middlewares?: readonly Middleware[];
-  /** Has a handler for another topic only, as an older or a newer deployment of the group. */
+  /** Has a handler for another topic only, like an older or newer deployment of the group. */
   readonly elsewhere?: boolean;
 }
 
@@ -84,7 +84,7 @@ export async function startFed(
   const letters: DeadLetter[] = [];
   const consumer = new InboxConsumer<ShopTransaction>({
     client: prisma,
-    // In order, so that a test can tell what comes after what; keys side by side have tests of their own.
+    // In sequence, so that a test can tell the order; concurrent keys have their own tests.
     settings: { group: 'numbers', keyConcurrency: 1, report: (event) => events.push(event), ...settings },
     topics: [numbers, others],
     sourceOf: () => source,

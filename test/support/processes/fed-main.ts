@@ -5,7 +5,7 @@ import { openPrisma } from '../fixtures/prisma.ts';
 import { feed, startFed } from './fed-consumer.ts';
 import type { FedProcessSettings } from './fed-process.ts';
 
-// A consumer with a broker of its own, whose handler fails or dies as it is told; `fed-process.ts` starts it.
+// A consumer with an in-memory broker, whose handler fails or dies as configured; `fed-process.ts` starts it.
 const {
   crash,
   deadly,

@@ -14,16 +14,16 @@ export interface FedProcessSettings
     | 'transactionTimeout'
   > {
   readonly url: string;
-  /** What its broker holds. */
+  /** The messages of its broker. */
   readonly feeds: readonly FedMessage[];
   /** The message whose handler throws, or all of them, and how often. @defaultValue once */
   readonly failing?: number | 'all';
   readonly failures?: number;
   /** The message whose handler kills the process. */
   readonly deadly?: number;
-  /** Messages whose handlers take long; the process is killed when all of them are in hand, or after two seconds. */
+  /** Messages with slow handlers; the process is killed when all of them are in hand, or after two seconds. */
   readonly lingering?: readonly number[];
-  /** @defaultValue they never end */
+  /** How long those handlers take. @defaultValue forever */
   readonly laneIdleTimeoutMs?: number;
   readonly crash?: Crash;
 }
@@ -33,7 +33,7 @@ export function startFedProcess(settings: FedProcessSettings): DoomedProcess {
   return startDoomed('fed-main', settings);
 }
 
-/** Runs a consumer as a child process until it has ended; answers the signal that ended it. */
+/** Runs a consumer as a child process until it exits; returns the signal that ended it. */
 export function runFedProcess(settings: FedProcessSettings): Promise<NodeJS.Signals | null> {
   return runDoomed('fed-main', settings);
 }

@@ -4,7 +4,7 @@ import { configOf, numbered, writeEffect } from '../fixtures/inbox-stage.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
 import type { FrozenConsumerSettings } from './frozen-consumer.ts';
 
-// A consumer that stops itself after a commit; `frozen-consumer.ts` starts it and says how.
+// A consumer that stops itself after a commit; `frozen-consumer.ts` starts it with its settings.
 const { address, brokers, group, name, stopAt, url } = JSON.parse(
   process.argv[2] ?? '',
 ) as FrozenConsumerSettings;

@@ -10,26 +10,26 @@ export interface FrozenConsumerSettings {
   readonly brokers: string;
   readonly address: string;
   readonly group: string;
-  /** Written beside each of its effects. */
+  /** Written with each of its effects. */
   readonly name: string;
-  /** After so many commits it stops itself in mid-work, with a signal. */
+  /** The number of commits after which it sends itself the signal, in the middle of its work. */
   readonly stopAt: { readonly commits: number; readonly signal: 'SIGKILL' | 'SIGSTOP' };
 }
 
-/** A consumer in a process of its own that stops itself between the commit of an effect and that of its offset. */
+/** A consumer in a separate process that stops itself between the commit of an effect and that of its offset. */
 export interface FrozenConsumer {
   readonly pid: number;
   readonly events: readonly Pick<ConsumerEvent, 'type'>[];
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   readonly exited: Promise<unknown>;
   thaw(): void;
-  /** Kills it if it still runs, and waits for its end. */
+  /** Kills it if it still runs, and waits for its exit. */
   end(): Promise<void>;
 }
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Starts it; it joins its group in its own time. */
+/** Starts it without waiting for it to join its group. */
 export function startFrozenConsumer(settings: FrozenConsumerSettings): FrozenConsumer {
   const child = spawn(process.execPath, [builtProgram('frozen-consumer-main'), JSON.stringify(settings)], {
     cwd: root,

@@ -7,7 +7,7 @@ import { crashAt } from '../../../src/testing/crash-at.ts';
 import { noBulk, noDeadTries } from '../fixtures/parked-stage.ts';
 import type { HandlerProcessSettings } from './handler-process.ts';
 
-// A consumer's watcher and hosted workflows, whose drains begin and never end; `handler-process.ts` starts it and says how.
+// A consumer's watcher and hosted workflows, with drains that never end; `handler-process.ts` starts it.
 const settings = JSON.parse(process.argv[2] ?? '') as HandlerProcessSettings;
 const { crash, group, installation, temporalAddress, url } = settings;
 

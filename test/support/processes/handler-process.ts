@@ -19,9 +19,9 @@ export interface HandlerProcessSettings {
 export interface HandlerProcess {
   /** Resolves when it has a key in hand. */
   readonly draining: Promise<unknown>;
-  /** Resolves when it has ended. */
+  /** Resolves when the process has exited. */
   readonly exited: Promise<unknown>;
-  /** Ends it as `kill -9` does. */
+  /** Kills it as `kill -9` does. */
   kill(): Promise<void>;
 }
 

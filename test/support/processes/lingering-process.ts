@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { builtProgram } from './built-program.ts';
 import type { FedProcessSettings } from './fed-process.ts';
 
-/** A consumer in a process of its own, whose handler never ends. */
+/** A consumer in a separate process, whose handler never ends. */
 export interface LingeringProcess {
-  /** Resolves with the message that it has in hand. */
+  /** Resolves with the number of the message in hand. */
   readonly inHand: Promise<number>;
-  /** Ends it as `kill -9` does. */
+  /** Kills it as `kill -9` does. */
   kill(): Promise<void>;
 }
 

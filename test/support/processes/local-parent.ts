@@ -1,9 +1,9 @@
-// A program that starts PostgreSQL, or all servers, and then waits for its own end; tests kill it in different ways.
+// A program that starts PostgreSQL, or all servers, and then waits; tests kill it in different ways.
 import { once } from 'node:events';
 import pg from 'pg';
 import { type LocalNode, type LocalServers, startPostgres, startTogether } from '../../../src/local/index.ts';
 
-// With the argument it has work to finish at SIGINT, for which it needs its servers: 3 tells that they were there.
+// With this argument it has work to finish at SIGINT, for which it needs its servers; exit code 3: they were available.
 if (process.argv[2] === 'finishes-work') {
   process.once('SIGINT', () => void end(finishWork().catch(() => 4)));
 }
@@ -19,7 +19,7 @@ process.stdin.resume();
 await once(process.stdin, 'end');
 await end(Promise.resolve(0));
 
-/** The servers keep this process alive; what is asked here is how it ends while they run. */
+/** The servers keep this process alive; tests observe how it exits while they run. */
 async function end(code: Promise<number>): Promise<void> {
   // oxlint-disable-next-line unicorn/no-process-exit -- an end that leaves nothing time to stop by itself is the point
   process.exit(await code);

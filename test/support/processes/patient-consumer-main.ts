@@ -4,7 +4,7 @@ import { configOf, numbered } from '../fixtures/inbox-stage.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
 import type { PatientConsumerSettings } from './patient-consumer.ts';
 
-// A consumer as a service runs it: stopped at SIGTERM, whatever it does then; `patient-consumer.ts` starts it and says how.
+// A consumer as a service runs it: it stops at SIGTERM at any time; `patient-consumer.ts` starts it with its settings.
 const { address, brokers, group, url } = JSON.parse(process.argv[2] ?? '') as PatientConsumerSettings;
 const topic = numbered(address);
 const orders = consumer(openPrisma(url), {
@@ -20,6 +20,6 @@ try {
   await orders.start();
   process.stdout.write('ready\n');
 } catch (error) {
-  // The handler of the signal ends the process.
+  // The signal handler ends the process.
   if (!(error instanceof OutboxError && error.code === 'OUTBOX_STOPPED')) throw error;
 }

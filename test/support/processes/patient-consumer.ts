@@ -1,7 +1,7 @@
 import { type CliProcess, startProcess } from '../fixtures/cli-process.ts';
 import { builtProgram } from './built-program.ts';
 
-/** What the process is started with. */
+/** Settings of the process. */
 export interface PatientConsumerSettings {
   readonly url: string;
   readonly brokers: string;
@@ -9,7 +9,7 @@ export interface PatientConsumerSettings {
   readonly group: string;
 }
 
-/** Starts a consumer as a child process, which says `ready` when it has joined; it ends with the test. */
+/** Starts a consumer as a child process, which prints `ready` when it has joined; it ends with the test. */
 export function startPatientConsumer(
   context: { readonly onTestFinished: (work: () => Promise<void>) => void },
   settings: PatientConsumerSettings,

@@ -8,7 +8,7 @@ export interface RabbitmqConsumerSettings {
   readonly crash: Crash;
 }
 
-/** Runs a consumer of RabbitMQ as a child process until it has ended; answers the signal that ended it. */
+/** Runs a consumer of RabbitMQ as a child process until it exits; returns the signal that ended it. */
 export function runRabbitmqConsumer(settings: RabbitmqConsumerSettings): Promise<NodeJS.Signals | null> {
   return runDoomed('rabbitmq-consumer-main', settings);
 }

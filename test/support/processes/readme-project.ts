@@ -8,15 +8,15 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const installed = (...names: readonly string[]) => path.join(root, 'node_modules', ...names);
 
-/** A fenced block of a document. */
+/** A fenced code block of a document. */
 interface Block {
   readonly language: string;
-  /** From its first line, `// name: what it is`; `undefined` without one. */
+  /** The name in its first line, `// name: what it is`; `undefined` without such a line. */
   readonly name: string | undefined;
   readonly text: string;
 }
 
-/** What README leaves to the project: how TypeScript compiles it, and where Prisma writes its client. */
+/** What README leaves to the project: the compiler options, and the output folder of Prisma's client. */
 const tsconfig = {
   compilerOptions: {
     target: 'es2023',
@@ -38,15 +38,15 @@ datasource db {
 }
 `;
 
-/** A program that was started by a line of README. */
+/** A program that was started by a command of README. */
 export interface Started {
-  /** What it has written so far, to both outputs. */
+  /** Its output so far, from stdout and stderr. */
   readonly said: () => string;
   readonly exited: Promise<number | null>;
   end(signal: NodeJS.Signals): void;
 }
 
-/** A project with the files of README, in which its install commands have found the packages of this repository. */
+/** A project with the files of README, whose install commands have installed the packages of this repository. */
 export class ReadmeProject {
   readonly folder: string;
   readonly blocks: readonly Block[];
@@ -75,7 +75,7 @@ export class ReadmeProject {
     return project;
   }
 
-  /** Prisma's schema, with what every project has in it. */
+  /** Prisma's schema, with the usual parts of any project. */
   get schema(): string {
     return prismaHead + this.text('schema.prisma');
   }
@@ -89,9 +89,9 @@ export class ReadmeProject {
     await this.#write(name, text);
   }
 
-  /** Generates Prisma's client and compiles. Answers what the compiler says: nothing. */
+  /** Generates Prisma's client and compiles. Returns the output of the compiler, which should be empty. */
   async build(): Promise<string> {
-    // Generating needs no engine, but would download one.
+    // Generating needs no schema engine, but would download one.
     const env = { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1' };
     const generate = [
       installed('prisma/build/index.js'),
@@ -108,8 +108,8 @@ export class ReadmeProject {
   }
 
   /**
-   * Runs a command of README: `npx tsx` what the compiler has made of the file, `npx temporal-outbox` the command of this
-   * repository as it is built.
+   * Runs a command of README: for `npx tsx`, the compiled file; for `npx temporal-outbox`, the built command of this
+   * repository.
    */
   start(command: string): Started {
     const [program, ...args] = command

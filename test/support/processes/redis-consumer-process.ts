@@ -1,11 +1,11 @@
 import { type ReceivingTransport, redisList, redisStream } from '../../../src/transports.ts';
 import { type Crash, runDoomed } from './doomed-process.ts';
 
-/** What lies at the address. */
+/** The kind of queue at the address. */
 export type RedisKind = 'stream' | 'list';
 
 export interface RedisConsumerSettings {
-  /** Of the database. */
+  /** Connection string of the database. */
   readonly url: string;
   readonly redisUrl: string;
   readonly kind: RedisKind;
@@ -18,7 +18,7 @@ export function redisTransport(kind: RedisKind, url: string): ReceivingTransport
   return kind === 'stream' ? redisStream({ url }) : redisList({ url });
 }
 
-/** Runs a consumer as a child process until it has ended; answers the signal that ended it. */
+/** Runs a consumer as a child process until it exits; returns the signal that ended it. */
 export function runRedisConsumer(settings: RedisConsumerSettings): Promise<NodeJS.Signals | null> {
   return runDoomed('redis-consumer-main', settings);
 }

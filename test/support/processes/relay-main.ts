@@ -8,7 +8,7 @@ import { http, kafka, type Transport, type WorkflowMessage, workflow } from '../
 import { journalTransport } from '../fixtures/journal.ts';
 import type { Held, RelayProcessOptions } from './relay-process.ts';
 
-// A relay that publishes to Kafka, or to the journal of its database; `relay-process.ts` starts it and says how.
+// A relay that publishes to Kafka, or to the journal in its database; `relay-process.ts` starts it with its settings.
 const settings = JSON.parse(process.argv[2] ?? '') as RelayProcessOptions;
 const { crash, url, temporalAddress } = settings;
 
@@ -53,7 +53,7 @@ const relay = startRelay(
 );
 process.once('SIGTERM', () => void relay.stop());
 process.on('message', () => process.send?.(heldNow()));
-// A parent that does not ask keeps nobody alive.
+// The IPC channel alone does not keep the process alive.
 process.channel?.unref();
 await relay.ready;
 process.stdout.write('ready\n');

@@ -8,21 +8,21 @@ import type { Topic } from '../../../src/core/topic.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import { builtProgram } from './built-program.ts';
 
-/** What a relay process is started with. */
+/** Settings of a relay process. */
 export interface RelayProcessOptions {
   readonly url: string;
   readonly temporalAddress: string;
-  /** Schemas stay behind: a relay never reads a payload. */
+  /** Without schemas: a relay never reads a payload. */
   readonly topics: readonly Pick<Topic, 'name' | 'rules'>[];
   readonly settings?: RelaySettings;
-  /** Of a Kafka that it publishes to. @defaultValue none: it publishes to the journal in its database */
+  /** Brokers of the Kafka that it publishes to. @defaultValue none: it publishes to the journal in its database */
   readonly brokers?: string;
-  /** How it signs what it posts. @defaultValue it posts nothing */
+  /** Secret for its signed HTTP posts. @defaultValue none: it posts nothing */
   readonly http?: { readonly secret: string };
   /** Which workflows it starts, by the `n` in the payload, and where. @defaultValue none */
   readonly workflows?: { readonly address: string; readonly type: string };
   readonly buildId?: string;
-  /** Of the old objects of its heap, in MiB. @defaultValue that of Node */
+  /** Size of its old-space heap, in MiB. @defaultValue that of Node */
   readonly heapMiB?: number;
   /** A signal that the process sends to itself at the n-th pass (from 1) of a crash point. */
   readonly crash?: {
@@ -32,11 +32,11 @@ export interface RelayProcessOptions {
   };
 }
 
-/** What a relay process holds at the moment. */
+/** Resources that a relay process holds at the moment. */
 export interface Held {
-  /** What its heap has behind a collection, in bytes. */
+  /** Heap size after a collection, in bytes. */
   readonly heapBytes: number;
-  /** Sockets, timers and whatever else would keep it alive, by kind. */
+  /** Number of sockets, timers and other resources that keep the process alive, by kind. */
   readonly resources: Readonly<Record<string, number>>;
 }
 
@@ -45,11 +45,11 @@ export interface RelayProcess {
   readonly pid: number;
   readonly publisher: string;
   readonly events: readonly RelayEvent[];
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   readonly exited: Promise<unknown>;
   signal(signal: NodeJS.Signals): void;
   held(): Promise<Held>;
-  /** Kills it if it still runs, and waits for its end. */
+  /** Kills it if it still runs, and waits for its exit. */
   end(): Promise<void>;
 }
 

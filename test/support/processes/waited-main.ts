@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 
-// Loaded before another program: says at its end how long it has waited since SIGTERM, with nothing to do. On a busy machine
-// that is all that a program can promise.
+// Loaded before another program: at exit, prints how long the process has been idle since SIGTERM. On a busy machine a
+// program can promise no more than that.
 process.once('SIGTERM', () => {
   const told = performance.eventLoopUtilization();
   process.once('exit', () => {
