@@ -19,7 +19,7 @@ interface Opened {
 /**
  * One connection, opened when first needed and reopened after it ended.
  *
- * Nothing is queued without a connection. A reply that times out closes the connection and fails all pending commands.
+ * Nothing is queued without a connection. A late reply closes the connection, and all its pending commands fail.
  */
 export class RedisLink {
   readonly #server: RedisServer;
@@ -38,8 +38,8 @@ export class RedisLink {
    * Sends commands and waits for the reply.
    *
    * @param extraMs added to the request timeout
-   * @throws {@link NoConnection} when nothing was sent; the server's error reply (`ErrorReply`); after any other error it is
-   * unknown whether the server executed the command
+   * @throws {@link NoConnection} when nothing was sent; the server's error reply (`ErrorReply`); after any other error
+   * it is unknown whether the server executed the command
    */
   async ask<Answer>(question: (client: RedisClient) => Promise<Answer>, extraMs = 0): Promise<Answer> {
     const opened = (this.#opened ??= this.#open());

@@ -78,15 +78,15 @@ export class Applier<Tx extends Transaction> {
   }
 
   /**
-   * Keeps one message whose tries have failed, behind those of its key; for a person where no further one is allowed, as of
-   * one that has killed its consumer again and again.
+   * Keeps a message whose tries have failed: parks it, or stores it as failed when no further try is allowed, for
+   * example because it has repeatedly killed its consumer.
    */
   async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Applied> {
     passCrashPoint('inbox:parking');
     const { client, group, limits, rules } = this.#options;
     const verdict = verdictOf(error);
     const [firstMs] = delaysOf('retryMs', message.way, rules.retryMs);
-    // What failed for reasons of others has a try before it in any case.
+    // A database fault always leaves another try.
     const last =
       cause === 'killed' ||
       verdict?.kind === 'permanent' ||
@@ -173,7 +173,7 @@ function appliedOf<Tx>(arrival: Arrival, prepared: Prepared<Tx> | undefined): Ap
   return { kind: 'failed', reason: causeOf(error), error };
 }
 
-/** A repeat in the same transaction is what the first one is: where that one is kept, nothing is processed yet. */
+/** A repeat within the transaction gets the result of the first: if that was kept, so is the repeat. */
 function allApplied<Tx>(
   messages: readonly Arrived<Tx>[],
   prepared: readonly Prepared<Tx>[],

@@ -24,8 +24,8 @@ const restMs = 250;
 const patience = { maxWait: 2_000, timeout: 5_000 } as const;
 
 /**
- * Writes the addresses that the breaker of this consumer pauses to the database, for `status`, and removes them when they
- * resume. Does nothing while no address is paused.
+ * Writes the addresses that the breaker of this consumer pauses to the database, for `status`, and removes them when
+ * they resume. Does nothing while no address is paused.
  *
  * Best effort: a failed write is retried later, and readers soon ignore rows that are left behind.
  */
