@@ -1,9 +1,9 @@
-/** The fields of a stream entry that holds a message. One more per header, with {@link headerField} before its name. */
+/** The fields of a message's stream entry. There is one more per header, its name prefixed with {@link headerField}. */
 export const entryFields = { id: 'id', key: 'key', payload: 'payload' } as const;
-/** Begins the name of a field that holds a header, so that none is taken for another field. */
+/** Prefix of header fields, so that a header cannot collide with another field. */
 export const headerField = 'header:';
 
-/** A message as a text of JSON: what lists and channels hold, whose values have no fields. */
+/** A message as JSON text, for lists and channels, whose values have no fields. */
 export interface Envelope {
   readonly id: string;
   /** `null`: it has none. */
@@ -14,14 +14,14 @@ export interface Envelope {
   readonly payload: string;
 }
 
-/** @param message may have more properties; they are left out */
+/** @param message may have more properties; they are ignored */
 export function envelopeText({ id, key, sentAtMs, headers, payload }: Envelope): string {
   return JSON.stringify({ id, key, sentAtMs, headers, payload });
 }
 
-/** The envelope in a text; `undefined` where it holds something else, which was sent by others. */
+/** Parses an envelope; `undefined` for anything else, such as messages of other senders. */
 export function readEnvelope(text: string): Envelope | undefined {
-  // Most of what others send is told apart without parsing it.
+  // Rejects most messages of other senders without parsing.
   if (!text.startsWith('{"id":"')) return undefined;
   let value: unknown;
   try {

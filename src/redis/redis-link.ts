@@ -10,23 +10,22 @@ const connectsWithinMs = 3_000;
 /** Nothing was sent, because there is no connection. The cause says why. */
 export class NoConnection extends Error {}
 
-/** A connection, and whether it can be asked. */
+/** A client, and the promise of its connection. */
 interface Opened {
   readonly client: RedisClient;
   readonly ready: Promise<RedisClient>;
 }
 
 /**
- * One connection, made when it is first needed and made anew after it ended.
+ * One connection, opened when first needed and reopened after it ended.
  *
- * Nothing queues while there is none. An answer that is late costs the connection with all that waits on it, because what
- * it still says would belong to nobody knows what.
+ * Nothing is queued without a connection. A late reply closes the connection, and all its pending commands fail.
  */
 export class RedisLink {
   readonly #server: RedisServer;
   readonly #answersWithinMs: number;
   #opened: Opened | undefined;
-  /** Connections that others still wait on, though new questions go elsewhere. */
+  /** Replaced connections with commands still pending. */
   readonly #leaving = new Set<RedisClient>();
   #closings = 0;
 
@@ -36,11 +35,11 @@ export class RedisLink {
   }
 
   /**
-   * Asks, and waits for the answer.
+   * Sends commands and waits for the reply.
    *
-   * @param extraMs how much longer than usual the answer may take
-   * @throws {@link NoConnection} when nothing was sent; the server's refusal (`ErrorReply`); anything else leaves it open
-   * whether the server did what it was asked
+   * @param extraMs added to the request timeout
+   * @throws {@link NoConnection} when nothing was sent; the server's error reply (`ErrorReply`); after any other error
+   * it is unknown whether the server executed the command
    */
   async ask<Answer>(question: (client: RedisClient) => Promise<Answer>, extraMs = 0): Promise<Answer> {
     const opened = (this.#opened ??= this.#open());
@@ -53,7 +52,7 @@ export class RedisLink {
     throw new Error(`No answer within ${ms} ms.`);
   }
 
-  /** Has the next question make a connection of its own; those that wait for an answer still get it. */
+  /** Makes the next call open a new connection; pending calls still get their replies. */
   renew(): void {
     const opened = this.#opened;
     this.#opened = undefined;
@@ -69,12 +68,12 @@ export class RedisLink {
       .finally(() => this.#leaving.delete(client));
   }
 
-  /** How often it was closed: who goes on over several questions ends with the connection. */
+  /** How often {@link close} was called: a sequence of calls stops when this changes. */
   get closings(): number {
     return this.#closings;
   }
 
-  /** Ends the connection at once. Questions that wait fail. It may be asked again. */
+  /** Closes the connection at once; pending calls fail. A later call opens a new one. */
   close(): void {
     this.#closings += 1;
     const opened = this.#opened;
@@ -88,16 +87,16 @@ export class RedisLink {
     try {
       client = openClient(this.#server, Math.min(connectsWithinMs, this.#answersWithinMs));
     } catch (error) {
-      // What the settings say now is wrong, and may be right the next time.
+      // The settings are invalid now, but functions may return valid ones the next time.
       throw new NoConnection(reasonOf(error), { cause: error });
     }
-    // It is told as well to who waits for an answer; the next question opens another.
+    // Pending calls get the error, too; the next call opens a new connection.
     client.on('error', () => {
       this.#forget(client);
       if (client.isOpen) client.destroy();
     });
     const ready = this.#connect(client);
-    // It is awaited by who asks; `renew` and `close` may come first.
+    // Callers await `ready`; `renew` and `close` may come before they do.
     ready.catch(() => this.#forget(client));
     return { client, ready };
   }
@@ -111,7 +110,7 @@ export class RedisLink {
     } catch (cause) {
       if (client.isOpen) client.destroy();
       if (!(cause instanceof ConnectionTimeoutError)) throw new NoConnection(reasonOf(cause), { cause });
-      // Who does not speak TLS waits for the rest of a command.
+      // A server without TLS waits for more input after the client's handshake.
       const word = client.options.socket?.tls === true ? ' It may not speak TLS.' : '';
       throw new NoConnection(`No connection within ${ms} ms.${word}`, { cause });
     }
@@ -122,7 +121,7 @@ export class RedisLink {
   }
 }
 
-/** What is thrown, and told, while a server cannot be used. */
+/** The error while a server cannot be used. */
 export function redisUnavailable({ endpoint }: RedisServer, cause: unknown): OutboxError {
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `Redis at ${endpoint}: ${reasonOf(cause)}`, {
     cause,

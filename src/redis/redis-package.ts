@@ -2,7 +2,7 @@ import type * as Redis from '@redis/client';
 import { requirePackages } from '../core/packages.ts';
 
 /**
- * The client of Redis, loaded when it is first needed.
+ * The package `@redis/client`, loaded when it is first needed.
  *
  * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
  */

@@ -38,10 +38,10 @@ export interface RedisTarget {
   readonly credentials: RedisCredentials | undefined;
 }
 
-/** A server, everything checked. What was given as a function is asked whenever it is read. */
+/** A server with validated options. Options given as functions are called on every read. */
 export interface RedisServer {
   readonly target: RedisTarget;
-  /** `host:port`, for people: without credentials. */
+  /** `host:port` for messages and logs: without credentials. */
   readonly endpoint: string;
   readonly clientName: string;
 }
@@ -49,15 +49,15 @@ export interface RedisServer {
 const defaultPort = 6379;
 
 /**
- * Checks how a server is reached; what stands there as it is, at once.
+ * Validates how a server is reached; options that are not functions are checked at once.
  *
- * @param maker who takes the options, for example `redisStream()`
- * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; no text in it is one of a URL or password
+ * @param maker the function that takes the options, for example `redisStream()`
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; it never contains the URL or the password
  */
 export function redisServer(maker: string, options: RedisServerOptions): RedisServer {
   const { clientName = 'temporal-outbox', credentials, tls, url } = options;
   const refuse = (option: string, what: string): OutboxError => invalid(maker, option, what);
-  // Redis refuses these names, and only then.
+  // Redis would refuse these names only after connecting.
   if (typeof clientName !== 'string' || !/^[!-~]+$/.test(clientName))
     throw refuse('clientName', 'must be a text of printable ASCII characters without spaces');
   const placeOf = (): Place => parsePlace(read(url), refuse);
@@ -82,7 +82,7 @@ export function redisServer(maker: string, options: RedisServerOptions): RedisSe
   };
 }
 
-/** What a URL says. */
+/** The parts of a URL. */
 interface Place {
   readonly host: string;
   readonly port: number;

@@ -29,13 +29,13 @@ export interface ReceivedRequest {
  */
 export type ReceiveWork<Tx> = (tx: Tx, message: ReceivedRequest) => Promise<unknown>;
 
-/** What arrived, in the form of no framework. */
+/** A request, independent of any framework. */
 export interface ArrivedRequest {
   readonly headers: Iterable<readonly [string, string]>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** What is answered. A reason is for the sender's log. */
+/** The response. The reason is for the sender's log. */
 export interface RequestAnswer {
   readonly status: number;
   readonly reason: string;
@@ -43,7 +43,7 @@ export interface RequestAnswer {
 
 const done: RequestAnswer = { status: 204, reason: '' };
 
-/** Verifies a request and does its work once. @throws what options and secrets throw, nothing else */
+/** Verifies a request and does its work once. @throws only errors of the options and of the function `secret` */
 export async function answerRequest<Tx extends Transaction>(
   { headers: given, body }: ArrivedRequest,
   settings: ReceiveSettings<Tx>,
@@ -92,7 +92,7 @@ async function apply<Tx extends Transaction>(
   }
 }
 
-/** As they are on the wire: what is signed is not decoded. */
+/** The headers as received, not decoded, because the signature covers the raw values. */
 function signedHeaders(given: ArrivedRequest['headers']): SignedHeaders {
   const of = new Map(Array.from(given, ([name, value]) => [name.toLowerCase(), value]));
   const text = (name: keyof SignedHeaders): string => of.get(name) ?? '';
@@ -103,7 +103,7 @@ function signedHeaders(given: ArrivedRequest['headers']): SignedHeaders {
   };
 }
 
-/** `undefined`: it says that it is JSON, and is not. */
+/** `undefined`: the content type is JSON, but the body is not. */
 function payloadOf(contentType: string | undefined, text: string): { readonly value: unknown } | undefined {
   if (!/^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i.test(contentType ?? 'application/json'))
     return { value: text };

@@ -23,7 +23,7 @@ export interface ReceiveOptions<Tx extends Transaction> {
   readonly bodyTimeout?: Duration;
 }
 
-/** The options, checked, with their defaults. */
+/** The validated options with their defaults. */
 export interface ReceiveSettings<Tx extends Transaction>
   extends Omit<ReceiveOptions<Tx>, 'maxBytes' | 'bodyTimeout'> {
   readonly maxBytes: number;

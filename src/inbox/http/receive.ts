@@ -51,9 +51,9 @@ export async function receiveNode<Tx extends Transaction>(
   const headers = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value] as const],
   );
-  // A client that goes away has no use for an answer, and nobody for its error.
+  // An error here means that the client has disconnected; there is nothing left to do.
   request.on('error', () => undefined);
-  // Who leaves the body unread is to answer all the same.
+  // A refusal that leaves the body unread must still be answered.
   const answer = await answerRequest(
     { headers, body: request.iterator({ destroyOnReturn: false }) },
     settings,
@@ -62,7 +62,7 @@ export async function receiveNode<Tx extends Transaction>(
     if (request.destroyed && !request.complete) return { status: 400, reason: 'The body ended too early.' };
     throw error;
   });
-  // What is left of a body is not read: the connection cannot be used again.
+  // The rest of the body is not read, so the connection cannot be reused.
   if (!request.complete) response.setHeader('connection', 'close');
   response.writeHead(answer.status, headersOf(answer));
   response.end(answer.reason);

@@ -1,9 +1,9 @@
-/** The body of a request that arrived whole and in time, or why it is refused. */
+/** A body that arrived completely and in time, or why the request is refused. */
 export type RequestBody =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'refused'; readonly status: 400 | 408 | 413; readonly reason: string };
 
-/** Reads a body to its end, unless it is too long, too late or no text in UTF-8: then it reads no further. */
+/** Reads the body; stops when it is too long, too late or not UTF-8. */
 export async function readRequestBody(
   stream: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -16,7 +16,7 @@ export async function readRequestBody(
     timer = setTimeout(() => resolve('late'), withinMs);
   });
   const iterator = stream[Symbol.asyncIterator]();
-  // One that waits for a piece ends only with it, so nobody waits for this.
+  // `return` may settle only with the next chunk, so it is not awaited.
   const leave = (): void => void iterator.return?.().catch(() => undefined);
   try {
     for (;;) {
@@ -40,7 +40,7 @@ export async function readRequestBody(
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(pieces));
     return { kind: 'text', text };
   } catch {
-    // Bytes that were replaced to make a text could carry a signature of other bytes.
+    // With replaced bytes, the signature would be checked against a different body.
     return { kind: 'refused', status: 400, reason: 'The body is not text in UTF-8.' };
   }
 }

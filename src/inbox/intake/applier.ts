@@ -21,20 +21,19 @@ export interface ApplierOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly handlers: HandlerTransactions<Tx>;
   readonly group: string;
-  /** What the server ends of its transactions. */
+  /** The server's limits for transactions. */
   readonly limits: TransactionLimits;
   readonly rules: TryRules;
 }
 
-/** One of these holds its key, which those behind it must find held: they are applied singly. */
+/** A message of the batch holds its key for later messages, so the batch must be applied one message at a time. */
 export class HoldsKey extends Error {}
 
-/** A message that can be handled, or the reason why it cannot. */
+/** A message that can be handled, or why it cannot. */
 type Prepared<Tx> = ReadyMessage<Tx> | { readonly kind: 'refused'; readonly error: unknown };
 
 /**
- * Applies messages of one partition, each with effect once: their ids and what their handlers write commit in one
- * transaction.
+ * Applies messages of one partition, each with effect once: message ids and handler writes commit in one transaction.
  */
 export class Applier<Tx extends Transaction> {
   readonly #options: ApplierOptions<Tx>;
@@ -44,13 +43,13 @@ export class Applier<Tx extends Transaction> {
   }
 
   /**
-   * Applies these messages in one transaction. Those of a parked key are kept behind it, those that cannot be read are
-   * kept for a person.
+   * Applies messages in one transaction. Messages of a parked key are parked behind it; unreadable ones are stored as
+   * failed.
    *
-   * Rejects when a handler or the database fails, and with {@link HoldsKey} when they must be applied singly; nothing of
-   * any of them is done then.
+   * Rejects when a handler or the database fails, and with {@link HoldsKey} when they must be applied one at a time;
+   * nothing is committed then.
    *
-   * @param lost as of `HandlerTransactions.run`
+   * @param lost see `HandlerTransactions.run`
    */
   async apply(
     messages: readonly Arrived<Tx>[],
@@ -60,7 +59,7 @@ export class Applier<Tx extends Transaction> {
     const prepared: Prepared<Tx>[] = [];
     for (const message of messages) {
       const one = prepare(message, attempt);
-      // Awaited only where a schema is asynchronous: at this rate a turn of the event loop each would show.
+      // Awaits only asynchronous schemas: a microtask per message would cost throughput.
       prepared.push(one instanceof Promise ? await one : one);
     }
     if (messages.length > 1 && this.#options.rules.holdKey && prepared.some(({ kind }) => kind === 'refused'))
@@ -79,15 +78,15 @@ export class Applier<Tx extends Transaction> {
   }
 
   /**
-   * Keeps one message whose tries have failed, behind those of its key; for a person where no further one is allowed, as of
-   * one that has killed its consumer again and again.
+   * Keeps a message whose tries have failed: parks it, or stores it as failed when no further try is allowed, for
+   * example because it has repeatedly killed its consumer.
    */
   async keep(message: Arrived<Tx>, cause: 'error' | 'killed', error: unknown): Promise<Applied> {
     passCrashPoint('inbox:parking');
     const { client, group, limits, rules } = this.#options;
     const verdict = verdictOf(error);
     const [firstMs] = delaysOf('retryMs', message.way, rules.retryMs);
-    // What failed for reasons of others has a try before it in any case.
+    // A database fault always leaves another try.
     const last =
       cause === 'killed' ||
       verdict?.kind === 'permanent' ||
@@ -139,7 +138,7 @@ function prepare<Tx>({ incoming, way }: Arrived<Tx>, attempt: number): Prepared<
   }
 }
 
-/** What cannot be read is data; whatever else fails, like a schema that asks a server, is tried again. */
+/** Unreadable messages are refused; other errors, for example of a schema that calls a server, are retried. */
 function refused<Tx>(error: unknown): Prepared<Tx> {
   if (refusalReasonOf(error) === undefined) throw error;
   return { kind: 'refused', error };
@@ -159,7 +158,7 @@ function causeOf(error: unknown): RefusalReason | 'error' {
   return refusalReasonOf(error) ?? 'error';
 }
 
-/** Made once: at full rate nearly every message is one of these. */
+/** Shared, because nearly every message has this result. */
 const handled: Applied = { kind: 'handled' };
 const duplicate: Applied = { kind: 'duplicate' };
 const kept: Applied = { kind: 'kept' };
@@ -174,7 +173,7 @@ function appliedOf<Tx>(arrival: Arrival, prepared: Prepared<Tx> | undefined): Ap
   return { kind: 'failed', reason: causeOf(error), error };
 }
 
-/** A repeat in the same transaction is what the first one is: where that one is kept, nothing is processed yet. */
+/** A repeat within the transaction gets the result of the first: if that was kept, so is the repeat. */
 function allApplied<Tx>(
   messages: readonly Arrived<Tx>[],
   prepared: readonly Prepared<Tx>[],
@@ -189,7 +188,7 @@ function allApplied<Tx>(
   });
 }
 
-/** Calls the handlers of what is new, in order per topic, which is all that is promised. @returns whether there was any */
+/** Calls the handlers of new messages; order is kept per topic only. @returns whether there were any */
 async function handleNew<Tx>(
   { context, tx }: { readonly tx: Tx; readonly context: HandlerContext },
   messages: readonly Arrived<Tx>[],

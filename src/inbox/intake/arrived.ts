@@ -8,13 +8,13 @@ import { refusalReasonOf } from '../reading/unreadable.ts';
 import type { Route } from '../route.ts';
 import type { RouteTable } from '../route-table.ts';
 
-/** Where a message goes: to its handler, or to a person, because it has none. */
+/** The route of a message, or why it has no handler. */
 export type Way<Tx> = Route<Tx> | { readonly kind: 'refused'; readonly error: OutboxError };
 
-/** A message of which is known what the group calls it. */
+/** A message whose id and route are known. */
 export class Arrived<Tx> {
   readonly incoming: IncomingMessage;
-  /** Its id, or its place where it has none. */
+  /** Its id, or its position if it has none. */
   readonly id: string;
   readonly topic: string;
   readonly way: Way<Tx>;
@@ -27,7 +27,7 @@ export class Arrived<Tx> {
     this.way = way;
   }
 
-  /** Messages of one topic and key queue behind each other. Read when it is asked for, which a duplicate's is not. */
+  /** Messages of one topic and key are handled in order. Computed lazily, because duplicates do not need it. */
   get key(): string | null {
     if (this.#key === undefined) {
       const { key } = this.incoming;
@@ -43,7 +43,7 @@ export interface Ignored {
   readonly ignored: string;
 }
 
-/** Looks at address and headers only, so that duplicates cost no reading of their bodies. */
+/** Reads address and headers only, so that the bodies of duplicates are never parsed. */
 export function identify<Tx>(incoming: IncomingMessage, routes: RouteTable<Tx>): Arrived<Tx> | Ignored {
   try {
     const route = routes.find(incoming);
@@ -52,7 +52,7 @@ export function identify<Tx>(incoming: IncomingMessage, routes: RouteTable<Tx>):
   } catch (error) {
     const reason = refusalReasonOf(error);
     if (reason === undefined || !(error instanceof OutboxError)) throw error;
-    // An id that is there tells a repeat from a second message even of an unknown topic.
+    // The id identifies repeats even for an unknown topic.
     const id = reason === 'no-id' ? undefined : incoming.header('ce_id');
     return new Arrived<Tx>(incoming, {
       id: isName(id) && id === storableText(id) ? id : positionId(incoming),
@@ -64,14 +64,14 @@ export function identify<Tx>(incoming: IncomingMessage, routes: RouteTable<Tx>):
 
 const maxBytes = 512;
 
-/** Nearly every key; each of its characters is a byte. */
+/** Matches nearly every key; one byte per character. */
 const plain = /^[\x20-\x7e]{0,512}$/;
 
-/** A text that can be part of an index, which the keys of strangers need not be: a longer one ends in its digest. */
+/** Limits a foreign key to a size that an index accepts: a longer one is cut and ends in its digest. */
 function bounded(text: string): string {
   if (plain.test(text)) return text;
   const storable = storableText(text);
   if (Buffer.byteLength(storable) <= maxBytes) return storable;
-  // The cut may part a pair of surrogates.
+  // The cut may split a surrogate pair.
   return `${storableText(storable.slice(0, 100))}…${createHash('sha256').update(text).digest('hex')}`;
 }

@@ -14,26 +14,26 @@ export interface BreakerRowsInput<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
   readonly place: Pick<BreakerOwner, 'host' | 'pid'>;
-  /** What pauses now. */
+  /** The addresses that are paused now. */
   readonly paused: () => readonly PausedAddress[];
 }
 
-/** Between writes, however often probes fail. */
+/** Shortest time between writes, however often probes fail. */
 const restMs = 250;
-/** A later word is as good. */
+/** Short limits: a failed write is repeated later. */
 const patience = { maxWait: 2_000, timeout: 5_000 } as const;
 
 /**
- * Says in the database which addresses the breaker of this consumer pauses, so that `status` can tell, and takes its word
- * back when they go on. While nothing pauses it does nothing at all.
+ * Writes the addresses that the breaker of this consumer pauses to the database, for `status`, and removes them when
+ * they resume. Does nothing while no address is paused.
  *
- * Nothing depends on it: a row that cannot be written is written later, and one that is left behind soon reads as gone.
+ * Best effort: a failed write is retried later, and readers soon ignore rows that are left behind.
  */
 export class BreakerRows<Tx extends Transaction> {
   readonly #input: BreakerRowsInput<Tx>;
   readonly #owner: BreakerOwner;
   readonly #stopping = new AbortController();
-  /** There may be rows of this consumer. */
+  /** Whether this consumer may have rows. */
   #written = false;
   #running: Promise<void> | undefined;
   #news = new AbortController();
@@ -43,13 +43,13 @@ export class BreakerRows<Tx extends Transaction> {
     this.#owner = { ...input.place, group: input.group, consumer: randomUUID() };
   }
 
-  /** An address pauses, goes on, or has been probed. */
+  /** To be called when an address pauses, resumes, or was probed. */
   nudge(): void {
     this.#news.abort();
     if (!this.#stopping.signal.aborted) this.#running ??= this.#run();
   }
 
-  /** Takes its word back, if the database answers. Does not reject. */
+  /** Removes its rows if the database is reachable. Never rejects. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -70,7 +70,7 @@ export class BreakerRows<Tx extends Transaction> {
   }
 
   async #write(paused: readonly PausedByBreaker[]): Promise<void> {
-    // Before it is known: a commit whose answer is lost leaves rows, too.
+    // Set before the write: a commit may succeed although its answer is lost.
     this.#written ||= paused.length > 0;
     await this.#input.client.$transaction((tx) => writeBreakers(sqlOf(tx), this.#owner, paused), patience);
     this.#written = paused.length > 0;

@@ -4,13 +4,13 @@ import type { Arrived } from './arrived.ts';
 
 /** When an address pauses. */
 export interface BreakerRules {
-  /** So many different keys must have failed, and more than half of the last four times as many. */
+  /** This many distinct keys must have failed, and more than half of the last four times as many. */
   readonly keys: number;
-  /** Between probes, at most. */
+  /** Longest time between probes. */
   readonly longestPauseMs: number;
 }
 
-/** Whether a message may be begun: as always, as the one that is tried, or not before so many milliseconds. */
+/** Whether a message may begin: normally, as the probe, or not before this many milliseconds. */
 export type Entry = 'go' | 'probe' | number;
 
 interface Pause extends Pick<PausedAddress, 'since' | 'failedKeys' | 'keys'> {
@@ -22,36 +22,36 @@ interface Pause extends Pick<PausedAddress, 'since' | 'failedKeys' | 'keys'> {
   probing: boolean;
 }
 
-/** What is known of an address of which something has failed lately. */
+/** The state of an address with recent failures. */
 interface Health {
   /** Whether the last message of each key has failed, the latest key last. */
   readonly failedByKey: Map<string, boolean>;
   lastFailureMs: number;
   pause: Pause | undefined;
-  /** Between the last two probes; it goes on growing where a pause follows soon after another. */
+  /** Current time between probes; it keeps growing if one pause soon follows another. */
   pauseMs: number;
 }
 
 const firstPauseMs = 1_000;
-/** Failures of this age say nothing about now. */
+/** Older failures are ignored. */
 const memoryMs = 5 * 60_000;
-/** Who waits looks again after this, so that an end of the pause is not noticed late. */
+/** Waiting partitions check again after this time at the latest, to notice the end of a pause. */
 const longestWaitMs = 5_000;
-/** While a probe is at work. */
+/** The wait while a probe is running. */
 const shortestWaitMs = 200;
 
 /**
- * Tells a dependency that is away from messages that are bad: an address pauses when most of its keys fail.
+ * Distinguishes an unavailable dependency from bad messages: an address pauses when most of its keys fail.
  *
- * Distinct keys are counted, each by its last message whose quick tries are used up, or whose first parked try has failed.
- * So a key that fails counts once, however often it is tried, and those that succeed between them outweigh a few bad ones.
- * While an address pauses, nothing of it is parked and no try is counted. One message at a time probes, at growing
- * intervals, another one each time, so that a bad one among them cannot prolong the pause; the first success ends it.
+ * It counts distinct keys, each by the result of its last message, once the quick tries or the first parked try failed.
+ * So a failing key counts once, however often it is tried, and keys that succeed outweigh a few bad ones. While an
+ * address is paused, none of its messages is parked and no try is counted. One message at a time probes, at growing
+ * intervals, a different one each time, so that a bad message cannot prolong the pause; the first success ends it.
  */
 export class Breaker {
   readonly #rules: BreakerRules | undefined;
   readonly #report: ConsumerReport;
-  /** Of addresses of which something has failed lately: nearly always none. */
+  /** Addresses with recent failures: nearly always none. */
   readonly #byAddress = new Map<string, Health>();
 
   /** @param rules `undefined`: it never pauses anything */
@@ -60,7 +60,7 @@ export class Breaker {
     this.#report = report;
   }
 
-  /** True where successes are to be told, because something has failed lately. */
+  /** Whether successes must be reported, because of recent failures. */
   watches(address: string): boolean {
     return this.#byAddress.size > 0 && this.#byAddress.has(address);
   }
@@ -75,7 +75,7 @@ export class Breaker {
     );
   }
 
-  /** To be called before a message is begun; who gets `probe` has to tell how it ended, or call {@link probeLeft}. */
+  /** To be called before a message begins. After `probe` the caller reports the result or calls {@link probeLeft}. */
   enter(address: string): Entry {
     const pause = this.#byAddress.get(address)?.pause;
     if (pause === undefined) return 'go';
@@ -87,20 +87,20 @@ export class Breaker {
     return this.waitMs(address);
   }
 
-  /** Between probes now; who waits elsewhere than in memory asks again as rarely. */
+  /** Current time between probes; also the retry interval for messages that wait in the database. */
   intervalMs(address: string): number {
     return this.#byAddress.get(address)?.pauseMs ?? 0;
   }
 
-  /** For how long somebody who may not begin should wait before asking again. */
+  /** How long a caller that may not begin should wait before it calls again. */
   waitMs(address: string): number {
     const nextProbeMs = this.#byAddress.get(address)?.pause?.nextProbeMs ?? 0;
     const leftMs = Math.max(nextProbeMs - performance.now(), shortestWaitMs);
-    // Not all at once, so that it is not always the same partition that comes first.
+    // Jitter, so that the first is not always the same partition.
     return Math.min(leftMs, longestWaitMs) * (1 + Math.random() / 5);
   }
 
-  /** The next of several messages to probe with: the first one of each key has its turn. */
+  /** The message to probe with: rotates through the first message of each key. */
   choose<Tx>(address: string, messages: readonly Arrived<Tx>[]): Arrived<Tx> | undefined {
     const firsts = new Map<string, Arrived<Tx>>();
     for (const message of messages) {
@@ -126,8 +126,8 @@ export class Breaker {
   }
 
   /**
-   * @param parked of a parked message: many bad ones are tried again together, and must not outweigh what succeeded before
-   * @returns true when the address pauses: then the message is neither parked nor counted
+   * @param parked whether the message was parked: bad ones are retried together and must not outweigh earlier successes
+   * @returns true when the address is paused: then the message is not parked, and the try is not counted
    */
   failed(address: string, key: string, failure: ToldFailure, parked = false): boolean {
     if (this.#rules === undefined) return false;
@@ -172,7 +172,7 @@ export class Breaker {
     this.#prolong(address, health, health.pause);
   }
 
-  /** The probe has ended without telling anything about its dependency, or as it was told already. */
+  /** To be called when a probe ends; no effect if its result was reported, else it was inconclusive. */
   probeLeft(address: string): void {
     const pause = this.#byAddress.get(address)?.pause;
     if (pause === undefined || !pause.probing) return;
@@ -205,7 +205,7 @@ function told(pause: Pause): Omit<PausedAddress, 'address'> {
   return { since, error, errorText, failedKeys, keys, probes, nextProbeAt: new Date(Date.now() + inMs) };
 }
 
-/** What a message counts for: its key, or itself. */
+/** The name under which a message is counted: its key, or its id. */
 export function keyNameOf<Tx>({ id, key, topic }: Arrived<Tx>): string {
   return key === null ? `\0${id}` : `${topic}\0${key}`;
 }

@@ -1,9 +1,9 @@
 import type { Partition } from '../../sources/source.ts';
 
 /**
- * Which messages of each partition are applied singly, because a transaction of several of them has failed.
+ * The messages of each partition to apply one at a time, because a transaction of several has failed.
  *
- * A partition is offered in shares of time: without this memory each share would begin with the transaction that fails.
+ * A partition is offered in time slices: without this, each slice would begin with the failing transaction again.
  */
 export class FailedChunks {
   readonly #byPartition = new Map<string, ReadonlySet<string>>();
@@ -14,19 +14,19 @@ export class FailedChunks {
   }
 
   /**
-   * How many of these messages, from the first on, are to be applied singly; where none is, the partition is past them
-   * and they are forgotten.
+   * How many leading messages are to be applied one at a time; if none, the partition is past them and they are
+   * forgotten.
    */
   leading(partition: Partition, offsets: () => readonly string[]): number {
     const those = this.#byPartition.get(nameOf(partition));
-    // Asked for every batch, and nearly always there is none.
+    // Called for every batch; nearly always empty.
     if (those === undefined) return 0;
     const last = offsets().findLastIndex((offset) => those.has(offset));
     if (last === -1) this.#byPartition.delete(nameOf(partition));
     return last + 1;
   }
 
-  /** Forgets the partitions of others, who find out for themselves. */
+  /** Forgets partitions that are no longer assigned. */
   keepOnly(partitions: readonly Partition[]): void {
     const mine = new Set(partitions.map(nameOf));
     for (const name of this.#byPartition.keys()) if (!mine.has(name)) this.#byPartition.delete(name);

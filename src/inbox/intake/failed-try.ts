@@ -5,15 +5,15 @@ import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
 import type { Way } from './arrived.ts';
 
-/** A try that failed, as the database is told of it, and the delays by which it finds the time of the next one. */
+/** A failed try as it is stored, with the delays from which the database computes the next try. */
 export interface JudgedTry {
   readonly failed: FailedTry;
   readonly retryMs: readonly number[];
 }
 
 /**
- * @param way of the message, where it is known
- * @param ofConsumer the delays of what has none of its own
+ * @param way the message's route, if known
+ * @param ofConsumer the delays for messages without their own
  */
 export function judgeTry<Tx>(
   message: BegunTry,
@@ -32,7 +32,7 @@ export function judgeTry<Tx>(
       error: errorText(error),
       final: permanent || isFinal(refusal),
     },
-    // The delay after this try, if it has one: the number of tries stays what it is.
+    // Replaces the delay after this try, if there is one; the number of tries does not change.
     retryMs:
       verdict?.kind === 'retry-after'
         ? retryMs.map((ms, n) => (n === message.attempts - 1 ? verdict.inMs : ms))
@@ -40,7 +40,7 @@ export function judgeTry<Tx>(
   };
 }
 
-/** What a newer consumer of the group may know is tried again, as long as other failures are. */
+/** Unknown topics and versions are retried like other failures: a newer consumer of the group may know them. */
 export function isFinal(refusal: RefusalReason | undefined): boolean {
   return refusal !== undefined && refusal !== 'unknown-topic' && refusal !== 'unknown-version';
 }

@@ -13,7 +13,7 @@ export interface FailingPartition extends Position {
   readonly since: Date;
 }
 
-/** The messages that keep failing: one of a partition, or as many as are handled side by side. */
+/** Messages that keep failing: one per partition, or up to as many as are handled concurrently. */
 export class FailingPartitions {
   readonly #byPartition = new Map<string, Map<string, FailingPartition>>();
 
@@ -43,15 +43,15 @@ export class FailingPartitions {
     });
   }
 
-  /** @returns whether the partition had been standing, and goes on now */
+  /** @returns whether the partition had been blocked and now continues */
   settled(position: Position): boolean {
-    // Asked for every message, and nearly always there is none.
+    // Called for every message; nearly always empty.
     if (this.#byPartition.size === 0) return false;
     const those = this.#byPartition.get(nameOf(position));
     return those !== undefined && those.delete(position.offset) && this.#forgetEmpty(position, those);
   }
 
-  /** Forgets what the broker offers no more, because others have handled it or its time was over. */
+  /** Forgets messages that the broker no longer offers: handled by another consumer, or expired. */
   offered(partition: Partition, offsets: () => readonly string[]): void {
     const those = this.#byPartition.get(nameOf(partition));
     if (those === undefined) return;
@@ -60,7 +60,7 @@ export class FailingPartitions {
     this.#forgetEmpty(partition, those);
   }
 
-  /** Forgets the partitions of others: they know better how theirs are. */
+  /** Forgets partitions that are no longer assigned. */
   keepOnly(partitions: readonly Partition[]): void {
     const mine = new Set(partitions.map(nameOf));
     for (const name of this.#byPartition.keys()) if (!mine.has(name)) this.#byPartition.delete(name);

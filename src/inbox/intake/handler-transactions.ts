@@ -9,24 +9,24 @@ import type { InboxMessage } from '../reading/inbox-message.ts';
 export interface HandlerTransactionsOptions<Tx extends Transaction> {
   readonly client: InboxTransactions<Tx>;
   readonly group: string;
-  /** The outermost first. */
+  /** Outermost first. */
   readonly middlewares: readonly Middleware[];
-  /** Fires when a stop waits no longer. */
+  /** Fires at the deadline of a stop. */
   readonly deadline: AbortSignal;
 }
 
-/** A message that its handler is to have. */
+/** A message to be handled. */
 interface Handed {
   readonly message: InboxMessage<unknown>;
 }
 
-/** The transaction failed after it was given up: that says nothing about its messages. */
+/** The transaction failed after it was given up, so its messages may be fine. */
 export class GivenUp extends Error {}
 
-/** After the deadline of a stop, handlers that heed their signal may end by themselves for so long. */
+/** After the deadline of a stop, handlers that observe their signal get this long to end. */
 const graceMs = 500;
 
-/** The transactions in which handlers run: within all middlewares, and with a signal for the case that they are given up. */
+/** Runs handlers in transactions, inside all middlewares, with a signal that fires when a transaction is given up. */
 export class HandlerTransactions<Tx extends Transaction> {
   readonly #options: HandlerTransactionsOptions<Tx>;
   readonly #open = new Set<Handling>();
@@ -36,16 +36,16 @@ export class HandlerTransactions<Tx extends Transaction> {
     options.deadline.addEventListener('abort', () => this.#passDeadline(), { once: true });
   }
 
-  /** Transactions that are under way. */
+  /** Number of open transactions. */
   get open(): number {
     return this.#open.size;
   }
 
   /**
-   * @param messages for which handlers may be called; where there is none, no middleware is either
-   * @param lost fires when the partition of the messages is another consumer's; `undefined`: they are of none
-   * @throws {@link GivenUp} for every failure after `lost` or the deadline has fired; else what a middleware, the client or
-   * `work` throws
+   * @param messages for which handlers may be called; if empty, no middleware is called either
+   * @param lost fires when the partition moves to another consumer; `undefined` for messages without a partition
+   * @throws {@link GivenUp} for every failure after `lost` or the deadline has fired; otherwise what a middleware, the
+   * client or `work` throws
    */
   async run<Result>(
     messages: readonly Handed[],
@@ -96,14 +96,14 @@ export class HandlerTransactions<Tx extends Transaction> {
 
 /** One transaction in which handlers run. */
 class Handling implements HandlerContext {
-  /** Rejects when nobody waits for the transaction any longer, whatever its handler does. */
+  /** Rejects when the consumer stops waiting for the transaction, even if the handler goes on. */
   readonly abandoned: Promise<never>;
   readonly #limitMs: number;
   readonly #lost: AbortSignal | undefined;
   #abandon: (reason: OutboxError) => void = () => undefined;
   #begunAtMs = 0;
   #ended = false;
-  /** Made when a handler asks for its signal, which few do, and few transactions live long. */
+  /** Created on demand: few handlers use the signal. */
   #controller: AbortController | undefined;
   #givenUp: OutboxError | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -128,7 +128,7 @@ class Handling implements HandlerContext {
       return controller.signal;
     }
     if (this.#lost !== undefined) {
-      // One listener for each message of the partition that is in hand.
+      // One listener per message of the partition in progress.
       setMaxListeners(0, this.#lost);
       this.#lost.addEventListener('abort', this.#onLost, { once: true });
     }
@@ -137,7 +137,7 @@ class Handling implements HandlerContext {
     return controller.signal;
   }
 
-  /** The transaction has a connection; until then it waits for one. */
+  /** To be called when the transaction has a connection: its time limit starts here. */
   begin(): void {
     this.#begunAtMs = performance.now();
   }

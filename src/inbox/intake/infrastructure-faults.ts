@@ -1,14 +1,14 @@
 import { verdictOf } from '../verdict.ts';
 
 /**
- * What an error says about the database between us and it, whatever the message is.
+ * A fault of the database or of the connection to it, independent of the message.
  *
- * - `conflict`: another transaction was in the way; the same try may well succeed at once.
- * - `away`: nobody can work there just now, or no connection was to be had.
+ * - `conflict`: a conflict with another transaction; an immediate retry may succeed.
+ * - `away`: the database is unavailable, or there was no connection.
  */
 export type Fault = 'conflict' | 'away';
 
-/** SQLSTATEs, their classes, and codes of Prisma for what has none. */
+/** By SQLSTATE, SQLSTATE class or Prisma error code. */
 const byCode: Readonly<Record<string, Fault>> = {
   '08': 'away', // connection exceptions
   '25006': 'away', // a primary that became a standby
@@ -28,7 +28,7 @@ const byCode: Readonly<Record<string, Fault>> = {
   P2037: 'away', // too many connections
 };
 
-/** What drivers throw without a code. */
+/** Errors of drivers without a code. */
 const byText: readonly (readonly [RegExp, Fault])[] = [
   [/^Client has encountered a connection error/, 'away'],
   [/^Connection terminated/, 'away'],
@@ -37,7 +37,7 @@ const byText: readonly (readonly [RegExp, Fault])[] = [
   [/Unable to start a transaction in the given time/, 'away'],
 ];
 
-/** An error, and what Prisma and its drivers wrap. */
+/** An error or one of its wrapped causes, as Prisma and its drivers nest them. */
 interface Layer {
   readonly code?: unknown;
   readonly originalCode?: unknown;
@@ -49,10 +49,10 @@ interface Layer {
 const maxLayers = 10;
 
 /**
- * The fault of the database that this error tells of; `undefined`: it is the message's, or its handler's.
+ * The database fault behind an error; `undefined`: the message or its handler caused it.
  *
- * A wait for a lock and a statement that took too long are the handler's: others may well go on. So is what a handler has
- * given a verdict about, whatever its cause.
+ * Lock and statement timeouts count as the handler's, because other messages may succeed. So does any error for which a
+ * handler gave a verdict, whatever its cause.
  */
 export function faultOf(error: unknown): Fault | undefined {
   if (verdictOf(error) !== undefined) return undefined;
@@ -63,7 +63,7 @@ export function faultOf(error: unknown): Fault | undefined {
   return undefined;
 }
 
-/** True when the server has refused a statement because another one of its transaction had failed. */
+/** True when the server refused a statement because an earlier one of its transaction had failed. */
 export function saysAborted(error: unknown): boolean {
   return layersOf(error).some(({ code, originalCode }) => code === '25P02' || originalCode === '25P02');
 }

@@ -1,6 +1,6 @@
 /**
- * Works items off side by side, but those of one key one after the other and in their order. The earliest item that may
- * begin does, so that little is done ahead of what is still open.
+ * Processes items concurrently, but those of one key sequentially and in order. The earliest item that may begin goes
+ * first, so that little is done ahead of open items.
  */
 export async function inKeyOrder<Item>(
   items: readonly Item[],
@@ -10,7 +10,7 @@ export async function inKeyOrder<Item>(
   work: (item: Item) => Promise<boolean>,
 ): Promise<void> {
   let next = 0;
-  /** Those that were passed over because their key was busy, in their order. */
+  /** Items that were skipped because their key was busy, in order. */
   const passedOver: Item[] = [];
   const busy = new Set<string>();
   let stopped = false;
@@ -44,6 +44,6 @@ export async function inKeyOrder<Item>(
       }
     }
   };
-  // A worker that finds only busy keys ends; whoever frees one of them takes what waited for it.
+  // A worker that finds only busy keys ends; the worker that frees a key takes the items waiting for it.
   await Promise.all(Array.from({ length: Math.min(sideBySide, items.length) }, worker));
 }

@@ -11,7 +11,7 @@ export interface KnownMessagesOptions<Tx extends Transaction> {
   readonly filter: SeenFilter | undefined;
 }
 
-/** What is known of messages before their transaction. */
+/** Messages known to be duplicates before their transaction. */
 export interface Known {
   readonly processed: ReadonlySet<string>;
   readonly kept: ReadonlySet<string>;
@@ -20,10 +20,10 @@ export interface Known {
 const nothing: Known = { processed: new Set(), kept: new Set() };
 
 /**
- * Finds duplicates before anything is opened or read for them.
+ * Finds duplicates before a transaction is opened or a body is parsed for them.
  *
- * It only saves work: whatever it does not find, the transaction of the effects does. The database is asked while
- * duplicates arrive, as in a replay; else that would cost more than it saves.
+ * An optimization only: duplicates that it misses are found in the transaction of the effects. It queries the database
+ * while duplicates arrive, as in a replay; otherwise the query would cost more than it saves.
  */
 export class KnownMessages<Tx extends Transaction> {
   readonly #options: KnownMessagesOptions<Tx>;
@@ -33,12 +33,12 @@ export class KnownMessages<Tx extends Transaction> {
     this.#options = options;
   }
 
-  /** Whether there is a filter, which wants to know what was handled. */
+  /** Whether there is a filter, to which handled messages are reported. */
   get filters(): boolean {
     return this.#options.filter !== undefined;
   }
 
-  /** Which of these were committed before. Never asks for fewer than two: their transaction tells as quickly. */
+  /** Which of these were committed before. Skips the query for fewer than two ids: the transaction is as fast. */
   async find(ids: readonly string[]): Promise<Known> {
     const { filter, group } = this.#options;
     const seen = filter === undefined ? nothing.processed : await filter.seen(group, ids);
@@ -50,12 +50,12 @@ export class KnownMessages<Tx extends Transaction> {
     return { processed: seen.size === 0 ? processed : new Set([...seen, ...processed]), kept };
   }
 
-  /** Tells that duplicates arrived which {@link find} was not asked for. */
+  /** To be called when a duplicate arrived: {@link find} then queries the database. */
   expectMore(): void {
     this.#expected = true;
   }
 
-  /** Notes messages whose effects are committed. */
+  /** Records messages whose effects are committed. */
   async note(ids: readonly string[]): Promise<void> {
     const { filter, group } = this.#options;
     await filter?.add(group, ids);

@@ -25,19 +25,19 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
   readonly applier: Applier<Tx>;
   readonly known: KnownMessages<Tx>;
   readonly marks: PoisonMarks<Tx>;
-  /** Of parked keys. */
+  /** The queues of parked keys. */
   readonly queues: KeyQueues;
   readonly tally: Tally;
   readonly breaker: Breaker;
   readonly quickRetriesMs: readonly number[];
   /** Messages of one transaction; `undefined`: each has its own. */
   readonly batchSize: number | undefined;
-  /** Keys of one partition that are handled side by side. */
+  /** Keys of one partition that are handled concurrently. */
   readonly keyConcurrency: number;
   readonly report: ConsumerReport;
-  /** False: nobody listens, and what is told for every message need not be made. */
+  /** False: there is no listener, so events per message are not created. */
   readonly heard: boolean;
-  /** Told of the messages whose topic asks this group for receipts; `undefined` where none does. */
+  /** Receipts for messages whose topic asks this group for them; `undefined` if no topic does. */
   readonly receipts: Receipts | undefined;
   /** Called when a message was parked. */
   readonly onParked: () => void;
@@ -48,9 +48,9 @@ export interface MessageIntakeOptions<Tx extends Transaction> {
 /**
  * Takes batches of one source and applies their messages, each with effect once.
  *
- * A message is acknowledged only when its id is committed, with its effects or with itself. So nothing is lost and the
- * order holds even while two processes believe that a partition is theirs: the later one waits in the database for the
- * earlier.
+ * A message is acknowledged only after its id is committed, with its effects or with the kept message. So nothing is
+ * lost, and the order holds even while two processes believe that they own a partition: in the database, the later one
+ * waits for the earlier.
  */
 export class MessageIntake<Tx extends Transaction> {
   readonly #options: MessageIntakeOptions<Tx>;
@@ -74,7 +74,7 @@ export class MessageIntake<Tx extends Transaction> {
     this.#options.report({ type: 'assigned', partitions });
   }
 
-  /** Handles what it can, and acknowledges or rejects it. Never rejects itself. */
+  /** Handles messages and acknowledges or rejects each. The promise never rejects. */
   async handle(batch: IncomingBatch): Promise<void> {
     const { tally } = this.#options;
     tally.inFlight += batch.messages.length;
@@ -90,12 +90,12 @@ export class MessageIntake<Tx extends Transaction> {
       this.#undone(batch, error);
     } finally {
       tally.inFlight -= batch.messages.length;
-      // Before the source commits the offsets: who sees that the group has passed a message finds its receipt.
+      // Before the source commits the offsets, so that receipts normally precede the group's committed position.
       await this.#options.receipts?.flush();
     }
   }
 
-  /** To be called when no batch comes any more. */
+  /** To be called after the last batch. */
   async close(): Promise<void> {
     await this.#options.marks.clear().catch(() => undefined);
   }
@@ -146,7 +146,7 @@ export class MessageIntake<Tx extends Transaction> {
       return true;
     }
     const chosen = breaker.choose(batch.address, arrived) ?? first;
-    // One that may have killed its consumer is searched for in its order.
+    // Messages that may have killed a consumer are tried in order.
     const message = (await marks.begin(batch, [chosen.id])) ? chosen : first;
     const harmless = message === chosen || (await marks.beginOne(batch, message.id));
     if (harmless) await this.#settled(batch, message, () => this.#oneByOne.probe(message, batch));
@@ -196,7 +196,7 @@ export class MessageIntake<Tx extends Transaction> {
   #chunkFailed(chunk: readonly Arrived<Tx>[], error: unknown): void {
     const { report, tally } = this.#options;
     const [first] = chunk;
-    // One that must be applied singly was found before its transaction, and at little cost.
+    // `HoldsKey` is cheap to find again, so the chunk is not remembered.
     if (first === undefined || error instanceof HoldsKey || error instanceof GivenUp) return;
     tally.failedAttempts += 1;
     report({ type: 'attempt-failed', ...positionOf(first), attempt: 1, error });
@@ -224,7 +224,7 @@ export class MessageIntake<Tx extends Transaction> {
     return !stopped;
   }
 
-  /** One after the other, each with a mark, until whoever has ended a consumer is behind us, or parked. */
+  /** Handles messages one at a time, each with a mark, until the one that killed a consumer is passed or parked. */
   async #searchKiller(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
     const { marks } = this.#options;
     for (const message of arrived) {
@@ -239,7 +239,7 @@ export class MessageIntake<Tx extends Transaction> {
               new Error('Its consumer has died of it, again and again.'),
             );
       if (!(await this.#settled(batch, message, settle))) return false;
-      // What is left is offered again, by then without a suspicion.
+      // The rest is offered again, no longer under suspicion.
       if (!marks.endOne(batch, message.id)) return false;
     }
     return true;
@@ -264,7 +264,7 @@ export class MessageIntake<Tx extends Transaction> {
     await this.#options.known.note(handled.map(({ id }) => id));
   }
 
-  /** The database cannot be asked: the partition rests, others may go on. */
+  /** The database is unavailable: this partition pauses, others may continue. */
   #undone(batch: IncomingBatch, error: unknown): void {
     const [first] = batch.messages;
     if (first === undefined) return;
@@ -277,7 +277,7 @@ export class MessageIntake<Tx extends Transaction> {
     batch.reject(first, retryInMs);
   }
 
-  /** Counts, tells, and answers the sender. */
+  /** Counts the result, reports it and adds the receipt. */
   #tell(message: Arrived<Tx>, applied: Applied): void {
     const { group, heard, known, onFailed, onParked, queues, receipts, report, tally } = this.#options;
     const { id, way } = message;

@@ -1,19 +1,19 @@
 /**
- * Of the messages with which a process has died, a consumer has one in hand at a time. When it dies again, it was that
- * one, and those beside it are not taken for the same.
+ * Lets a consumer process one message at a time of those that were in progress when a process died. If it dies again,
+ * that message is the cause, and no other is blamed.
  */
 export class OneSuspect {
   readonly #waiting: (() => void)[] = [];
   #taken = false;
 
-  /** @returns whether the caller may have one in hand now; then it ends that with {@link free} */
+  /** @returns whether the caller may process a suspect now; it must call {@link free} afterwards */
   take(): boolean {
     if (this.#taken) return false;
     this.#taken = true;
     return true;
   }
 
-  /** As {@link take}, when it is the caller's turn. */
+  /** Like {@link take}, but waits for its turn. */
   async wait(): Promise<void> {
     if (!this.take()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

@@ -10,39 +10,39 @@ import type { OneSuspect } from './one-suspect.ts';
 export interface PoisonMarksOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
   readonly group: string;
-  /** A message fails for good when it was in hand this often while its consumer died. */
+  /** A message fails for good when its consumer died this often while processing it. */
   readonly maxKills: number;
-  /** False where messages of different keys overtake each other. */
+  /** False if messages of different keys may overtake each other. */
   readonly inOrder: boolean;
-  /** Of the whole consumer: one suspect is in hand at a time. */
+  /** Shared by the whole consumer: it processes one suspect at a time. */
   readonly suspects: OneSuspect;
 }
 
-/** A marked message may come behind others, and may not come at all. */
+/** A marked message may arrive after others, or not at all. */
 const fewestSuspects = 100;
 
-/** One of the next messages of a partition has ended a consumer, perhaps. */
+/** One of the next messages of a partition may have killed a consumer. */
 interface Suspicion {
-  /** With this message the suspicion ends, or after so many. */
+  /** The suspicion ends with this message, or after `left` messages. */
   readonly lastId: string;
   left: number;
-  /** Known when it was in hand alone. */
+  /** Set when the message was processed alone. */
   readonly single: { readonly id: string; readonly kills: number } | undefined;
 }
 
 /**
  * Finds the message that kills its consumer.
  *
- * What is in hand is marked in the database, one mark per partition. A consumer that finds the mark of another one
- * unfinished takes those messages one by one, each with a mark, and so learns which it is. A mark that is left by a
- * frozen consumer or a rebalance costs some speed, nothing else.
+ * Messages in progress are marked in the database, one mark per partition. A consumer that finds another consumer's
+ * unfinished mark processes those messages one at a time, each with a mark, and so finds the one that kills. A mark left
+ * by a frozen consumer or a rebalance only costs some throughput.
  */
 export class PoisonMarks<Tx extends Transaction> {
   readonly #options: PoisonMarksOptions<Tx>;
   readonly #owner = randomUUID();
-  /** Of each partition whose mark was read since it was assigned. */
+  /** Per partition whose mark was read since it was assigned. */
   readonly #suspicions = new Map<string, Suspicion | undefined>();
-  /** Partitions of which a suspect is in hand: one at most. */
+  /** Partitions with a suspect in progress: at most one. */
   readonly #inHand = new Set<string>();
 
   constructor(options: PoisonMarksOptions<Tx>) {
@@ -50,8 +50,8 @@ export class PoisonMarks<Tx extends Transaction> {
   }
 
   /**
-   * Forgets partitions that have become others', and of its own whose mark there was: one that was away for a moment, or slow
-   * to join, may have missed that another owner had them, and died.
+   * Forgets partitions that are no longer assigned, and for the others what was read of their marks: a consumer that was
+   * briefly away may have missed that another one owned them and died.
    */
   keepOnly(partitions: readonly Partition[]): void {
     const mine = new Set(partitions.map(nameOf));
@@ -61,13 +61,13 @@ export class PoisonMarks<Tx extends Transaction> {
   }
 
   /**
-   * To be called before messages of a partition are begun.
+   * To be called before messages of a partition begin.
    *
-   * @returns true when they are marked; false when they must be begun singly, by {@link beginOne}
+   * @returns true when they are marked; false when they must begin one at a time, with {@link beginOne}
    */
   async begin(partition: Partition, ids: readonly string[]): Promise<boolean> {
     const name = nameOf(partition);
-    // What was begun singly before has ended, in whatever way.
+    // Any message that began alone before has ended.
     this.#free(name);
     const marked = { group: this.#options.group, address: partition.address, partition: partition.partition };
     return this.#ask(async (sql) => {
@@ -84,14 +84,14 @@ export class PoisonMarks<Tx extends Transaction> {
   }
 
   /**
-   * Waits until no other suspect is in hand of this consumer: beside one that kills, it would be taken for another.
+   * Waits until this consumer processes no other suspect; otherwise a crash could not be attributed to one message.
    *
-   * @returns false when this message has killed too often and must not be begun
+   * @returns false when this message has killed too often and must not begin
    */
   async beginOne(partition: Partition, id: string): Promise<boolean> {
     const name = nameOf(partition);
     const single = this.#suspicions.get(name)?.single;
-    // Whoever has died with many in hand may have died of this one.
+    // After a crash with several messages in progress, this one may be the cause.
     const kills = single === undefined || single.id === id ? (single?.kills ?? 1) : 0;
     if (single?.id === id && kills >= this.#options.maxKills) return false;
     await this.#options.suspects.wait();
@@ -101,7 +101,7 @@ export class PoisonMarks<Tx extends Transaction> {
     return true;
   }
 
-  /** Tells that a message that was begun singly has ended. @returns true while the next one is suspect, too */
+  /** To be called when a message begun with {@link beginOne} ends. @returns true while the next one is suspect, too */
   endOne(partition: Partition, id: string): boolean {
     const name = nameOf(partition);
     this.#free(name);
@@ -113,7 +113,7 @@ export class PoisonMarks<Tx extends Transaction> {
     return false;
   }
 
-  /** To be called when a part of what was begun is left to a later offer: nobody has died of it. */
+  /** To be called when some of the marked messages are left to a later offer, so that the mark raises no suspicion. */
   async leave(partition: Partition): Promise<void> {
     this.#free(nameOf(partition));
     const { group } = this.#options;
@@ -121,7 +121,7 @@ export class PoisonMarks<Tx extends Transaction> {
     await this.#ask((sql) => clearMark(sql, marked, this.#owner));
   }
 
-  /** To be called when everything in hand has ended. */
+  /** To be called when all messages have ended. */
   async clear(): Promise<void> {
     await this.#ask((sql) => clearMarks(sql, this.#options.group, this.#owner));
   }
@@ -133,7 +133,7 @@ export class PoisonMarks<Tx extends Transaction> {
   async #suspicionOf(sql: Sql, mark: Mark | undefined): Promise<Suspicion | undefined> {
     if (mark === undefined || mark.owner === this.#owner) return undefined;
     const { lastId, size, kills } = mark;
-    // Where the last of them is done, so are those before it.
+    // If the last message is processed, so are those before it.
     if (this.#options.inOrder || size === 1) {
       const done = await readProcessed(sql, this.#options.group, [lastId]);
       if (done.size > 0) return undefined;

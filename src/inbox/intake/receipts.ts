@@ -1,9 +1,9 @@
 import { type Receipt, receiptIdLimit } from '../../core/receipt.ts';
 import type { ConsumerReport } from '../consumer-event.ts';
 
-/** How receipts leave: to the address of receipts at the broker from which the messages came. */
+/** Sends receipts to the receipt address of the broker from which the messages came. */
 export interface ReceiptSender {
-  /** Resolves when the broker keeps all of them. Rejects otherwise; what it kept nevertheless may be sent again. */
+  /** Resolves when the broker has stored all of them; rejects otherwise. Stored ones may be sent again. */
   send(receipts: readonly Receipt[]): Promise<void>;
   /** Ends connections. */
   close(): Promise<void>;
@@ -23,14 +23,14 @@ export interface ReceiptsInput {
   readonly report: ConsumerReport;
 }
 
-/** What waits beyond this is dropped, the oldest first: its messages are sent again, and their repeats answered. */
+/** Beyond this, the oldest are dropped: their messages are sent again, and the repeats get a receipt. */
 const maxWaiting = 10_000;
 const againMs = { first: 1_000, most: 30_000 } as const;
 
 /**
  * Receipts of the messages that a consumer handled, collected until the fetched batch ends.
  *
- * Sending never fails a message: what could not be sent waits for the next batch, or for a timer, and is told.
+ * Sending never fails a message: unsent receipts wait for the next batch or a timer, and the failure is reported.
  */
 export class Receipts {
   readonly #input: ReceiptsInput;
@@ -39,7 +39,7 @@ export class Receipts {
   #againMs: number = againMs.first;
   #notBefore = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  /** Since they were told last. */
+  /** Dropped since the last report. */
   #dropped = 0;
   #closed = false;
 
@@ -47,21 +47,21 @@ export class Receipts {
     this.#input = input;
   }
 
-  /** How many messages wait for their receipt to be sent. */
+  /** Number of messages whose receipt is not yet sent. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** Notes a message whose effects are committed. A duplicate is noted too: its receipt may have been lost. */
+  /** Adds a message whose effects are committed. Duplicates are added, too: their receipt may have been lost. */
   add(handled: Handled): void {
     this.#waiting.push(handled);
-    // Otherwise the next flush takes all, and what waits is no more than the batches in hand.
+    // Otherwise the next flush sends all, so no more than the current batches is waiting.
     if (this.#pausing) this.#bound();
   }
 
-  /** Sends what waits. Never rejects; after a failure it does nothing for a while, so that messages are not held up. */
+  /** Sends waiting receipts. Never rejects; after a failure it pauses for a while, so that messages are not delayed. */
   async flush(): Promise<void> {
-    // What another one is sending may be ours: nobody is told that it went before it did.
+    // Another flush may be sending our receipts: return only after it has ended.
     while (this.#sending !== undefined) await this.#sending;
     if (this.#waiting.length === 0 || this.#pausing) return;
     this.#sending = this.#send();
@@ -80,7 +80,7 @@ export class Receipts {
     }
   }
 
-  /** Sends what waits, a last time, and ends the connections. */
+  /** Sends waiting receipts a last time and closes the connections. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -105,7 +105,7 @@ export class Receipts {
     this.#bound();
     this.#notBefore = performance.now() + this.#againMs;
     clearTimeout(this.#timer);
-    // No message may follow that would take them along.
+    // There may be no later message to trigger a flush.
     if (!this.#closed) this.#timer = setTimeout(() => void this.flush(), this.#againMs + 1);
     this.#input.report({
       type: 'receipts-unsent',
@@ -119,7 +119,7 @@ export class Receipts {
   }
 }
 
-/** One receipt per installation and state, or several where the ids are too many for one. */
+/** One receipt per installation and state, or several if there are too many ids for one. */
 function receiptsOf(group: string, handled: readonly Handled[]): readonly Receipt[] {
   const alike = new Map<string, Omit<Receipt, 'group'> & { readonly ids: string[] }>();
   for (const { id, installation, state } of handled) {

@@ -1,11 +1,12 @@
 const pauseMs = { first: 1_000, most: 30_000 } as const;
 
 /**
- * How long a partition rests when a message can neither be handled nor kept: from 1 s, doubling to 30 s, without an end.
+ * How long a partition pauses when a message can be neither handled nor kept: 1 s, doubling up to 30 s, without a limit
+ * on the number of pauses.
  *
- * @param pauses how often it has rested for this message
+ * @param pauses how often it has paused for this message
  */
 export function nextPauseMs(pauses: number): number {
-  // The exponent is bounded, so that the number of pauses is not.
+  // The exponent is bounded, because the number of pauses is not.
   return Math.min(pauseMs.first * 2 ** Math.min(pauses, 10), pauseMs.most);
 }

@@ -24,24 +24,24 @@ export interface OneByOneOptions<Tx extends Transaction> {
   readonly breaker: Breaker;
 }
 
-/** When what is in hand of a partition is to end. */
+/** When work on a partition must end. */
 export type Ends = Pick<IncomingBatch, 'lost' | 'signal'>;
 
 /** What became of one message. */
 export type Settled =
   | { readonly kind: 'done'; readonly applied: Applied }
-  /** The partition is lost, or this consumer stops: it stays open, and costs no try. */
+  /** The partition is lost, or this consumer stops: the message stays open, and no try is counted. */
   | { readonly kind: 'given-up' }
-  /** It stays open: the database does not keep it either, or its address pauses. */
+  /** The message stays open: the database could not keep it either, or its address is paused. */
   | { readonly kind: 'rejected'; readonly afterMs: number };
 
 const duplicate: Applied = { kind: 'duplicate' };
 
-/** Of tries that met another transaction in a row; after that one more is like every other failure. */
+/** Consecutive conflicts that are retried; the next one counts as an ordinary failure. */
 const maxConflicts = 10;
 const longestConflictPauseMs = 50;
 
-/** Applies single messages: quick tries in place, and then it is parked, unless its address pauses. */
+/** Applies single messages: after some quick tries the message is parked, unless its address is paused. */
 export class OneByOne<Tx extends Transaction> {
   readonly #options: OneByOneOptions<Tx>;
 
@@ -78,7 +78,7 @@ export class OneByOne<Tx extends Transaction> {
     }
   }
 
-  /** One try of a message whose address pauses: it ends the pause, or prolongs it. */
+  /** Tries a message of a paused address once: the result ends or prolongs the pause. */
   async probe(message: Arrived<Tx>, { lost }: Ends): Promise<Settled> {
     const { applier, breaker, report, tally } = this.#options;
     const { address } = message.incoming;
@@ -90,7 +90,7 @@ export class OneByOne<Tx extends Transaction> {
       if (error instanceof GivenUp) return { kind: 'given-up' };
       tally.failedAttempts += 1;
       report({ type: 'attempt-failed', ...positionOf(message), attempt: 1, error });
-      // It tells of its message, and nothing of what may be away.
+      // A verdict is about the message, and says nothing about the dependency.
       if (verdictOf(error) !== undefined) return await this.park(message, 'error', error);
       breaker.probeFailed(address, failureOf(message, error));
       return { kind: 'rejected', afterMs: breaker.waitMs(address) };

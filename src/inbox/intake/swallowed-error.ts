@@ -4,8 +4,8 @@ import { touchTransaction } from '../../store/inbox/receive.ts';
 import { saysAborted } from './infrastructure-faults.ts';
 
 /**
- * A handler that catches the error of a statement resolves, but PostgreSQL answers the COMMIT that follows by a rollback, and
- * no error: its message would count as handled, and be lost. To be called after the handlers, before the commit.
+ * A handler that catches the error of a statement resolves, but PostgreSQL then answers COMMIT with a rollback and no
+ * error: the message would count as handled and be lost. To be called after the handlers, before the commit.
  *
  * @throws OutboxError `OUTBOX_TRANSACTION_ROLLED_BACK` when a statement of the transaction has failed
  */

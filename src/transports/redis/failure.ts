@@ -1,6 +1,6 @@
 import type { Hold, PublishOutcome } from '../transport.ts';
 
-/** What a refusal of Redis means: nothing more can be sent for now, or one message is to blame. */
+/** What an error reply of Redis means: nothing more can be sent for now, or one message caused it. */
 export type RedisFailure =
   | { readonly kind: 'hold'; readonly hold: Hold }
   | {
@@ -9,36 +9,36 @@ export type RedisFailure =
     };
 
 /**
- * What must end before anything is sent again, by the code with which the answer begins.
+ * The scope of the hold for each error code at the start of a reply.
  *
  * Redis checks all of these before it executes a command, so nothing was stored.
  */
 export const redisAnswers: Readonly<Record<string, Hold['scope']>> = {
-  /** This server has a part of a cluster only, and the address is in another one. */
+  /** The server is a cluster node, and another node has the slot of this address. */
   ASK: 'transport',
   BUSY: 'transport',
   CLUSTERDOWN: 'transport',
   CROSSSLOT: 'transport',
-  /** It lets in connections from its own machine only. */
+  /** Protected mode: only connections from localhost are accepted. */
   DENIED: 'transport',
   LOADING: 'transport',
   MASTERDOWN: 'transport',
-  /** It cannot write to its disk. */
+  /** The server cannot write to its disk. */
   MISCONF: 'transport',
   MOVED: 'transport',
   NOAUTH: 'transport',
   NOPERM: 'topic',
-  /** `min-replicas-to-write` of the server. */
+  /** Fewer replicas than `min-replicas-to-write`. */
   NOREPLICAS: 'transport',
   OOM: 'transport',
   READONLY: 'transport',
   TRYAGAIN: 'transport',
   WRONGPASS: 'transport',
-  /** The address holds something else. */
+  /** The key holds a value of another type. */
   WRONGTYPE: 'topic',
 };
 
-/** Answers with the code `ERR`, by their words. */
+/** Replies with the generic code `ERR`, by their text. */
 const redisTexts: readonly (readonly [words: RegExp, meaning: Hold['scope'] | 'permanent'])[] = [
   [/^max number of clients reached/, 'transport'],
   [/^The stream has exhausted the last possible ID/, 'topic'],
@@ -48,9 +48,9 @@ const redisTexts: readonly (readonly [words: RegExp, meaning: Hold['scope'] | 'p
 ];
 
 /**
- * Says what a refusal means.
+ * Classifies an error reply.
  *
- * One that is not listed may be that of a proxy, which knows what it was told and not what the server did: `ambiguous`.
+ * An unlisted reply may come from a proxy, which does not know what the server did: `ambiguous`.
  */
 export function meaningOf(answer: string): RedisFailure {
   const text = plain(answer);
@@ -63,8 +63,8 @@ export function meaningOf(answer: string): RedisFailure {
 }
 
 /**
- * The answer without what a script adds to it. Before Redis 7, a command that a script may not run is refused without a
- * code.
+ * The reply without the prefix that scripts add. Before Redis 7, a script's refusal of a command that the user may not
+ * run has no code.
  */
 function plain(answer: string): string {
   const text = answer.replace(/^-?(?:ERR )?@user_script: ?\d+: ?-?/, '').replace(/^-/, '');

@@ -47,8 +47,9 @@ export function redisPubSub(options: RedisPubSubOptions): Transport {
 }
 
 /**
- * Publishes in order and answers why one was refused, or an empty text, and how many received each of those before it. Where
- * somebody has to, a message behind one of its key that nobody received is not published: -1.
+ * Publishes in order. Returns the error of the first refused message, or an empty string, followed by the number of
+ * receivers of each message before it. With `requireReceivers`, a message is not published (-1) after an earlier one of
+ * its key that had no receivers.
  */
 const publishScript = `
 local answer = { '' }
@@ -76,7 +77,7 @@ async function publish(
 ): Promise<ChunkAnswer> {
   const sentAtMs = Date.now();
   const args = ['EVAL', publishScript, '0', address];
-  // Before a key stands a letter, so that an empty one is not taken for none.
+  // Keys get a prefix, to distinguish an empty key from none.
   for (const message of messages)
     args.push(
       requireReceivers && message.key !== null ? `k${message.key}` : '',

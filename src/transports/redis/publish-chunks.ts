@@ -5,30 +5,33 @@ import { NoConnection, type RedisLink } from '../../redis/redis-link.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishOutcome, PublishResult } from '../transport.ts';
 import { meaningOf } from './failure.ts';
 
-/** While Redis works on one command, everybody else waits: so many at once take it a few milliseconds. */
+/** Redis executes one command at a time, so a chunk delays all other clients: this many take a few milliseconds. */
 const mostMessages = 500;
-/** Characters of payloads. */
+/** In characters of payload. */
 const mostLength = 1_000_000;
-/** A longer one goes alone. Any other has less than the million bytes that every server takes, however it is written. */
+/**
+ * A message with a longer payload is sent alone. A shorter one stays below 1,000,000 bytes in any encoding, which every
+ * server accepts.
+ */
 const longLength = 150_000;
-/** What Redis takes as one argument unless `proto-max-bulk-len` says otherwise. */
+/** The default of `proto-max-bulk-len`, the longest argument that Redis accepts. */
 const usualMaxBytes = 512 * 1024 * 1024;
 
-/** What the server said to a chunk. */
+/** The server's reply to a chunk. */
 export interface ChunkAnswer {
-  /** Of its first messages. */
+  /** Of the first messages of the chunk. */
   readonly outcomes: readonly PublishOutcome[];
-  /** Why the message behind them was refused; neither it nor anything behind it was stored. */
+  /** Why the next message was refused; neither it nor any message after it was stored. */
   readonly refusal?: string;
 }
 
-/** How messages of one kind go to the server. */
+/** How one kind of transport sends messages to the server. */
 export interface ChunkWay {
-  /** How many bytes of its longest argument a message has. */
+  /** The size in bytes of the message's longest command argument. */
   bytes(message: OutgoingMessage): number;
-  /** How much longer than usual an answer may take. */
+  /** Added to the request timeout. */
   readonly extraMs: number;
-  /** Sends some; a rejection with an answer of the server means that it has stored none of them. */
+  /** Sends messages; a rejection with an error reply of the server means that none was stored. */
   send(client: RedisClient, address: string, messages: readonly OutgoingMessage[]): Promise<ChunkAnswer>;
 }
 
@@ -37,8 +40,8 @@ const maybeStored: PublishOutcome = { kind: 'deferred', onWire: true };
 const givenUp: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
 
 /**
- * Publishes a batch in chunks, one after the other. Redis executes each of them without a pause, so the order holds, and
- * it may refuse one chunk and take the next: hence no second one is on its way before the first is answered.
+ * Publishes a batch in chunks. Redis executes each chunk atomically, so the order holds. It may refuse one chunk and
+ * accept the next, so a chunk is sent only after the previous one was answered.
  */
 export async function publishChunks(
   link: RedisLink,
@@ -65,7 +68,7 @@ export async function publishChunks(
   return batch.result(hold);
 }
 
-/** What does not fit is refused here: the server would end the connection, and often without a word. */
+/** Refuses a message that is too large here: the server would close the connection, often without an error reply. */
 async function sendFitting(
   client: RedisClient,
   way: ChunkWay,
@@ -80,18 +83,18 @@ async function sendFitting(
   return { outcomes: [{ kind: 'permanent', error }] };
 }
 
-/** Hosted servers refuse this question, and have not changed the limit. */
+/** Hosted servers often refuse CONFIG GET; they use the default limit. */
 async function maxBytesOf(client: RedisClient): Promise<number> {
   const answer = await client.configGet('proto-max-bulk-len').catch(ifRefused({}));
   const [text] = Object.values(answer);
   return text === undefined ? usualMaxBytes : Number(text);
 }
 
-/** The messages of a batch, and what has become of them so far. */
+/** The messages of a batch and their outcomes so far. */
 class OpenBatch {
   readonly #messages: readonly OutgoingMessage[];
   readonly #outcomes: (PublishOutcome | undefined)[];
-  /** Keys of which a message was not acknowledged. */
+  /** Keys with a message that was not acknowledged. */
   readonly #blocked = new Set<string>();
   #from = 0;
 
@@ -100,7 +103,7 @@ class OpenBatch {
     this.#outcomes = Array.from(messages, () => undefined);
   }
 
-  /** The places of the next messages to be sent together; those that may not be sent are `held` from now on. */
+  /** The places of the next chunk's messages; messages of blocked keys become `held`. */
   next(): readonly number[] {
     const places: number[] = [];
     let length = 0;
@@ -125,7 +128,7 @@ class OpenBatch {
     return places.flatMap((place) => this.#messages[place] ?? []);
   }
 
-  /** @returns the hold, if the refusal means one */
+  /** @returns the hold, if the refusal causes one */
   answered(places: readonly number[], { outcomes, refusal }: ChunkAnswer): Hold | undefined {
     for (const [n, outcome] of outcomes.entries()) this.#settle(places[n], outcome);
     if (refusal === undefined) return undefined;
@@ -146,7 +149,7 @@ class OpenBatch {
       for (const place of places) this.#settle(place, maybeStored);
       return { scope: 'transport', reason: reasonOf(error) };
     }
-    // Nobody knows which of them is to blame.
+    // Which message caused the error is unknown.
     for (const place of places) {
       const key = this.#messages[place]?.key ?? null;
       const behind = key !== null && this.#blocked.has(key);

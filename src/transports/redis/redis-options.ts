@@ -29,23 +29,23 @@ export interface ReplicaOptions {
   readonly replicasWithin?: Duration;
 }
 
-/** A server and how long to wait for it, everything checked. */
+/** A server and how long to wait for it, validated. */
 export interface RedisSettings {
   readonly server: RedisServer;
   readonly requestTimeoutMs: number;
 }
 
-/** How many replicas are waited for; `undefined`: none. */
+/** How many replicas to wait for, and how long. */
 export interface ReplicaRules {
   readonly count: number;
   readonly withinMs: number;
 }
 
 /**
- * Checks what all transports of Redis take.
+ * Validates the options that all Redis transports share.
  *
  * @param maker for example `redisStream()`
- * @param others names of the options that this one takes besides
+ * @param others names of the other options of this transport
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
 export function redisSettings(

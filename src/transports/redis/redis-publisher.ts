@@ -4,14 +4,14 @@ import { type Probe, probeAddress } from './probe.ts';
 import { type ChunkWay, publishChunks } from './publish-chunks.ts';
 import type { RedisSettings } from './redis-options.ts';
 
-/** What makes one kind of transport. */
+/** What differs between the Redis transports. */
 export interface PublisherParts {
   readonly name: string;
   readonly way: ChunkWay;
   readonly probeOf: (address: string) => Probe;
 }
 
-/** The transport, which has one connection: made at the first batch, kept, and made anew after a hold. */
+/** A transport with one connection: opened at the first batch, kept open, and replaced after a hold. */
 export function redisPublisher(
   { server, requestTimeoutMs }: RedisSettings,
   { name, way, probeOf }: PublisherParts,

@@ -1,7 +1,7 @@
 import { entryFields, headerField } from '../../redis/message-format.ts';
 import type { OutgoingMessage } from '../transport.ts';
 
-/** The fields of a message's entry, name after name with its value. */
+/** The stream entry of a message: field names and values, alternating. */
 export function fieldsOf({ headers, id, key, payload }: OutgoingMessage): string[] {
   const fields = [entryFields.id, id];
   if (key !== null) fields.push(entryFields.key, key);

@@ -70,15 +70,15 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
 
 interface Appended {
   readonly address: string;
-  /** As text; empty: none. */
+  /** `MAXLEN` as a string; empty: none. */
   readonly limit: string;
   readonly messages: readonly OutgoingMessage[];
 }
 
 /**
- * Appends entries up to the first that is refused, and answers why that one was, or an empty text, and the ids of the others.
+ * Appends entries up to the first refused one. Returns its error, or an empty string, then the ids of the entries before.
  *
- * `eval` and not `evalsha`: with hundreds of entries the script is no weight, and a restarted server does not know it.
+ * `EVAL` instead of `EVALSHA`: the script is small next to hundreds of entries, and a restarted server has no cache of it.
  */
 const appendScript = `
 local answer = { '' }

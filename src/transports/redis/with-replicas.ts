@@ -4,9 +4,9 @@ import type { ChunkAnswer } from './publish-chunks.ts';
 import type { ReplicaRules } from './redis-options.ts';
 
 /**
- * Sends, and has what was stored acknowledged only when enough replicas have it, too.
+ * Sends messages, and acknowledges them only when enough replicas have stored them.
  *
- * WAIT goes out with the command, so that it asks about just that and costs no round trip of its own.
+ * WAIT is pipelined with the command, so it covers exactly that command and costs no extra round trip.
  */
 export async function withReplicas(
   client: RedisClient,
