@@ -4,7 +4,7 @@ import { heartbeatSeconds, type RabbitmqConnection, type RabbitmqServer } from '
 import { connectReason } from './reason.ts';
 
 const connectWithinMs = 3_000;
-/** How long a goodbye may take before the connection is cut. */
+/** How long an orderly close may take before the connection is cut. */
 const goodbyeMs = 1_000;
 
 /** One connection, from its opening to its end; it is never opened again. */

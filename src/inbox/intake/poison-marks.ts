@@ -34,8 +34,8 @@ interface Suspicion {
  * Finds the message that kills its consumer.
  *
  * Messages in progress are marked in the database, one mark per partition. A consumer that finds another consumer's
- * unfinished mark processes those messages one at a time, each with a mark, and so finds the one that kills. A mark left
- * by a frozen consumer or a rebalance only costs some throughput.
+ * unfinished mark processes those messages one at a time, each with a mark, and so finds the one that kills. A mark
+ * left by a frozen consumer or a rebalance only costs some throughput.
  */
 export class PoisonMarks<Tx extends Transaction> {
   readonly #options: PoisonMarksOptions<Tx>;
@@ -50,8 +50,8 @@ export class PoisonMarks<Tx extends Transaction> {
   }
 
   /**
-   * Forgets partitions that are no longer assigned, and for the others what was read of their marks: a consumer that was
-   * briefly away may have missed that another one owned them and died.
+   * Forgets partitions that are no longer assigned, and assigned ones without a suspicion, so that their mark is read
+   * again: while this consumer was away, another one may have owned them and died.
    */
   keepOnly(partitions: readonly Partition[]): void {
     const mine = new Set(partitions.map(nameOf));

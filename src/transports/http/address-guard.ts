@@ -2,7 +2,7 @@ import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { OutboxError } from '../../core/errors.ts';
 
-/** IPv4 that is not the public internet, and Azure's host, which is for its guests alone. */
+/** IPv4 networks outside the public internet, and the host address of Azure, which only its virtual machines reach. */
 const refusedIpv4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -20,7 +20,7 @@ const refusedIpv4: readonly (readonly [network: string, prefix: number])[] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ];
-/** The only IPv6 that is given out; all else is local, reserved, or IPv4 in disguise. */
+/** The only allocated global unicast IPv6; all else is local, reserved, or embeds IPv4. */
 const givenOutIpv6 = ['2000::', 3] as const;
 /** Within it: protocols, tunnels with IPv4 inside, documentation. */
 const refusedIpv6: readonly (readonly [network: string, prefix: number])[] = [
@@ -36,7 +36,7 @@ for (const [network, prefix] of refusedIpv6) refused.addSubnet(network, prefix, 
 const givenOut = new BlockList();
 givenOut.addSubnet(...givenOutIpv6, 'ipv6');
 
-/** An address of a private network, this machine, or a cloud's metadata, which nobody has allowed. */
+/** An address of a private network, this machine or a cloud metadata service that is not in `allow`. */
 export class AddressRefused extends Error {
   constructor(host: string, address: string) {
     const what = host === address ? address : `${host} (${address})`;
@@ -50,8 +50,8 @@ export interface AddressGuard {
   /** Judges a host that is an IP address; others are judged when they are resolved. @throws AddressRefused */
   check(host: string): void;
   /**
-   * Resolves names for `net.connect`. All their addresses must be allowed, and the answer that was judged is the one that
-   * is connected to, so that a name cannot change its mind in between.
+   * Resolves names for `net.connect`. All addresses must be allowed, and the connection uses the checked result, which
+   * prevents DNS rebinding.
    */
   readonly lookup: LookupFunction;
 }

@@ -3,7 +3,7 @@ import type { SendOutcome } from '../send-by-key.ts';
 import { AddressRefused } from './address-guard.ts';
 import type { HttpAnswer } from './exchange.ts';
 
-/** What an answer means for its message. */
+/** What a response means for its message. */
 type AnswerClass = 'acknowledged' | 'rejected' | 'permanent' | 'ambiguous';
 
 /** By the first digit of the status: a server that failed may have done the work before. */
@@ -14,29 +14,29 @@ const classesByDigit: Readonly<Record<number, AnswerClass>> = {
   5: 'ambiguous',
 };
 
-/** Whoever is gone does not come back. */
+/** 410 Gone is permanent. */
 const classesByStatus: Readonly<Record<number, AnswerClass>> = { 410: 'permanent' };
 
-/** With Retry-After these speak of the address, not of the message. `onWire`: a part of the server may have taken it. */
+/** With Retry-After these concern the address, not the message. `onWire`: the server may have processed it. */
 const pausingStatuses: Readonly<Record<number, { readonly onWire: boolean }>> = {
   429: { onWire: false },
   503: { onWire: true },
 };
 
-/** A server that wants more time than this is asked again all the same. */
+/** Longer values of Retry-After are cut to this. */
 const longestPauseMs = 60 * 60 * 1_000;
-/** Of the text that a server gave as its reason. */
+/** Characters of the response body that go into a reason. */
 const excerptLength = 200;
 
 /** What a message's answer makes of it. */
 export interface Classified {
   readonly outcome: SendOutcome;
-  /** For how long nothing goes to the address. */
+  /** How long to send nothing to the address. */
   readonly pauseMs?: number;
 }
 
 /**
- * Says what an answer means.
+ * Classifies a response.
  *
  * @param server names it in reasons
  * @param hidden texts that no reason may contain, because a server may echo what it was sent
@@ -60,7 +60,7 @@ export function classifyAnswer(
   return { outcome: { kind, error } };
 }
 
-/** What {@link classifyAnswer} has to know. */
+/** Parameters of {@link classifyAnswer}. */
 export interface ClassifyRules {
   readonly server: string;
   readonly hidden: readonly string[];
@@ -68,8 +68,8 @@ export interface ClassifyRules {
 }
 
 /**
- * Says what it means that there was no answer. Before the request left, no message is to blame: the address is held.
- * Afterwards this one may be, because it may be what the server breaks down at, so it counts as a try.
+ * Classifies a request without a response. Before the request was written, the message cannot be the cause: the address
+ * is held. Afterwards the message may have crashed the server, so it counts as an attempt.
  */
 export function classifyFailure(error: Error, written: boolean, server: string): SendOutcome {
   const reason = failureReason(error, server);
@@ -89,12 +89,12 @@ export function failureReason(error: Error, server: string): string {
   return said.includes(server) ? said : `${server}: ${said}`;
 }
 
-/** OpenSSL says where in its sources it was, before and behind the reason. */
+/** Removes the source locations that OpenSSL puts before and after the reason. */
 function withoutPlace(said: string): string {
   return /:error:[0-9A-F]+:[^:]*:[^:]*:(?<reason>[^:]+):/.exec(said)?.groups?.['reason'] ?? said;
 }
 
-/** One attempt per address of a name: Node tells them without a text of its own. */
+/** Node reports one error per address of a host name in an `AggregateError` without a message. */
 function textOf(error: Error): string {
   if (!(error instanceof AggregateError)) return error.message;
   const texts = error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each)));
@@ -113,7 +113,7 @@ function reasonOf(
   return `${server} answered ${status}${to}${short === '' || to !== '' ? '' : `: ${short}`}`;
 }
 
-/** What comes behind the host may be a secret. */
+/** Host only, because path and query may contain secrets. */
 function targetOf(location = ''): string {
   return URL.canParse(location) ? ` to ${new URL(location).host}` : '';
 }

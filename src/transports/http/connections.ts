@@ -6,9 +6,9 @@ import type { HttpSettings } from './http-options.ts';
 import type { HttpTarget } from './http-target.ts';
 import { undici } from './undici.ts';
 
-/** For a connection, TLS included. */
+/** To establish a connection, including TLS. */
 const connectTimeoutMs = 3_000;
-/** Of an answer's headers. */
+/** Limit for response headers. */
 const maxHeaderBytes = 16 * 1_024;
 
 /** Connections of one transport: a pool per server, opened when it is first used. */
@@ -25,7 +25,7 @@ export class HttpConnections {
     const { guard, requestTimeoutMs, ssl } = this.#settings;
     const { Agent: Pools } = undici();
     const pools = (this.#pools ??= new Pools({
-      // The time of a request is counted as a whole, so that none is won by answering piece by piece.
+      // The timeout covers the whole request, so that a response sent in pieces cannot extend it.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: maxHeaderBytes,
@@ -42,7 +42,7 @@ export class HttpConnections {
     };
   }
 
-  /** Connects and closes again: a request would be a message. */
+  /** Connects and disconnects without a request, because a request would be a message. */
   async probe({ url, host }: HttpTarget): Promise<void> {
     const { guard, ssl } = this.#settings;
     guard.check(host);

@@ -1,6 +1,6 @@
 import type { Agent, Dispatcher } from 'undici';
 
-/** What is posted, and where to. */
+/** A POST request. */
 export interface HttpPost {
   readonly origin: string;
   readonly path: string;
@@ -8,7 +8,7 @@ export interface HttpPost {
   readonly body: string;
 }
 
-/** What a server answered, as far as it is needed. */
+/** The parts of a response that are used. */
 export interface HttpAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -17,14 +17,14 @@ export interface HttpAnswer {
   readonly excerpt: string;
 }
 
-/** An answer, or why there is none; `written` once the request began to leave. */
+/** A response, or why there is none; `written`: the request may have been sent in part or whole. */
 export type HttpExchange =
   | { readonly kind: 'answer'; readonly answer: HttpAnswer }
   | { readonly kind: 'failed'; readonly written: boolean; readonly error: Error };
 
-/** Of an answer's body: enough to tell the reason. */
+/** How much of the response body is kept for the reason. */
 const excerptBytes = 1_024;
-/** A longer body costs its connection, because reading on would cost more. */
+/** With a longer body the connection is closed, because reading the rest would cost more. */
 const maxBodyBytes = 64 * 1_024;
 
 /** Posts once. Redirects are answers. Resolves in `timeoutMs` after the request was begun, whatever the server does. */
@@ -61,7 +61,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    // Interim answers come before the one that counts.
+    // Skips interim (1xx) responses.
     if (status < 200) return;
     this.#answer = {
       status,

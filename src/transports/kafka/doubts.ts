@@ -1,6 +1,6 @@
 import type { Hold } from '../transport.ts';
 
-/** As many answers in doubt, one after the other, cost no time: a broker that restarts leaves two or three. */
+/** This many consecutive unclear answers cause no pause: a broker restart causes two or three. */
 const free = 3;
 const restMs = { first: 1_000, most: 60_000 } as const;
 

@@ -76,9 +76,9 @@ interface Appended {
 }
 
 /**
- * Appends entries up to the first refused one. Returns its error, or an empty string, then the ids of the entries before.
+ * Appends entries up to the first refused one. Returns its error, or an empty string, then the ids of the others.
  *
- * `EVAL` instead of `EVALSHA`: the script is small next to hundreds of entries, and a restarted server has no cache of it.
+ * `EVAL` instead of `EVALSHA`: the script is small next to hundreds of entries, and a restarted server lacks it.
  */
 const appendScript = `
 local answer = { '' }
