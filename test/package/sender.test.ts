@@ -66,7 +66,7 @@ test.each([
   [
     'a filter',
     `require('temporal-outbox/redis').redisFilter({ url: 'redis://a' })`,
-    'The filter in Redis',
+    'Redis',
     '@redis/client@6',
   ],
   [
