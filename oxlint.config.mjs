@@ -8,7 +8,15 @@ export default {
   options: { typeAware: true, denyWarnings: true, reportUnusedDisableDirectives: 'error' },
   categories: { correctness: 'error', suspicious: 'error', perf: 'error' },
   env: { node: true, es2024: true },
-  ignorePatterns: ['dist', 'coverage', '**/generated', 'etc/api', 'test/package/projects'],
+  ignorePatterns: [
+    'dist',
+    'coverage',
+    '**/generated',
+    'etc/api',
+    'test/package/projects',
+    'examples',
+    'bench/peers',
+  ],
   rules: {
     'eslint/complexity': ['error', { max: 20 }],
     'eslint/default-case-last': 'error',

@@ -139,6 +139,17 @@ export default defineConfig({
         },
       },
       {
+        // Whole programs on the packed product, one after the other, by the commands of their own README.
+        extends: true,
+        test: {
+          name: 'examples',
+          include: ['test/examples/*.test.ts'],
+          globalSetup: [...globalSetup, 'test/examples/installed.ts'],
+          hookTimeout: 600_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
         // What statements cost in large tables, in pages: a busy machine makes it slow, not red.
         extends: true,
         test: {

@@ -47,18 +47,21 @@ const writeAll: Write = async (prisma, group, topic, messages) => {
   });
 };
 
-/** Messages per second of a plain kafkajs loop that writes the same, one by one or per fetched batch. */
+/** How the bare loop works: so many messages in a transaction, or one each, with so many transactions at once in each partition. */
+export type BareWay = { readonly batch: number } | { readonly atOnce: number };
+
+/** Messages per second of a plain kafkajs loop that writes the same; of transactions at once it keeps no order. */
 export async function consumeBare(
   stage: Stage,
   prisma: PrismaClient,
   { topic, count }: Arrivals,
-  { batch }: { readonly batch: number | undefined },
+  way: BareWay,
 ): Promise<number> {
   const groupId = randomUUID();
   const consumer = kafkaOf(stage).consumer({
     groupId,
     maxWaitTimeInMs: 250,
-    maxBytesPerPartition: batch === undefined ? 256 * 1024 : 1024 * 1024,
+    maxBytesPerPartition: 'batch' in way ? 1024 * 1024 : 512 * 1024,
     allowAutoTopicCreation: false,
   });
   const pace = new Pace(count);
@@ -67,18 +70,24 @@ export async function consumeBare(
   const finished = new Promise<number>((resolve) => {
     finish = resolve;
   });
+  const size = 'batch' in way ? way.batch : 1;
+  const write = 'batch' in way ? writeAll : writeOne;
   const take = async (payload: EachBatchPayload): Promise<void> => {
     const { messages } = payload.batch;
-    const size = batch ?? 1;
     let perSecond: number | undefined;
-    for (let from = 0; from < messages.length; from += size) {
-      const some = messages.slice(from, from + size);
-      await (batch === undefined ? writeOne : writeAll)(prisma, groupId, topic.name, some.map(parsed));
-      payload.resolveOffset(some.at(-1)?.offset ?? '0');
-      await payload.heartbeat();
-      done += some.length;
-      perSecond = pace.reached(done);
-    }
+    let from = 0;
+    const work = async (): Promise<void> => {
+      while (from < messages.length) {
+        const some = messages.slice(from, from + size);
+        from += size;
+        await write(prisma, groupId, topic.name, some.map(parsed));
+        await payload.heartbeat();
+        done += some.length;
+        perSecond = pace.reached(done) ?? perSecond;
+      }
+    };
+    await Promise.all(Array.from({ length: 'batch' in way ? 1 : way.atOnce }, work));
+    payload.resolveOffset(messages.at(-1)?.offset ?? '0');
     await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
     if (perSecond !== undefined) finish(perSecond);
   };

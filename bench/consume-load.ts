@@ -102,7 +102,7 @@ export function kafkaOf({ brokers }: Stage): Kafka {
 }
 
 export function prismaOf({ databaseUrl }: Stage): PrismaClient {
-  return new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl, max: 10 }) });
+  return new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl, max: 20 }) });
 }
 
 /** What every handler writes: a row per message. */

@@ -20,8 +20,12 @@ export interface ConsumeSizes {
 export interface ConsumeFigures {
   readonly batch: number;
   readonly bareBatch: number;
+  /** A transaction each, two at once in each partition, which is the consumer's default. */
   readonly single: number;
   readonly bareSingle: number;
+  /** The same with sixteen at once. */
+  readonly single16: number;
+  readonly bareSingle16: number;
   /** For messages that were processed before. */
   readonly replay: number;
   /**
@@ -38,13 +42,26 @@ const lookEveryMs = 20;
  * Variants that are compared run one after another, and the shortest ones twice, because the speed of the machine may
  * change within minutes.
  */
-const order = ['single', 'bareSingle', 'bareBatch', 'batch', 'replay', 'bareSingle', 'single'] as const;
+const order = [
+  'single',
+  'bareSingle',
+  'single16',
+  'bareSingle16',
+  'bareBatch',
+  'batch',
+  'replay',
+  'bareSingle16',
+  'single16',
+  'bareSingle',
+  'single',
+] as const;
 type Rate = (typeof order)[number];
 
 /** Options of one run of the consumer of the library. */
 interface Run {
   readonly group: string;
-  readonly batch: boolean;
+  /** Messages of a partition at once, each in its transaction; `undefined`: a transaction for many. */
+  readonly atOnce?: number;
   readonly duplicates?: boolean;
   readonly progress?: (done: number) => void;
 }
@@ -61,8 +78,8 @@ export async function measureConsume(
     const few = await fillTopic(stage, sizes.single);
     // So that neither vacuum work of earlier measurements nor warm connections and pages affect the next one.
     await stage.database.query('vacuum analyze');
-    await consumeOurs(stage, prisma, few, { group: randomUUID(), batch: false });
-    await consumeBare(stage, prisma, few, { batch: undefined });
+    await consumeOurs(stage, prisma, few, { group: randomUUID(), atOnce: 2 });
+    await consumeBare(stage, prisma, few, { atOnce: 2 });
     const rates = new Map<Rate, number[]>(order.map((name) => [name, []]));
     for (let round = 1; round <= sizes.rounds; round += 1) {
       const runs = runsOf(stage, prisma, { many, few });
@@ -82,6 +99,8 @@ export async function measureConsume(
       bareBatch: of('bareBatch'),
       single: of('single'),
       bareSingle: of('bareSingle'),
+      single16: of('single16'),
+      bareSingle16: of('bareSingle16'),
       replay: of('replay'),
       memory,
     };
@@ -97,14 +116,18 @@ function runsOf(
   { many, few }: { readonly many: Arrivals; readonly few: Arrivals },
 ): Record<Rate, () => Promise<number>> {
   const group = randomUUID();
+  const single = (atOnce: number) => () => consumeOurs(stage, prisma, few, { group: randomUUID(), atOnce });
+  const bareSingle = (atOnce: number) => () => consumeBare(stage, prisma, few, { atOnce });
   return {
-    single: () => consumeOurs(stage, prisma, few, { group: randomUUID(), batch: false }),
-    bareSingle: () => consumeBare(stage, prisma, few, { batch: undefined }),
+    single: single(2),
+    bareSingle: bareSingle(2),
+    single16: single(16),
+    bareSingle16: bareSingle(16),
     bareBatch: () => consumeBare(stage, prisma, many, { batch: batchSize }),
-    batch: () => consumeOurs(stage, prisma, many, { group, batch: true }),
+    batch: () => consumeOurs(stage, prisma, many, { group }),
     replay: async () => {
       await rewind(stage, group, many.topic.name);
-      return consumeOurs(stage, prisma, many, { group, batch: true, duplicates: true });
+      return consumeOurs(stage, prisma, many, { group, duplicates: true });
     },
   };
 }
@@ -128,15 +151,16 @@ async function measureMemory(
     if (earlyMb === 0) earlyMb = mb;
     else latestMb = Math.max(latestMb, mb);
   };
-  await consumeOurs(stage, prisma, arrivals, { group: randomUUID(), batch: true, progress });
+  await consumeOurs(stage, prisma, arrivals, { group: randomUUID(), progress });
   return { messages, earlyMb, latestMb };
 }
 
+/** Messages per second of a consumer of the library. */
 async function consumeOurs(
   stage: Stage,
   prisma: PrismaClient,
   { topic, count }: Arrivals,
-  { group, batch, duplicates = false, progress }: Run,
+  { group, atOnce, duplicates = false, progress }: Run,
 ): Promise<number> {
   const made = consumer(prisma, {
     config: {
@@ -146,9 +170,9 @@ async function consumeOurs(
       transports: { kafka: kafka({ brokers: stage.brokers }) },
     },
     group,
-    ...(batch && { batch: { size: batchSize } }),
+    ...(atOnce === undefined ? { batch: { size: batchSize } } : { keyConcurrency: atOnce }),
   });
-  if (batch)
+  if (atOnce === undefined)
     made.onBatch(topic, (tx, messages) =>
       tx.$executeRawUnsafe(
         'insert into effect (id, n, length) select * from unnest($1::text[], $2::integer[], $3::integer[])',

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { Kafka, logLevel } from 'kafkajs';
 import { z } from 'zod';
 import { policyOf } from '../src/config/topic-policy.ts';
 import { type Topic, type TopicOptions, topic } from '../src/core/topic.ts';
@@ -16,13 +14,15 @@ export type BodyTopic = Topic<{ text: string }>;
 /** The share of a run before the clock starts, in which the program still loads code and opens connections. */
 export const warmUpShare = 0.25;
 
+/** A drain of so many warms up the servers before anything is measured. */
+export const warmUpMessages = 20_000;
+
 /** Messages per second over rounds of equal size: all rounds count, with equal weight. */
 export function overall(rates: readonly number[]): number {
   return Math.round(rates.length / rates.reduce((seconds, rate) => seconds + 1 / rate, 0));
 }
 
 const keys = 1_000;
-const partitions = 4;
 const perStatement = 2_000;
 const writers = 2;
 
@@ -33,31 +33,44 @@ export interface Stage {
   readonly brokers: readonly string[];
 }
 
-/** A new topic, here and on the broker. Every measurement has a separate one, so that none drains rows of another. */
-export async function createTopic(stage: Stage, name: string, options: TopicOptions): Promise<BodyTopic> {
-  const made = topic(`${name}-${randomUUID().slice(0, 8)}`, z.object({ text: z.string() }), {
-    transport: 'kafka',
-    ...options,
-  });
-  const admin = new Kafka({ brokers: [...stage.brokers], logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  await admin.createTopics({
-    waitForLeaders: true,
-    topics: [{ topic: made.name, numPartitions: partitions }],
-  });
-  await admin.disconnect();
-  await announceTopics(stage.database, [policyOf(made, 'kafka')], {});
+/** A topic of the outbox for a Kafka topic that exists. */
+export async function announceTopic(
+  database: Database,
+  name: string,
+  options: TopicOptions,
+): Promise<BodyTopic> {
+  const made = topic(name, z.object({ text: z.string() }), { transport: 'kafka', ...options });
+  await announceTopics(database, [policyOf(made, 'kafka')], {});
   return made;
 }
 
-/** Stores `count` messages through the product's own API. */
-export async function fill(stage: Stage, target: BodyTopic, count: number, at?: Date): Promise<void> {
+/** What `fill` stores. */
+export interface Filling {
+  readonly count: number;
+  /** When they are due. @defaultValue at once */
+  readonly at?: Date | undefined;
+  /** Of each payload, about. @defaultValue 250 */
+  readonly bytes?: number;
+}
+
+/** JSON around the text. */
+const bodyOverheadBytes = 11;
+const bytesPerStatement = 8_000_000;
+
+/** Stores messages through the product's own API. */
+export async function fill(
+  stage: Pick<Stage, 'database'>,
+  target: BodyTopic,
+  { at, bytes, count }: Filling,
+): Promise<void> {
+  const payload = bytes === undefined ? body : { text: 'x'.repeat(bytes - bodyOverheadBytes) };
+  const most = Math.max(1, Math.min(perStatement, Math.floor(bytesPerStatement / (bytes ?? 1))));
   let begun = 0;
   const writer = async (): Promise<void> => {
     for (let from = begun; from < count; from = begun) {
-      begun += perStatement;
-      const messages = Array.from({ length: Math.min(perStatement, count - from) }, (_, index) => ({
-        payload: body,
+      begun += most;
+      const messages = Array.from({ length: Math.min(most, count - from) }, (_, index) => ({
+        payload,
         key: `key-${(from + index) % keys}`,
         ...(at !== undefined && { at }),
       }));
@@ -74,15 +87,10 @@ export async function fill(stage: Stage, target: BodyTopic, count: number, at?: 
 }
 
 /** Pauses or resumes a topic: a paused one may be filled while relays run. */
-export async function setPaused(stage: Stage, target: BodyTopic, paused: boolean): Promise<void> {
+export async function setPaused(
+  stage: Pick<Stage, 'database'>,
+  target: BodyTopic,
+  paused: boolean,
+): Promise<void> {
   await stage.database.query('update outbox.topic set paused = $2 where name = $1', [target.name, paused]);
-}
-
-/** Number of messages of a topic that its lanes have published. */
-export async function publishedCount(stage: Stage, target: BodyTopic): Promise<number> {
-  const [row] = await stage.database.query<{ count: number }>(
-    'select coalesce(sum(count), 0)::integer as count from outbox.batch where topic = $1',
-    [target.name],
-  );
-  return row?.count ?? 0;
 }

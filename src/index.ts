@@ -20,7 +20,7 @@ export {
 export type { Upcast, VersionOptions, VersionRules } from './core/topic-version.ts';
 export type { State } from './core/transitions.ts';
 export { type CancelAnswer, cancel, type RescheduleAnswer, reschedule } from './outbox/change.ts';
-export type { Due, SendOptions } from './outbox/prepare.ts';
+export type { Due, MessageOptions, SendOptions } from './outbox/prepare.ts';
 export { type BatchMessage, type Stored, send, sendBatch } from './outbox/send.ts';
 export { type TransactionRunner, transaction } from './outbox/transact.ts';
 export { type QueryRunner, type RootClient, type RunQuery, type Waker, wake } from './outbox/wake.ts';

@@ -33,6 +33,8 @@ export { type RedisListOptions, redisList } from './transports/redis/list-transp
 export { type RedisPubSubOptions, redisPubSub } from './transports/redis/pub-sub-transport.ts';
 export type { RedisOptions, ReplicaOptions } from './transports/redis/redis-options.ts';
 export { type RedisStreamOptions, redisStream } from './transports/redis/stream-transport.ts';
+export type { RocketmqOptions } from './transports/rocketmq/rocketmq-options.ts';
+export { rocketmq } from './transports/rocketmq/rocketmq-transport.ts';
 export { type SendOne, type SendOutcome, sendByKey } from './transports/send-by-key.ts';
 export type {
   Hold,

@@ -1,12 +1,13 @@
 /**
  * Compares the public names of every entry point with the reports in `etc/api`, so that a change of the surface is
- * seen in review. `--write` renews the reports. Reads the declarations in `dist`: build first.
+ * seen in review, and docs/options.md with the docstrings. `--write` renews them. Reads the declarations in `dist`: build first.
  *
  * Fails, even with `--write`, when a public name has no docstring, or a type it refers to is not exported with it.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+import { optionsPage } from './options-page.mjs';
 
 const write = process.argv.includes('--write');
 const root = resolve(import.meta.dirname, '..');
@@ -22,6 +23,7 @@ function judge({ name, types }) {
   const configObject = structuredClone(base);
   configObject.mainEntryPointFilePath = resolve(root, types);
   configObject.apiReport.reportFileName = name;
+  configObject.docModel.apiJsonFilePath = `<projectFolder>/dist/.api/${name}.api.json`;
   const extractorConfig = ExtractorConfig.prepare({
     configObject,
     configObjectFullPath: `${root}/api-extractor.json`,
@@ -49,6 +51,19 @@ for (const { name } of flawed)
 const changed = judged.filter((entry) => entry.changed);
 for (const { name } of changed)
   console.error(`${name}: etc/api/${name}.api.md differs. Renew with: npm run api`);
+
+const options = optionsPage(
+  entries.map(({ name }) => ({
+    path: name === 'index' ? 'temporal-outbox' : `temporal-outbox/${name}`,
+    model: JSON.parse(readFileSync(`${root}/dist/.api/${name}.api.json`, 'utf8')),
+  })),
+);
+const page = `${root}/docs/options.md`;
+if (write) writeFileSync(page, options);
+else if (readFileSync(page, 'utf8') !== options) {
+  console.error('docs/options.md differs. Renew with: npm run api');
+  process.exitCode = 1;
+}
 
 const known = new Set(entries.map(({ name }) => `${name}.api.md`));
 const left = readdirSync(`${root}/etc/api`).filter((file) => file.endsWith('.api.md') && !known.has(file));

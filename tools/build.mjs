@@ -18,6 +18,8 @@ const sources = [
   'tsconfig.build.json',
   'tsconfig.programs.json',
 ];
+/** Made by other commands. */
+const unbuilt = new Set(['generated', 'node_modules', 'results']);
 const stamp = 'dist/.built';
 const whenStale = process.argv.includes('--when-stale');
 
@@ -26,7 +28,7 @@ function changedAtMs(path) {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return 0;
   if (!stats.isDirectory()) return stats.mtimeMs;
-  const entries = readdirSync(path).filter((name) => name !== 'generated');
+  const entries = readdirSync(path).filter((name) => !unbuilt.has(name));
   return Math.max(0, ...entries.map((name) => changedAtMs(`${path}/${name}`)));
 }
 

@@ -9,12 +9,15 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 
 const mapped = /^(?<code>.*\/\/# sourceMappingURL=data:application\/json;[^,]*base64,)(?<map>[^\n]*)\s*$/s;
 
-/** Strips the folder of the build machine from the paths in the source map: it is useless in a package. */
+/**
+ * Strips from the source map the folder of the build machine, and the texts of the sources, a megabyte: stack traces need
+ * neither.
+ */
 function portable(bundle) {
   const parts = mapped.exec(bundle)?.groups;
   if (parts === undefined) throw new Error('The bundle of the workflows has no source map at its end.');
-  const map = Buffer.from(parts.map, 'base64').toString().replaceAll(`${resolve()}/`, '');
-  return parts.code + Buffer.from(map).toString('base64');
+  const { sourcesContent: _texts, ...map } = JSON.parse(Buffer.from(parts.map, 'base64').toString());
+  return parts.code + Buffer.from(JSON.stringify(map).replaceAll(`${resolve()}/`, '')).toString('base64');
 }
 
 const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json');

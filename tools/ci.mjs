@@ -14,7 +14,9 @@ const gates = [
   'test:core',
   'test:transports',
   'test:package',
+  'examples',
   'test:scale',
+  'bench:check',
   'test:faults',
   // The oldest and the newest Node; `npm run versions` runs the full table.
   'versions -- --ci',

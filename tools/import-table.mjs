@@ -7,6 +7,7 @@ const packageNames = {
   pg: '`pg`',
   prisma: 'Prisma',
   kafkajs: '`kafkajs`',
+  platformatic: '`@platformatic/kafka`',
   redis: '`@redis/client`',
   amqplib: '`amqplib`',
   undici: '`undici`',

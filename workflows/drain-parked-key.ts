@@ -7,6 +7,8 @@ const { drainKey } = proxyActivities<ParkedKeyActivities>({
   heartbeatTimeout: '5 seconds',
   // A cancel or a shutdown reaches the drain, which ends after the message in hand.
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+  // Otherwise the consumer that runs the workflow would nearly always get the try, even of a message that only another handles.
+  allowEagerDispatch: false,
   // Without a maximum the pause would grow to 100 times the first, so delivery would resume minutes after an outage.
   retry: { initialInterval: '200 milliseconds', maximumInterval: '1 second' },
 });

@@ -1,6 +1,7 @@
 import { measureHttp } from './http.ts';
 import { measureRabbitmq } from './rabbitmq.ts';
 import { measureRedis } from './redis.ts';
+import { measureRocketmq } from './rocketmq.ts';
 import { measureWorkflow } from './workflow.ts';
 
 /** Messages per second of the library and of a loop over the bare client, measured in one run. */
@@ -27,6 +28,7 @@ const measures: Readonly<Record<string, (sizes: TransportSizes) => Promise<reado
   rabbitmq: measureRabbitmq,
   http: measureHttp,
   redis: measureRedis,
+  rocketmq: measureRocketmq,
   workflow: measureWorkflow,
 };
 

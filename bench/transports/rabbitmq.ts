@@ -4,6 +4,7 @@ import { startRabbitmq } from '../../src/local/index.ts';
 import { propertiesOf } from '../../src/transports/rabbitmq/properties.ts';
 import { type OutgoingMessage, type ReceivingTransport, rabbitmq } from '../../src/transports.ts';
 import { overall } from '../workload.ts';
+import { aMessage, rateOf, receive, send } from './broker-load.ts';
 import type { Rates, TransportFigures, TransportSizes } from './main.ts';
 
 const batchSize = 2_000;
@@ -52,7 +53,7 @@ async function measureOnce(
 ): Promise<{ readonly sent: Rates; readonly received: Rates }> {
   const confirmed = await model.createConfirmChannel();
   const batches = Array.from({ length: messages / batchSize }, () =>
-    Array.from({ length: batchSize }, aMessage),
+    Array.from({ length: batchSize }, () => aMessage()),
   );
   const [ours, bare] = [await queue(confirmed), await queue(confirmed)];
   const sent = {
@@ -64,7 +65,9 @@ async function measureOnce(
   const receiving = await model.createChannel();
   const received = {
     bare: await rateOf(messages, () => receiveBare(receiving, `${bare}.${group}`, messages)),
-    ours: await rateOf(messages, () => receive(transport, ours, messages)),
+    ours: await rateOf(messages, () =>
+      receive(transport, { addresses: [ours], group, concurrency: 1, batchSize }, messages),
+    ),
   };
   for (const address of [ours, bare]) {
     await confirmed.deleteQueue(`${address}.${group}`);
@@ -108,18 +111,6 @@ function sendBare(
   });
 }
 
-async function send(
-  transport: ReceivingTransport,
-  address: string,
-  batches: readonly (readonly OutgoingMessage[])[],
-): Promise<void> {
-  const { signal } = new AbortController();
-  for (const messages of batches) {
-    const { outcomes } = await transport.publish({ address, partitions: 1, messages, signal });
-    if (outcomes.some(({ kind }) => kind !== 'acknowledged')) throw new Error('Not all was acknowledged.');
-  }
-}
-
 /** Receives messages, and acknowledges them once per batch. */
 async function receiveBare(channel: Channel, name: string, messages: number): Promise<void> {
   let done = 0;
@@ -135,58 +126,4 @@ async function receiveBare(channel: Channel, name: string, messages: number): Pr
       })
       .catch(reject);
   });
-}
-
-async function receive(transport: ReceivingTransport, address: string, messages: number): Promise<void> {
-  let finished = (): void => undefined;
-  const all = new Promise<void>((resolve) => {
-    finished = resolve;
-  });
-  let done = 0;
-  const subscribed = await transport.source().subscribe({
-    addresses: [address],
-    group,
-    concurrency: 1,
-    batchSize,
-    fromBeginning: true,
-    joinWithinMs: 10_000,
-    assigned: () => undefined,
-    disconnected: () => undefined,
-    async handle(batch) {
-      for (const message of batch.messages) {
-        if (message.header('ce_id') === undefined || message.body === null) throw new Error('It is empty.');
-        batch.acknowledge(message);
-      }
-      done += batch.messages.length;
-      if (done >= messages) finished();
-    },
-  });
-  await all;
-  await subscribed.stop();
-}
-
-async function rateOf(messages: number, work: () => Promise<void>): Promise<number> {
-  const startedAtMs = performance.now();
-  await work();
-  return Math.round(messages / ((performance.now() - startedAtMs) / 1_000));
-}
-
-/**
- * As the relay sends it: 250 bytes and six headers; different keys, because messages of one key are sent one at a time.
- */
-function aMessage(): OutgoingMessage {
-  const id = randomUUID();
-  return {
-    id,
-    key: `order-${id}`,
-    payload: JSON.stringify({ id, text: 'x'.repeat(200) }),
-    headers: {
-      ce_id: id,
-      ce_source: 'outbox/0f3d2b1c-77aa-4b0e-9d7b-6a2f1f0a9c55',
-      ce_specversion: '1.0',
-      ce_time: '2026-11-24T10:00:00.000Z',
-      ce_type: 'orders',
-      'content-type': 'application/json',
-    },
-  };
 }

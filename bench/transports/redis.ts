@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createClient, RESP_TYPES } from '@redis/client';
 import { startRedis } from '../../src/local/index.ts';
 import { envelopeText } from '../../src/redis/message-format.ts';
@@ -13,6 +11,7 @@ import {
   type Transport,
 } from '../../src/transports.ts';
 import { overall } from '../workload.ts';
+import { aMessage, rateOf, receive, send } from './broker-load.ts';
 import type { Rates, TransportFigures, TransportSizes } from './main.ts';
 
 const batchSize = 1_000;
@@ -79,64 +78,21 @@ async function measureOnce(
   messages: number,
 ): Promise<{ readonly sent: Rates; readonly received: Rates }> {
   const batches = Array.from({ length: messages / batchSize }, () =>
-    Array.from({ length: batchSize }, aMessage),
+    Array.from({ length: batchSize }, () => aMessage((id) => `order-${id.slice(0, 2)}`)),
   );
   const [ourAddress, bareAddress] = [`${name}-ours`, `${name}-bare`];
   const bare = await rateOf(messages, async () => {
     for (const batch of batches) await sendBare(redis, bareAddress, batch);
   });
-  const { signal } = new AbortController();
-  const ours = await rateOf(messages, async () => {
-    for (const batch of batches) {
-      const { hold } = await transport.publish({
-        address: ourAddress,
-        partitions: 1,
-        messages: batch,
-        signal,
-      });
-      if (hold !== undefined) throw new Error(hold.reason);
-    }
-  });
+  const ours = await rateOf(messages, () => send(transport, ourAddress, batches));
   const sent = { ours, bare };
   if (receiveBare === undefined || !('source' in transport)) return { sent, received: { ours: 0, bare: 0 } };
   const bareReceived = await rateOf(messages, async () => {
     for (let done = 0; done < messages; ) done += await receiveBare(redis, bareAddress);
   });
-  return { sent, received: { ours: await receive(transport, ourAddress, messages), bare: bareReceived } };
-}
-
-function receive(transport: ReceivingTransport, address: string, messages: number): Promise<number> {
-  return rateOf(messages, async () => {
-    let done = 0;
-    const all = new AbortController();
-    const subscribed = await transport.source().subscribe({
-      addresses: [address],
-      group,
-      concurrency: 1,
-      batchSize,
-      fromBeginning: true,
-      joinWithinMs: 10_000,
-      assigned: () => undefined,
-      disconnected: (error) => all.abort(error),
-      async handle(batch) {
-        for (const message of batch.messages) {
-          if (message.header('ce_id') === undefined || message.body === null) throw new Error('It is empty.');
-          batch.acknowledge(message);
-        }
-        done += batch.messages.length;
-        if (done >= messages) all.abort();
-      },
-    });
-    if (!all.signal.aborted) await once(all.signal, 'abort');
-    await subscribed.stop();
-    if (done < messages) throw all.signal.reason;
-  });
-}
-
-async function rateOf(messages: number, work: () => Promise<void>): Promise<number> {
-  const startedAtMs = performance.now();
-  await work();
-  return Math.round(messages / ((performance.now() - startedAtMs) / 1_000));
+  const place = { addresses: [ourAddress], group, concurrency: 1, batchSize };
+  const ourReceived = await rateOf(messages, () => receive(transport, place, messages));
+  return { sent, received: { ours: ourReceived, bare: bareReceived } };
 }
 
 function kindsOf(url: string): readonly Kind[] {
@@ -191,24 +147,6 @@ function kindsOf(url: string): readonly Kind[] {
 
 function textOf(message: OutgoingMessage): string {
   return envelopeText({ ...message, sentAtMs: Date.now() });
-}
-
-/** As the relay sends it: 250 bytes and six headers. */
-function aMessage(): OutgoingMessage {
-  const id = randomUUID();
-  return {
-    id,
-    key: `order-${id.slice(0, 2)}`,
-    payload: JSON.stringify({ id, text: 'x'.repeat(200) }),
-    headers: {
-      ce_id: id,
-      ce_source: 'outbox/0f3d2b1c-77aa-4b0e-9d7b-6a2f1f0a9c55',
-      ce_specversion: '1.0',
-      ce_time: '2026-11-24T10:00:00.000Z',
-      ce_type: 'orders',
-      'content-type': 'application/json',
-    },
-  };
 }
 
 function client(url: string) {

@@ -1,21 +1,33 @@
 import type { Command } from 'commander';
 import { requirePackages } from '../core/packages.ts';
-import { addCommand, type CommonFlags, run, stopSignal } from './register.ts';
+import { exitCodes } from './output.ts';
+import { addCommand, type CommonFlags, configOf, run, stopSignal, withConfig } from './register.ts';
 
 interface DemoFlags extends CommonFlags {
   readonly keep?: boolean;
 }
 
-/** Commands that start servers of their own; their code is loaded on demand. */
+interface ServersFlags extends CommonFlags {
+  readonly with?: readonly string[];
+}
+
+interface DevFlags extends ServersFlags {
+  readonly consumer?: string;
+}
+
+interface InitFlags extends CommonFlags {
+  readonly topic: string;
+  readonly yes?: boolean;
+}
+
+/** Names separated by commas. */
+const listed = (names: string): readonly string[] => names.split(',').map((name) => name.trim());
+
+/** Commands for development; their code is loaded on demand. */
 export function registerDevelopmentCommands(root: Command): void {
-  addCommand(root, 'servers', 'start PostgreSQL, Temporal and Kafka for development, until stopped').action(
-    run<CommonFlags>(async (_, output) => {
-      // The readiness checks of the servers use these clients.
-      for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
-      const { serversCommand } = await import('./servers-command.ts');
-      return serversCommand(process.env, output, stopSignal());
-    }),
-  );
+  registerInit(root);
+  registerServers(root);
+  registerDev(root);
   addCommand(root, 'demo', 'run a demo shop on its own servers, with a killed relay and a stopped broker')
     .option('--keep', 'leave everything running afterwards, until stopped')
     .action(
@@ -24,4 +36,71 @@ export function registerDevelopmentCommands(root: Command): void {
         return demoCommand({ env: process.env, keep, signal: stopSignal() }, output);
       }),
     );
+}
+
+function registerInit(root: Command): void {
+  addCommand(
+    root,
+    'init',
+    'write configuration, topics, a consumer and scripts into the project of this folder',
+  )
+    .option('--topic <name>', 'name of the first topic', 'order-placed')
+    .option('--yes', 'write without a question; what exists stays as it is in any case')
+    .action(
+      run<InitFlags>(async ({ topic, yes = false }, output) => {
+        const { initCommand } = await import('./init-command.ts');
+        return initCommand({ folder: process.cwd(), topic, yes }, output);
+      }),
+    );
+}
+
+function registerServers(root: Command): void {
+  addCommand(
+    root,
+    'servers [command...]',
+    'start PostgreSQL, Temporal and Kafka for development, until stopped or while a command runs: servers -- npm test',
+  )
+    .option('--with <names>', 'more servers: redis, rabbitmq, rocketmq, separated by commas', listed)
+    .action(
+      run<ServersFlags>(async ({ with: also = [] }, output, command) => {
+        // The readiness checks of the servers use these clients.
+        for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
+        const { serversCommand } = await import('./servers-command.ts');
+        return serversCommand({ env: process.env, also, command, signal: stopSignal() }, output);
+      }),
+    );
+}
+
+function registerDev(root: Command): void {
+  withConfig(
+    addCommand(
+      root,
+      'dev',
+      'start servers, prepare database and topics, run a relay and a consumer, until stopped',
+    ),
+  )
+    .option('--consumer <file>', 'the program of your consumer, started again when its files change')
+    .option('--with <names>', 'more servers: redis, rabbitmq, rocketmq, separated by commas', listed)
+    .action(
+      run<DevFlags>(async (flags, output) => {
+        for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
+        const { devCommand } = await import('./dev-command.ts');
+        const { consumer, with: also = [] } = flags;
+        const signal = stopSignal();
+        // A second Ctrl-C must not leave processes behind.
+        signal.addEventListener('abort', () => process.on('SIGINT', () => process.exit(exitCodes.failed)));
+        return devCommand({ env: process.env, config: configOf(flags), consumer, also, signal }, output);
+      }),
+    );
+  // Only `dev` runs it.
+  withConfig(root.command('dev-relay', { hidden: true })).action(
+    run<CommonFlags>(async (flags, output) => {
+      const { devRelayCommand } = await import('./dev-relay-command.ts');
+      const signal = stopSignal();
+      const code = await devRelayCommand(configOf(flags), output, signal);
+      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being made to a server that is away would keep the process for seconds
+      if (signal.aborted) process.exit(code);
+      return code;
+    }),
+  );
 }

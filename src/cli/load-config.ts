@@ -11,12 +11,7 @@ import { reasonOf } from '../core/reason.ts';
  * @throws OutboxError `OUTBOX_CONFIG_FILE_MISSING`, and `OUTBOX_CONFIG_INVALID` if the file exports something else
  */
 export async function loadConfig(file: string): Promise<Config> {
-  const target = path.resolve(file);
-  if (!existsSync(target)) {
-    throw new OutboxError('OUTBOX_CONFIG_FILE_MISSING', `There is no configuration at ${target}.`, {
-      details: { file: target },
-    });
-  }
+  const target = requireConfigFile(file);
   const exported: unknown = await createJiti(__filename)
     .import(target, { default: true })
     .catch((cause: unknown) => {
@@ -31,6 +26,15 @@ export async function loadConfig(file: string): Promise<Config> {
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- defineConfig checks it
   return defineConfig(config as Config);
+}
+
+/** The absolute path of a configuration. @throws OutboxError `OUTBOX_CONFIG_FILE_MISSING` */
+export function requireConfigFile(file: string): string {
+  const target = path.resolve(file);
+  if (existsSync(target)) return target;
+  throw new OutboxError('OUTBOX_CONFIG_FILE_MISSING', `There is no configuration at ${target}.`, {
+    details: { file: target },
+  });
 }
 
 /** For a file compiled to CommonJS, the default export is its module object, which contains the actual default export. */

@@ -16,6 +16,8 @@ export interface MigrateFlags {
   readonly adopt?: AdoptFlags | undefined;
   /** Also prepare the topics of this configuration; `undefined`: only the schema. */
   readonly topics: (() => Promise<Config>) | undefined;
+  /** With {@link MigrateFlags.topics}: also create those that Kafka lacks. */
+  readonly create: boolean;
 }
 
 /** Applies the product's migrations and prepares topics, prints the SQL, or checks whether a migration is missing. */
@@ -31,16 +33,18 @@ export async function migrateCommand(flags: MigrateFlags, output: Output): Promi
   );
   const adoption = flags.adopt && (await adoptCommand(at, flags.adopt, output));
   const config = await flags.topics?.();
-  const migrated = config && (await migrateTopics({ ...config, database: at }));
+  const migrated = config && (await migrateTopics({ ...config, database: at }, flags));
   if (migrated !== undefined) output.line(inWords(migrated));
   output.value({ ok: true, applied, ...(adoption !== undefined && { adoption }), ...migrated });
   return exitCodes.ok;
 }
 
-function inWords({ topics, receipts }: MigratedTopics): string {
-  const policies = `Wrote the policies of ${topics.length} topics.`;
-  if (receipts.wanted === 0) return policies;
-  return `${policies} ${receipts.made === 0 ? 'The topic of receipts exists.' : 'The topic of receipts was created.'}`;
+function inWords({ created, receipts, topics }: MigratedTopics): string {
+  const lines = [`Wrote the policies of ${topics.length} ${topics.length === 1 ? 'topic' : 'topics'}.`];
+  if (created.length > 0) lines.push(`Created on Kafka: ${created.join(', ')}.`);
+  if (receipts.wanted > 0)
+    lines.push(receipts.made === 0 ? 'The topic of receipts exists.' : 'The topic of receipts was created.');
+  return lines.join(' ');
 }
 
 async function print(output: Output): Promise<number> {

@@ -17,10 +17,12 @@ export interface CommonFlags {
 }
 
 const configFile = 'outbox.config.ts';
+/** Where the configuration is looked for, in this order. */
+const configFiles = [configFile, 'outbox.config.js', 'src/outbox.config.ts', 'src/outbox.config.js'];
 
-/** The configuration file: as given, or the default name. */
+/** The configuration file: as given, else the first that exists of the usual ones. */
 export function configOf(flags: CommonFlags): string {
-  return flags.config ?? configFile;
+  return flags.config ?? configFiles.find((file) => existsSync(file)) ?? configFile;
 }
 
 /**
@@ -56,7 +58,10 @@ export function addCommand(root: Command, usage: string, description: string): C
 
 /** Adds `--config`, for commands that need the configuration. */
 export function withConfig(command: Command): Command {
-  return command.option('--config <file>', 'configuration', configFile);
+  return command.option(
+    '--config <file>',
+    'configuration (default: outbox.config.ts or outbox.config.js, here or in src)',
+  );
 }
 
 /** Adds `--database` and `--config`, for commands that need only the database. */

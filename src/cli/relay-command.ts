@@ -5,11 +5,20 @@ import { OutboxError } from '../core/errors.ts';
 import { reasonOf } from '../core/reason.ts';
 import { exitCodes, type Output } from './output.ts';
 
-/** Runs a relay until the signal fires. Logs troubles to standard error, as text on a terminal, else as lines of JSON. */
-export async function relayCommand(config: Config, output: Output, signal: AbortSignal): Promise<number> {
+/**
+ * Runs a relay until the signal fires. Logs troubles to standard error.
+ *
+ * @param asText as text, else as lines of JSON. By default text on a terminal
+ */
+export async function relayCommand(
+  config: Config,
+  output: Output,
+  signal: AbortSignal,
+  asText: boolean = process.stderr.isTTY,
+): Promise<number> {
   const relay = startRelay(requireDatabase(config, 'A relay'), {
     report: (event) => tell(event, output),
-    ...(process.stderr.isTTY && { logger: inText(output) }),
+    ...(asText && { logger: inText(output) }),
   });
   const stop = (): void => void relay.stop();
   signal.addEventListener('abort', stop, { once: true });

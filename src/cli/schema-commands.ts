@@ -8,6 +8,7 @@ interface MigrateFlags extends CommonFlags {
   readonly print?: boolean;
   readonly check?: boolean;
   readonly topics?: boolean;
+  readonly create?: boolean;
   readonly adopt?: boolean;
   readonly newInstallation?: boolean;
 }
@@ -22,6 +23,14 @@ export function registerSchemaCommands(root: Command): void {
         '--topics',
         "also write the policies of the configuration's topics, and create the topic of receipts if a topic asks for them",
       ).conflicts(['print', 'check']),
+    )
+    .addOption(
+      new Option(
+        '--create',
+        'also write the policies, as --topics does, and create the topics that Kafka lacks, with the defaults of the broker',
+      )
+        .conflicts(['print', 'check'])
+        .implies({ topics: true }),
     )
     .addOption(
       new Option(
@@ -50,6 +59,7 @@ export function registerSchemaCommands(root: Command): void {
                   }
                 : undefined,
             topics: flags.topics === true ? () => loadConfig(configOf(flags)) : undefined,
+            create: flags.create ?? false,
           },
           output,
         ),

@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
 import { requireDatabase } from '../config/config.ts';
 import { type Operations, operations } from '../config/operations.ts';
+import { doctorCommand } from './doctor-command.ts';
 import { type CountFlags, countCommand } from './lanes-command.ts';
 import { loadConfig } from './load-config.ts';
 import { addOperatorCommand } from './operator-flags.ts';
-import { addCommand, configOf, databaseAddress, run, withConfig } from './register.ts';
+import { addCommand, type CommonFlags, configOf, databaseAddress, run, withConfig } from './register.ts';
 import { type VerifyFlags, verifyCommand } from './verify-command.ts';
 
 /** Commands for a whole installation. */
 export function registerUpkeepCommands(root: Command): void {
+  registerDoctor(root);
   withConfig(
     addCommand(root, 'verify', 'compare messages, logs and effects; exit code 5 if a promise is broken'),
   )
@@ -63,6 +65,23 @@ export function registerUpkeepCommands(root: Command): void {
         ),
       ),
     );
+}
+
+function registerDoctor(root: Command): void {
+  withConfig(
+    addCommand(
+      root,
+      'doctor',
+      'examine every server of the configuration; exit code 1 if a promise is at risk or something does not work',
+    ),
+  ).action(
+    run<CommonFlags>(async (flags, output) => {
+      const code = await doctorCommand(await loadConfig(configOf(flags)), output);
+      // oxlint-disable-next-line unicorn/no-process-exit -- a connection that is being made to a server that is away would keep the process for minutes
+      setTimeout(() => process.exit(code), 200).unref();
+      return code;
+    }),
+  );
 }
 
 async function byDatabase(flags: CountFlags): Promise<Operations> {

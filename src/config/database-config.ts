@@ -23,7 +23,7 @@ export interface DatabaseConfig {
   readonly password?: string | (() => string | Promise<string>);
   /**
    * Maximum number of connections of one relay, not counting its session, 1 or more; its lanes share them.
-   * @defaultValue the lanes of the configuration + 6, or the lanes that it drains + 6 if there are more
+   * @defaultValue the lanes of the configuration + 6, or the lanes that it drains + 6 if there are more; at most 70
    */
   readonly connections?: number;
 }

@@ -1,6 +1,8 @@
+import { createTopic } from '../kafka/topics.ts';
 import { announceTopics } from '../operations/announce.ts';
 import { visitDatabase } from '../store/database/visit.ts';
 import { requireMigrated } from '../store/installation/migrate.ts';
+import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import { type Config, defineConfig, requireDatabase, transportOf } from './config.ts';
 import { createReceiptTopics } from './confirmation.ts';
 import { databaseOf } from './database-config.ts';
@@ -12,18 +14,22 @@ export interface MigratedTopics {
   readonly topics: readonly string[];
   /** How many brokers need a topic for receipts, and on how many it was created now. */
   readonly receipts: { readonly wanted: number; readonly made: number };
+  /** Addresses of topics that were created on Kafka now. */
+  readonly created: readonly string[];
 }
 
 /**
  * Writes the policies of the topics, as every relay does at its start, and creates the topic of receipts where a topic asks
- * for them. Existing ones stay as they are. Your own Kafka topics are not created.
+ * for them. Existing ones stay as they are.
  *
+ * @param create also create missing topics on Kafka, with the broker's defaults for partitions and replicas
  * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_SERVER_UNAVAILABLE`
  */
-export async function migrateTopics(given: Config): Promise<MigratedTopics> {
+export async function migrateTopics(given: Config, { create = false } = {}): Promise<MigratedTopics> {
   const config = requireDatabase(defineConfig(given), 'The announcement of topics');
   return visitDatabase(databaseOf(config.database), async (database) => {
     await requireMigrated(database);
+    const created = create ? await createKafkaTopics(config) : [];
     const receipts = await createReceiptTopics(config);
     await announceTopics(
       database,
@@ -31,6 +37,17 @@ export async function migrateTopics(given: Config): Promise<MigratedTopics> {
       // Relays complete what is not complete by then.
       { timeout: 10_000 },
     );
-    return { topics: config.topics.map(({ name }) => name), receipts };
+    return { topics: config.topics.map(({ name }) => name), receipts, created };
   });
+}
+
+async function createKafkaTopics(config: Config): Promise<readonly string[]> {
+  const created: string[] = [];
+  for (const topic of config.topics) {
+    const { transport } = transportOf(config, topic);
+    const { address } = topic.rules;
+    if (isKafkaTransport(transport) && (await createTopic(transport.connection, address)))
+      created.push(address);
+  }
+  return created;
 }

@@ -23,6 +23,7 @@ import { type Config, defineConfig, type RelayConfig, requireDatabase } from './
 import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
 import { databaseOf } from './database-config.ts';
 import type { Logger } from './logger.ts';
+import { relayConnections } from './relay-connections.ts';
 import { askServers, notedBy, noteView } from './relay-health.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
@@ -158,7 +159,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   requireBrokers(config);
   const database = openDatabase({
     ...at,
-    connections: connectionsOf(config, 0),
+    connections: relayConnections(config, 0),
     limits: relayLimits,
   });
   running.add(() => database.close());
@@ -183,13 +184,14 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   await health.during('PostgreSQL', writeSettings(database, words));
   stopping.throwIfAborted();
   running.add(() => closeTransports(routes));
+  for (const { transport } of routes) transport.prepare?.();
   const { temporal } = servers;
   const presence = keepPresence({ database, config, temporal, asked: (view) => noteView(health, view) });
   running.add(() => presence.stop());
   const engine = await servers.engine(options.workers);
   running.add(() => engine.close());
   const { report } = servers;
-  const draining = (lanes: number): void => database.resize(connectionsOf(config, lanes));
+  const draining = (lanes: number): void => database.resize(relayConnections(config, lanes));
   await host(
     { config, database, engine, installation, routes, retention, report, draining, ...resolved },
     running,
@@ -260,18 +262,6 @@ async function host(input: HostInput, running: Running): Promise<void> {
   running.add(() => relay.stop());
   relay.start();
   confirmation.start();
-}
-
-/** Connections of the watcher, the starter and releases. */
-const spareConnections = 6;
-
-/**
- * One connection per lane and some to spare, unless the configuration sets the number. An operator may have given a topic
- * more lanes than the configuration says, so the lanes that this relay drains count if there are more.
- */
-function connectionsOf({ database, topics }: RelayConfig, draining: number): number {
-  const lanes = topics.reduce((sum, topic) => sum + topic.rules.lanes, 0);
-  return database.connections ?? Math.max(lanes, draining) + spareConnections;
 }
 
 /** Calls settings that are functions now, so that a missing value is reported at the start. */

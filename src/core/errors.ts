@@ -54,6 +54,10 @@ export const errorRules = {
     retryable: false,
     next: 'Stop the consumers of the other group, or send to an address of its own, or over a transport with groups, for this one.',
   },
+  OUTBOX_GROUP_UNFIT: {
+    retryable: true,
+    next: 'Create the named consumer group, with order if a topic has it. A consumer continues by itself once it is there.',
+  },
   OUTBOX_HANDLER_GIVEN_UP: {
     retryable: true,
     next: 'Let the handler throw: another consumer, or the next start of this one, gets the message.',
@@ -131,6 +135,10 @@ export const errorRules = {
     retryable: false,
     next: 'Grant what docs/production.md lists for this role of PostgreSQL, or this client of Kafka; nothing has to be restarted.',
   },
+  OUTBOX_PROJECT_UNFIT: {
+    retryable: false,
+    next: 'Run the command beside the package.json of a project with Prisma for PostgreSQL, or with `pg`.',
+  },
   OUTBOX_PROMISE_MISSING: {
     retryable: false,
     next: 'Return what the function starts, or make it async and await it: work that is not awaited is not part of the transaction, and a Prisma call that is not awaited never runs.',
@@ -158,7 +166,7 @@ export const errorRules = {
   },
   OUTBOX_SOURCE_UNKNOWN: {
     retryable: false,
-    next: 'Consume topics of a transport that can also receive: Kafka.',
+    next: 'Consume topics of a transport that can also receive: Kafka, RabbitMQ, Redis or RocketMQ.',
   },
   OUTBOX_STILL_DELIVERING: {
     retryable: false,

@@ -14,6 +14,21 @@ export function assertOptions(what: string, given: object, known: readonly strin
   });
 }
 
+/** True for anything that has keys. */
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Makes the error for an option that is not what is wanted. */
+export type Refuse = (option: string, what: string) => Error;
+
+/** Checks options of `tls.connect`; what `refuse` makes of a bad one is thrown. @param booleans `true` and `false` will do */
+export function assertTlsOptions(option: string, tls: unknown, refuse: Refuse, booleans = true): void {
+  if (booleans && typeof tls === 'boolean') return;
+  if (!isObject(tls))
+    throw refuse(option, `must be ${booleans ? 'true, false or ' : ''}options of tls.connect`);
+  const unknown = unknownOption(tls, tlsOptionNames);
+  if (unknown !== undefined) throw refuse(`${option}.${unknown}`, 'is not an option of tls.connect');
+}
+
 /** Options of `tls.connect` that make sense, given that the library sets the address and the socket. */
 export const tlsOptionNames: readonly string[] = [
   'ALPNProtocols',

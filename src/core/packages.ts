@@ -15,11 +15,12 @@ export const partPackages = {
       '@temporalio/workflow@1',
     ],
   },
-  kafka: { for: 'Kafka', packages: ['kafkajs@2'] },
+  kafka: { for: 'Kafka', packages: ['@platformatic/kafka@1', 'kafkajs@2'] },
   rabbitmq: { for: 'RabbitMQ', packages: ['amqplib@2'] },
   webhooks: { for: 'Receiving over HTTP', packages: ['standardwebhooks@1'] },
   http: { for: 'Sending over HTTP', packages: ['standardwebhooks@1', 'undici@7'] },
   redis: { for: 'Redis', packages: ['@redis/client@6'] },
+  rocketmq: { for: 'RocketMQ', packages: ['rocketmq-client-nodejs@1'] },
   demo: {
     for: 'The demo, a shop with Prisma models,',
     packages: ['@prisma/adapter-pg@7', '@prisma/client@7', 'zod@4'],

@@ -1,30 +1,30 @@
-/** The key of a message: an extension of CloudEvents, because HTTP has no place of its own for it. */
+/** The header of a message's key, a CloudEvents extension: HTTP has no such field. */
 const keyHeader = 'ce-partitionkey';
 
-/** Of the connection, of the signature and of the library: a message that brought its own could pass for another. */
+/** Headers of the connection, the signature and this library. A message that set them could be taken for another. */
 const taken =
   /^(?:host|connection|keep-alive|transfer-encoding|content-length|te|trailer|upgrade|expect|proxy-.*|webhook-.*|ce-.*)$/;
 
-/** Their grammar is ASCII with a meaning for `%`, and others read them. */
+/** Not percent-encoded: their ASCII syntax gives `%` a meaning of its own, and other programs read them. */
 const verbatim = new Set(['content-type', 'traceparent', 'tracestate', 'baggage']);
 
-/** What HTTP cannot carry in a value. */
+/** Characters that a header value cannot contain. */
 const notCarried = /[^\x20-\x7e]/gu;
-/** That, the ends that are trimmed, and `%`, so that the value can be read back. */
+/** Those, the spaces at both ends, which receivers trim, and `%`, so that the value can be decoded. */
 const notPlain = /^ | $|[^\x20-\x24\x26-\x7e]/gu;
-/** What the HTTP binding of CloudEvents encodes. */
+/** The characters that the HTTP binding of CloudEvents encodes. */
 const notOfCloudEvents = /[^\x21\x23\x24\x26-\x7e]/gu;
 
-/** What of a message goes into headers. */
+/** The parts of a message that are sent as headers. */
 export interface HeadedMessage {
   readonly key: string | null;
-  /** As consumers know them, CloudEvents (`ce_…`) included. */
+  /** As consumers receive them, including CloudEvents (`ce_…`). */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * The headers of a message in HTTP: CloudEvents in binary mode (`ce-id`), its key, its own under their names. Characters that
- * HTTP cannot carry are percent-encoded.
+ * The HTTP headers of a message: CloudEvents in binary mode (`ce-id`), the key, and its own headers under their names.
+ * Characters that HTTP cannot carry are percent-encoded.
  */
 export function toHttpHeaders({ key, headers }: HeadedMessage): Record<string, string> {
   const sent: Record<string, string> = {};
@@ -37,12 +37,12 @@ export function toHttpHeaders({ key, headers }: HeadedMessage): Record<string, s
   return sent;
 }
 
-/** The first header that a message may not bring, or the connection would mean something else. */
+/** The first of these names that a message may not use, because the header is reserved. */
 export function takenHeader(names: Iterable<string>): string | undefined {
   return [...names].find((name) => taken.test(name));
 }
 
-/** What {@link toHttpHeaders} has made, and headers of other senders as far as they have the same meaning. */
+/** Decodes headers of {@link toHttpHeaders}, and those of other senders that have the same meaning. */
 export function fromHttpHeaders(received: Iterable<readonly [string, string]>): HeadedMessage {
   const headers: Record<string, string> = {};
   let key: string | null = null;
@@ -55,7 +55,7 @@ export function fromHttpHeaders(received: Iterable<readonly [string, string]>): 
   return { key, headers };
 }
 
-/** A value of another sender may contain `%` without a meaning. */
+/** A value of another sender may contain a literal `%`. */
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value);

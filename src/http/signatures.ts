@@ -3,10 +3,10 @@ import { OutboxError } from '../core/errors.ts';
 import { type Lazy, read } from '../core/lazy.ts';
 import { requirePackages } from '../core/packages.ts';
 
-/** One secret, or several while they change: `whsec_` and 24 bytes or more in base64, as Standard Webhooks has it. */
+/** One secret, or several during a rotation: `whsec_` and 24 bytes or more in base64, as in Standard Webhooks. */
 export type WebhookSecret = string | readonly string[];
 
-/** The headers of Standard Webhooks: of them and the body a signature is made. */
+/** The headers of Standard Webhooks. The signature covers id, timestamp and body. */
 export interface SignedHeaders {
   readonly 'webhook-id': string;
   /** Seconds since the epoch. */
@@ -15,32 +15,32 @@ export interface SignedHeaders {
   readonly 'webhook-signature': string;
 }
 
-/** The standard's own lower limit: shorter keys can be guessed. */
+/** The lower limit of Standard Webhooks. */
 const minSecretBytes = 24;
 
 let loaded: typeof Standardwebhooks | undefined;
 
 /**
- * standardwebhooks, loaded when it is first needed.
+ * The package standardwebhooks, loaded on first use.
  *
  * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
  */
 function standardWebhooks(): typeof Standardwebhooks {
   if (loaded === undefined) {
     requirePackages('webhooks');
-    // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- an import would load it with this file, or only later
+    // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- a static import would load it eagerly, and import() asynchronously
     loaded = require('standardwebhooks') as typeof Standardwebhooks;
   }
   return loaded;
 }
 
-/** Secrets as they are now: who rotates them is asked again. */
+/** Signs and verifies with the current secrets. Make a new one to read rotated secrets. */
 export class Webhooks {
   readonly #each: readonly Standardwebhooks.Webhook[];
 
   /**
-   * @param what whose option it is, for people
-   * @throws OutboxError `OUTBOX_OPTION_INVALID`, never with the secret; `OUTBOX_PACKAGE_MISSING`; and what the function throws
+   * @param what the function whose option it is, for the error message
+   * @throws OutboxError `OUTBOX_OPTION_INVALID`, never with the secret; `OUTBOX_PACKAGE_MISSING`; and any error of the function
    */
   constructor(what: string, secret: Lazy<WebhookSecret>) {
     const { Webhook } = standardWebhooks();
@@ -60,9 +60,9 @@ export class Webhooks {
   }
 
   /**
-   * Whether one of the secrets has signed this body, at most five minutes ago and not later than in five.
+   * Verifies the signature: by one of the secrets, with a timestamp at most five minutes in the past or future.
    *
-   * @returns what is wrong, for people; `undefined`: nothing
+   * @returns the reason why it is refused; `undefined` if it is valid
    */
   refusal(headers: SignedHeaders, body: string): string | undefined {
     let why: string | undefined;

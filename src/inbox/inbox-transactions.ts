@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Sql, Transactions } from '../store/database/database.ts';
-import { connectionsOf } from '../store/database/pool-client.ts';
+import { connectionsOf, isPoolClient } from '../store/database/pool-client.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { limitIdle, shortestIdleMs, type TransactionLimits } from '../store/inbox/receive.ts';
 import type { TransactionClient } from './transaction-client.ts';
@@ -32,12 +32,15 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
   readonly #timeoutMs: number;
   /** To be set at the beginning of each transaction that waits for others, or runs a handler. */
   readonly limits: TransactionLimits;
+  /** Whether it rejects when a transaction was rolled back instead of committed; Prisma resolves. */
+  readonly checksCommits: boolean;
   /** Setting the isolation level costs a round trip, so it is set only if the default differs. */
   #nameLevel = false;
 
   /** @param timeoutMs @defaultValue the client's */
   constructor(client: TransactionClient<Tx>, timeoutMs: number | undefined) {
     this.#client = client;
+    this.checksCommits = isPoolClient(client);
     this.#timeoutMs = timeoutMs ?? limitOf(client) ?? usualLimitMs;
     // A transaction that may take longer may also be idle for longer.
     this.limits = { idleMs: Math.max(shortestIdleMs, this.#timeoutMs), statementMs: this.#timeoutMs };

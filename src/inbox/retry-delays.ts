@@ -1,10 +1,8 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
+import type { Refuse } from '../core/option-names.ts';
 
 const longestQuickRetryMs = 10_000;
 const maxRetries = 100;
-
-/** Makes the error for an option that is not what is wanted. */
-export type Refuse = (option: string, wanted: string) => Error;
 
 /** Milliseconds of the option `retry`. */
 export function retryDelays(given: readonly Duration[], refuse: Refuse): readonly number[] {

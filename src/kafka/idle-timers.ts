@@ -1,4 +1,5 @@
 import type { Kafka } from 'kafkajs';
+import { eachConnection, memberOf, setMember } from './client-internals.ts';
 
 /**
  * kafkajs 2.2.4 checks for throttled requests by a timer that it sets after every answer, to a time decades in the past: Node
@@ -9,25 +10,13 @@ import type { Kafka } from 'kafkajs';
  * kafkajs clients, the package and Node's warnings stay as they are.
  */
 
-/** Name of the symbol of a client's private function that creates its cluster. */
-const makesCluster = 'private:Kafka:createCluster';
-
 /**
  * Prevents idle connections of a client from setting timers.
  *
  * A client whose internals differ from those of kafkajs 2.2 stays as it is.
  */
 export function withoutIdleTimers(kafka: Kafka): Kafka {
-  const name = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === makesCluster);
-  if (name !== undefined) {
-    seeAnswers(kafka, name, (cluster) =>
-      seeAnswers(memberOf(cluster, 'connectionPoolBuilder'), 'build', async (pool) => {
-        const connections = memberOf(await pool, 'pool');
-        if (!Array.isArray(connections)) return;
-        for (const connection of connections) calm(memberOf(connection, 'requestQueue'));
-      }),
-    );
-  }
+  eachConnection(kafka, (connection) => calm(memberOf(connection, 'requestQueue')));
   return kafka;
 }
 
@@ -40,23 +29,4 @@ export function calm(queue: unknown): void {
     const pending = memberOf(queue, 'pending');
     if (Array.isArray(pending) && pending.length > 0) Reflect.apply(schedule, queue, []);
   });
-}
-
-/** Passes the result of a method to `look` before its caller gets it. */
-function seeAnswers(owner: unknown, name: PropertyKey, look: (answer: unknown) => unknown): void {
-  const method = memberOf(owner, name);
-  if (typeof method !== 'function') return;
-  setMember(owner, name, (...values: readonly unknown[]): unknown => {
-    const answer: unknown = Reflect.apply(method, owner, values);
-    const looked = look(answer);
-    return looked instanceof Promise ? looked.then(() => answer) : answer;
-  });
-}
-
-function memberOf(owner: unknown, name: PropertyKey): unknown {
-  return typeof owner === 'object' && owner !== null ? Reflect.get(owner, name) : undefined;
-}
-
-function setMember(owner: unknown, name: PropertyKey, value: unknown): void {
-  if (typeof owner === 'object' && owner !== null) Reflect.set(owner, name, value);
 }

@@ -13,10 +13,25 @@ export function kafkaReason(error: unknown): string {
   if (failure === undefined) return reasonOf(error);
   const { broker = 'Kafka', code = '', message } = failure;
   const said = message.replace(/^Connection error: /, '').trim();
+  const ended = failure.name === 'KafkaJSConnectionClosedError';
+  return brokenConnection(broker, { code, ended, said });
+}
+
+/** What is known of a connection that failed. */
+interface BrokenConnection {
+  /** Of Node; empty without one. */
+  readonly code: string;
+  /** The other side has ended it, and said nothing. */
+  readonly ended: boolean;
+  readonly said: string;
+}
+
+/** Why a connection to a broker failed, and what to look at; the same words for every client. */
+export function brokenConnection(broker: string, { code, ended, said }: BrokenConnection): string {
   if (isTlsFailure(code)) return `TLS with ${broker} failed: ${said}`;
   if (said.includes('before secure TLS connection was established'))
     return `TLS with ${broker} failed: it ended the handshake, as a port without TLS does`;
-  if (failure.name === 'KafkaJSConnectionClosedError')
+  if (ended)
     return `${broker} closed the connection: it went away, or wants TLS or a password (\`ssl\`, \`sasl\`)`;
   return said.includes(broker) ? said : `${broker}: ${said}`;
 }

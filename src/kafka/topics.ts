@@ -7,19 +7,23 @@ export async function topicExists(connection: KafkaConnection, topic: string): P
   return (await missingTopics(connection, [topic])).length === 0;
 }
 
+/** Leaves a number to the defaults of the brokers. */
+const asBrokersDo = -1;
+
 /**
  * Creates a topic with the brokers' default replication. An existing one is left as it is.
  *
+ * @param partitions by default as many as the brokers' default
  * @returns whether it was created now
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` with the brokers' reason
  */
 export async function createTopic(
   connection: KafkaConnection,
   topic: string,
-  partitions: number,
+  partitions = asBrokersDo,
 ): Promise<boolean> {
   return askBrokers(connection, (admin) =>
-    admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: -1 }] }),
+    admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: asBrokersDo }] }),
   ).catch((error: unknown) => {
     throw unavailable(connection, error);
   });

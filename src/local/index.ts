@@ -1,9 +1,11 @@
-export { type LocalKafka, startKafka } from './kafka.ts';
+export { type LocalKafka, startKafka } from './kafka/kafka.ts';
 export type { Environment, LocalNode } from './local-options.ts';
-export { startPostgres } from './postgres.ts';
-export { startRabbitmq } from './rabbitmq.ts';
-export { type LocalRedis, startRedis } from './redis.ts';
-export { runServers } from './servers.ts';
+export { type OptionalServer, optionalServers } from './optional-servers.ts';
+export { startPostgres } from './postgres/postgres.ts';
+export { startRabbitmq } from './rabbitmq/rabbitmq.ts';
+export { type LocalRedis, startRedis } from './redis/redis.ts';
+export { startRocketmq } from './rocketmq/rocketmq.ts';
+export { keptServers, runServers, type ServerAddresses, withServers } from './servers.ts';
 export { type LocalServers, startTogether } from './start-together.ts';
-export { searchAttributes, startTemporal } from './temporal.ts';
-export { timeSkippingServer } from './time-skipping.ts';
+export { searchAttributes, startTemporal } from './temporal/temporal.ts';
+export { timeSkippingServer } from './temporal/time-skipping.ts';

@@ -21,7 +21,8 @@ export interface LocalPorts {
 /** Options common to all local servers. */
 export interface LocalOptions {
   /**
-   * The environment: addresses (`DATABASE_URL`, `TEMPORAL_ADDRESS`, `KAFKA_BROKERS`, `REDIS_URL`, `RABBITMQ_URL`), `PATH`,
+   * The environment: addresses (`DATABASE_URL`, `TEMPORAL_ADDRESS`, `KAFKA_BROKERS`, `REDIS_URL`, `RABBITMQ_URL`,
+   * `ROCKETMQ_ENDPOINTS`), `PATH`,
    * `CI`, `JAVA_HOME` and `TEMPORAL_OUTBOX_CACHE`. It is passed on to the servers.
    */
   readonly env: Environment;

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { OutboxError } from '../core/errors.ts';
-import { cacheFolder, makeOpenFolder } from './cache-folder.ts';
 import type { LocalContext } from './local-context.ts';
 import type { LocalOptions } from './local-options.ts';
-import { reapAbandoned } from './reap-abandoned.ts';
+import { reapAbandoned } from './process/reap-abandoned.ts';
+import { cacheFolder, makeOpenFolder } from './providers/cache-folder.ts';
 
 /** Checks the options, creates the cache folder, and stops servers left running by earlier processes. */
 export async function openContext(options: LocalOptions): Promise<LocalContext> {

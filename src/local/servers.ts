@@ -1,51 +1,76 @@
 import type { LocalOptions, LocalPorts, ReportProgress } from './local-options.ts';
+import { type OptionalServer, startOptional } from './optional-servers.ts';
 import { type LocalServers, startTogether } from './start-together.ts';
 
-/** The usual ports, except for PostgreSQL, whose usual port is often taken by an installed server. */
-const defaultPorts: Required<Omit<LocalPorts, 'rabbitmq' | 'redis'>> = {
-  postgres: 54320,
-  temporal: 7233,
-  temporalUi: 8233,
-  kafka: 9092,
+/**
+ * For servers that a person works with: their data survives under the name `servers`. Ports are the usual ones where they are
+ * free, except for PostgreSQL, whose usual port is often taken by an installed server.
+ */
+export const keptServers: { readonly keep: string; readonly ports: Required<LocalPorts> } = {
+  keep: 'servers',
+  ports: { postgres: 54320, temporal: 7233, temporalUi: 8233, kafka: 9092, redis: 6379, rabbitmq: 5672 },
 };
 
+/** Environment variables that say where the servers are. */
+export type ServerAddresses = Readonly<Record<string, string>>;
+
 export interface RunServersOptions extends LocalOptions {
+  /** Servers beside PostgreSQL, Temporal and Kafka. @defaultValue none */
+  readonly also?: readonly OptionalServer[];
   /** Receives the addresses as lines to paste into a shell. */
   readonly print: ReportProgress;
   /** Called once, when all servers answer. */
-  readonly started?: (servers: LocalServers) => void;
+  readonly started?: (servers: LocalServers, addresses: ServerAddresses) => void;
   /** Stops the servers. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Starts PostgreSQL, Temporal and Kafka, prints their addresses, and keeps them until the signal aborts.
+ * Starts the servers, prints their addresses, and keeps them until the signal aborts.
  *
- * Data survives under the name `keep`. @defaultValue `servers` Ports are those of {@link defaultPorts} where they are
- * free.
+ * Data survives under the name `keep`. Name and ports are those of {@link keptServers}, unless given.
  *
  * @throws what the first server that does not start throws, after the others have been stopped.
  */
 export async function runServers(options: RunServersOptions): Promise<void> {
-  const { print, signal, started, ...rest } = options;
-  const servers = await startTogether({ keep: 'servers', ports: defaultPorts, ...rest, signal });
-  try {
-    started?.(servers);
-    const { postgres, temporal, kafka } = servers;
-    for (const line of [
-      `export DATABASE_URL='${postgres.url}'`,
-      `export TEMPORAL_ADDRESS='${temporal.address}'`,
-      `export TEMPORAL_NAMESPACE='${temporal.namespace}'`,
-      `export KAFKA_BROKERS='${kafka.brokers.join(',')}'`,
-      '',
-      `Temporal UI: ${temporal.uiUrl}`,
-      'Ctrl-C stops the servers. Their data is kept.',
-    ]) {
-      print(line);
-    }
+  const { print, signal, started } = options;
+  await withServers({ ...keptServers, ...options }, async (servers, addresses) => {
+    started?.(servers, addresses);
+    for (const [name, address] of Object.entries(addresses)) print(`export ${name}='${address}'`);
+    print('');
+    print(`Temporal UI: ${servers.temporal.uiUrl}`);
+    print('Ctrl-C stops the servers. Their data is kept.');
     await aborted(signal);
+  });
+}
+
+/**
+ * Starts the servers, does the work, and stops them again. Their data is removed unless `keep` names it.
+ *
+ * @throws what the first server that does not start throws, after the others have been stopped; what the work throws
+ */
+export async function withServers<T>(
+  { also = [], ...options }: LocalOptions & { readonly also?: readonly OptionalServer[] },
+  work: (servers: LocalServers, addresses: ServerAddresses) => Promise<T>,
+): Promise<T> {
+  const servers = await startTogether(options);
+  const running: { stop(): Promise<void> }[] = [servers];
+  try {
+    const { kafka, postgres, temporal } = servers;
+    const addresses: Record<string, string> = {
+      DATABASE_URL: postgres.url,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace,
+      KAFKA_BROKERS: kafka.brokers.join(','),
+    };
+    for (const name of also) {
+      const server = await startOptional(name, options);
+      running.push(server);
+      addresses[server.variable] = server.address;
+    }
+    return await work(servers, addresses);
   } finally {
-    await servers.stop();
+    await Promise.all(running.map((server) => server.stop()));
   }
 }
 

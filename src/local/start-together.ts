@@ -1,6 +1,6 @@
-import { type LocalKafka, startKafka } from './kafka.ts';
-import { type LocalPostgres, type PostgresOptions, startPostgres } from './postgres.ts';
-import { type LocalTemporal, startTemporal } from './temporal.ts';
+import { type LocalKafka, startKafka } from './kafka/kafka.ts';
+import { type LocalPostgres, type PostgresOptions, startPostgres } from './postgres/postgres.ts';
+import { type LocalTemporal, startTemporal } from './temporal/temporal.ts';
 
 /** The servers that the outbox needs. */
 export interface LocalServers {

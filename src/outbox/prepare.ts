@@ -5,7 +5,7 @@ import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
-import type { NewMessage } from '../store/message/write.ts';
+import type { NewMessage } from '../store/message/new-message.ts';
 import { tracing } from '../tracing/trace-context.ts';
 import { unwritablePlace } from './unwritable-place.ts';
 
@@ -14,8 +14,8 @@ export type Due =
   | { readonly after?: Duration; readonly at?: never }
   | { readonly after?: never; readonly at?: Date };
 
-/** Options of one message. */
-export type SendOptions = Due & {
+/** Options of a message in a batch. */
+export type MessageOptions = Due & {
   /** Messages of one topic and key are delivered in order. 1 to 256 bytes. @defaultValue no order */
   readonly key?: string;
   /** Business name of a waiting message, unique per topic while it waits: the handle to cancel it. 1 to 256 bytes. */
@@ -29,7 +29,17 @@ export type SendOptions = Due & {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-const optionNames = new Set(['key', 'ref', 'id', 'headers', 'after', 'at']);
+/** Options of one message. */
+export type SendOptions = MessageOptions & {
+  /**
+   * With a `ref`: the message takes the place of the waiting one of its ref, which gets its payload, headers and due time and
+   * keeps its id. Where none waits, it is stored as any other. Its key must be the same. @defaultValue false: a ref that waits
+   * is refused
+   */
+  readonly replace?: boolean;
+};
+
+const optionNames = new Set(['key', 'ref', 'id', 'headers', 'after', 'at', 'replace']);
 /** Texts that PostgreSQL accepts as a UUID; for others its error would abort the transaction. */
 export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -44,17 +54,26 @@ export async function prepare<Input>(
     throw new OutboxError('OUTBOX_OPTION_INVALID', `Unknown option "${unknown}" of send.`, {
       details: { option: unknown },
     });
-  const { key, ref, id, headers } = options;
+  const { key, ref, id, headers, replace = false } = options;
   if (key !== undefined) assertIdentifier('OUTBOX_KEY_INVALID', 'key', key);
   if (ref !== undefined) assertIdentifier('OUTBOX_REF_INVALID', 'ref', ref);
   if (id !== undefined && !uuid.test(id))
     throw new OutboxError('OUTBOX_ID_INVALID', `The id "${id}" is not a UUID.`, { details: { id } });
   if (headers !== undefined) assertHeaders(headers);
+  if (replace && (ref === undefined || id !== undefined))
+    throw new OutboxError(
+      'OUTBOX_OPTION_INVALID',
+      'A message that replaces a waiting one has a ref, and no id.',
+      {
+        details: { option: 'replace' },
+      },
+    );
   return {
     payload: await serialise(topic, payload),
     ...(key !== undefined && { key }),
     ...(ref !== undefined && { ref }),
     ...(id !== undefined && { id: id.toLowerCase() }),
+    ...(replace && { replace }),
     ...headersOf(topic.rules.version, await traced(headers)),
     ...dueOf(options, topic.rules.delayLimitMs),
   };

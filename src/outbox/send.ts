@@ -2,8 +2,9 @@ import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import type { State } from '../core/transitions.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
-import { type NewMessage, storeMessages } from '../store/message/write.ts';
-import { prepare, type SendOptions } from './prepare.ts';
+import type { NewMessage } from '../store/message/new-message.ts';
+import { storeMessages } from '../store/message/write.ts';
+import { type MessageOptions, prepare, type SendOptions } from './prepare.ts';
 import { noteReady } from './ready-lanes.ts';
 
 /** A message as it was stored. */
@@ -20,8 +21,8 @@ export interface Stored {
   readonly duplicate: boolean;
 }
 
-/** One message of a batch: a payload and the options of `send`. */
-export type BatchMessage<Input> = SendOptions & { readonly payload: Input };
+/** One message of a batch: a payload and the options of `send`, but for `replace`. */
+export type BatchMessage<Input> = MessageOptions & { readonly payload: Input };
 
 /**
  * Stores a message in the caller's transaction. It is delivered if, and only if, that transaction commits.
@@ -87,9 +88,13 @@ async function prepareAt<Input>(
   index: number,
   topic: Topic<Input, unknown>,
   payload: Input,
-  options: SendOptions,
+  options: MessageOptions,
 ): Promise<NewMessage> {
   try {
+    if ('replace' in options)
+      throw new OutboxError('OUTBOX_OPTION_INVALID', 'Only send knows the option "replace".', {
+        details: { option: 'replace' },
+      });
     return await prepare(topic, payload, options);
   } catch (error) {
     if (!(error instanceof OutboxError)) throw error;

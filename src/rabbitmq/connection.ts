@@ -1,9 +1,9 @@
 import type { ConnectionOptions } from 'node:tls';
 
-/** Options of `tls.connect`; how long a connection may take is set by `requestTimeout`. */
+/** Options of `tls.connect`, except `timeout`. */
 export type RabbitmqTls = Omit<ConnectionOptions, 'timeout'>;
 
-/** One server of a cluster, and who connects to it. */
+/** One server of a cluster, and the user that connects to it. */
 export interface RabbitmqServer {
   readonly host: string;
   readonly port: number;
@@ -14,19 +14,18 @@ export interface RabbitmqServer {
   readonly vhost: string;
 }
 
-/** How to reach RabbitMQ, everything decided. Servers and TLS are read anew for each connection. */
+/** How to reach RabbitMQ, validated and with defaults. Servers and TLS are read for each new connection. */
 export interface RabbitmqConnection {
-  /** One or more; the first that answers is taken. */
+  /** One or more; the first that answers is used. */
   readonly servers: readonly RabbitmqServer[];
   readonly tls: RabbitmqTls;
   /** How long the server may take to answer. */
   readonly requestTimeoutMs: number;
+  /** Each side ends a connection on which it has heard nothing for two to three times this. */
+  readonly heartbeatSeconds: number;
 }
 
-/** The library's own time, in seconds. Tests shorten it; everybody else leaves it. */
-export const heartbeatSeconds = 10;
-
-/** Where it connects, for people: without credentials. */
+/** Where it connects, for display: without credentials. */
 export function endpointOf({ servers }: RabbitmqConnection): string {
   const [first] = servers;
   const places = servers.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);

@@ -1,2 +1,2 @@
-/** The header in which a message's key travels: AMQP has no such thing. Absent where there is no key. */
+/** The header with the key of a message, which AMQP has no property for. Absent if there is no key. */
 export const keyHeader = 'outbox-key';

@@ -1,16 +1,16 @@
 import type { ChannelModel } from 'amqplib';
 import { amqplib } from './amqplib.ts';
-import { heartbeatSeconds, type RabbitmqConnection, type RabbitmqServer } from './connection.ts';
+import type { RabbitmqConnection, RabbitmqServer } from './connection.ts';
 import { connectReason } from './reason.ts';
 
 const connectWithinMs = 3_000;
-/** How long an orderly close may take before the connection is cut. */
+/** How long an orderly close may take before the socket is destroyed. */
 const goodbyeMs = 1_000;
 
-/** One connection, from its opening to its end; it is never opened again. */
+/** One connection, from its opening to its end; it is never reopened. */
 export class Link {
   readonly model: ChannelModel;
-  /** Resolves with the reason when the connection has ended, in whatever way. */
+  /** Resolves with the reason when the connection has ended, however it ended. */
   readonly ended: Promise<unknown>;
   readonly #socket: AbortController;
   readonly #withinMs: number;
@@ -22,7 +22,7 @@ export class Link {
     this.model = model;
     this.#socket = socket;
     this.#withinMs = withinMs;
-    // What is told here and not at the end tells more.
+    // This error says more than the one of the close event.
     model.on('error', (error) => {
       this.#reason ??= error;
     });
@@ -41,24 +41,33 @@ export class Link {
     });
   }
 
-  /** Why it has ended, or ends; `undefined` while it lives. */
+  /** Why it has ended or is ending; `undefined` while it is open. */
   get reason(): unknown {
     return this.#reason;
   }
 
-  /** Why the server takes no messages for now; `undefined` while it does. It tells at the first message, not before. */
+  /** Name and version of the server, as it introduced itself. */
+  get server(): string {
+    const { product, version } = this.model.connection.serverProperties;
+    return `${product} ${version}`;
+  }
+
+  /**
+   * Why the server accepts no messages for now (`connection.blocked`); otherwise `undefined`. A server reports it only after
+   * a message was sent.
+   */
   get blocked(): string | undefined {
     return this.#blocked;
   }
 
-  /** Calls this whenever the server ceases to take messages. */
+  /** Registers the callback for when the server stops accepting messages. */
   whenBlocked(tell: (reason: string) => void): void {
     this.#onBlocked = tell;
   }
 
   /**
-   * Asks the server something. A connection on which no answer comes in time is cut, unless the server has said why: one
-   * that is blocked is not read.
+   * Sends a request and waits for the answer. Without one in time it cuts the connection, unless the server blocks it: a
+   * server does not read from a blocked connection.
    */
   async ask<Answer>(question: (model: ChannelModel) => Promise<Answer>): Promise<Answer> {
     let timer: NodeJS.Timeout | undefined;
@@ -73,7 +82,7 @@ export class Link {
       }, this.#withinMs);
     });
     try {
-      // Where the connection has ended amqplib may throw at once, or leave its own words.
+      // If the connection has ended, amqplib may throw synchronously, or with a less specific error.
       return await Promise.race([question(this.model), late]);
     } catch (error) {
       throw this.#reason ?? error;
@@ -82,23 +91,23 @@ export class Link {
     }
   }
 
-  /** Ends the connection at once. */
+  /** Destroys the connection at once. */
   cut(reason: unknown): void {
     this.#reason ??= reason;
     this.#socket.abort(reason);
   }
 
-  /** Ends the connection with a goodbye, if the server takes it. */
+  /** Closes the connection in an orderly way, or destroys it if that takes too long. */
   async end(): Promise<void> {
     const timer = setTimeout(() => this.cut(new Error('The connection was closed.')), goodbyeMs);
-    // It throws where the connection has ended by itself.
+    // It throws if the connection has already ended.
     await this.model.close().catch(() => undefined);
     clearTimeout(timer);
     this.cut(new Error('The connection was closed.'));
   }
 }
 
-/** For people: what a server that does not answer has done. */
+/** The reason for display if a server does not answer. */
 export function silence(withinMs: number): string {
   return `The server gave no answer within ${withinMs} ms.`;
 }
@@ -106,8 +115,8 @@ export function silence(withinMs: number): string {
 /**
  * Connects to the first server that answers.
  *
- * @param name what the server shows of this connection
- * @throws Error with what each server answered, without credentials
+ * @param name the name of the connection that the server shows
+ * @throws Error with the reason of each server, without credentials
  */
 export async function openLink(connection: RabbitmqConnection, name: string): Promise<Link> {
   const reasons: string[] = [];
@@ -122,7 +131,7 @@ export async function openLink(connection: RabbitmqConnection, name: string): Pr
 }
 
 async function openOne(
-  { tls, requestTimeoutMs }: RabbitmqConnection,
+  { heartbeatSeconds, tls, requestTimeoutMs }: RabbitmqConnection,
   { host, password, port, secure, user, vhost }: RabbitmqServer,
   name: string,
 ): Promise<Link> {
@@ -131,7 +140,7 @@ async function openOne(
   const late = new Error(silence(withinMs));
   const timer = setTimeout(() => socket.abort(late), withinMs);
   const server = { hostname: host, port, username: user, password, vhost, heartbeat: heartbeatSeconds };
-  // The types leave out that a socket can be given a signal, which is the one way to end a silent one.
+  // The types omit `signal`, which is the only way to end a socket that does not answer.
   const how = {
     ...(secure && tls),
     signal: socket.signal,

@@ -1,7 +1,7 @@
 import { reasonOf } from '../core/reason.ts';
 import { isTlsFailure } from '../core/tls-failure.ts';
 
-/** The reply code of the server, or the text that Node has as code, where there is one. */
+/** The reply code of the server, or the error code of Node; `undefined` if there is none. */
 export function codeOf(error: unknown): number | string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const code: unknown = Reflect.get(error, 'code');
@@ -9,7 +9,7 @@ export function codeOf(error: unknown): number | string | undefined {
 }
 
 /**
- * Why a connection could not be made, with its place and what to look at.
+ * Why a connection failed, with its address and a hint.
  *
  * @param place `host:port`
  */

@@ -6,7 +6,7 @@ export const headerField = 'header:';
 /** A message as JSON text, for lists and channels, whose values have no fields. */
 export interface Envelope {
   readonly id: string;
-  /** `null`: it has none. */
+  /** `null` if it has none. */
   readonly key: string | null;
   /** When it was sent, in milliseconds since 1970. */
   readonly sentAtMs: number;

@@ -8,6 +8,6 @@ import { requirePackages } from '../core/packages.ts';
  */
 export function redisClient(): typeof Redis {
   requirePackages('redis');
-  // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- an import would load it with this file, or only later
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- a static import would load it eagerly, and import() asynchronously
   return require('@redis/client') as typeof Redis;
 }

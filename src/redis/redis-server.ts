@@ -1,26 +1,26 @@
 import type { ConnectionOptions } from 'node:tls';
 import { OutboxError } from '../core/errors.ts';
 import { type Lazy, read } from '../core/lazy.ts';
-import { tlsOptionNames, unknownOption } from '../core/option-names.ts';
+import { assertTlsOptions, isObject, type Refuse, unknownOption } from '../core/option-names.ts';
 
 /** A user of Redis and its password. */
 export interface RedisCredentials {
-  /** Name of a user of the server. @defaultValue `default`, the one that every server has */
+  /** Name of the user. @defaultValue `default`, which every server has */
   readonly username?: string;
   /** Its password, or the one of `requirepass`. */
   readonly password: string;
 }
 
-/** How to reach a Redis server: one, no cluster. */
+/** How to reach a single Redis server; clusters are not supported. */
 export interface RedisServerOptions {
   /**
-   * `redis://host:port/database`, or `rediss://` for TLS. User and password may stand in it. The port is 6379 and the
-   * database 0 unless it says otherwise.
+   * `redis://host:port/database`, or `rediss://` for TLS; it may contain user and password. The default port is 6379, the
+   * default database 0.
    */
   readonly url: Lazy<string>;
-  /** TLS: `true` for the certificates that Node trusts, or options of `tls.connect`. @defaultValue as the URL says */
+  /** `true` for TLS with the certificates that Node trusts, or options of `tls.connect`. @defaultValue according to the URL */
   readonly tls?: Lazy<boolean | ConnectionOptions>;
-  /** In place of those in the URL; a function is asked at every new connection. @defaultValue those of the URL */
+  /** Used instead of those in the URL; a function is called for every new connection. @defaultValue those of the URL */
   readonly credentials?: Lazy<RedisCredentials>;
   /** The name that the server shows in `CLIENT LIST`, without spaces. @defaultValue `temporal-outbox` */
   readonly clientName?: string;
@@ -91,8 +91,6 @@ interface Place {
   readonly credentials: RedisCredentials | undefined;
 }
 
-type Refuse = (option: string, what: string) => OutboxError;
-
 function parsePlace(url: unknown, refuse: Refuse): Place {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === '')
@@ -121,18 +119,13 @@ function decoded(text: string, refuse: Refuse): string {
   }
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
 function checkedTls(
   tls: boolean | ConnectionOptions,
   secure: boolean,
   refuse: Refuse,
 ): boolean | ConnectionOptions {
   if (tls === false && secure) throw refuse('tls', 'must not be false for a rediss:// URL');
-  if (typeof tls === 'boolean') return tls;
-  if (!isObject(tls)) throw refuse('tls', 'must be true, false or options of tls.connect');
-  const unknown = unknownOption(tls, tlsOptionNames);
-  if (unknown !== undefined) throw refuse(`tls.${unknown}`, 'is not an option of tls.connect');
+  assertTlsOptions('tls', tls, refuse);
   return tls;
 }
 

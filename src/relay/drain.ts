@@ -5,18 +5,26 @@ import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { type Claim, claim } from '../store/lane/claim.ts';
 import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
-import { pinPartitions, readPartitions } from '../store/lane/topics.ts';
+import type { Settlement } from '../store/lane/settle.ts';
+import { isPaused, pinPartitions, readPartitions } from '../store/lane/topics.ts';
 import { releaseHeld } from '../store/message/release-held.ts';
 import type { Hold } from '../transports/transport.ts';
+import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { sitOutHold } from './hold.ts';
 import { LaneLease } from './lane-lease.ts';
-import { type LaneProgress, planSettlement } from './plan-settlement.ts';
+import { type LaneProgress, type PlanInput, planSettlement, progressPast } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
 
 /** Between tries to acquire a lane while another owner's lease is valid. */
 const acquireEveryMs = 250;
+
+/** A claim, and when it began. */
+interface TimedClaim {
+  readonly claimed: Claim;
+  readonly claimedAt: number;
+}
 
 /**
  * Empties one lane in order, in batches, until it is quiet, its time is over, or the signal fires.
@@ -50,9 +58,12 @@ class Drain {
   /** False after a takeover, until the lane's row records what the previous owner may have published. */
   #suspectMarked: boolean;
   #mayHaveHeld = true;
+  /** Everything that the last claim could see is published: what comes after it rings. */
+  #caughtUp = false;
   /** The key after which the next release of held messages continues. */
   #heldAfter = '';
   #partitions: number | undefined;
+  #ahead: ClaimAhead | undefined;
   #lastHoldEndedAt = Number.NEGATIVE_INFINITY;
 
   constructor(input: DrainInput, lease: LaneLease, deadline: number, at: AcquiredLane) {
@@ -92,7 +103,7 @@ class Drain {
     let quietAt = performance.now() + timings.laneIdleTimeoutMs;
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
       progress();
-      const { claimed, claimedAt } = await this.#claimPatiently();
+      const { claimed, claimedAt } = (await this.#takeAhead()) ?? (await this.#claimPatiently());
       if (!claimed.owned) this.#lease.lose();
       else if (claimed.paused) return 'paused';
       else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
@@ -100,8 +111,9 @@ class Drain {
         const hold = await inHand(() => this.#deliver(claimed, claimedAt));
         if (hold !== undefined) await this.#hold(hold);
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
+        if (!this.#caughtUp) continue;
       } else if (performance.now() >= quietAt) return 'quiet';
-      else await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
+      await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
     }
     return 'more';
   }
@@ -110,13 +122,13 @@ class Drain {
    * A connection that is lost here is replaced, and the lane is kept: nothing was sent since the last settle. After half a
    * lease the drain gives up nevertheless, because another process may be able to reach the database.
    */
-  async #claimPatiently(): Promise<{ readonly claimed: Claim; readonly claimedAt: number }> {
+  async #claimPatiently(): Promise<TimedClaim> {
     const startedAt = performance.now();
     for (;;) {
       const claimedAt = performance.now();
       try {
         await this.#lease.renewIfOld();
-        return { claimed: await this.#lease.during(() => this.#claim()), claimedAt };
+        return { claimed: await this.#lease.during(() => this.#releaseAndClaim()), claimedAt };
       } catch (error) {
         const patient = isConnectionFailure(error) && !this.#lease.staleSince(startedAt);
         if (!patient || this.#stop.aborted) throw error;
@@ -126,21 +138,53 @@ class Drain {
     }
   }
 
-  async #claim(): Promise<Claim> {
-    const { database, lane, limits } = this.#input;
+  async #releaseAndClaim(): Promise<Claim> {
+    const { database, lane } = this.#input;
     if (this.#mayHaveHeld) {
       const { held, next } = await releaseHeld(database, lane, this.#failedBlocks, this.#heldAfter);
       this.#mayHaveHeld = held;
       this.#heldAfter = next;
     }
+    return this.#claim(this.#at);
+  }
+
+  #claim(from: LaneProgress): Promise<Claim> {
+    const { database, lane, limits, wake } = this.#input;
+    // Whoever has rung has committed, which this claim will see.
+    wake.answer();
     return claim(database, lane, {
       owner: this.#lease.owner,
-      ...this.#at,
+      ...from,
       limit: limits.messages,
       bytes: limits.bytes,
       failedBlocks: this.#failedBlocks,
       suspect: this.#suspect,
     });
+  }
+
+  /** Claims what follows a batch; not where held messages may have to be released before the claim. */
+  #claimAhead(batch: Claim, onWire: boolean): ClaimAhead | undefined {
+    const from = progressPast(batch, this.#at);
+    if (this.#mayHaveHeld || from === undefined) return undefined;
+    return { onWire, claimedAt: performance.now(), from, claimed: this.#claim(from).catch(() => undefined) };
+  }
+
+  /** The claim that was made ahead, if it may be sent: after a settle that leaves the lane ours and its topic not paused. */
+  async #takeAhead(): Promise<TimedClaim | undefined> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    if (ahead === undefined) return undefined;
+    const { database, lane } = this.#input;
+    try {
+      await this.#lease.renewIfOld();
+      const [claimed, paused] = await this.#lease.during(() =>
+        Promise.all([ahead.claimed, ahead.onWire && isPaused(database, lane.topic)]),
+      );
+      return claimed?.owned === true && !paused ? { claimed, claimedAt: ahead.claimedAt } : undefined;
+    } catch {
+      // The claim that follows is patient, and reports why.
+      return undefined;
+    }
   }
 
   /**
@@ -156,15 +200,23 @@ class Drain {
 
   /** @returns the hold, if the lane must wait */
   async #deliver(claimed: Claim, claimedAt: number): Promise<Hold | undefined> {
-    const { route, source } = this.#input;
+    const { route, source, wake } = this.#input;
+    this.#caughtUp = false;
     const partitions = await this.#pinnedPartitions();
     if (typeof partitions !== 'number') return partitions;
     // If the renewal succeeds, nobody else has owned the lane since the claim: cheaper than claiming the batch again.
     if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;
+    // Behind a batch that is not full, which is the usual one, there is nothing yet.
+    let ahead = claimed.truncated ? this.#claimAhead(claimed, true) : undefined;
     const { outcomes, hold } = await this.#lease.during(() =>
       publishBatch(route, source, partitions, claimed, this.#stop),
     );
-    await this.#settle(claimed, outcomes);
+    if (hold === undefined && (claimed.truncated || wake.rung)) ahead ??= this.#claimAhead(claimed, false);
+    const settled = await this.#settle(claimed, outcomes);
+    if (ahead !== undefined && mayFollow(ahead, settled)) this.#ahead = ahead;
+    // A claim ahead that is dropped has answered a ring, so another one must be made.
+    const done = ahead === undefined && hold === undefined && !claimed.truncated;
+    this.#caughtUp = done && !this.#mayHaveHeld && allPublished(settled);
     return hold;
   }
 
@@ -183,7 +235,8 @@ class Drain {
     }
   }
 
-  async #settle(claimed: Claim, outcomes: Parameters<typeof planSettlement>[0]['outcomes']): Promise<void> {
+  /** @returns what was written, if anything was */
+  async #settle(claimed: Claim, outcomes: PlanInput['outcomes']): Promise<Settlement | undefined> {
     const { lane, route, report } = this.#input;
     const settlement = planSettlement({
       owner: this.#lease.owner,
@@ -193,10 +246,13 @@ class Drain {
       outcomes,
       rules: route.rules,
     });
-    if (settlement === undefined) return;
+    if (settlement === undefined) return undefined;
     const startedAt = performance.now();
     const limits = { deadline: this.#deadline, stop: this.#stop };
-    if (!(await settlePatiently(this.#input, this.#lease, settlement, limits))) return this.#lease.lose();
+    if (!(await settlePatiently(this.#input, this.#lease, settlement, limits))) {
+      this.#lease.lose();
+      return undefined;
+    }
     this.#lease.prolonged(startedAt);
     this.#at = settlement;
     this.#mayHaveHeld ||= settlement.changes.some((change) => change.to === 'held' || change.to === 'failed');
@@ -207,6 +263,7 @@ class Drain {
       exceptions: settlement.changes.filter((change) => change.to !== 'published').length,
       ...lane,
     });
+    return settlement;
   }
 
   async #hold(hold: Hold): Promise<void> {

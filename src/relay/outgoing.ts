@@ -1,4 +1,4 @@
-import type { ClaimedMessage } from '../store/lane/claim.ts';
+import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
 import type { OutgoingMessage } from '../transports/transport.ts';
 
 /**
@@ -9,18 +9,24 @@ import type { OutgoingMessage } from '../transports/transport.ts';
  * `ce_source` and `ce_type`), and `ce_subject`, because the record has the key.
  */
 export function outgoing(topic: string, source: string, message: ClaimedMessage): OutgoingMessage {
+  const { id, key, payload, contentType, headers: own, ownWorkflow, attempts, createdAt } = message;
+  // The same names in the same order, and the same strings, in every message: they are encoded once for a batch.
   const headers: Record<string, string> = {
-    ...message.headers,
     ce_specversion: '1.0',
-    ce_id: message.id,
+    ce_id: id,
     ce_source: source,
     ce_type: topic,
-    ce_time: message.createdAt.toISOString(),
-    'content-type': message.contentType,
+    ce_time: createdAt,
+    'content-type': contentType,
   };
-  if (message.ownWorkflow) headers['outbox-workflow-id'] = message.workflowId;
-  else if (message.headers !== null) delete headers['outbox-workflow-id'];
-  if (message.attempts > 0) headers['outbox-attempt'] = String(message.attempts + 1);
-  else if (message.headers !== null) delete headers['outbox-attempt'];
-  return { id: message.id, key: message.key, payload: message.payload, headers };
+  if (ownWorkflow !== null) headers['outbox-workflow-id'] = ownWorkflow;
+  if (attempts > 0) headers['outbox-attempt'] = String(attempts + 1);
+  return { id, key, payload, headers: own === null ? headers : { ...permitted(own), ...headers } };
+}
+
+/** Without those that only the outbox sets. */
+function permitted(own: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (!('outbox-workflow-id' in own || 'outbox-attempt' in own)) return own;
+  const { 'outbox-workflow-id': _workflow, 'outbox-attempt': _attempt, ...rest } = own;
+  return rest;
 }

@@ -1,5 +1,6 @@
 import type { TopicRules } from '../core/topic.ts';
-import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
+import type { Claim } from '../store/lane/claim.ts';
+import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
 import type { PartitionRanges, SettledChange, Settlement } from '../store/lane/settle.ts';
 import type { PublishOutcome } from '../transports/transport.ts';
 
@@ -9,13 +10,15 @@ export interface LaneProgress {
   readonly snapshot: string | null;
 }
 
+type Outcomes = readonly (PublishOutcome | undefined)[];
+
 export interface PlanInput {
   readonly owner: string;
   readonly batchId: string;
   readonly progress: LaneProgress;
   readonly claim: Claim;
-  /** Outcomes by message id, of all messages that were handed to the transport; blocked ones were not. */
-  readonly outcomes: ReadonlyMap<string, PublishOutcome>;
+  /** By the place of the message in the claim; `undefined` or absent: it was not handed to the transport. */
+  readonly outcomes: Outcomes;
   readonly rules: Pick<TopicRules, 'retryMs' | 'confirm'>;
 }
 
@@ -28,34 +31,44 @@ export interface PlanInput {
  */
 export function planSettlement(input: PlanInput): Settlement | undefined {
   const { claim, progress, owner, batchId, outcomes, rules } = input;
-  const last = claim.messages.at(-1);
-  if (last === undefined) return undefined;
+  if (claim.messages.length === 0) return undefined;
   const untouched = nothingLeft(claim.messages, outcomes);
-  const stays = untouched || (claim.truncated && BigInt(last.position) <= BigInt(progress.cursor));
-  const stored = stays || rules.confirm !== undefined;
-  const changes = claim.messages
-    .map((message) => changeOf(message, outcomes.get(message.id), rules.retryMs, stored))
-    .filter((change) => change !== undefined)
+  const next = untouched ? undefined : progressPast(claim, progress);
+  const stored = next === undefined || rules.confirm !== undefined;
+  const changes: SettledChange[] = [];
+  for (const [place, message] of claim.messages.entries()) {
+    const change = changeOf(message, outcomes[place], rules.retryMs, stored);
+    if (change === undefined) continue;
     // The next claim reads these rows again unchanged; only those that may have been published must be marked.
-    .filter((change) => !untouched || (change.to === 'ready' && change.maybePublished === true));
+    if (!untouched || (change.to === 'ready' && change.maybePublished === true)) changes.push(change);
+  }
   if (untouched && changes.length === 0) return undefined;
   const batch = batchOf(batchId, claim.messages, outcomes);
   return {
     owner,
-    cursor: stays ? progress.cursor : greater(progress.cursor, last.position),
-    snapshot: stays ? progress.snapshot : claim.snapshot,
+    ...(next ?? progress),
     changes,
     ...(batch !== undefined && { batch }),
   };
 }
 
+/** How far a lane is when it has passed the batch of a claim; `undefined` if it stays where it is. */
+export function progressPast(
+  { messages, truncated, snapshot }: Claim,
+  { cursor }: LaneProgress,
+): LaneProgress | undefined {
+  const last = messages.at(-1)?.position;
+  if (last === undefined || (truncated && BigInt(last) <= BigInt(cursor))) return undefined;
+  return { cursor: greater(cursor, last), snapshot };
+}
+
 /** True if a hold kept the whole batch back. A batch of only blocked messages is done: they become held. */
-function nothingLeft(
-  messages: readonly ClaimedMessage[],
-  outcomes: ReadonlyMap<string, PublishOutcome>,
-): boolean {
-  const isDeferred = (message: ClaimedMessage): boolean => outcomes.get(message.id)?.kind === 'deferred';
-  return messages.some(isDeferred) && messages.every((message) => message.blocked || isDeferred(message));
+function nothingLeft(messages: readonly ClaimedMessage[], outcomes: Outcomes): boolean {
+  const isDeferred = (place: number): boolean => outcomes[place]?.kind === 'deferred';
+  return (
+    messages.every(({ blocked }, place) => blocked || isDeferred(place)) &&
+    messages.some((_message, place) => isDeferred(place))
+  );
 }
 
 function changeOf(
@@ -68,10 +81,11 @@ function changeOf(
   if (message.blocked || outcome === undefined) return { id, to: 'held', maybePublished: suspect };
   switch (outcome.kind) {
     case 'acknowledged': {
+      const ownWorkflow = message.ownWorkflow !== null;
+      if (!ownWorkflow && !storePublished) return undefined;
       const { partition } = outcome;
-      const offset = numbered(outcome.offset);
-      if (message.ownWorkflow) return { id, to: 'published', attempt: 'acknowledged', partition, offset };
-      return storePublished ? { id, to: 'published', partition, offset } : undefined;
+      const published = { id, to: 'published', partition, offset: numbered(outcome.offset) } as const;
+      return ownWorkflow ? { ...published, attempt: 'acknowledged' } : published;
     }
     case 'rejected':
     case 'ambiguous': {
@@ -100,22 +114,22 @@ function numbered(offset: string | null): string | null {
   return offset !== null && /^\d+$/.test(offset) ? offset : null;
 }
 
-function batchOf(
-  id: string,
-  messages: readonly ClaimedMessage[],
-  outcomes: ReadonlyMap<string, PublishOutcome>,
-): Settlement['batch'] {
-  const partitions: Record<string, { first: string; count: number }> = {};
+function batchOf(id: string, messages: readonly ClaimedMessage[], outcomes: Outcomes): Settlement['batch'] {
+  const partitions: Record<number, { first: string; count: number }> = {};
   let count = 0;
   let first: string | undefined;
   let last = '';
-  for (const message of messages) {
-    const outcome = outcomes.get(message.id);
+  for (const [place, { position }] of messages.entries()) {
+    const outcome = outcomes[place];
     if (outcome?.kind !== 'acknowledged') continue;
     count += 1;
-    first ??= message.position;
-    last = message.position;
-    countOffset(partitions, outcome.partition, numbered(outcome.offset));
+    first ??= position;
+    last = position;
+    const { partition, offset } = outcome;
+    if (partition === null || offset === null) continue;
+    const range = partitions[partition];
+    if (range !== undefined) range.count += 1;
+    else if (numbered(offset) !== null) partitions[partition] = { first: offset, count: 1 };
   }
   if (first === undefined) return undefined;
   return {
@@ -125,17 +139,6 @@ function batchOf(
     count,
     partitions: partitions satisfies PartitionRanges,
   };
-}
-
-function countOffset(
-  partitions: Record<string, { first: string; count: number }>,
-  partition: number | null,
-  offset: string | null,
-): void {
-  if (partition === null || offset === null) return;
-  const range = partitions[partition];
-  if (range === undefined) partitions[partition] = { first: offset, count: 1 };
-  else range.count += 1;
 }
 
 function greater(a: string, b: string): string {

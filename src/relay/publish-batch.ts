@@ -1,13 +1,14 @@
 import { passCrashPoint } from '../core/crash-point.ts';
 import { reasonOf } from '../core/reason.ts';
-import type { Claim, ClaimedMessage } from '../store/lane/claim.ts';
+import type { Claim } from '../store/lane/claim.ts';
+import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
 import type { Hold, PublishOutcome, PublishResult } from '../transports/transport.ts';
 import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';
 
 export interface Published {
-  /** Outcomes by message id, of all messages that were handed to the transport. */
-  readonly outcomes: ReadonlyMap<string, PublishOutcome>;
+  /** By the place of the message in the claim; `undefined`: it is blocked, and was not handed to the transport. */
+  readonly outcomes: readonly (PublishOutcome | undefined)[];
   readonly hold: Hold | undefined;
 }
 
@@ -21,22 +22,21 @@ export async function publishBatch(
 ): Promise<Published> {
   const sendable = claim.messages.filter((message) => !message.blocked);
   passCrashPoint('relay:claimed');
-  if (sendable.length === 0) return { outcomes: new Map(), hold: undefined };
+  if (sendable.length === 0) return { outcomes: [], hold: undefined };
   const result = await publish(route, source, partitions, sendable, signal);
   passCrashPoint('relay:acknowledged');
-  const outcomes = new Map<string, PublishOutcome>();
-  for (const [index, message] of sendable.entries()) {
-    // A transport that omits an outcome breaks its contract; whether it sent the message is unknown.
-    outcomes.set(
-      message.id,
-      result.outcomes[index] ?? {
-        kind: 'ambiguous',
-        error: 'The transport returned no outcome for this message.',
-      },
-    );
-  }
+  let sent = 0;
+  const outcomes = claim.messages.map((message) =>
+    message.blocked ? undefined : (result.outcomes[sent++] ?? noOutcome),
+  );
   return { outcomes, hold: result.hold };
 }
+
+/** A transport that omits an outcome breaks its contract; whether it sent the message is unknown. */
+const noOutcome: PublishOutcome = {
+  kind: 'ambiguous',
+  error: 'The transport returned no outcome for this message.',
+};
 
 async function publish(
   route: TopicRoute,

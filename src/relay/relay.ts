@@ -3,8 +3,9 @@ import type { Lane } from '../core/lane.ts';
 import type { Database, Session } from '../store/database/database.ts';
 import { lanesOfNudge, nudgeChannel } from '../store/lane/nudge.ts';
 import { cancelAudited } from '../store/message/cancel-audited.ts';
-import { type ReleaseAnswer, readOutcome, releaseMessage } from '../store/message/release.ts';
+import { type ReleaseAnswer, readOutcomes, releaseMessages } from '../store/message/release.ts';
 import type { DrainAnswer } from './drain-input.ts';
+import { gather } from './gather.ts';
 import { LaneBlockers } from './lane-blockers.ts';
 import { LaneDrains } from './lane-drains.ts';
 import { type ConfirmingTopic, Overdue } from './overdue.ts';
@@ -44,6 +45,8 @@ export class Relay {
   readonly #starter: Starter;
   readonly #overdue: Overdue;
   readonly #watcher: Watcher;
+  readonly #releaseOf = gather((ids) => this.#releaseAll(ids));
+  readonly #outcomeOf = gather((ids) => readOutcomes(this.#input.database, ids));
   #session: Session | undefined;
 
   constructor(input: RelayInput) {
@@ -125,15 +128,19 @@ export class Relay {
 
   /** Makes a due message ready, wakes its lane, and waits briefly for the outcome. */
   async release(id: string): Promise<ReleaseAnswer> {
-    const { database } = this.#input;
-    let answer = await releaseMessage(database, id);
-    if (answer.kind === 'ready') this.#watcher.nudge([]);
+    let answer = await this.#releaseOf(id);
     const until = performance.now() + outcomeWithinMs;
     while (answer.kind === 'ready' && performance.now() < until) {
       await delay(outcomeEveryMs);
-      answer = await readOutcome(database, id);
+      answer = await this.#outcomeOf(id);
     }
     return answer;
+  }
+
+  async #releaseAll(ids: readonly string[]): Promise<ReadonlyMap<string, ReleaseAnswer>> {
+    const { answers, lanes } = await releaseMessages(this.#input.database, ids);
+    if (lanes.length > 0) this.#watcher.nudge(lanes);
+    return answers;
   }
 
   /** Cancels a message on behalf of `actor`, with an audit entry. */

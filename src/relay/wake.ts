@@ -9,6 +9,16 @@ export class Wake {
     this.#resolve?.();
   }
 
+  /** Whether `ring` was called since the last wait, or the last call of {@link answer}. */
+  get rung(): boolean {
+    return this.#pending;
+  }
+
+  /** What was rung for so far is done by what begins now. */
+  answer(): void {
+    this.#pending = false;
+  }
+
   /** Resolves on `ring`, after `timeoutMs`, or when the signal fires. */
   async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
     if (!this.#pending && !signal.aborted && timeoutMs > 0) {

@@ -1,4 +1,4 @@
-import type { Lane } from '../core/lane.ts';
+import { type Lane, laneName } from '../core/lane.ts';
 import type { Database } from '../store/database/database.ts';
 import { DueEdge } from '../store/lane/due-edge.ts';
 import { type LaneNews, look } from '../store/lane/watch.ts';
@@ -11,12 +11,20 @@ import type { Starter } from './starter.ts';
 import type { RelayTimings } from './timings.ts';
 import { Wake } from './wake.ts';
 
-/** Rows released by one sweep; the next one follows at once while there are more. */
+/** Rows released by one sweep; the next one follows at once while there are more, while the lanes send the first ones. */
 const sweepLimit = 2_000;
+/** Sweeps between two looks: a look reads what they released once more, and would hold up the next ones. */
+const sweepsPerRound = 5;
 /** Looks stay frequent this long after the last news. */
 const hotForMs = 5_000;
 /** How often to look at messages that are overdue but not released: they are locked, or left to their workflow. */
 const sweepAgainMs = 20;
+
+/**
+ * Between requests to start a lane that is not drained here. Usually another relay drains it, and each message there is news
+ * here, too: asking every time would cost the database more than delivering them.
+ */
+const askAgainMs = 250;
 
 export interface WatcherInput {
   readonly database: Database;
@@ -45,6 +53,8 @@ export class Watcher {
   #newsAt = 0;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
+  /** When the starter was asked for a lane, by its name. */
+  readonly #askedAt = new Map<string, number>();
 
   constructor(input: WatcherInput) {
     this.#input = input;
@@ -54,10 +64,17 @@ export class Watcher {
     this.#running ??= this.#run();
   }
 
-  /** Messages were committed: wakes the drains of these lanes. If a lane has no drain here, or none is named, looks now. */
+  /** Messages were committed: wakes the drains of these lanes. If a lane may have no drain at all, or none is named, looks now. */
   nudge(lanes: readonly Lane[]): void {
-    const asleep = lanes.filter((lane) => !this.#input.drains.wake(lane));
-    if (lanes.length === 0 || asleep.length > 0) this.#wake.ring();
+    if (lanes.length === 0 || this.#asleep(lanes).length > 0) this.#wake.ring();
+  }
+
+  /** Wakes the drains of these lanes. @returns those without one here for which the starter was not asked a moment ago */
+  #asleep(lanes: readonly Lane[]): readonly Lane[] {
+    const now = performance.now();
+    const known = (lane: Lane): boolean =>
+      now - (this.#askedAt.get(laneName(lane)) ?? -askAgainMs) < askAgainMs;
+    return lanes.filter((lane) => !this.#input.drains.wake(lane) && !known(lane));
   }
 
   async stop(): Promise<void> {
@@ -104,15 +121,27 @@ export class Watcher {
   }
 
   #spread(news: readonly LaneNews[]): void {
-    const { drains, starter } = this.#input;
-    const asleep = news.filter((lane) => lane.ready && !drains.wake(lane));
-    if (asleep.length > 0) void starter.startLanes();
-    if (news.some((lane) => lane.waiting)) void starter.startMessages();
+    this.#wakeLanes(news.filter((lane) => lane.ready));
+    if (news.some((lane) => lane.waiting)) void this.#input.starter.startMessages();
+  }
+
+  #wakeLanes(lanes: readonly Lane[]): void {
+    const asleep = this.#asleep(lanes);
+    if (asleep.length === 0) return;
+    const now = performance.now();
+    for (const lane of asleep) this.#askedAt.set(laneName(lane), now);
+    void this.#input.starter.startLanes();
   }
 
   async #sweep(): Promise<number> {
     const { database, punctualTopics, report } = this.#input;
-    const count = await sweep(database, punctualTopics, sweepLimit, this.#dueEdge);
+    let count = 0;
+    for (let round = 0; round < sweepsPerRound && !this.#stopping.signal.aborted; round += 1) {
+      const { released, lanes } = await sweep(database, punctualTopics, sweepLimit, this.#dueEdge);
+      this.#wakeLanes(lanes);
+      count += released;
+      if (released < sweepLimit) break;
+    }
     if (count > 0) report({ type: 'messages-swept', count });
     return count;
   }

@@ -20,7 +20,7 @@ export interface IncomingMessage extends Partition {
   readonly headers: Readonly<Record<string, string>>;
   /** One of {@link headers}, without decoding all of them. */
   header(name: string): string | undefined;
-  /** When it was sent, according to the broker. */
+  /** When it was sent, as reported by the broker; without such a report, when it was received. */
   readonly timestamp: Date;
 }
 
@@ -28,27 +28,27 @@ export interface IncomingMessage extends Partition {
 export interface IncomingBatch extends Partition {
   /** In the order of their offsets; at least one. */
   readonly messages: readonly IncomingMessage[];
-  /** Fires when waiting has become pointless: the partition goes to another consumer, or this one stops. */
+  /** Fires when the batch should end soon: the partition is reassigned, or this consumer stops. */
   readonly signal: AbortSignal;
   /**
-   * Fires when the partition belongs to another consumer: messages in hand are delivered there, too, and may be abandoned.
-   * Later than {@link signal}, which fires at the beginning of a rebalance or stop, while messages in hand may still end.
+   * Fires when another consumer owns the partition: it receives the messages of this batch, too, so their handling may be
+   * abandoned. It fires later than {@link signal}, which fires when a rebalance or stop begins and the batch may still end.
    */
   readonly lost: AbortSignal;
   /**
-   * False when no further message of this batch may be begun. Messages that are not acknowledged are offered again, here or to
-   * the next owner of the partition. Before the first message is acknowledged, it is never false for lack of time: so every
+   * False if no further message of this batch may be started. Messages that are not acknowledged are offered again, here or
+   * to the next owner of the partition. Until the first message is acknowledged, a time limit never makes it false, so every
    * offer makes progress.
    */
   mayBegin(): boolean;
   /**
-   * Acknowledges a message: it need not be delivered again. Any order is allowed: a source that can only commit an offset does
-   * so when no earlier message is open.
+   * Acknowledges a message: it need not be delivered again. Any order is allowed: a source that commits offsets does so when
+   * no earlier message is open.
    */
   acknowledge(message: IncomingMessage): void;
   /**
-   * Gives a message back, to be offered again no earlier than after `afterMs`; if order is kept, all later ones wait, too, even
-   * acknowledged ones of this batch. Other partitions go on.
+   * Rejects a message, to be offered again no earlier than after `afterMs`; if order is kept, all later ones wait, too, even
+   * acknowledged ones of this batch. Other partitions continue.
    */
   reject(message: IncomingMessage, afterMs: number): void;
 }
@@ -61,7 +61,7 @@ export type SourceNotice =
       readonly addresses: readonly string[];
       readonly error: OutboxError;
     }
-  /** The broker has deleted messages that the group had not acknowledged; the group goes on with the oldest that is left. */
+  /** The broker has deleted messages that the group had not acknowledged; the group continues with the oldest one left. */
   | ({
       readonly type: 'messages-lost';
       /** Offset of the first of them; `null` if unknown. */
@@ -73,7 +73,7 @@ export type SourceNotice =
       readonly error: OutboxError;
     } & Partition);
 
-/** What a consumer wants from a source, and its callbacks. */
+/** A consumer's settings for a source, and its callbacks. */
 export interface Subscription {
   /** Where messages arrive: Kafka topics, queues. */
   readonly addresses: readonly string[];
@@ -81,9 +81,9 @@ export interface Subscription {
   readonly group: string;
   /** Number of partitions that are handled concurrently, 1 or more. */
   readonly concurrency: number;
-  /** Where a new group begins: true with the oldest message, false with messages that arrive from now on. */
+  /** Where a new group begins: true: with the oldest message; false: with messages that arrive from now on. */
   readonly fromBeginning: boolean;
-  /** How long the first join may take; `Infinity`: as long as it takes. */
+  /** How long the first join may take; `Infinity`: no limit. */
   readonly joinWithinMs: number;
   /** Ends the wait for the first join. @defaultValue none */
   readonly signal?: AbortSignal;
@@ -91,11 +91,11 @@ export interface Subscription {
   readonly batchSize: number;
   /** Takes messages of one partition; never called concurrently for the same one. Must not reject. */
   handle(batch: IncomingBatch): Promise<void>;
-  /** Called at every change with the partitions that this consumer owns from now on. */
+  /** Called at every change, with all partitions that this consumer owns from now on. */
   assigned(partitions: readonly Partition[]): void;
   /** Called when the connection was lost, with the time until the next try. */
   disconnected(error: unknown, retryInMs: number): void;
-  /** Called with the reason why some of the addresses deliver nothing while others go on; `undefined`: all of them go on. */
+  /** Called with the reason why some addresses deliver nothing while others continue; `undefined` when all deliver again. */
   incomplete?(error: OutboxError | undefined): void;
   /** Called with events; nothing depends on a listener. */
   noticed?(notice: SourceNotice): void;
@@ -103,30 +103,30 @@ export interface Subscription {
 
 /** How far a group is behind in one partition. */
 export interface Lag extends Partition {
-  /** Number of messages that are not acknowledged, including those in hand. */
+  /** Number of messages that are not acknowledged, including those being handled. */
   readonly messages: number;
 }
 
 /** A running subscription. */
 export interface Subscribed {
-  /** The lag of the group, in every partition of its addresses; rejects if the broker cannot be reached. */
+  /** The lag of the group in every partition of its addresses; rejects if it cannot be determined. */
   lag(): Promise<readonly Lag[]>;
-  /** Finishes the messages in hand, commits what is done, and leaves the group. */
+  /** Waits for the current batches, commits what is done, and leaves the group. */
   stop(): Promise<void>;
 }
 
 /**
  * Delivers messages, at least once.
  *
- * Rules: messages that were not acknowledged are delivered again; acknowledged ones may be, after a crash. Order is kept within
- * a partition. A source reconnects without limit, until {@link Subscribed.stop}.
+ * Rules: messages that were not acknowledged are delivered again; acknowledged ones may be, after a crash. Order is kept
+ * within a partition. A source reconnects without limit, until {@link Subscribed.stop}.
  */
 export interface Source {
   /** Name for display, for example `kafka`. */
   readonly name: string;
   /**
-   * How long after its arrival a message of these addresses may be delivered again, in milliseconds: the longest time that the
-   * broker keeps one. `Infinity` if it keeps them for ever, 0 if an acknowledged message is gone.
+   * How long after its arrival an acknowledged message of these addresses may be delivered again, in milliseconds: the
+   * longest time that the broker keeps one. `Infinity`: for ever; 0: acknowledged messages are gone.
    *
    * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`; `OUTBOX_ADDRESS_MISSING` for an address that does not exist;
    * `OUTBOX_PRIVILEGE_MISSING` if the broker does not allow this client to read it
@@ -135,8 +135,8 @@ export interface Source {
   /**
    * Joins the group and begins to deliver.
    *
-   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if it could not join in time; `OUTBOX_ADDRESS_MISSING` if the reason was a
-   * missing address, which `disconnected` has reported at once; and the reason of `signal`
+   * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE` if it could not join in time; `OUTBOX_ADDRESS_MISSING` if the reason is a
+   * missing address, which is also passed to `disconnected` at once; or the reason of `signal`
    */
   subscribe(subscription: Subscription): Promise<Subscribed>;
 }

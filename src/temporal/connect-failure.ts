@@ -56,14 +56,20 @@ function isCut(error: unknown, text: string): boolean {
 }
 
 function tlsFailure(text: string): string | undefined {
-  const [, expected, presented] =
-    /NotValidForNameContext \{ expected: \w+\("?([^")]*)"?\), presented: \[(.*?)\] \}/.exec(text) ?? [];
-  if (expected !== undefined) {
+  const [, wanted, presented] =
+    /NotValidForNameContext \{ expected: (\w+\(.*?\)), presented: \[(.*?)\] \}/.exec(text) ?? [];
+  if (wanted !== undefined) {
     const names = [...(presented ?? '').matchAll(/\w+\(\\?"?([^"\\)]*)/g)].map(([, name]) => name);
-    return `its certificate is for ${names.join(', ') || 'no name'}, not for ${expected}`;
+    return `its certificate is for ${names.join(', ') || 'no name'}, not for ${nameIn(wanted)}`;
   }
   const found = tlsWords.find(([words]) => words.test(text));
   return found && `${found[1]} (${found[0].exec(text)?.[0]?.replace(/\($/, '')})`;
+}
+
+/** The name in `DnsName("a.test")`, or the address in `IpAddress(V4(Ipv4Addr([127, 0, 0, 1])))`. */
+function nameIn(wanted: string): string {
+  const [, ipv4] = /Ipv4Addr\(\[([\d, ]+)\]/.exec(wanted) ?? [];
+  return ipv4?.replaceAll(', ', '.') ?? wanted.replaceAll(/^\w+\("?|"?\)$/g, '');
 }
 
 /** The part that is useful to a person; the rest stays in the cause. */

@@ -24,8 +24,14 @@ export interface Searchable {
 
 /** True if the namespace has all of them as keywords. A start with an unknown one fails. */
 export async function hasSearchAttributes(client: Client, namespace: string): Promise<boolean> {
+  return (await missingSearchAttributes(client, namespace)).length === 0;
+}
+
+/** Those that the namespace does not have as keywords. */
+export async function missingSearchAttributes(client: Client, namespace: string): Promise<readonly string[]> {
   const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace });
-  return Object.values(keys).every(({ name }) => Number(customAttributes?.[name]) === keyword);
+  const names = Object.values(keys).map(({ name }) => name);
+  return names.filter((name) => Number(customAttributes?.[name]) !== keyword);
 }
 
 export function searchAttributePairs({ topic, key, ref }: Searchable): SearchAttributePair[] {

@@ -17,7 +17,7 @@ export const plainCases: readonly CaseBody[] = [
     run: (fixture) => fixture.deliver(interleaved(['a', null, 'b', null, 'c'], 50)),
   },
   {
-    name: 'an empty batch has an empty answer',
+    name: 'an empty batch has an empty result',
     run: async (fixture) => assert.deepEqual(await fixture.publish([]), []),
   },
   {
@@ -28,7 +28,7 @@ export const plainCases: readonly CaseBody[] = [
     },
   },
   {
-    name: 'a batch far larger than a broker takes at once is delivered whole and in order',
+    name: 'a batch far larger than a broker accepts at once is delivered completely and in order',
     run: (fixture) =>
       fixture.deliver(interleaved(['one'], bigBatch.messages, 'x'.repeat(bigBatch.textBytes))),
   },
@@ -40,7 +40,7 @@ export const plainCases: readonly CaseBody[] = [
     },
   },
   {
-    name: 'the address can be probed, and tells its number of partitions where it has one',
+    name: 'the address can be probed, and reports its number of partitions if it has any',
     async run({ subject: { transport, address, partitions } }) {
       await transport.probe(address);
       if (transport.partitionCount !== undefined)
@@ -67,7 +67,7 @@ export const lifeCycleCases: readonly CaseBody[] = [
     },
   },
   {
-    name: 'batches that are open while the transport closes are settled or held',
+    name: 'batches that are open while the transport closes are settled or deferred',
     async run(fixture) {
       const open = keyNames(4).map((key) => fixture.publish(interleaved([key], 200)));
       await fixture.subject.transport.close();
@@ -82,7 +82,7 @@ export const lifeCycleCases: readonly CaseBody[] = [
     },
   },
   {
-    name: 'a batch that is given up on its way answers for every message',
+    name: 'a batch that is given up while it is sent has an outcome for every message',
     async run(fixture) {
       const stop = new AbortController();
       const answer = fixture.publish(interleaved(['one'], 2_000, 'x'.repeat(2_000)), stop.signal);

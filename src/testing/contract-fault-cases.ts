@@ -19,7 +19,7 @@ export function faultCases(faults: ContractFaults): readonly CaseBody[] {
 
 const refusalCases: readonly CaseBody[] = [
   {
-    name: 'a refused message stops its own key only: followers are held, all others are delivered',
+    name: 'a refused message stops only its own key: later messages are held, all others are delivered',
     async run(fixture) {
       const batch = interleaved(keyNames(10), 200);
       const bad = 83;
@@ -34,7 +34,7 @@ const refusalCases: readonly CaseBody[] = [
     },
   },
   {
-    name: 'several refused messages in one batch are all found, without a key too',
+    name: 'several refused messages in one batch are all reported, also without a key',
     async run(fixture) {
       const batch = interleaved([null, 'a', null, 'b'], 120);
       const bad = new Set([0, 41, 60, 119]);
@@ -48,7 +48,7 @@ const refusalCases: readonly CaseBody[] = [
     },
   },
   {
-    name: 'after a refusal the followers are delivered when they are sent again',
+    name: 'after a refusal the held messages are delivered when they are sent again',
     async run(fixture) {
       const followers = interleaved(['a'], 5);
       await fixture.publish([refusedBy(fixture, message('a')), ...followers]);
@@ -59,7 +59,7 @@ const refusalCases: readonly CaseBody[] = [
 ];
 
 const holdCase: CaseBody = {
-  name: 'while the address is unreachable everything is held, and all of it is delivered afterwards',
+  name: 'while the address is unreachable everything is deferred, and all of it is delivered afterwards',
   async run(fixture) {
     const batch = interleaved(['a', 'b', null], 30);
     await fixture.deliver(interleaved(['a', 'b'], 10));
@@ -72,7 +72,7 @@ const holdCase: CaseBody = {
 };
 
 const lostAnswerCase: CaseBody = {
-  name: 'a batch whose answer was lost counts as maybe stored, never as refused or unsent',
+  name: 'a batch whose answer was lost may be stored, and is never reported as refused or unsent',
   async run(fixture) {
     const batch = interleaved(['a', 'b'], 20);
     await fixture.deliver(interleaved(['a', 'b'], 10));
@@ -89,7 +89,7 @@ const lostAnswerCase: CaseBody = {
 };
 
 const partitionCase: CaseBody = {
-  name: 'a partition that fails holds its own messages only',
+  name: 'a failed partition defers only its own messages',
   async run(fixture) {
     const { partitions } = fixture.subject;
     const batch = interleaved(keyNames(24), 240);
@@ -113,7 +113,7 @@ const partitionCase: CaseBody = {
 };
 
 const reorderCase: CaseBody = {
-  name: 'a key keeps its order when the broker serves requests late and out of turn',
+  name: 'a key keeps its order when the broker serves requests late and out of order',
   async run(fixture) {
     await faultsOf(fixture).reorder?.();
     const lanes = keyNames(4).map((lane) =>

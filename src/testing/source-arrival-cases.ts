@@ -35,7 +35,7 @@ export const arrivalCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'a group that asks for what arrives from now on gets nothing of before, and all of after',
+    name: 'a group that begins with new messages receives none from before, and all from after',
     needs: ['groups'],
     async run(fixture) {
       const before = await fixture.send(12);
@@ -46,7 +46,7 @@ export const arrivalCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'a group that asked for what arrives from now on misses nothing when it comes back, though it acknowledged nothing',
+    name: 'a group that began with new messages misses none when it returns, even if it acknowledged nothing',
     needs: [],
     async run(fixture) {
       const first = await fixture.join({ fromBeginning: false });
@@ -59,7 +59,7 @@ export const arrivalCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'a long backlog arrives whole and in order, in batches',
+    name: 'a long backlog arrives completely and in order, in batches',
     needs: ['history'],
     async run(fixture) {
       const sent = await fixture.send(backlog);
@@ -78,7 +78,7 @@ export const arrivalCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'a partition that takes long holds up no other',
+    name: 'a slow partition does not delay others',
     needs: ['history', 'partitions'],
     async run(fixture) {
       const [slow] = await fixture.send(1, 0);
@@ -97,7 +97,7 @@ export const arrivalCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'the horizon of redelivery is a time, 0 or more',
+    name: 'the redelivery horizon is a time of 0 or more',
     needs: [],
     async run({ subject: { source, addresses } }) {
       const horizonMs = await source.redeliveryHorizonMs(addresses);

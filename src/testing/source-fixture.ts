@@ -166,14 +166,6 @@ export function acknowledgeAll(batch: IncomingBatch): void {
   for (const message of batch.messages) batch.acknowledge(message);
 }
 
-/** Resolves when the signal fires. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
 function newGate(): Gate {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => {

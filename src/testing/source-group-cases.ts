@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { aborted } from '../core/rest.ts';
 import type { SourceCase } from './source-case.ts';
-import { aborted, acknowledgeAll, includesAll, type Member } from './source-fixture.ts';
+import { acknowledgeAll, includesAll, type Member } from './source-fixture.ts';
 
 /** Groups, their members, and how a member leaves. */
 export const groupCases: readonly SourceCase[] = [
@@ -15,7 +16,7 @@ export const groupCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'members of a group share the work, and those who stay take over from one who leaves',
+    name: 'members of a group share the work, and the remaining ones take over from one that leaves',
     needs: [],
     async run(fixture) {
       const first = await fixture.join();
@@ -31,7 +32,7 @@ export const groupCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'each partition belongs to one member of the group, all of them to the last one',
+    name: 'each partition belongs to one member of the group, and all belong to the last member',
     needs: ['order', 'partitions'],
     async run(fixture) {
       const { partitions } = fixture.subject;
@@ -47,7 +48,7 @@ export const groupCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'who stops begins nothing more, lets the batch in hand end, and keeps what it acknowledged',
+    name: 'a stopped consumer begins no message, waits for its batch, and keeps what it acknowledged',
     needs: ['history'],
     async run(fixture) {
       const sent = await fixture.send(3, 0);
@@ -87,7 +88,7 @@ export const groupCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'the lag counts what is not acknowledged, in every partition, until it is',
+    name: 'the lag counts the unacknowledged messages of every partition',
     needs: ['history'],
     async run(fixture) {
       const { partitions } = fixture.subject;

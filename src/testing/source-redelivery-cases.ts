@@ -9,7 +9,7 @@ const toleranceMs = 5;
 /** What is delivered again, and what is not. */
 export const redeliveryCases: readonly SourceCase[] = [
   {
-    name: 'what is not acknowledged is offered again, and again, until it is',
+    name: 'a message is offered again and again until it is acknowledged',
     needs: ['history'],
     async run(fixture) {
       const sent = await fixture.send(24);
@@ -30,7 +30,7 @@ export const redeliveryCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'who comes back goes on behind what was acknowledged',
+    name: 'a consumer that returns continues after the acknowledged messages',
     needs: ['history'],
     async run(fixture) {
       const before = await fixture.send(20);
@@ -48,7 +48,7 @@ export const redeliveryCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'what was left open among acknowledged ones is offered to the next who joins',
+    name: 'a message left open among acknowledged ones is offered to the next consumer',
     needs: ['history'],
     async run(fixture) {
       const { second, open } = await leaveGaps(fixture);
@@ -56,7 +56,7 @@ export const redeliveryCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'of a partition with gaps the next who joins gets the first open message and all behind it, and none before it',
+    name: 'after gaps the next consumer receives the first open message of a partition and all later ones, but none before it',
     needs: ['history', 'order'],
     async run(fixture) {
       const { second, open, sent } = await leaveGaps(fixture);
@@ -68,7 +68,7 @@ export const redeliveryCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'a message that is given back is offered again after its time, not before',
+    name: 'a rejected message is offered again after its time, not before',
     needs: ['history'],
     async run(fixture) {
       const [given] = await fixture.send(1, 0);
@@ -82,7 +82,7 @@ export const redeliveryCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'all behind a message that was given back wait with it, acknowledged or not, and keep their order',
+    name: 'all messages after a rejected one wait with it, acknowledged or not, and keep their order',
     needs: ['history', 'order'],
     async run(fixture) {
       const sent = await fixture.send(9, 0);
@@ -104,7 +104,7 @@ export const redeliveryCases: readonly SourceCase[] = [
     },
   },
   {
-    name: 'while one partition rests the others go on',
+    name: 'while one partition rests, the others continue',
     needs: ['history', 'partitions'],
     async run(fixture) {
       const [given] = await fixture.send(1, 0);

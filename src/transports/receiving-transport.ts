@@ -1,7 +1,7 @@
 import type { Source } from '../sources/source.ts';
 import type { Transport } from './transport.ts';
 
-/** A transport whose messages consumers can receive from the same servers. */
+/** A transport with a source: consumers can receive its messages from the same servers. */
 export interface ReceivingTransport extends Transport {
   /** Makes a source of the same servers; it shares the options, not the connections. */
   source(): Source;

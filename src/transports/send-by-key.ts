@@ -1,7 +1,8 @@
 import { reasonOf } from '../core/reason.ts';
+import { givenUp } from './given-up.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishOutcome, PublishResult } from './transport.ts';
 
-/** What became of one message that was sent alone; a hold stops the batch. */
+/** The outcome of one message; a hold stops the batch. */
 export type SendOutcome =
   | Exclude<PublishOutcome, { readonly kind: 'held' | 'deferred' }>
   | {
@@ -11,7 +12,7 @@ export type SendOutcome =
       readonly onWire: boolean;
     };
 
-/** Sends one message and resolves when it is known what became of it. What it rejects with counts as `ambiguous`. */
+/** Sends one message and resolves with its outcome. A rejection counts as `ambiguous`. */
 export type SendOne = (message: OutgoingMessage) => SendOutcome | Promise<SendOutcome>;
 
 /** The messages of one key. */
@@ -23,14 +24,12 @@ interface KeyQueue {
 }
 
 const unsent: PublishOutcome = { kind: 'deferred', onWire: false };
-const givenUp: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
-
 /**
- * Publishes a batch message by message, for transports whose servers answer each one alone. Messages of a key go one at a
- * time, so that nothing overtakes one that is refused; up to `maxInFlight` of different keys, or without a key, go side by
- * side.
+ * Publishes a batch message by message, for transports whose servers answer each message separately. Messages of a key are
+ * sent one at a time, so that none overtakes a refused one; up to `maxInFlight` of different keys, or without a key, are
+ * sent concurrently.
  *
- * After a hold, or when the batch is given up, nothing further is sent; what is in flight is waited for.
+ * After a hold, or when the batch is given up, nothing more is sent; messages in flight are awaited.
  *
  * @param maxInFlight 1 or more
  */

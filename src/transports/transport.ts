@@ -1,20 +1,20 @@
 /** One message as a transport receives it. The relay has already ordered, deduplicated and bounded the batch. */
 export interface OutgoingMessage {
-  /** UUID of the row; it travels to the consumer, which drops repeats by it. */
+  /** UUID of the row. The consumer receives it and drops duplicates by it. */
   readonly id: string;
-  /** Messages with equal keys keep their order. `null`: no order. */
+  /** Messages of one topic with the same key keep their order. `null`: no order. */
   readonly key: string | null;
   /** The body, exactly as it was stored. */
   readonly payload: string;
-  /** All headers, CloudEvents included; names are lower case. */
+  /** All headers, including CloudEvents; names are lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A batch for one address, in the order in which it must arrive per key. */
+/** A batch for one address. The messages of each key must arrive in this order. */
 export interface OutgoingBatch {
-  /** Where to: a Kafka topic, an exchange, a URL. */
+  /** The destination, for example a Kafka topic, an exchange or a URL. */
   readonly address: string;
-  /** Pinned number of partitions, from {@link Transport.partitionCount}; 1 where a transport has none. */
+  /** Pinned number of partitions, from {@link Transport.partitionCount}; 1 if the transport has no partitions. */
   readonly partitions: number;
   /** At least one. */
   readonly messages: readonly OutgoingMessage[];
@@ -23,16 +23,16 @@ export interface OutgoingBatch {
 }
 
 /**
- * What became of one message.
+ * The outcome of one message.
  *
- * - `acknowledged`: the broker confirmed it. An offset that is no whole number is not kept in the row.
- * - `rejected`: refused for now, surely not stored; it is retried later and counts as an attempt.
- * - `permanent`: refused for ever, surely not stored; it becomes failed.
- * - `ambiguous`: no answer tells whether it was stored; it is retried and can no longer be canceled.
- * - `held`: not sent, because an earlier message of its key was not acknowledged. `onWire` is true when it may have
- *   been stored nevertheless, by a request with both of them in it that had no clear answer.
- * - `deferred`: not delivered because the topic or the transport is unreachable; no attempt is spent. `onWire` is true
- *   when it may have been stored nevertheless.
+ * - `acknowledged`: the broker confirmed it. An offset that is not an integer is not kept in the row.
+ * - `rejected`: refused for now, certainly not stored; it is retried later and counts as an attempt.
+ * - `permanent`: refused permanently, certainly not stored; it becomes failed.
+ * - `ambiguous`: it is unknown whether it was stored; it is retried and can no longer be canceled.
+ * - `held`: not sent, because an earlier message of its key was not acknowledged. `onWire` is true if it may have been
+ *   stored nevertheless, by a request that contained both and got no clear answer.
+ * - `deferred`: not delivered because the topic or the transport is unreachable; no attempt is spent. `onWire` is true if it
+ *   may have been stored nevertheless.
  */
 export type PublishOutcome =
   | { readonly kind: 'acknowledged'; readonly partition: number | null; readonly offset: string | null }
@@ -42,40 +42,48 @@ export type PublishOutcome =
   | { readonly kind: 'held'; readonly onWire?: boolean }
   | { readonly kind: 'deferred'; readonly onWire: boolean };
 
-/** Why nothing more can be sent for now: to this topic, or to any topic of the transport. */
+/** Why nothing more can be sent for now, to this topic or to any topic of the transport. */
 export interface Hold {
   /** What cannot be reached. */
   readonly scope: 'topic' | 'transport';
-  /** For people, for example `connect ECONNREFUSED 127.0.0.1:9092`. */
+  /** For display, for example `connect ECONNREFUSED 127.0.0.1:9092`. */
   readonly reason: string;
 }
 
-/** The answer to a batch: one outcome per message, in the order of the batch, and the hold if one began. */
+/** The result of a batch. */
 export interface PublishResult {
   /** One per message, in the order of the batch. */
   readonly outcomes: readonly PublishOutcome[];
-  /** Present exactly when an outcome is `deferred`. */
+  /** Present if and only if an outcome is `deferred`. */
   readonly hold?: Hold;
 }
 
 /**
- * How messages leave. `transportContract` of `temporal-outbox/testing` tells whether an implementation keeps the rules.
+ * Sends messages to a broker. `transportContract` of `temporal-outbox/testing` checks whether an implementation follows the
+ * rules.
  *
- * Rules: `publish` never throws for what a broker does; it answers per message. Once a message of a key is not
- * acknowledged, no later message of that key is sent: it answers `held`, or `deferred` in a hold. A transport does not
- * retry; the relay does. It connects when first used and may be used again after {@link Transport.close}.
+ * Rules: `publish` never throws because of a broker; it returns an outcome per message. Once a message of a key is not
+ * acknowledged, no later message of that key is sent: its outcome is `held`, or `deferred` in a hold. A transport does not
+ * retry; the relay does. It connects on first use, and can be used again after {@link Transport.close}.
  */
 export interface Transport {
-  /** For people and metrics, for example `kafka`. */
+  /** Name for display and metrics, for example `kafka`. */
   readonly name: string;
-  /** Where it connects, for people: addresses without credentials. Absent where it connects to nothing. */
+  /** Where it connects, for display: addresses without credentials. Absent if it connects to nothing. */
   readonly endpoint?: string;
-  /** Sends a batch, and resolves when it is known what became of each message. */
+  /** Sends a batch, and resolves when the outcome of each message is known. */
   publish(batch: OutgoingBatch): Promise<PublishResult>;
-  /** Resolves when the address can be reached now; rejects with the reason otherwise. Ends a hold. */
+  /** Loads what the first batch needs, so that it need not wait for it; a relay that starts calls it. Connects to nothing. */
+  prepare?(): void;
+  /** Resolves if the address can be reached now, which ends a hold; otherwise rejects with the reason. */
   probe(address: string): Promise<void>;
-  /** How many partitions the address has now. Absent where a transport has none. */
+  /**
+   * Asks for name and version of the server, for example `RabbitMQ 4.1.0`, for display. Absent if servers do not tell.
+   * Rejects where it cannot be asked.
+   */
+  server?(): Promise<string>;
+  /** The current number of partitions of the address. Absent if the transport has no partitions. */
   partitionCount?(address: string): Promise<number>;
-  /** Ends connections. Open calls are settled first or answer `deferred`. */
+  /** Closes connections. Running calls of `publish` are settled first, or answer `deferred`. */
   close(): Promise<void>;
 }

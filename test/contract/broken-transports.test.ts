@@ -50,17 +50,17 @@ function rewriting(rewrite: (outcome: PublishOutcome, place: number) => PublishO
 }
 
 const whole = 'every message of a batch is acknowledged and arrives unchanged, with or without a key';
-const refusal = 'a refused message stops its own key only: followers are held, all others are delivered';
+const refusal = 'a refused message stops only its own key: later messages are held, all others are delivered';
 const unreachable =
-  'while the address is unreachable everything is held, and all of it is delivered afterwards';
-const lost = 'a batch whose answer was lost counts as maybe stored, never as refused or unsent';
-const partition = 'a partition that fails holds its own messages only';
+  'while the address is unreachable everything is deferred, and all of it is delivered afterwards';
+const lost = 'a batch whose answer was lost may be stored, and is never reported as refused or unsent';
+const partition = 'a failed partition defers only its own messages';
 
 test('a correct transport fails no case', async () => {
   expect(await failures((batch, memory) => memory.publish(batch))).toEqual([]);
 });
 
-test('a transport that acknowledges what it never stored is found out', async () => {
+test('a transport that acknowledges messages it never stored is detected', async () => {
   const broken: Publish = async (batch, memory) => {
     const { outcomes } = await memory.publish({ ...batch, messages: batch.messages.slice(1) });
     return { outcomes: [{ kind: 'acknowledged', offset: null, partition: null }, ...outcomes] };
@@ -68,14 +68,14 @@ test('a transport that acknowledges what it never stored is found out', async ()
   expect(await failures(broken)).toContain(whole);
 });
 
-test('a transport that answers a wrong offset is found out', async () => {
+test('a transport that returns a wrong offset is detected', async () => {
   const broken = rewriting((outcome) =>
     outcome.kind === 'acknowledged' ? { ...outcome, offset: String(Number(outcome.offset) + 1) } : outcome,
   );
   expect(await failures(broken)).toContain(whole);
 });
 
-test('a transport that stores a batch twice is found out', async () => {
+test('a transport that stores a batch twice is detected', async () => {
   const broken: Publish = async (batch, memory) => {
     await memory.publish(batch);
     return memory.publish(batch);
@@ -83,7 +83,7 @@ test('a transport that stores a batch twice is found out', async () => {
   expect(await failures(broken)).toContain(whole);
 });
 
-test('a transport that changes payloads is found out', async () => {
+test('a transport that changes payloads is detected', async () => {
   const broken: Publish = (batch, memory) =>
     memory.publish({
       ...batch,
@@ -92,11 +92,11 @@ test('a transport that changes payloads is found out', async () => {
   expect(await failures(broken)).toContain(whole);
 });
 
-test('a broker that turns the order of a key around is found out', async () => {
+test('a broker that reverses the order of a key is detected', async () => {
   expect(await failures((batch, memory) => memory.publish(batch), true)).toContain(whole);
 });
 
-test('a transport that leaves a message without an outcome is found out', async () => {
+test('a transport that leaves a message without an outcome is detected', async () => {
   const broken: Publish = async (batch, memory) => {
     const { outcomes } = await memory.publish(batch);
     return { outcomes: outcomes.slice(1) };
@@ -104,7 +104,7 @@ test('a transport that leaves a message without an outcome is found out', async 
   expect(await failures(broken)).toContain(whole);
 });
 
-test('a transport that sends the followers of a refused message is found out', async () => {
+test('a transport that sends later messages of a refused key is detected', async () => {
   const broken: Publish = async (batch, memory) => {
     const outcomes: PublishOutcome[] = [];
     for (const one of batch.messages) {
@@ -116,19 +116,19 @@ test('a transport that sends the followers of a refused message is found out', a
   expect(await failures(broken)).toContain(refusal);
 });
 
-test('a transport that holds without saying so is found out', async () => {
+test('a transport that defers messages without a hold is detected', async () => {
   const broken: Publish = async (batch, memory) => ({ outcomes: (await memory.publish(batch)).outcomes });
   expect(await failures(broken)).toEqual(expect.arrayContaining([unreachable, lost, partition]));
 });
 
-test('a transport that calls a lost answer unsent is found out', async () => {
+test('a transport that reports a lost answer as unsent is detected', async () => {
   const broken = rewriting((outcome) =>
     outcome.kind === 'deferred' ? { ...outcome, onWire: false } : outcome,
   );
   expect(await failures(broken)).toEqual([lost]);
 });
 
-test('a transport that holds the whole batch for one partition is found out', async () => {
+test('a transport that defers the whole batch for one partition is detected', async () => {
   const broken: Publish = async (batch, memory) => {
     const result = await memory.publish(batch);
     if (result.hold === undefined) return result;

@@ -47,7 +47,7 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.auditedActions()).toEqual(['bulk-start']);
   });
 
-  test(`${of}: only what matches is changed, each with one audit entry, and the other side lists nothing`, async (end) => {
+  test(`${of}: only matches are changed, each with one audit entry, and the other side lists nothing`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A', 'B']);
     await bench.fail(['C'], 'L');
@@ -70,7 +70,7 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.others.show(known)).toMatchObject({ id });
   });
 
-  test(`${of}: what comes after the start is left alone`, async (end) => {
+  test(`${of}: messages that arrive after the start are not changed`, async (end) => {
     const bench = await open(end);
     await bench.fail(['before']);
     const { id } = await bench.start(failed, 'discard', ada);
@@ -81,7 +81,7 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.steps.show(id ?? '')).toMatchObject({ counts: { discarded: 1 } });
   });
 
-  test(`${of}: what no longer matches when its page comes is not changed`, async (end) => {
+  test(`${of}: a message that no longer matches when its page is processed is not changed`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A', 'B']);
     const { id } = await bench.start(failed, 'discard', ada);
@@ -92,7 +92,7 @@ for (const [of, open] of bulkBenches) {
     expect((await bench.states('A', 'B'))[0]).not.toBe('discarded');
   });
 
-  test(`${of}: what others have in hand is tried until it is free, and answered as busy in the end`, async (end) => {
+  test(`${of}: a locked message is retried until it is free, and finally counted as busy`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A', 'B', 'C']);
     const holders = [await bench.lock('A'), await bench.lock('B')];
@@ -119,7 +119,7 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.states('A', 'B', 'C')).toEqual(['discarded', 'failed', 'discarded']);
   });
 
-  test(`${of}: what was in hand, and is no longer what was asked for when it is free, is too late`, async (end) => {
+  test(`${of}: a locked message that no longer matches when it is free is too late`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A', 'B']);
     const holder = await bench.lock('A');
@@ -133,7 +133,7 @@ for (const [of, open] of bulkBenches) {
     expect((await bench.states('A', 'B'))[0]).not.toBe('discarded');
   });
 
-  test(`${of}: nothing is started when another number matches than was expected, or an option is wrong`, async (end) => {
+  test(`${of}: nothing is started if the number of matches differs from the expected one, or an option is invalid`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A', 'B']);
 
@@ -161,7 +161,7 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.steps.list()).toMatchObject([{ total: 2, totalExact: true }]);
   });
 
-  test(`${of}: an operation can be paused, resumed and aborted, and what was changed stays so`, async (end) => {
+  test(`${of}: an operation can be paused, resumed and aborted, and its changes remain`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A', 'B', 'C']);
     const { id } = await bench.start(failed, 'discard', { ...ada, ratePerSecond: 1 });
@@ -198,7 +198,7 @@ for (const [of, open] of bulkBenches) {
     ]);
   });
 
-  test(`${of}: who cancels the workflow aborts the operation`, async (end) => {
+  test(`${of}: canceling the workflow aborts the operation`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A']);
     const { id } = await bench.start(failed, 'discard', ada);
@@ -209,7 +209,7 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.states('A')).toEqual(['failed']);
   });
 
-  test(`${of}: a page that fails before its commit has done nothing, and the next one does it all`, async (end) => {
+  test(`${of}: a page that fails before its commit changes nothing, and the next one does all of it`, async (end) => {
     const bench = await open(end);
     await bench.fail(['A', 'B']);
     const { id } = await bench.start(failed, 'discard', ada);
@@ -249,7 +249,7 @@ for (const [of, open] of bulkBenches) {
     expect(await bench.steps.show(known)).toMatchObject({ lastError: null });
   });
 
-  test(`${of}: I14 two who carry out one operation of 2,500 take turns, and each is changed once`, async (end) => {
+  test(`${of}: I14 two workers of one operation of 2,500 take turns, and each message is changed once`, async (end) => {
     const bench = await open(end);
     await bench.failMany(2_500);
     const { id } = await bench.start(failed, 'retry', { ...ada, ratePerSecond: 10_000 });

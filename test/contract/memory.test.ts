@@ -33,7 +33,7 @@ async function subject(): Promise<ContractSubject> {
 
 const cases = await transportContract(subject);
 
-test('the memory transport is put to every case of the contract', () => {
+test('the memory transport runs every case of the contract', () => {
   expect(cases).toHaveLength(18);
 });
 

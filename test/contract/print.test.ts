@@ -23,7 +23,7 @@ function received(line: string): DeliveredMessage {
 
 for (const { name, run } of await transportContract(subject)) test(name, run);
 
-test('a line that could not be written may be out or not, and its followers are not printed', async () => {
+test('a line that fails is ambiguous, and later lines of its key are not printed', async () => {
   const transport = print(() => {
     throw new Error('no paper');
   });

@@ -45,10 +45,10 @@ function changing(change: (batch: IncomingBatch) => IncomingBatch): Subscribe {
 
 const unchanged =
   'every message arrives unchanged, with or without a key, sent before or after the group joined';
-const backlog = 'a long backlog arrives whole and in order, in batches';
-const again = 'a message that is given back is offered again after its time, not before';
-const onward = 'who comes back goes on behind what was acknowledged';
-const ending = 'who stops begins nothing more, lets the batch in hand end, and keeps what it acknowledged';
+const backlog = 'a long backlog arrives completely and in order, in batches';
+const again = 'a rejected message is offered again after its time, not before';
+const onward = 'a consumer that returns continues after the acknowledged messages';
+const ending = 'a stopped consumer begins no message, waits for its batch, and keeps what it acknowledged';
 
 const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscribe]>> = {
   'changes a header': [
@@ -86,10 +86,7 @@ const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscri
         },
       }),
   ],
-  'turns a batch around': [
-    backlog,
-    changing((batch) => ({ ...batch, messages: batch.messages.toReversed() })),
-  ],
+  'reverses a batch': [backlog, changing((batch) => ({ ...batch, messages: batch.messages.toReversed() }))],
   'hands a partition over twice at once': [
     backlog,
     (subscription, memory) =>
@@ -116,8 +113,8 @@ const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscri
       });
     },
   ],
-  'acknowledges what is open': [
-    'what was left open among acknowledged ones is offered to the next who joins',
+  'acknowledges open messages': [
+    'a message left open among acknowledged ones is offered to the next consumer',
     (subscription, memory) =>
       memory.subscribe({
         ...subscription,
@@ -127,12 +124,12 @@ const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscri
         },
       }),
   ],
-  'forgets what was acknowledged': [
+  'forgets acknowledgements': [
     onward,
     (subscription, memory) => memory.subscribe({ ...subscription, group: randomUUID() }),
   ],
   'commits the furthest acknowledged message, not the first gap': [
-    'of a partition with gaps the next who joins gets the first open message and all behind it, and none before it',
+    'after gaps the next consumer receives the first open message of a partition and all later ones, but none before it',
     changing((batch) => ({
       ...batch,
       acknowledge: (message) => {
@@ -143,16 +140,16 @@ const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscri
       },
     })),
   ],
-  'offers what was given back at once': [
+  'offers a rejected message at once': [
     again,
     changing((batch) => ({ ...batch, reject: (message) => batch.reject(message, 0) })),
   ],
   'handles one partition after the other': [
-    'a partition that takes long holds up no other',
+    'a slow partition does not delay others',
     (subscription, memory) => memory.subscribe({ ...subscription, concurrency: 1 }),
   ],
-  'begins with the oldest message unasked': [
-    'a group that asks for what arrives from now on gets nothing of before, and all of after',
+  'always begins with the oldest message': [
+    'a group that begins with new messages receives none from before, and all from after',
     (subscription, memory) => memory.subscribe({ ...subscription, fromBeginning: true }),
   ],
   'gives every message to one group only': [
@@ -160,10 +157,10 @@ const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscri
     (subscription, memory) => memory.subscribe({ ...subscription, group: 'the only one' }),
   ],
   'gives every member everything': [
-    'each partition belongs to one member of the group, all of them to the last one',
+    'each partition belongs to one member of the group, and all belong to the last member',
     (subscription, memory) => memory.subscribe({ ...subscription, group: randomUUID() }),
   ],
-  'stops without waiting for the batch in hand': [
+  'stops without waiting for the current batch': [
     ending,
     async (subscription, memory) => {
       const subscribed = await memory.subscribe(subscription);
@@ -171,8 +168,8 @@ const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscri
     },
   ],
   'lets messages begin while it stops': [ending, changing((batch) => ({ ...batch, mayBegin: () => true }))],
-  'always says that it is not behind': [
-    'the lag counts what is not acknowledged, in every partition, until it is',
+  'always reports a lag of 0': [
+    'the lag counts the unacknowledged messages of every partition',
     async (subscription, memory) => {
       const subscribed = await memory.subscribe(subscription);
       const lag = async () => (await subscribed.lag()).map((one) => ({ ...one, messages: 0 }));
@@ -182,7 +179,7 @@ const broken: Readonly<Record<string, readonly [name: string, subscribe: Subscri
 };
 
 for (const [what, [name, subscribe]] of Object.entries(broken))
-  test(`a source that ${what} is found out`, async () => {
+  test(`a source that ${what} is detected`, async () => {
     expect(
       await finds(name, (subscription, memory) => memory.subscribe(subscription), patienceMs.correct),
     ).toBe(false);

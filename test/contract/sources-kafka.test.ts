@@ -44,7 +44,7 @@ const { cases, skipped } = sourceContract(subject, [
   'empty-body',
 ]);
 
-test('Kafka is put to every case of the contract', () => {
+test('Kafka runs every case of the contract', () => {
   expect(cases).toHaveLength(21);
   expect(skipped).toEqual([]);
 });

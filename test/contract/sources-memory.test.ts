@@ -20,7 +20,7 @@ const { cases, skipped } = sourceContract(
   ['order', 'partitions', 'history', 'groups', 'empty-body'],
 );
 
-test('the memory source is put to every case of the contract', () => {
+test('the memory source runs every case of the contract', () => {
   expect(cases).toHaveLength(21);
   expect(skipped).toEqual([]);
 });
@@ -29,7 +29,7 @@ for (const { name, run } of cases) test(name, run);
 
 const single = sourceContract(() => subject(1), ['history', 'groups', 'order']);
 
-test('a source without partitions and empty bodies is spared the cases that need them, which are named', () => {
+test('a source without partitions and empty bodies skips the cases that need them, and names them', () => {
   expect(single.cases).toHaveLength(17);
   expect(new Set(single.skipped.flatMap(({ missing }) => missing))).toEqual(
     new Set(['partitions', 'empty-body']),

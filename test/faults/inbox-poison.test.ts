@@ -57,8 +57,14 @@ test('a parked message that kills whoever tries it is failed after three deaths,
     { n: 2, key: 'a' },
     ...range(3, 6).map((n) => ({ n, key: `beside-${n}` })),
   ];
-  // As few tries as there can be: one that a death uses up would be the last.
-  const rules = { quickRetries: [], retry: [50], temporalAddress: inject('temporalAddress') };
+  const rules = {
+    // As few tries as there can be: one that a death uses up would be the last.
+    quickRetries: [],
+    retry: [50],
+    // Those beside it linger until it is begun, on a busy machine seconds later: that must not use up a try.
+    transactionTimeout: 60_000,
+    temporalAddress: inject('temporalAddress'),
+  };
   const parking = await inbox.consume({
     ...rules,
     retry: ['1h'],

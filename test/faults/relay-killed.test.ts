@@ -15,8 +15,11 @@ import type { RelayProcess } from '../support/processes/relay-process.ts';
 
 const orders = numbered('orders');
 
-/** A lease of 10 s that was renewed at the kill, and what taking over costs: a second, several on a busy machine. */
-const takeoverWithinMs = 20_000;
+/**
+ * No takeover waits until a start without effect counts as stuck, which takes a minute. Usually it takes a second; 22 s were seen
+ * on a machine that was busy with other tests.
+ */
+const takeoverWithinMs = 45_000;
 
 /** The relay that published last. */
 async function publisherOf(stage: Stage, relays: readonly RelayProcess[]): Promise<RelayProcess> {
@@ -27,14 +30,19 @@ async function publisherOf(stage: Stage, relays: readonly RelayProcess[]): Promi
 }
 
 /** Kills the relay that owns the lane, waits for the other one to go on, and puts a new one beside it. */
-async function killOwner(stage: Stage, relays: RelayProcess[], replace: boolean): Promise<string> {
+async function killOwner(
+  stage: Stage,
+  relays: RelayProcess[],
+  replacement: () => Promise<RelayProcess | undefined>,
+): Promise<string> {
   const victim = await publisherOf(stage, relays);
   victim.signal('SIGKILL');
   await victim.exited;
   relays.splice(relays.indexOf(victim), 1);
-  const replaced = replace ? stage.relayProcess().then((relay) => relays.push(relay)) : undefined;
+  const replaced = replacement();
   await until(async () => (await stage.lastPublisher()) !== victim.publisher, 60_000);
-  await replaced;
+  const relay = await replaced;
+  if (relay !== undefined) relays.push(relay);
   return victim.publisher;
 }
 
@@ -47,13 +55,19 @@ function takeoverMs(entries: readonly JournalEntry[], killed: string): number {
 async function killedAtRandom(context: TestContext, seed: number, kills: number): Promise<void> {
   const stage = await openStage(context, { topics: [orders] });
   const random = seededRandom(seed);
-  const relays = await Promise.all([stage.relayProcess(), stage.relayProcess()]);
+  const started: RelayProcess[] = [];
+  const start = async (): Promise<RelayProcess> => {
+    const relay = await stage.relayProcess();
+    started.push(relay);
+    return relay;
+  };
+  const relays = await Promise.all([start(), start()]);
   const load = startLoad(stage, orders, { perSecond: 200 });
   await stage.untilArrived(50);
   const killed: string[] = [];
-  for (let kill = 0; kill < kills; kill += 1) {
+  for (let kill = 1; kill <= kills; kill += 1) {
     await delay(200 + random.next() * 800);
-    killed.push(await killOwner(stage, relays, kill + 1 < kills));
+    killed.push(await killOwner(stage, relays, async () => (kill < kills ? start() : undefined)));
   }
   const committed = await load.stop();
   await stage.untilDelivered(committed, 'orders');
@@ -61,7 +75,8 @@ async function killedAtRandom(context: TestContext, seed: number, kills: number)
   const journal = await stage.journal();
   expect(judgeJournal(journal, committed)).toMatchObject({ lost: [], ghosts: [], disordered: [] });
   expect(unexcusedDuplicates(journal, killed)).toEqual([]);
-  for (const victim of killed) expect(takeoverMs(journal, victim)).toBeLessThan(takeoverWithinMs);
+  const what = started.map((relay) => relay.timeline()).join('\n');
+  for (const victim of killed) expect(takeoverMs(journal, victim), what).toBeLessThan(takeoverWithinMs);
 }
 
 test.concurrent.for(faultSeeds(1))(

@@ -10,13 +10,16 @@ import { until } from '../support/fixtures/until.ts';
 const orders = numbered('orders', { lanes: 2 });
 const reminders = numbered('reminders');
 
-/** What a later version may add, so that a relay of before still runs and can be started anew. */
+/**
+ * What a later version may add, so that a relay of before still runs and can be started anew. Tables are locked in the order of
+ * writers, who read the topic first: in another order one of them could be the victim of a deadlock.
+ */
 const compatible = migrationOf(
   '20991231000000_compatible_outbox',
   `-- compatible: yes
-   alter table outbox.message add column later text;
-   alter table outbox.lane add column later text;
    alter table outbox.topic add column later text not null default 'later';
+   alter table outbox.lane add column later text;
+   alter table outbox.message add column later text;
    create index message_later on outbox.message (later) where later is not null;`,
 );
 const incompatible = migrationOf(

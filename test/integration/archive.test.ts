@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { State } from '../../src/core/transitions.ts';
 import { acquireLane, markSuspect } from '../../src/store/lane/lease.ts';
-import { readOutcome } from '../../src/store/message/release.ts';
 import { type ArchiveFixture, archiveFixture } from '../support/fixtures/archive-fixture.ts';
+import { readOutcome } from '../support/fixtures/release-one.ts';
 
 let at: ArchiveFixture;
 beforeEach(async () => {

@@ -45,11 +45,11 @@ function start(): RunningRelay {
   return relay;
 }
 
-async function migrateTopicsByCommand(url = made.url): Promise<unknown> {
+async function migrateTopicsByCommand(url = made.url, create = false): Promise<unknown> {
   const lines: string[] = [];
   const output = { ...createOutput(true), value: (value: unknown) => lines.push(JSON.stringify(value)) };
   const code = await migrateCommand(
-    { database: async () => ({ url }), print: false, check: false, topics: async () => config },
+    { database: async () => ({ url }), print: false, check: false, topics: async () => config, create },
     output,
   );
   expect(code).toBe(0);
@@ -95,6 +95,13 @@ test('migrate --topics begins with the schema, at the address that it was given'
 
   expect(answer).toMatchObject({ applied: expect.arrayContaining([expect.stringMatching(/_outbox$/)]) });
   expect(topics).toEqual([{ name: 'orders' }]);
+});
+
+test('migrate --create creates the topics that Kafka lacks; again it changes nothing', async () => {
+  expect(await migrateTopicsByCommand()).toMatchObject({ created: [] });
+
+  expect(await migrateTopicsByCommand(made.url, true)).toMatchObject({ created: ['orders'] });
+  expect(await migrateTopicsByCommand(made.url, true)).toMatchObject({ created: [] });
 });
 
 test('a broker that is away keeps no relay from starting; receipts are read when it is back', async () => {

@@ -12,17 +12,17 @@ const client = observer(brokers);
 afterEach(() => vi.useRealTimers());
 
 test.for([
-  [-1, 'UNKNOWN'],
+  [-1, 'UNKNOWN_SERVER_ERROR'],
   [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
-  [6, 'NOT_LEADER_FOR_PARTITION'],
+  [6, 'NOT_LEADER_OR_FOLLOWER'],
   [7, 'REQUEST_TIMED_OUT'],
   [20, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND'],
   [42, 'INVALID_REQUEST'],
   [56, 'KAFKA_STORAGE_ERROR'],
   [12_345, 'a code of a broker to come'],
 ] as const)('what is stored and answered with %i (%s) is never said to be not stored', async ([code]) => {
-  const wire = answeringWire();
-  const transport = kafkaOver(kafkaConnection({ brokers }), wire.openSocket);
+  const wire = await answeringWire(brokers);
+  const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
   const address = await createTopic(client);
   const message = outgoing('a');
   wire.answer(code);
@@ -36,11 +36,12 @@ test.for([
     outcome?.kind,
   ).toBe(true);
   await transport.close();
+  await wire.close();
 });
 
-test('of a batch that is stored and answered with UNKNOWN, what is not sent again may be stored, too', async () => {
-  const wire = answeringWire();
-  const transport = kafkaOver(kafkaConnection({ brokers }), wire.openSocket);
+test('of a batch that is stored and answered with UNKNOWN_SERVER_ERROR, what is not sent again may be stored, too', async () => {
+  const wire = await answeringWire(brokers);
+  const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
   const address = await createTopic(client);
   const messages = [outgoing('a'), outgoing('a'), outgoing('a')];
   wire.answer(-1);
@@ -48,13 +49,14 @@ test('of a batch that is stored and answered with UNKNOWN, what is not sent agai
   const { outcomes } = await publishTo(transport, address, messages);
 
   expect(outcomes).toMatchObject([
-    { kind: 'ambiguous', error: expect.stringMatching(/^UNKNOWN: /) },
+    { kind: 'ambiguous', error: expect.stringMatching(/^UNKNOWN_SERVER_ERROR: /) },
     { kind: 'held', onWire: true },
     { kind: 'held', onWire: true },
   ]);
   const first = [...new Set((await readTopic(client, address)).map(({ id }) => id))];
   expect(first).toEqual(messages.map(({ id }) => id));
   await transport.close();
+  await wire.close();
 });
 
 test('F23: a clock that is two hours ahead burns no attempt: messages wait, and the hold names the clock', async () => {

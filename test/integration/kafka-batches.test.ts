@@ -23,6 +23,43 @@ test('2,000 messages of 600 bytes, too many for one record batch, all arrive in 
   expect((await readTopic(client, address)).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
 });
 
+test('publishes that meet in one request store every message once, those of each publish in order', async () => {
+  const topic = { numPartitions: 3 };
+  const addresses = await Promise.all([createTopic(client, topic), createTopic(client, topic)]);
+  const batches = Array.from({ length: 40 }, () =>
+    Array.from({ length: 9 }, (_, place) => outgoing(`key-${place % 3}`)),
+  );
+
+  const results = await Promise.all(
+    batches.map((messages, index) =>
+      publishTo(transport, addresses[index % 2] ?? '', messages, { partitions: 3 }),
+    ),
+  );
+
+  expect(results.map(countKinds)).toEqual(batches.map(() => ({ acknowledged: 9 })));
+  for (const [index, address] of addresses.entries()) {
+    const stored = await readTopic(client, address);
+    const sent = batches.filter((_, batch) => batch % 2 === index);
+    expect(stored.map(({ id }) => id).toSorted()).toEqual(
+      sent
+        .flat()
+        .map(({ id }) => id)
+        .toSorted(),
+    );
+    for (const messages of sent) {
+      const ids = new Set(messages.map(({ id }) => id));
+      const key = (name: string) => (message: { readonly key: string | null }) => message.key === name;
+      for (const name of ['key-0', 'key-1', 'key-2'])
+        expect(
+          stored
+            .filter(({ id }) => id !== null && ids.has(id))
+            .filter(key(name))
+            .map(({ id }) => id),
+        ).toEqual(messages.filter(key(name)).map(({ id }) => id));
+    }
+  }
+});
+
 test('a limit that is lowered while batches are sent refuses no message that fits alone', async () => {
   const address = await createTopic(client);
   await publishTo(transport, address, [outgoing('one')]);

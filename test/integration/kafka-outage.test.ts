@@ -25,10 +25,7 @@ afterAll(() => servers.stop());
 
 beforeEach(async () => {
   wire = await faultWire();
-  transport = kafkaOver(
-    kafkaConnection({ brokers: servers.brokers, requestTimeout: 1_000 }),
-    wire.openSocket,
-  );
+  transport = kafkaOver(kafkaConnection({ brokers: servers.brokers, requestTimeout: 1_000 }), wire.reach);
 });
 afterEach(async () => {
   await transport.close();

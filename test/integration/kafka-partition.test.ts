@@ -101,9 +101,7 @@ test('the contract holds for a partition whose broker is killed', async () => {
     };
   };
   const cases = await transportContract(make);
-  const partitionCase = cases.find(
-    ({ name }) => name === 'a partition that fails holds its own messages only',
-  );
+  const partitionCase = cases.find(({ name }) => name === 'a failed partition defers only its own messages');
   await partitionCase?.run();
   expect(partitionCase).toBeDefined();
 });

@@ -4,8 +4,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeDataFolder } from '../../src/local/data-folder.ts';
-import { freePort } from '../../src/local/free-port.ts';
 import {
   startKafka,
   startPostgres,
@@ -14,10 +12,12 @@ import {
   startTemporal,
   timeSkippingServer,
 } from '../../src/local/index.ts';
-import { installOnce } from '../../src/local/install-once.ts';
 import { openContext } from '../../src/local/open-context.ts';
-import { processSpace } from '../../src/local/process-identity.ts';
-import { startServer } from '../../src/local/server-process.ts';
+import { makeDataFolder } from '../../src/local/process/data-folder.ts';
+import { freePort } from '../../src/local/process/free-port.ts';
+import { processSpace } from '../../src/local/process/process-identity.ts';
+import { startServer } from '../../src/local/process/server-process.ts';
+import { installOnce } from '../../src/local/providers/install-once.ts';
 
 /** A cache without anything installed, and a PATH of only these programs. */
 function bareMachine(programs: Readonly<Record<string, string>> = {}, ...folders: readonly string[]) {

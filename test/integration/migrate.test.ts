@@ -35,6 +35,7 @@ const printing: MigrateFlags = {
   print: true,
   check: false,
   topics: undefined,
+  create: false,
   database: () => Promise.reject(new Error('Printing asks for no database.')),
 };
 const further = migrationOf(

@@ -26,9 +26,7 @@ test('the programs of README compile and do what they say', { timeout: 180_000 }
   await project.add('opening.ts', `${shopHead}\nconst data = {};\n${opening?.text}`);
   expect(await project.build()).toBe('');
 
-  const script = project.blocks.find(
-    ({ text }) => text.includes('create-topics.mjs') && text.includes('npx'),
-  );
+  const script = project.blocks.find(({ text }) => text.includes('npx prisma'));
   const lines = (script?.text ?? '').split('\n').flatMap((line) => line.replace(/ +#.*/, '') || []);
   expect(lines[0]).toBe('npx prisma generate && npx prisma db push');
   const schema = { path: 'schema.prisma', content: project.schema };
@@ -45,7 +43,7 @@ test('the programs of README compile and do what they say', { timeout: 180_000 }
     }
     expect(await started.exited, `${command}: ${started.said()}`).toBe(0);
     said[command] = started.said();
-    if (command.includes('create-topics')) await untilTopicsServed();
+    if (command.includes('migrate')) await untilTopicsServed();
   }
 
   const shop = said['npx tsx shop.ts'] ?? '';

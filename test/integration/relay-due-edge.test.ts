@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.drop());
 
-const released = (edge: DueEdge) => sweep(fixture.database, ['orders'], 2_000, edge);
+const released = async (edge: DueEdge) => (await sweep(fixture.database, ['orders'], 2_000, edge)).released;
 
 /** Stores messages that became due one after the other. */
 async function due(count: number): Promise<void> {

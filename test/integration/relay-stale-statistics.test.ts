@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database/database.ts';
 import { markTold } from '../../src/store/lane/starts.ts';
-import { releaseMessage } from '../../src/store/message/release.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { functionPlanNodes, type PlanNode, planNodes } from '../support/fixtures/query-plan.ts';
+import { releaseMessage } from '../support/fixtures/release-one.ts';
 
 // Statistics that were taken before the messages came that wait: the planner believes that there are none.
 const passed = 20_000;

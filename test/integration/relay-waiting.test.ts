@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { releaseMessage, sweep } from '../../src/store/message/release.ts';
+import { sweep } from '../../src/store/message/release.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
+import { releaseMessage } from '../support/fixtures/release-one.ts';
 import { stopClock } from '../support/fixtures/stop-clock.ts';
 import { startTestRelay, type TestRelay } from '../support/fixtures/test-relay.ts';
 import { until } from '../support/fixtures/until.ts';
@@ -33,7 +34,7 @@ test('two delayed messages of one key that are due together go in order of their
   await fixture.drain();
   await makeDue(['first', 'second'], 1_000);
 
-  expect(await sweep(fixture.database, [], 100)).toBe(2);
+  expect((await sweep(fixture.database, [], 100)).released).toBe(2);
   await fixture.drain();
 
   expect(fixture.broker.labels).toEqual(['sent later, due now', 'first', 'second']);
@@ -44,12 +45,21 @@ test('the sweep leaves a message to its workflow for 200 ms, and takes it at onc
   await fixture.send('A', { afterMs: 60_000 });
   await makeDue(['A'], 199);
 
-  expect(await sweep(fixture.database, [], 100)).toBe(0);
-  expect(await sweep(fixture.database, ['orders'], 100)).toBe(1);
+  expect((await sweep(fixture.database, [], 100)).released).toBe(0);
+  expect((await sweep(fixture.database, ['orders'], 100)).released).toBe(1);
 
   await fixture.send('B', { afterMs: 60_000 });
   await makeDue(['B'], 201);
-  expect(await sweep(fixture.database, [], 100)).toBe(1);
+  expect((await sweep(fixture.database, [], 100)).released).toBe(1);
+});
+
+test('a sweep names the lanes of what it releases, so that they are woken without a look', async () => {
+  await stopClock(fixture.database);
+  expect((await sweep(fixture.database, ['orders'], 100)).lanes).toEqual([]);
+  for (const label of ['A', 'B']) await fixture.send(label, { afterMs: 60_000 });
+  await makeDue(['A', 'B'], 1);
+
+  expect((await sweep(fixture.database, ['orders'], 100)).lanes).toEqual([{ topic: 'orders', lane: 0 }]);
 });
 
 test('nothing is released 30 ms before its time, and nothing waits at its time', async () => {
@@ -58,10 +68,10 @@ test('nothing is released 30 ms before its time, and nothing waits at its time',
 
   await makeDue(['A'], -30);
   expect(await releaseMessage(fixture.database, id)).toEqual({ kind: 'waiting', dueInMs: 30 });
-  expect(await sweep(fixture.database, ['orders'], 100)).toBe(0);
+  expect((await sweep(fixture.database, ['orders'], 100)).released).toBe(0);
   await makeDue(['A'], -1);
   expect(await releaseMessage(fixture.database, id)).toEqual({ kind: 'waiting', dueInMs: 1 });
-  expect(await sweep(fixture.database, ['orders'], 100)).toBe(0);
+  expect((await sweep(fixture.database, ['orders'], 100)).released).toBe(0);
 
   await makeDue(['A'], 0);
   expect(await releaseMessage(fixture.database, id)).toEqual({ kind: 'ready' });
@@ -77,13 +87,16 @@ test('a sweep takes the longest overdue first, and passes by what a transaction 
   // One that waited for the cancel would wait for ever.
   const released = await fixture.database.transaction(async (sql) => {
     await sql.query(`set local lock_timeout = '5s'`);
-    return sweep(sql, [], 2).catch(() => 'it waited for the lock of the cancel');
+    return sweep(sql, [], 2).then(
+      ({ released: count }) => count,
+      () => 'it waited for the lock of the cancel',
+    );
   });
   expect(released).toBe(2);
   await fixture.drain();
   expect(fixture.broker.labels).toEqual(['a', 'c']);
   await canceling.rollback();
-  expect(await sweep(fixture.database, [], 2)).toBe(2);
+  expect((await sweep(fixture.database, [], 2)).released).toBe(2);
   await fixture.drain();
   expect(fixture.broker.labels).toEqual(['a', 'c', 'b', 'd']);
 });
@@ -117,7 +130,7 @@ test('a release after a committed cancel changes nothing', async () => {
   await makeDue(['A'], 1);
 
   expect(await releaseMessage(fixture.database, id)).toMatchObject({ kind: 'done', state: 'canceled' });
-  expect(await sweep(fixture.database, ['orders'], 10)).toBe(0);
+  expect((await sweep(fixture.database, ['orders'], 10)).released).toBe(0);
 });
 
 test('a ref may be used again while an older message of it retries, and neither stops the settle', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../src/store/database/database.ts';
 import { wantedLanes } from '../../src/store/lane/starts.ts';
 import { look } from '../../src/store/lane/watch.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
@@ -81,6 +82,13 @@ test('a lane is wanted when its held messages are free, and when rows committed 
   expect(await wanted()).toBe(1);
 });
 
+test('a lane is wanted a little before its message is due, so that it runs by then', async () => {
+  await fixture.send('later', { afterMs: 60_000 });
+  expect(await wanted()).toBe(0);
+  await fixture.send('soon', { afterMs: 2_000 });
+  expect(await wanted()).toBe(1);
+});
+
 test('a lane with a live owner is not started, one whose owner died is', async () => {
   await fixture.send('A');
   await fixture.database.query(
@@ -119,6 +127,37 @@ test('a relay without lane starts is late, not wrong: work is found again when s
   relay.workflows.running = true;
 
   await until(() => fixture.broker.labels.includes('A'));
+});
+
+test('a relay beside the one that drains a lane asks for its start a few times a second, however many messages come', async () => {
+  relay = await startTestRelay(fixture, { timings: { laneIdleTimeoutMs: 60_000 } });
+  await fixture.send('first');
+  await until(() => fixture.broker.labels.length === 1);
+  let looks = 0;
+  let searches = 0;
+  const counting: Database = {
+    ...fixture.database,
+    query: (text, values) => {
+      if (text.includes('outbox.look(')) looks += 1;
+      if (text.includes('wanted as materialized') && values?.[2] === false) searches += 1;
+      return fixture.database.query(text, values);
+    },
+  };
+  const beside = await startTestRelay(fixture, { database: counting, running: false });
+  try {
+    const startedAt = performance.now();
+    for (let n = 0; n < 40; n += 1) {
+      await fixture.send(`more-${n}`);
+      await until(() => fixture.broker.labels.length === n + 2);
+      const before = looks;
+      await until(() => looks > before + 1);
+    }
+    const seconds = (performance.now() - startedAt) / 1_000;
+    // Four a second because of news, one because of the full check.
+    expect(searches).toBeLessThanOrEqual(5 * seconds + 5);
+  } finally {
+    await beside.stop();
+  }
 });
 
 test('a look tells what became visible since the last one, late commits included, each once', async () => {

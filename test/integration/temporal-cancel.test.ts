@@ -135,6 +135,20 @@ test('a waiting message whose workflow was terminated gets another one, which en
   expect(await shared.stateOf(id)).toBe('canceled');
 });
 
+test('a sleeping message that is replaced is delivered once, at its new time and with its new content', async () => {
+  const waiting = { ref: 'debounced', after: '1 hour' } as const;
+  const { id, workflowId } = await shared.commit((tx) => send(tx, reminders, { n: 1 }, waiting));
+  await untilSleeping(shared, workflowId);
+
+  await shared.commit((tx) =>
+    send(tx, reminders, { n: 2 }, { ref: 'debounced', after: '1 second', replace: true }),
+  );
+
+  await until(async () => (await shared.stateOf(id)) === 'published');
+  const arrived = (await shared.journal()).filter((entry) => entry.id === id);
+  expect(arrived.map(({ payload }) => payload)).toEqual(['{"n":2}']);
+});
+
 test('a message whose workflow was terminated gets another one when its time changes', async () => {
   const { id, workflowId } = await sendSleeping();
   await shared.temporal.workflow.getHandle(workflowId).terminate('a test');

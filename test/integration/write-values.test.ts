@@ -67,6 +67,65 @@ test('keys and headers of any text arrive as they were', async () => {
   );
 });
 
+test('a batch stores and answers each message as send does, whatever it has', async () => {
+  const orders = await fresh({ lanes: 7 });
+  const text = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+    .filter((value) => !value.includes('\0'));
+  const message = fc.record(
+    {
+      payload: fc.jsonValue(),
+      key: fc.oneof(text, fc.constant('a\u001eb')),
+      headers: fc.dictionary(fc.constantFrom('a', 'b'), text),
+      after: fc.constantFrom(0, 86_400_000),
+    },
+    { requiredKeys: ['payload'] },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(message, { minLength: 2, maxLength: 12 }), async (messages) => {
+      const stored = await byPrisma(prisma)((tx) => sendBatch(tx, orders, messages));
+      const found = await made.database.query<Record<string, unknown>>(
+        `select m.*, m.state::text as state, outbox.lane_of(m.key, m.id, 7) as "laneOfKey", m.due_at - m.created_at as delay
+         from outbox.message m where id = any($1::uuid[]) order by position`,
+        [stored.map(({ id }) => id)],
+      );
+      const expected = messages.map(({ payload, key = null, headers = null, after = 0 }, index) => {
+        const { id, lane } = found[index] ?? {};
+        const waits = after > 60_000;
+        const deliverer = waits ? `message/${String(id)}` : `lane/${orders.name}/${String(lane)}`;
+        return {
+          waits,
+          key,
+          headers,
+          payload: JSON.stringify(payload),
+          workflowId: `${installation}/${deliverer}`,
+        };
+      });
+      const actual = found.map((row) => ({
+        waits: row['state'] === 'waiting',
+        key: row['key'],
+        headers: row['headers'],
+        payload: row['payload'],
+        workflowId: row['workflow_id'],
+      }));
+      expect(actual).toEqual(expected);
+      expect(found.map((row) => row['lane'])).toEqual(found.map((row) => row['laneOfKey']));
+      expect(found.map((row) => row['workflow_due_at'])).toEqual(
+        found.map((row) => (row['state'] === 'waiting' ? null : row['due_at'])),
+      );
+      expect(stored.map(({ id, workflowId, state, dueAt }) => ({ id, workflowId, state, dueAt }))).toEqual(
+        found.map((row) => ({
+          id: row['id'],
+          workflowId: row['workflow_id'],
+          state: row['state'],
+          dueAt: row['due_at'],
+        })),
+      );
+    }),
+    { numRuns: 60 },
+  );
+});
+
 test('a key keeps its lane, whoever sends it and in whatever batch, and lanes follow the md5 of the key', async () => {
   const orders = await fresh({ lanes: 7 });
   const keys = Array.from({ length: 200 }, (_, index) => `key-${index}`);

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
-import { cancelMessage, type StoreAnswer, storeMessages } from '../../src/store/message/write.ts';
+import type { StoreAnswer } from '../../src/store/message/new-message.ts';
+import { cancelMessage, storeMessages } from '../../src/store/message/write.ts';
 import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
 import { Aim } from '../support/fixtures/aim.ts';
 import { seededRandom } from '../support/fixtures/random.ts';

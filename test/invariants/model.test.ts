@@ -19,11 +19,13 @@ test.each(['release-key', 'hold-key'] as const)(
     let done = 0;
     const reached = new Set<State>();
     const property = fc.asyncProperty(
-      fc.commands(laneCommands, { maxCommands: 24, size: 'max' }),
-      async (commands) => {
-        const world = await made.lane(exhausted);
+      fc.commands(laneCommands, { maxCommands: 36, size: 'max' }),
+      // Behind full batches the next one is claimed while they are sent.
+      fc.constantFrom(1, 2, 2_000, 2_000, 2_000),
+      async (commands, batch) => {
+        const world = await made.lane(exhausted, batch);
         try {
-          const model = new LaneModel(exhausted);
+          const model = new LaneModel(exhausted, batch);
           await fc.asyncModelRun(() => ({ model, real: world }), commands);
           for (const { state } of model.messages) reached.add(state);
           done += 1;

@@ -8,6 +8,7 @@ import { maintenanceMutations } from './list/maintenance.ts';
 import { parkedMutations } from './list/parked.ts';
 import { rabbitmqMutations } from './list/rabbitmq.ts';
 import { redisMutations } from './list/redis.ts';
+import { rocketmqMutations } from './list/rocketmq.ts';
 import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
 import { transactionMutations } from './list/transactions.ts';
@@ -27,6 +28,7 @@ export const mutations: readonly Mutation[] = [
   ...kafkaMutations,
   ...redisMutations,
   ...rabbitmqMutations,
+  ...rocketmqMutations,
   ...serviceMutations,
   ...maintenanceMutations,
   ...inboxMutations,

@@ -19,6 +19,7 @@ const heavy = [
   ...temporal,
   '@temporalio/common',
   'kafkajs',
+  '@platformatic/kafka',
   'commander',
   'jiti',
   '@redis/client',

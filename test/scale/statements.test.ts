@@ -8,8 +8,9 @@ import { claim } from '../../src/store/lane/claim.ts';
 import { DueEdge } from '../../src/store/lane/due-edge.ts';
 import { wantedLanes } from '../../src/store/lane/starts.ts';
 import { look } from '../../src/store/lane/watch.ts';
-import { releaseMessage, sweep } from '../../src/store/message/release.ts';
+import { sweep } from '../../src/store/message/release.ts';
 import { releaseHeld } from '../../src/store/message/release-held.ts';
+import { releaseMessage } from '../support/fixtures/release-one.ts';
 import { owner, ScaleWorld } from '../support/fixtures/scale-world.ts';
 
 /** A tenth of what a large installation holds, unless `SCALE` says otherwise. */

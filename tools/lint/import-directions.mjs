@@ -28,9 +28,19 @@ const packages = {
     message:
       'kafkajs stays in src/kafka, src/transports/kafka and src/sources/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
   },
+  platformatic: {
+    regex: '^@platformatic/',
+    message:
+      '@platformatic/kafka stays in src/kafka and src/transports/kafka, which sends batches over its connections, so that it can be replaced.',
+  },
   amqplib: {
     regex: '^amqplib(?:/|$)',
     message: 'amqplib stays in folders named rabbitmq, so that only those who use RabbitMQ must install it.',
+  },
+  rocketmq: {
+    regex: '^(?:rocketmq-client-nodejs|@grpc/grpc-js|google-protobuf)(?:/|$)',
+    message:
+      'The client of RocketMQ, and gRPC, stay in src/rocketmq and in folders named rocketmq, so that they can be replaced.',
   },
   redis: {
     regex: '^@redis/',
@@ -121,9 +131,9 @@ function entryOverride(files, refused) {
 }
 
 const faces = {
-  regex: '^\\./(?:cli|demo|local)/',
+  regex: '^\\./(?:cli|demo|init|local)/',
   message:
-    'An entry point offers the library, not its faces: cli, local and demo are reached by their commands.',
+    'An entry point offers the library, not its faces: cli, local, demo and init are reached by their commands.',
 };
 const testing = {
   regex: '^\\./testing(?:/|\\.ts$)',

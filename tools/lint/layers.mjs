@@ -49,7 +49,7 @@ export const layers = [
     folder: 'src/kafka',
     imports: ['core/'],
     types: ['sources/source.ts'],
-    uses: ['kafkajs', 'io'],
+    uses: ['kafkajs', 'platformatic', 'io'],
     reason:
       'src/kafka may import src/core and the types of src/sources/source.ts: it asks brokers for transport, source and operations and knows none of them.',
   },
@@ -75,16 +75,24 @@ export const layers = [
       'src/redis may import src/core only: it connects to a server for filter, transport and source and knows none of them.',
   },
   {
+    folder: 'src/rocketmq',
+    imports: ['core/'],
+    uses: ['rocketmq', 'io'],
+    reason:
+      'src/rocketmq may import src/core only: it asks proxies for transport and source and knows neither.',
+  },
+  {
     folder: 'src/transports',
     depth: 2,
     imports: ['core/'],
     uses: ['io'],
     types: ['sources/source.ts'],
     homes: {
-      kafka: { uses: ['kafkajs'], imports: ['kafka/', 'sources/kafka/'] },
+      kafka: { uses: ['kafkajs', 'platformatic'], imports: ['kafka/', 'sources/kafka/'] },
       rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/', 'sources/rabbitmq/'] },
       http: { uses: ['undici'], imports: ['http/'] },
       redis: { uses: ['redis'], imports: ['redis/', 'sources/redis/'] },
+      rocketmq: { uses: ['rocketmq'], imports: ['rocketmq/', 'sources/rocketmq/'] },
       // The only part of src/temporal: how to connect to Temporal.
       workflow: {
         uses: ['temporal'],
@@ -103,6 +111,7 @@ export const layers = [
       kafka: { uses: ['kafkajs'], imports: ['kafka/'] },
       rabbitmq: { uses: ['amqplib'], imports: ['rabbitmq/'] },
       redis: { uses: ['redis'], imports: ['redis/'] },
+      rocketmq: { uses: ['rocketmq'], imports: ['rocketmq/'] },
     },
     reason:
       'src/sources may import src/core, and folders named after a broker its folder src/<broker>: a source hands over what arrived and knows neither rows nor handlers.',
@@ -164,17 +173,25 @@ export const layers = [
   {
     // It probes each server with the client that will be used, hence the packages.
     folder: 'src/local',
+    depth: 2,
     imports: ['core/', 'kafka/idle-timers.ts'],
     uses: ['pg', 'kafkajs', 'temporal', 'process', 'io'],
     reason:
       'src/local may import src/core and src/kafka/idle-timers.ts: it starts servers for others and works before anything is configured.',
   },
   {
+    folder: 'src/init',
+    imports: ['core/'],
+    uses: ['io'],
+    reason:
+      'src/init may import src/core only: it writes the first files of a project, in which nothing is configured yet.',
+  },
+  {
     folder: 'src/cli',
-    imports: ['core/', 'config/', 'operations/', 'local/', 'demo/'],
+    imports: ['core/', 'config/', 'operations/', 'local/', 'demo/', 'init/'],
     uses: ['process', 'io'],
     reason:
-      'src/cli may import src/config, src/operations, src/local, src/demo and src/core: a face shows what operations answer and decides nothing.',
+      'src/cli may import src/config, src/operations, src/local, src/demo, src/init and src/core: a face shows what operations answer and decides nothing.',
   },
   {
     // It reads Kafka's log with a client that shares nothing with the audited transport, hence kafkajs.

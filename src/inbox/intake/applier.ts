@@ -2,23 +2,24 @@ import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { park } from '../../store/inbox/park.ts';
+import { readProcessed } from '../../store/inbox/processed.ts';
 import { type Arrival, noteArrivals, type TransactionLimits } from '../../store/inbox/receive.ts';
 import type { TryRules } from '../../store/inbox/tries.ts';
 import type { Applied } from '../applied.ts';
 import type { HandlerContext } from '../handler.ts';
+import type { InboxTransactions } from '../inbox-transactions.ts';
 import { type Keeping, keptOf } from '../parked/kept.ts';
 import { type RefusalReason, refusalReasonOf } from '../reading/unreadable.ts';
 import type { ReadyMessage, Route } from '../route.ts';
 import { delaysOf } from '../route-delays.ts';
-import type { TransactionClient } from '../transaction-client.ts';
 import { verdictOf } from '../verdict.ts';
 import type { Arrived } from './arrived.ts';
 import type { HandlerTransactions } from './handler-transactions.ts';
 import { faultOf } from './infrastructure-faults.ts';
-import { refuseSwallowedError } from './swallowed-error.ts';
+import { CommitProof, refuseSwallowedError } from './swallowed-error.ts';
 
 export interface ApplierOptions<Tx extends Transaction> {
-  readonly client: TransactionClient<Tx>;
+  readonly client: InboxTransactions<Tx>;
   readonly handlers: HandlerTransactions<Tx>;
   readonly group: string;
   /** The server's limits for transactions. */
@@ -65,14 +66,21 @@ export class Applier<Tx extends Transaction> {
     if (messages.length > 1 && this.#options.rules.holdKey && prepared.some(({ kind }) => kind === 'refused'))
       throw new HoldsKey();
     const ready = prepared.filter((one) => one.kind === 'ready');
-    const applied = await this.#options.handlers.run(ready, lost, async (tx, context) => {
+    const { client, group, handlers, limits } = this.#options;
+    let doubt: { readonly proof: CommitProof; readonly id: string } | undefined;
+    const work = async (tx: Tx, context: HandlerContext): Promise<readonly Applied[]> => {
+      doubt = undefined;
       const sql = sqlOf(tx);
-      const arrivals = await noteArrivals(sql, this.#options.group, messages, this.#options.limits);
+      const proof = client.checksCommits ? undefined : CommitProof.of(tx);
+      const arrivals = await noteArrivals(sql, group, messages, limits);
       await this.#keep(sql, messages, prepared, arrivals);
-      if (await handleNew({ tx, context }, messages, prepared, arrivals)) await refuseSwallowedError(sql);
+      const handled = await handleNew({ tx, context }, messages, prepared, arrivals);
+      if (handled !== undefined && proof !== undefined) doubt = { proof, id: handled };
+      else if (handled !== undefined && !client.checksCommits) await refuseSwallowedError(sql);
       passCrashPoint('inbox:handled');
       return allApplied(messages, prepared, arrivals);
-    });
+    };
+    const applied = await handlers.run(ready, lost, work, () => this.#proved(doubt));
     passCrashPoint('inbox:committed');
     return applied;
   }
@@ -111,6 +119,14 @@ export class Applier<Tx extends Transaction> {
     });
     passCrashPoint('inbox:parked');
     return applied;
+  }
+
+  async #proved(doubt: { readonly proof: CommitProof; readonly id: string } | undefined): Promise<void> {
+    const { client, group } = this.#options;
+    await doubt?.proof.require(async () => {
+      const found = await client.$transaction((tx) => readProcessed(sqlOf(tx), group, [doubt.id]));
+      return found.size > 0;
+    });
   }
 
   async #keep(
@@ -188,13 +204,13 @@ function allApplied<Tx>(
   });
 }
 
-/** Calls the handlers of new messages; order is kept per topic only. @returns whether there were any */
+/** Calls the handlers of new messages; order is kept per topic only. @returns the id of one of them, if there were any */
 async function handleNew<Tx>(
   { context, tx }: { readonly tx: Tx; readonly context: HandlerContext },
   messages: readonly Arrived<Tx>[],
   prepared: readonly Prepared<Tx>[],
   arrivals: readonly Arrival[],
-): Promise<boolean> {
+): Promise<string | undefined> {
   const byRoute = new Map<Route<Tx>, ReadyMessage<Tx>[]>();
   for (const [n, { way }] of messages.entries()) {
     const one = prepared[n];
@@ -207,5 +223,6 @@ async function handleNew<Tx>(
     if (route.batch) await route.handleAll(tx, those, context);
     else for (const ready of those) await ready.handle(tx, context);
   }
-  return byRoute.size > 0;
+  const [first] = byRoute.values();
+  return first?.[0]?.id;
 }

@@ -44,6 +44,7 @@ export class HandlerTransactions<Tx extends Transaction> {
   /**
    * @param messages for which handlers may be called; if empty, no middleware is called either
    * @param lost fires when the partition moves to another consumer; `undefined` for messages without a partition
+   * @param committed called after the commit, still inside the middlewares; when it rejects, so does this
    * @throws {@link GivenUp} for every failure after `lost` or the deadline has fired; otherwise what a middleware, the
    * client or `work` throws
    */
@@ -51,9 +52,14 @@ export class HandlerTransactions<Tx extends Transaction> {
     messages: readonly Handed[],
     lost: AbortSignal | undefined,
     work: (tx: Tx, context: HandlerContext) => Promise<Result>,
+    committed?: () => Promise<void>,
   ): Promise<Result> {
     const { deadline, group, middlewares } = this.#options;
-    const inside = (): Promise<Result> => this.#transaction(lost, work);
+    const inside = async (): Promise<Result> => {
+      const result = await this.#transaction(lost, work);
+      await committed?.();
+      return result;
+    };
     try {
       const [first, ...others] = middlewares.length === 0 ? [] : messages.map(({ message }) => message);
       if (first === undefined) return await inside();

@@ -14,6 +14,8 @@ import type { Begun } from './key-drain-options.ts';
 /** After this many in a row the message may be the cause after all: it may end each database session. */
 const maxInARow = 20;
 const againMs = 1_000;
+/** While a message waits for a consumer that handles it: Temporal may give the next tries to this one again. */
+const longestElsewhereMs = 4_000;
 /** The quick retries before it count as the first try. */
 const firstParkedTry = 2;
 /** Beyond this many keys all counts are reset. */
@@ -74,7 +76,8 @@ export class UncountedTries<Tx extends Transaction> {
     }
     if (this.#inARow.size >= maxKeys) this.#inARow.clear();
     this.#inARow.set(keyId, before + 1);
-    return nextPauseMs(before);
+    const pauseMs = nextPauseMs(before);
+    return elsewhere ? Math.min(pauseMs, longestElsewhereMs) : pauseMs;
   }
 
   /** A try has succeeded. */

@@ -1,5 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import { rest } from '../../core/rest.ts';
+import { aborted, rest } from '../../core/rest.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { missingTopics } from '../../kafka/topics.ts';
 import { missing } from '../../kafka/unavailable.ts';
@@ -146,11 +146,4 @@ export class GroupSession {
     }
     return 'topic-appeared';
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

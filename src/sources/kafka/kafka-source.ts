@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../../core/errors.ts';
+import { rest } from '../../core/rest.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { kafkaLag } from '../../kafka/lag.ts';
 import { redeliveryHorizonMs } from '../../kafka/redelivery-horizon.ts';
@@ -31,7 +31,7 @@ async function subscribe(
   const session = new GroupSession(connection, subscription, paces);
   const over = new AbortController();
   const ending = AbortSignal.any([signal, over.signal]);
-  const waited = untilOver(joinWithinMs, ending).then(() => false);
+  const waited = rest(joinWithinMs, ending).then(() => false);
   const joined = await Promise.race([session.joined.then(() => true), waited]);
   over.abort();
   if (joined) return { lag: () => kafkaLag(connection, subscription), stop: () => session.stop() };
@@ -46,15 +46,4 @@ async function subscribe(
     `The group "${subscription.group}" could not be joined at ${connection.brokers.join(', ')}: ${reason}.`,
     { cause: lastError, details: { group: subscription.group, addresses: subscription.addresses } },
   );
-}
-
-/** Timers are limited to about 24 days; a longer wait is not limited at all. */
-const longestTimerMs = 2 ** 31 - 1;
-
-async function untilOver(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= longestTimerMs) return delay(ms, undefined, { signal }).catch(() => undefined);
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

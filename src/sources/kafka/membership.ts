@@ -3,6 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { readEveryCodec } from '../../kafka/codecs.ts';
 import { type KafkaConnection, kafkaClient } from '../../kafka/connection.ts';
 import { kafkajs } from '../../kafka/kafkajs.ts';
+import { readLazily } from '../../kafka/lazy-fetch.ts';
 import type { Partition, Subscription } from '../source.ts';
 import { assignerOver } from './assigner.ts';
 import { Losses } from './losses.ts';
@@ -173,7 +174,7 @@ function consumerOf(
     retry,
   });
   readEveryCodec();
-  return client.consumer({
+  return readLazily(client).consumer({
     groupId: group,
     allowAutoTopicCreation: false,
     heartbeatInterval: heartbeatIntervalMs,

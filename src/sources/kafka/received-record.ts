@@ -1,4 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
+import { FetchedRecord } from '../../kafka/fetched-record.ts';
 import { headerText, keyText } from '../../kafka/record-text.ts';
 import type { IncomingMessage } from '../source.ts';
 
@@ -41,6 +42,8 @@ export class ReceivedRecord implements IncomingMessage {
   }
 
   header(name: string): string | undefined {
-    return headerText(this.#record.headers, name);
+    return this.#record instanceof FetchedRecord
+      ? this.#record.header(name)
+      : headerText(this.#record.headers, name);
   }
 }

@@ -5,7 +5,7 @@ import type { MemoryLog } from './memory-log.ts';
 /** One running subscription of a group. */
 export class MemoryMember {
   readonly subscription: Subscription;
-  /** The batches in hand. */
+  /** The batches that are being handled. */
   readonly inHand = new Set<Promise<void>>();
 
   constructor(subscription: Subscription) {
@@ -18,17 +18,17 @@ interface Share {
   readonly log: MemoryLog;
   readonly address: string;
   readonly partition: number;
-  /** How many of its messages are acknowledged without a gap. */
+  /** How many of its messages are acknowledged, without a gap from the first one on. */
   done: number;
   owner: MemoryMember | undefined;
-  /** Gives up the batch in hand; `undefined` while there is none. */
+  /** Gives up the batch that is being handled; `undefined` if there is none. */
   giveUp: AbortController | undefined;
-  /** Fires when the batch in hand belongs to another member. */
+  /** Fires when another member owns the partition while its batch is being handled. */
   lost: AbortController | undefined;
   resting: NodeJS.Timeout | undefined;
 }
 
-/** Shares partitions among the members of one group, remembers how far each is done, and hands over what is open. */
+/** Assigns partitions to the members of one group, stores their offsets, and hands over open messages. */
 export class MemoryGroup {
   readonly #shares = new Map<string, Share[]>();
   readonly #members: MemoryMember[] = [];
@@ -44,7 +44,7 @@ export class MemoryGroup {
     this.#share();
   }
 
-  /** Takes the partitions of a member away; resolves when its batches in hand have ended. */
+  /** Reassigns the partitions of a member; resolves when its current batches have ended. */
   async leave(member: MemoryMember): Promise<void> {
     const place = this.#members.indexOf(member);
     if (place >= 0) {
@@ -54,7 +54,7 @@ export class MemoryGroup {
     await Promise.all(member.inHand);
   }
 
-  /** Makes everything of an address open again, like a reset of the offsets of a Kafka group. */
+  /** Makes all messages of an address open again, like an offset reset of a Kafka group. */
   rewind(address: string): void {
     for (const share of this.#shares.get(address) ?? []) {
       share.giveUp?.abort();
@@ -73,7 +73,7 @@ export class MemoryGroup {
     );
   }
 
-  /** Hands over open batches, in a separate macrotask, so that a consumer that takes nothing does not block others. */
+  /** Hands over open batches in a new macrotask, so that a consumer that acknowledges nothing does not block the event loop. */
   look(): void {
     if (this.#looking) return;
     this.#looking = true;
@@ -92,7 +92,7 @@ export class MemoryGroup {
         const before = share.owner;
         share.owner = owner;
         share.giveUp?.abort();
-        // A member that leaves may finish what it has in hand.
+        // A member that leaves may finish its current batch.
         if (before !== undefined && this.#members.includes(before)) share.lost?.abort();
       }
     }
@@ -149,7 +149,7 @@ export class MemoryGroup {
     };
     await owner.subscription.handle(batch);
     const last = open.lastDone();
-    // Unless it was rewound meanwhile.
+    // Not if it was rewound meanwhile.
     if (last !== undefined && share.done === done) share.done = Number(last.offset) + 1;
     if (restMs === undefined) return;
     share.resting = setTimeout(() => {

@@ -3,17 +3,17 @@ import type { IncomingMessage } from '../source.ts';
 
 /** A message for a memory source. */
 export interface MemoryMessage {
-  /** Messages of one key go to one partition. @defaultValue null, it has none */
+  /** Messages of one key go to one partition. @defaultValue null, no key */
   readonly key?: string | null;
-  /** A text becomes UTF-8; `null`: it has no body. */
+  /** A string is encoded as UTF-8; `null`: no body. */
   readonly body: Uint8Array | string | null;
   /** Headers by name. @defaultValue none */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Its partition, from 0. @defaultValue chosen by the key; in turn without one */
+  /** Its partition, from 0. @defaultValue chosen by the key; round robin without one */
   readonly partition?: number;
 }
 
-/** What one address of a memory source holds: a row of messages per partition. */
+/** The messages of one address, per partition. */
 export class MemoryLog {
   readonly partitions: readonly (readonly IncomingMessage[])[];
   readonly #address: string;

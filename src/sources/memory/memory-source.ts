@@ -4,35 +4,35 @@ import type { IncomingMessage, Source } from '../source.ts';
 import { MemoryGroup, MemoryMember } from './memory-group.ts';
 import { MemoryLog, type MemoryMessage } from './memory-log.ts';
 
-/** How a memory source is built. */
+/** Options of {@link memorySource}. */
 export interface MemorySourceOptions {
   /** Partitions of every address, at least 1. @defaultValue 4 */
   readonly partitions?: number;
   /**
-   * What {@link Source.redeliveryHorizonMs} answers, in milliseconds. Messages are kept for as long as the source lives,
-   * whatever it says. @defaultValue 7 days, as with Kafka
+   * The result of {@link Source.redeliveryHorizonMs}, in milliseconds. It has no other effect: messages are kept as long as
+   * the source exists. @defaultValue 7 days, as with Kafka
    */
   readonly retentionMs?: number;
 }
 
-/** A source that is its own broker, for tests: of this library's users and of the library itself. */
+/** A source that is its own broker, for your tests and those of this library. */
 export interface MemorySource extends Source {
   /**
-   * Lets messages arrive, in this order.
+   * Appends messages in this order.
    *
-   * @returns them with their places
+   * @returns the messages with partition and offset
    * @throws RangeError for a partition that does not exist
    */
   append(address: string, ...messages: readonly MemoryMessage[]): readonly IncomingMessage[];
-  /** Delivers everything of an address to a group once more, as after a reset of the offsets of a Kafka group. */
+  /** Delivers all messages of an address to a group again, as after an offset reset of a Kafka group. */
   rewind(group: string, address: string): void;
 }
 
 /**
  * A broker in the memory of this process: addresses with partitions, and groups whose members share them.
  *
- * It keeps every rule of {@link Source}, needs no server, and is never disconnected. Every address exists. Members of a
- * group are the subscriptions to one and the same source.
+ * It follows every rule of {@link Source}, needs no server, and is never disconnected. Every address exists. The members of
+ * a group are its subscriptions to the same source.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */

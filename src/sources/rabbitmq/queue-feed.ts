@@ -28,7 +28,7 @@ export class QueueFeed {
   readonly #name = randomUUID();
   readonly #stopping = new AbortController();
   readonly #lost = new AbortController();
-  /** In the order of delivery, including those in hand. */
+  /** In the order of delivery, including those of the current batch. */
   #deliveries: ReceivedDelivery[] = [];
   #inHand: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -51,7 +51,7 @@ export class QueueFeed {
     this.look();
   }
 
-  /** Hands over what is ready, asynchronously: more messages may arrive in the same tick. */
+  /** Hands over ready messages asynchronously, because more may arrive in the same tick. */
   look(): void {
     if (this.#looking || this.#deliveries.length === 0) return;
     this.#looking = true;
@@ -61,7 +61,7 @@ export class QueueFeed {
     });
   }
 
-  /** Starts no more batches, and resolves when those in hand have ended and are acknowledged. */
+  /** Starts no more batches, and resolves when the current one has ended and is acknowledged. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);

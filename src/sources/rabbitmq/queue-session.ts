@@ -1,4 +1,4 @@
-import { rest } from '../../core/rest.ts';
+import { aborted, rest } from '../../core/rest.ts';
 import type { RabbitmqConnection } from '../../rabbitmq/connection.ts';
 import { type Link, openLink } from '../../rabbitmq/link.ts';
 import type { Lag, Subscription } from '../source.ts';
@@ -174,7 +174,7 @@ export class QueueSession {
     if (feed !== undefined) this.#shares.set(address, { ...opened, feed });
   }
 
-  /** Lets the batches in hand end; while there is a connection, sends their acknowledgements. */
+  /** Waits for the current batches and, if there is still a connection, sends their acknowledgements. */
   async #endShares(): Promise<void> {
     const shares = [...this.#shares.values()];
     const living = this.#link?.reason === undefined;
@@ -197,11 +197,4 @@ export class QueueSession {
     void link.ended.then(() => over.abort());
     return over.signal;
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

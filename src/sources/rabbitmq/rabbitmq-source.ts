@@ -1,5 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/reason.ts';
+import { rest } from '../../core/rest.ts';
 import { endpointOf, type RabbitmqConnection } from '../../rabbitmq/connection.ts';
 import type { Source, Subscribed, Subscription } from '../source.ts';
 import type { QueueRules } from './queue-rules.ts';
@@ -8,7 +9,7 @@ import { QueueSession } from './queue-session.ts';
 /**
  * Receives from queues of RabbitMQ, one per address and group.
  *
- * A queue that is declared here receives what is sent from then on, whatever {@link Subscription.fromBeginning} says.
+ * A queue that is declared here receives messages sent from then on, whatever {@link Subscription.fromBeginning} says.
  * Messages are acknowledged after the effects, at the end of each batch. If a consumer is lost, all messages delivered
  * to it and not acknowledged are delivered again.
  */
@@ -21,29 +22,20 @@ export function rabbitmqSource(connection: RabbitmqConnection, rules: QueueRules
   };
 }
 
-/** Timers are limited to about 24 days; a longer wait is not limited at all. */
-const longestTimerMs = 2 ** 31 - 1;
-
 async function subscribe(
   connection: RabbitmqConnection,
   rules: QueueRules,
   subscription: Subscription,
 ): Promise<Subscribed> {
-  const { addresses, group, joinWithinMs, signal } = subscription;
-  const limits = [
-    ...(signal === undefined ? [] : [signal]),
-    ...(joinWithinMs <= longestTimerMs ? [AbortSignal.timeout(joinWithinMs)] : []),
-  ];
+  const { addresses, group, joinWithinMs, signal = new AbortController().signal } = subscription;
   const session = new QueueSession(connection, rules, subscription);
-  const over = AbortSignal.any(limits);
-  const waited = new Promise<boolean>((resolve) => {
-    over.addEventListener('abort', () => resolve(false), { once: true });
-    if (over.aborted) resolve(false);
-  });
-  if (await Promise.race([session.joined.then(() => true), waited]))
-    return { lag: () => session.lag(), stop: () => session.stop() };
+  const over = new AbortController();
+  const waited = rest(joinWithinMs, AbortSignal.any([signal, over.signal])).then(() => false);
+  const joined = await Promise.race([session.joined.then(() => true), waited]);
+  over.abort();
+  if (joined) return { lag: () => session.lag(), stop: () => session.stop() };
   const stopped = session.stop();
-  signal?.throwIfAborted();
+  signal.throwIfAborted();
   await stopped;
   const { lastError } = session;
   if (lastError instanceof OutboxError && lastError.code === 'OUTBOX_ADDRESS_MISSING') throw lastError;

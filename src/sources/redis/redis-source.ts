@@ -21,8 +21,8 @@ export interface SourceParts {
 }
 
 /**
- * Receives from addresses that one member of a group reads at a time, to keep their order: the member has a lease,
- * which it renews. The others stand by; one of them takes over at once when it stops, or when the lease expires.
+ * Receives from addresses that one member of a group reads at a time, to keep their order: the member holds a lease and
+ * renews it. The others stand by, and one of them takes over at once when it stops, or after the lease when it dies.
  */
 export function redisSource(
   settings: SourceSettings,
@@ -70,7 +70,7 @@ async function subscribe(
   const over = new AbortController();
   const ending = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
   const joined = Promise.all(readers.map((reader) => reader.joined)).then(() => true);
-  const inTime = await Promise.race([joined, untilOver(joinWithinMs, ending).then(() => false)]);
+  const inTime = await Promise.race([joined, rest(joinWithinMs, ending).then(() => false)]);
   over.abort();
   if (!inTime) {
     await stop();
@@ -88,18 +88,6 @@ async function subscribe(
       throw redisUnavailable(server, error);
     });
   return { lag, stop };
-}
-
-/** Timers are limited to about 24 days; a longer wait is not limited at all. */
-const longestTimerMs = 2 ** 31 - 1;
-
-/** Resolves when the time is over, or the signal fires. */
-async function untilOver(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= longestTimerMs) return rest(ms, signal);
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function notJoined(

@@ -1,4 +1,4 @@
-/** A permit; may be given back more than once, without effect. */
+/** A permit; freeing it again has no effect. */
 export interface Slot {
   free(): void;
 }

@@ -3,13 +3,13 @@ import type { ReaderPaces } from './queue-reader.ts';
 import { redisSource, type SourceSettings } from './redis-source.ts';
 import { StreamQueue } from './stream-queue.ts';
 
-/** How a source of streams reaches its server, and what it takes over. */
+/** How a stream source reaches its server, and when it claims entries. */
 export interface StreamSourceSettings extends SourceSettings {
-  /** After which idle time entries are taken over that other consumers of the group were given. */
+  /** The idle time after which entries that were delivered to other consumers of the group are claimed. */
   readonly claimAfterMs: number;
 }
 
-/** Receives from streams, as the one consumer of a group: `XREADGROUP`, and `XACK` after the effects. */
+/** Receives from streams, as the only consumer of a group: `XREADGROUP`, and `XACK` after the effects. */
 export function redisStreamSource(settings: StreamSourceSettings, paces?: ReaderPaces): Source {
   const { claimAfterMs } = settings;
   return redisSource(

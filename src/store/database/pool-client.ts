@@ -101,6 +101,11 @@ export function clientOf<Connection extends PoolConnection>(
   return client;
 }
 
+/** Whether it is such a client: its transactions reject when they were rolled back instead of committed. */
+export function isPoolClient(client: object): boolean {
+  return pools.has(client);
+}
+
 /** Maximum number of connections of such a client's pool; `undefined`: not such a client, or unknown. */
 export function connectionsOf(client: object): number | undefined {
   const max = pools.get(client)?.options?.max;

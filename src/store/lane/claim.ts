@@ -1,25 +1,7 @@
 import type { Lane } from '../../core/lane.ts';
 import type { Sql } from '../database/database.ts';
+import { type ClaimedMessage, type ClaimRow, readClaimed } from './claimed-messages.ts';
 import { placeOf } from './lane-row.ts';
-
-/** A row of the outbox, as needed to publish it. */
-export interface ClaimedMessage {
-  readonly id: string;
-  readonly position: string;
-  readonly key: string | null;
-  readonly payload: string;
-  readonly contentType: string;
-  readonly headers: Readonly<Record<string, string>> | null;
-  readonly workflowId: string;
-  /** True if the row has a workflow of its own, which waits for the outcome. */
-  readonly ownWorkflow: boolean;
-  readonly attempts: number;
-  readonly createdAt: Date;
-  /** True if it must not be sent: a retrying, held or blocking failed message of its key comes before it. */
-  readonly blocked: boolean;
-  /** True if a dead owner may already have published it. */
-  readonly suspect: boolean;
-}
 
 export interface Claim {
   /** Snapshot of the claim; the next claim reads rows that are not visible in it. */
@@ -50,18 +32,13 @@ export interface ClaimRequest {
 
 /** The statement is a function, `outbox.claim`, so that its plan is cached. */
 export const claimSql = `
-  select snapshot, owned, paused, truncated, id, position, key, payload, content_type as "contentType", headers,
-    workflow_id as "workflowId", own_workflow as "ownWorkflow", attempts, created_at as "createdAt", suspect, blocked
+  select snapshot, owned, paused, truncated, ids, positions, created, lengths, payloads, keys, headers, others
   from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
-
-type ClaimRow = Omit<Claim, 'messages'> & {
-  readonly [Field in keyof ClaimedMessage]: ClaimedMessage[Field] | null;
-};
 
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
 export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promise<Claim> {
   const { limit, cursor, snapshot, owner, bytes, failedBlocks, suspect } = request;
-  const rows = await sql.query<ClaimRow>(claimSql, [
+  const [row] = await sql.query<ClaimRow & Omit<Claim, 'messages'>>(claimSql, [
     lane.topic,
     lane.lane,
     limit,
@@ -73,14 +50,12 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     suspect,
     placeOf(lane),
   ]);
-  const [first] = rows;
-  if (first === undefined) throw new Error('A claim answers at least one row.');
-  const empty = first.id === null;
+  if (row === undefined) throw new Error('A claim answers one row.');
   return {
-    snapshot: first.snapshot,
-    owned: first.owned,
-    paused: first.paused,
-    truncated: first.truncated,
-    messages: empty ? [] : (rows as unknown as readonly ClaimedMessage[]),
+    snapshot: row.snapshot,
+    owned: row.owned,
+    paused: row.paused,
+    truncated: row.truncated,
+    messages: readClaimed(row),
   };
 }

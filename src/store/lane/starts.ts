@@ -12,10 +12,19 @@ export interface LaneStart extends Lane {
 const stuckAfterMs = 60_000;
 
 /**
+ * A full check is made every second, and a start takes a tenth of a second, or seconds beside thousands of timers of messages.
+ * Not more, because a lane is quiet after five seconds.
+ */
+const soonMs = 3_000;
+/** The lanes of this many messages that are due soon are started. */
+const soonLimit = 500;
+
+/**
  * Lanes of the named topics that have work and no owner, each at most once a second across all starters; they are marked as
  * wanted. The workflow of a dead owner is replaced once: it waits for the heartbeat of a process that is gone.
  *
- * Work is a row that a claim would return, or a held row whose key is free. Paused topics have none.
+ * Work is a row that a claim would return, a held row whose key is free, or a message that is due soon, so that its lane runs
+ * by then. Paused topics have none.
  *
  * @param orphans only lanes whose owner has died
  */
@@ -25,7 +34,13 @@ export async function wantedLanes(
   { orphans }: { readonly orphans: boolean } = { orphans: false },
 ): Promise<readonly LaneStart[]> {
   return sql.query<LaneStart>(
-    `with wanted as materialized (
+    `with soon as materialized (
+       select s.topic, s.lane from (
+         select m.topic, m.lane from outbox.message m
+         where m.state in ('waiting', 'retrying') and m.due_at > outbox.clock() and m.due_at < outbox.clock() + $4 * interval '1 ms'
+         order by m.due_at, m.position limit $5) s
+       group by s.topic, s.lane
+     ), wanted as materialized (
        select l.topic, l.n,
          case when l.wanted_since is null then l.owner is not null
            else l.wanted_since < clock_timestamp() - $1 * interval '1 ms' end as replace
@@ -34,7 +49,7 @@ export async function wantedLanes(
          and not outbox.lane_held(l)
          -- A time far in the future was written before the clock was set back.
          and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
-         and outbox.has_work(l, t.exhausted = 'hold-key')
+         and ((l.topic, l.n) in (select s.topic, s.lane from soon s) or outbox.has_work(l, t.exhausted = 'hold-key'))
        for update of l skip locked
      )
      update outbox.lane l
@@ -42,7 +57,7 @@ export async function wantedLanes(
        wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
      from wanted w where l.topic = w.topic and l.n = w.n
      returning l.topic, l.n as lane, outbox.lane_workflow_id(l.topic, l.n) as "workflowId", w.replace`,
-    [stuckAfterMs, [...topics], orphans],
+    [stuckAfterMs, [...topics], orphans, soonMs, soonLimit],
   );
 }
 

@@ -1,6 +1,8 @@
+import type { Lane } from '../../core/lane.ts';
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
 import { DueEdge } from '../lane/due-edge.ts';
+import { lanesOfNudge } from '../lane/nudge.ts';
 
 /** How late a message may be before the sweep releases it in place of its workflow. */
 const graceMs = 200;
@@ -21,78 +23,107 @@ export type ReleaseAnswer =
   | { readonly kind: 'unknown' };
 
 interface OutcomeRow {
+  readonly id: string;
   readonly state: State;
   readonly dueInMs: number | null;
   readonly partition: number | null;
   readonly offset: string | null;
 }
 
+/** By id. */
+export type ReleaseAnswers = ReadonlyMap<string, ReleaseAnswer>;
+
 // Here and in other statements the state of a row that is found by id is compared as `state::text`, which matches no partial
 // index: after a bulk load the statistics say that nothing waits, and the planner would scan all waiting rows for each id.
 // For a row that the statement has already locked the plan does not matter.
 
-/** Makes one due message ready. @returns its state */
-export async function releaseMessage(sql: Sql, id: string): Promise<ReleaseAnswer> {
-  await sql.query(
-    `update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock(),
-       position = case when m.state = 'waiting' then nextval('outbox.message_position') else m.position end
-     where m.id = (select id from outbox.message
-         where id = $1 and state::text in ('waiting', 'retrying') and due_at <= outbox.clock() for update skip locked)`,
-    [id],
+/**
+ * Makes those of the messages ready that are due, in the order of due times and positions.
+ *
+ * @returns the state of each, and the lanes of those that this call has made ready
+ */
+export async function releaseMessages(
+  sql: Sql,
+  ids: readonly string[],
+): Promise<{ readonly answers: ReleaseAnswers; readonly lanes: readonly Lane[] }> {
+  const lanes = await sql.query<Lane>(
+    `with due as materialized (
+       select id, state, position, due_at from outbox.message
+       where id = any($1::uuid[]) and state::text in ('waiting', 'retrying') and due_at <= outbox.clock()
+       order by due_at, position for update skip locked
+     ), placed as materialized (
+       select d.id, case when d.state = 'waiting' then nextval('outbox.message_position') else d.position end as position
+       from (select * from due order by due_at, position) d
+     ), freed as (
+       update outbox.message m set state = 'ready', xid = pg_current_xact_id(), position = p.position, updated_at = outbox.clock()
+       from placed p where m.id = p.id returning m.topic, m.lane
+     )
+     select distinct topic, lane from freed`,
+    [[...ids]],
   );
-  return readOutcome(sql, id);
+  return { lanes, answers: await readOutcomes(sql, ids) };
 }
 
-/** The state of a message. */
-export async function readOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> {
-  const [row] = await sql.query<OutcomeRow>(
-    `select state::text, ceil(extract(epoch from due_at - outbox.clock()) * 1000)::float8 as "dueInMs", partition, "offset"
-     from outbox.message_view where id = $1`,
-    [id],
+/** The states of messages. */
+export async function readOutcomes(sql: Sql, ids: readonly string[]): Promise<ReleaseAnswers> {
+  const rows = await sql.query<OutcomeRow>(
+    `select id, state::text, ceil(extract(epoch from due_at - outbox.clock()) * 1000)::float8 as "dueInMs", partition, "offset"
+     from outbox.message_view where id = any($1::uuid[])`,
+    [[...ids]],
   );
-  if (row === undefined) return readArchivedOutcome(sql, id);
-  switch (row.state) {
+  const answers = new Map(rows.map((row) => [row.id, answerOf(row)]));
+  const gone = ids.filter((id) => !answers.has(id));
+  return gone.length === 0 ? answers : new Map([...answers, ...(await readArchivedOutcomes(sql, gone))]);
+}
+
+function answerOf({ dueInMs, offset, partition, state }: OutcomeRow): ReleaseAnswer {
+  switch (state) {
     case 'waiting':
     case 'retrying':
-      return row.dueInMs !== null && row.dueInMs > 0
-        ? { kind: 'waiting', dueInMs: row.dueInMs }
-        : { kind: 'locked' };
+      return dueInMs !== null && dueInMs > 0 ? { kind: 'waiting', dueInMs } : { kind: 'locked' };
     case 'ready':
     case 'held':
       return { kind: 'ready' };
     default:
-      return { kind: 'done', state: row.state, partition: row.partition, offset: row.offset };
+      return { kind: 'done', state, partition, offset };
   }
 }
 
 /** A workflow may ask so late that its message is already archived. */
-async function readArchivedOutcome(sql: Sql, id: string): Promise<ReleaseAnswer> {
-  const [row] = await sql.query<Pick<OutcomeRow, 'state' | 'partition' | 'offset'>>(
-    `select state::text, partition, "offset" from outbox.message_history where id = $1 limit 1`,
-    [id],
+async function readArchivedOutcomes(sql: Sql, ids: readonly string[]): Promise<ReleaseAnswers> {
+  const rows = await sql.query<Pick<OutcomeRow, 'id' | 'state' | 'partition' | 'offset'>>(
+    `select distinct on (id) id, state::text, partition, "offset" from outbox.message_history where id = any($1::uuid[])`,
+    [[...ids]],
   );
-  return row === undefined ? { kind: 'unknown' } : { kind: 'done', ...row };
+  const found = new Map(rows.map(({ id, ...row }) => [id, row]));
+  return new Map(
+    ids.map((id) => {
+      const row = found.get(id);
+      return [id, row === undefined ? { kind: 'unknown' } : { kind: 'done', ...row }];
+    }),
+  );
 }
 
 /**
  * Makes overdue messages ready, the longest overdue first: those of `punctualTopics` as soon as they are due, others once
  * their workflow is {@link graceMs} late. Locked rows wait for a later sweep.
  *
- * @returns how many were released; `limit` means there may be more.
+ * @returns how many were released, where `limit` means there may be more, and their lanes
  */
 export async function sweep(
   sql: Sql,
   punctualTopics: readonly string[],
   limit: number,
   edge: DueEdge = new DueEdge(),
-): Promise<number> {
+): Promise<{ readonly released: number; readonly lanes: readonly Lane[] }> {
   const startedAt = performance.now();
   const from = edge.from(startedAt);
-  const [row] = await sql.query<{ released: number; next: string }>(
-    `select released, next_from::text as next from outbox.sweep($1, $2, $3 * interval '1 ms', $4)`,
+  const [row] = await sql.query<{ released: number; next: string; lanes: string }>(
+    `select released, next_from::text as next, array_to_string(lanes, ' ') as lanes
+     from outbox.sweep($1, $2, $3 * interval '1 ms', $4)`,
     [[...punctualTopics], limit, graceMs, from],
   );
-  if (row === undefined) return 0;
+  if (row === undefined) return { released: 0, lanes: [] };
   edge.walked(from, row.next, startedAt, performance.now());
-  return row.released;
+  return { released: row.released, lanes: lanesOfNudge(row.lanes) };
 }

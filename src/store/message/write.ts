@@ -1,43 +1,18 @@
-import type { OutboxErrorCode } from '../../core/errors.ts';
 import type { State } from '../../core/transitions.ts';
 import type { Sql } from '../database/database.ts';
+import type { NewMessage, StoreAnswer, StoreRefusal } from './new-message.ts';
+import { storePlain } from './store-plain.ts';
 
-/** A message on its way into the table. */
-export interface NewMessage {
-  readonly payload: string;
-  readonly key?: string;
-  readonly ref?: string;
-  readonly id?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly contentType?: string;
-  readonly afterMs?: number;
-  /** ISO time. */
-  readonly at?: string;
-}
-
-/** The database's answer about one message: stored, or refused. */
-export interface StoreAnswer {
-  /** 1 for the first message of the call. */
-  readonly n: number;
-  readonly id: string;
-  readonly workflowId: string;
-  readonly state: State;
-  readonly dueAt: Date | null;
-  readonly duplicate: boolean;
-  readonly refusal: ChangeRefusal | null;
-}
-
-/** Why a message was not stored. */
-interface ChangeRefusal {
-  readonly code: OutboxErrorCode;
-  readonly message: string;
-  readonly details?: Record<string, unknown>;
-}
-
-interface StoreRow extends Omit<StoreAnswer, 'dueAt' | 'refusal'> {
-  readonly dueAtMs: number | null;
-  readonly refusal: string | null;
-}
+/** As `outbox.store_as_json` writes it; the due time in milliseconds. */
+type StoreRow = readonly [
+  n: number,
+  id: string,
+  workflowId: string,
+  state: State,
+  dueAtMs: number | null,
+  duplicate: boolean,
+  refusal: StoreRefusal | null,
+];
 
 /** Stores messages of one topic, all or none; when one is refused, only refusals come back. */
 export async function storeMessages(
@@ -45,18 +20,24 @@ export async function storeMessages(
   topic: string,
   messages: readonly NewMessage[],
 ): Promise<readonly StoreAnswer[]> {
-  // Clients differ in how they parse timestamps and jsonb; all return numbers and strings alike.
-  const rows = await sql.query<StoreRow>(
-    `select n::integer as n, id::text as id, workflow_id as "workflowId", state::text as state,
-       floor(extract(epoch from due_at) * 1000)::float8 as "dueAtMs", duplicate, refusal::text as refusal
-     from outbox.store($1::text, $2::text::jsonb) order by n`,
+  const stored = await storePlain(sql, topic, messages);
+  if (stored !== undefined) return stored;
+  const [row] = await sql.query<{ answers: string }>(
+    'select outbox.store_as_json($1::text, $2::text::jsonb) as answers',
     [topic, JSON.stringify(messages)],
   );
-  return rows.map(({ dueAtMs, refusal, ...row }) => ({
-    ...row,
-    dueAt: dueAtMs === null ? null : new Date(dueAtMs),
-    refusal: refusal === null ? null : (JSON.parse(refusal) as ChangeRefusal),
-  }));
+  if (row === undefined) return [];
+  return (JSON.parse(row.answers) as readonly StoreRow[]).map(
+    ([n, id, workflowId, state, dueAtMs, duplicate, refusal]) => ({
+      n,
+      id,
+      workflowId,
+      state,
+      dueAt: dueAtMs === null ? null : new Date(dueAtMs),
+      duplicate,
+      refusal,
+    }),
+  );
 }
 
 /** A message by its id, or by its ref within the topic. */

@@ -4,6 +4,7 @@ import { createParkedKeyActivities } from '../../../activities/parked-key-activi
 import type { BulkRunner } from '../../bulk/bulk-runner.ts';
 import type { KeyDrains } from '../../inbox/ports.ts';
 import { type Hosted, keepRunning } from '../running-workers.ts';
+import { shortWorkflows } from '../short-workflows.ts';
 import { keptBulkTaskQueue, parkedKeyTaskQueue } from '../task-queues.ts';
 import { bundleWorkflows } from '../workflow-bundle.ts';
 
@@ -59,9 +60,7 @@ async function host(
       workflowBundle,
       // Activities are cancelled at once on a shutdown: drains end after the message in hand, bulk operations after the page.
       shutdownGraceTime: 0,
-      // A cached workflow is bound to its worker's sticky queue: after a shutdown its next task would wait there for
-      // ten seconds. These histories are short.
-      maxCachedWorkflows: 0,
+      ...shortWorkflows,
       ...options,
     }),
   ];

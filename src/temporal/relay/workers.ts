@@ -12,6 +12,7 @@ import type { Maintenance } from '../../relay/maintenance.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { Report } from '../../relay/report.ts';
 import { type Hosted, keepRunning } from '../running-workers.ts';
+import { shortWorkflows } from '../short-workflows.ts';
 import { laneTaskQueue, maintenanceTaskQueue, messageTaskQueue } from '../task-queues.ts';
 import { bundleWorkflows } from '../workflow-bundle.ts';
 
@@ -50,13 +51,11 @@ async function createWorkers(
   return Promise.all([
     Worker.create({
       ...shared,
+      ...shortWorkflows,
       taskQueue: laneTaskQueue(installation),
       activities: { ...createLaneActivities(relay) },
       // A lane occupies a slot while it has work, and a topic may get more lanes at any time. Slots cost nothing.
       maxConcurrentActivityTaskExecutions: topics * maxLanes,
-      // A cached workflow is bound to its worker's sticky queue: after a shutdown its next task would wait there for
-      // ten seconds. A lane's history is short, so replaying it costs less than one such pause.
-      maxCachedWorkflows: 0,
     }),
     Worker.create({
       ...shared,
@@ -67,11 +66,10 @@ async function createWorkers(
     }),
     Worker.create({
       ...shared,
+      ...shortWorkflows,
       taskQueue: maintenanceTaskQueue(installation),
       activities: { ...createMaintenanceActivities(maintenance) },
       maxConcurrentActivityTaskExecutions: maintenanceSlots,
-      // As for lanes: these histories are short, and their tasks must not wait after a shutdown.
-      maxCachedWorkflows: 0,
     }),
   ]);
 }

@@ -2,7 +2,7 @@ import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { OutboxError } from '../../core/errors.ts';
 
-/** IPv4 networks outside the public internet, and the host address of Azure, which only its virtual machines reach. */
+/** IPv4 networks outside the public internet, and Azure's host address, which only its virtual machines reach. */
 const refusedIpv4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -22,7 +22,7 @@ const refusedIpv4: readonly (readonly [network: string, prefix: number])[] = [
 ];
 /** The only allocated global unicast IPv6; all else is local, reserved, or embeds IPv4. */
 const givenOutIpv6 = ['2000::', 3] as const;
-/** Within it: protocols, tunnels with IPv4 inside, documentation. */
+/** Networks within it for protocols, tunnels that embed IPv4, and documentation. */
 const refusedIpv6: readonly (readonly [network: string, prefix: number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -36,7 +36,7 @@ for (const [network, prefix] of refusedIpv6) refused.addSubnet(network, prefix, 
 const givenOut = new BlockList();
 givenOut.addSubnet(...givenOutIpv6, 'ipv6');
 
-/** An address of a private network, this machine or a cloud metadata service that is not in `allow`. */
+/** The address is private, of this machine or of a cloud metadata service, and not in `allow`. */
 export class AddressRefused extends Error {
   constructor(host: string, address: string) {
     const what = host === address ? address : `${host} (${address})`;
@@ -47,7 +47,7 @@ export class AddressRefused extends Error {
 
 /** Decides to which hosts connections may be opened. */
 export interface AddressGuard {
-  /** Judges a host that is an IP address; others are judged when they are resolved. @throws AddressRefused */
+  /** Checks a host that is an IP address; a name is checked when it is resolved. @throws AddressRefused */
   check(host: string): void;
   /**
    * Resolves names for `net.connect`. All addresses must be allowed, and the connection uses the checked result, which
@@ -60,7 +60,7 @@ export interface AddressGuard {
  * Makes a guard.
  *
  * @param allow IP addresses, networks (`10.1.0.0/16`) and host names that may be private
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for what is none of these
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for any other entry
  */
 export function addressGuard(allow: readonly string[]): AddressGuard {
   const networks = new BlockList();

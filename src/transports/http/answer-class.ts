@@ -1,12 +1,11 @@
 import { isTlsFailure } from '../../core/tls-failure.ts';
 import type { SendOutcome } from '../send-by-key.ts';
-import { AddressRefused } from './address-guard.ts';
 import type { HttpAnswer } from './exchange.ts';
 
 /** What a response means for its message. */
 type AnswerClass = 'acknowledged' | 'rejected' | 'permanent' | 'ambiguous';
 
-/** By the first digit of the status: a server that failed may have done the work before. */
+/** By the first digit of the status. 5xx is ambiguous: the server may have done the work before it failed. */
 const classesByDigit: Readonly<Record<number, AnswerClass>> = {
   2: 'acknowledged',
   3: 'rejected',
@@ -17,7 +16,7 @@ const classesByDigit: Readonly<Record<number, AnswerClass>> = {
 /** 410 Gone is permanent. */
 const classesByStatus: Readonly<Record<number, AnswerClass>> = { 410: 'permanent' };
 
-/** With Retry-After these concern the address, not the message. `onWire`: the server may have processed it. */
+/** With Retry-After, these concern the address, not the message. `onWire`: the server may have processed the message. */
 const pausingStatuses: Readonly<Record<number, { readonly onWire: boolean }>> = {
   429: { onWire: false },
   503: { onWire: true },
@@ -28,7 +27,7 @@ const longestPauseMs = 60 * 60 * 1_000;
 /** Characters of the response body that go into a reason. */
 const excerptLength = 200;
 
-/** What a message's answer makes of it. */
+/** The outcome of a message, from the response to it. */
 export interface Classified {
   readonly outcome: SendOutcome;
   /** How long to send nothing to the address. */
@@ -38,8 +37,8 @@ export interface Classified {
 /**
  * Classifies a response.
  *
- * @param server names it in reasons
- * @param hidden texts that no reason may contain, because a server may echo what it was sent
+ * @param server its name in reasons
+ * @param hidden texts that are removed from the reason, because a server may echo the request
  */
 export function classifyAnswer(
   answer: HttpAnswer,
@@ -69,16 +68,15 @@ export interface ClassifyRules {
 
 /**
  * Classifies a request without a response. Before the request was written, the message cannot be the cause: the address
- * is held. Afterwards the message may have crashed the server, so it counts as an attempt.
+ * is held, also where the guard refused it. Afterwards the message may have crashed the server, so it counts as an attempt.
  */
 export function classifyFailure(error: Error, written: boolean, server: string): SendOutcome {
   const reason = failureReason(error, server);
-  if (error instanceof AddressRefused) return { kind: 'rejected', error: reason };
   if (written) return { kind: 'ambiguous', error: reason };
   return { kind: 'hold', hold: { scope: 'topic', reason }, onWire: false };
 }
 
-/** Why a connection or a request failed, for people. */
+/** Why a connection or a request failed, for display. */
 export function failureReason(error: Error, server: string): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const said = textOf(error);
@@ -118,7 +116,7 @@ function targetOf(location = ''): string {
   return URL.canParse(location) ? ` to ${new URL(location).host}` : '';
 }
 
-/** Seconds, or a date; `undefined` for anything else. */
+/** Parses Retry-After, seconds or a date; `undefined` for anything else. */
 function pauseOf(retryAfter: string | undefined): number | undefined {
   if (retryAfter === undefined) return undefined;
   const ms = /^\d+$/.test(retryAfter.trim())

@@ -6,12 +6,12 @@ import type { HttpSettings } from './http-options.ts';
 import type { HttpTarget } from './http-target.ts';
 import { undici } from './undici.ts';
 
-/** To establish a connection, including TLS. */
+/** Time to establish a connection, including TLS. */
 const connectTimeoutMs = 3_000;
 /** Limit for response headers. */
 const maxHeaderBytes = 16 * 1_024;
 
-/** Connections of one transport: a pool per server, opened when it is first used. */
+/** The connections of one transport: a pool per server, created on first use. */
 export class HttpConnections {
   readonly #settings: HttpSettings;
   #pools: Agent | undefined;
@@ -20,7 +20,7 @@ export class HttpConnections {
     this.#settings = settings;
   }
 
-  /** Answers how to post through the connections of now: after a close nothing more goes out by them. */
+  /** Returns a function that posts over the current pools; after {@link HttpConnections.close} it sends nothing more. */
   open(): (target: HttpTarget, request: Pick<HttpPost, 'headers' | 'body'>) => Promise<HttpExchange> {
     const { guard, requestTimeoutMs, ssl } = this.#settings;
     const { Agent: Pools } = undici();
@@ -58,7 +58,7 @@ export class HttpConnections {
     await once(socket, 'close');
   }
 
-  /** Lets what is under way end, then closes all connections. */
+  /** Waits for the requests in flight, then closes all connections. */
   async close(): Promise<void> {
     const pools = this.#pools;
     this.#pools = undefined;

@@ -24,10 +24,13 @@ export type HttpExchange =
 
 /** How much of the response body is kept for the reason. */
 const excerptBytes = 1_024;
-/** With a longer body the connection is closed, because reading the rest would cost more. */
+/** A longer body closes the connection: reading the rest would cost more than a new one. */
 const maxBodyBytes = 64 * 1_024;
 
-/** Posts once. Redirects are answers. Resolves in `timeoutMs` after the request was begun, whatever the server does. */
+/**
+ * Posts once; a redirect counts as a response. Resolves at the latest `timeoutMs` after the request was started on a
+ * connection, whatever the server does.
+ */
 export function post(agent: Agent, { body, ...request }: HttpPost, timeoutMs: number): Promise<HttpExchange> {
   return new Promise((resolve) => {
     agent.dispatch({ ...request, method: 'POST', body }, new Exchange(timeoutMs, resolve));
@@ -48,7 +51,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle;
   }
 
-  /** Is called when a connection is there, before the first byte leaves. */
+  /** Called when a connection is available, before the first byte is written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#written = true;
     this.#timer = setTimeout(() => {
@@ -84,7 +87,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#end(error);
   }
 
-  /** The status counts, whatever becomes of the body. */
+  /** Once there is a status, an error in the body does not matter. */
   #end(error: Error): void {
     clearTimeout(this.#timer);
     if (this.#answer === undefined) return this.#settle({ kind: 'failed', written: this.#written, error });

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
-import { assertOptions, tlsOptionNames, unknownOption } from '../../core/option-names.ts';
+import { assertOptions, assertTlsOptions, isObject } from '../../core/option-names.ts';
 import { takenHeader } from '../../http/http-headers.ts';
 import { type WebhookSecret, Webhooks } from '../../http/signatures.ts';
 import { type AddressGuard, addressGuard } from './address-guard.ts';
@@ -10,31 +10,32 @@ import { type AddressGuard, addressGuard } from './address-guard.ts';
 /** How messages are signed and posted. */
 export interface HttpOptions {
   /**
-   * Signs every message as Standard Webhooks says: `whsec_` and at least 24 bytes in base64. Of several each signs, and a
-   * receiver that knows any of them accepts; a function is asked for every batch.
+   * Signs every message according to Standard Webhooks: `whsec_` and at least 24 bytes in base64. With several secrets, a
+   * message gets one signature from each, and a receiver that knows any of them accepts it. A function is called for every
+   * batch.
    */
   readonly secret: Lazy<WebhookSecret>;
-  /** Headers of every request, `authorization` for example; a function is asked for every batch. @defaultValue none */
+  /** Headers of every request, for example `authorization`; a function is called for every batch. @defaultValue none */
   readonly headers?: Lazy<Readonly<Record<string, string>>>;
   /**
-   * IP addresses, networks (`10.1.0.0/16`) and host names of private networks, of this machine or of a cloud's metadata that
-   * may be posted to all the same. @defaultValue none: only the public internet
+   * IP addresses, networks (`10.1.0.0/16`) and host names that may be posted to although they are private, of this machine
+   * or of a cloud's metadata service. @defaultValue none: only the public internet
    */
   readonly allow?: readonly string[];
-  /** Answers of 400 to 499, other than 429, after which no further try helps, as 410: 409 and 422 for example. @defaultValue none */
+  /** Statuses from 400 to 499, except 429, that fail a message at once, as 410 does: for example 409 and 422. @defaultValue none */
   readonly permanentStatuses?: readonly number[];
-  /** Requests of one lane side by side, 1 to 1,000; messages of one key go one after the other. @defaultValue 16 */
+  /** Concurrent requests per lane, 1 to 1,000; messages of one key are sent one after the other. @defaultValue 16 */
   readonly concurrency?: number;
-  /** How long an answer may take once the request is sent, 100 ms to 15 s. @defaultValue `'10s'` */
+  /** Time for a request and its response once there is a connection, 100 ms to 15 s. @defaultValue `'10s'` */
   readonly requestTimeout?: Duration;
-  /** Options of `tls.connect` for `https://`, such as `ca`; a function is asked at the first use. @defaultValue what Node trusts */
+  /** Options of `tls.connect` for `https://`, such as `ca`; a function is called at first use. @defaultValue what Node trusts */
   readonly ssl?: Lazy<ConnectionOptions>;
 }
 
-/** Options of `tls.connect` beside those that say where to. */
+/** Options of `tls.connect`, except the port and the timeout. */
 type TlsSettings = Omit<ConnectionOptions, 'port' | 'timeout'>;
 
-/** The options, checked. What was given as a function is asked whenever it is read. */
+/** The validated options. Options given as functions are called on every read. */
 export interface HttpSettings {
   readonly webhooks: Webhooks;
   readonly headers: Readonly<Record<string, string>>;
@@ -57,11 +58,11 @@ const optionNames: readonly (keyof HttpOptions)[] = [
 
 const defaults = { concurrency: 16, requestTimeout: '10s' } as const;
 const maxConcurrency = 1_000;
-/** With what comes before it, a request that is answered in this time ends before a lane counts as stuck. */
+/** The upper limit keeps a batch, with its last request, below the time after which a lane counts as stuck. */
 const requestTimeoutRangeMs = { from: 100, to: 15_000 } as const;
 
 /**
- * Checks the options and fills in the defaults.
+ * Validates the options and fills in the defaults.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without standardwebhooks
  */
@@ -84,7 +85,7 @@ export function httpSettings(options: HttpOptions): HttpSettings {
       return checkedTls(read(ssl));
     },
   };
-  // What stands there as it is, is judged at once.
+  // Options that are not functions are checked at once.
   for (const [name, given] of Object.entries({ webhooks: secret, headers, ssl }))
     if (typeof given !== 'function') Reflect.get(settings, name);
   return settings;
@@ -102,10 +103,8 @@ function checkedHeaders(given: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(lower);
 }
 
-function checkedTls(ssl: unknown): TlsSettings {
-  if (!isObject(ssl)) throw invalid('ssl', 'must be options of tls.connect');
-  const unknown = unknownOption(ssl, tlsOptionNames);
-  if (unknown !== undefined) throw invalid(`ssl.${unknown}`, 'is not an option of tls.connect');
+function checkedTls(ssl: TlsSettings): TlsSettings {
+  assertTlsOptions('ssl', ssl, invalid, false);
   return ssl;
 }
 
@@ -127,8 +126,6 @@ function requestTimeoutOf(given: Duration): number {
   if (value !== undefined && value >= from && value <= to) return value;
   throw invalid('requestTimeout', 'must be 100 ms to 15 s');
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 function invalid(option: string, what: string): OutboxError {
   return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of http() ${what}.`, {

@@ -1,9 +1,9 @@
 import { OutboxError } from '../../core/errors.ts';
 
-/** An address, taken apart. */
+/** A parsed address. */
 export interface HttpTarget {
   readonly url: URL;
-  /** Host and port, for people: what comes behind them may be a secret. */
+  /** Host and port, for display: path and query may contain secrets. */
   readonly server: string;
   /** The host as a socket takes it: an IPv6 address without brackets. */
   readonly host: string;
@@ -11,9 +11,9 @@ export interface HttpTarget {
 }
 
 /**
- * Takes an address apart.
+ * Parses an address.
  *
- * @throws OutboxError `OUTBOX_OPTION_INVALID` for one that is no `https://` or `http://` URL, or has a password in it
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` if it is not an `https://` or `http://` URL, or contains a user or password
  */
 export function httpTarget(address: string): HttpTarget {
   const url = URL.canParse(address) ? new URL(address) : undefined;

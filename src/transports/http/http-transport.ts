@@ -9,16 +9,16 @@ import { type HttpOptions, type HttpSettings, httpSettings } from './http-option
 import { type HttpTarget, httpTarget } from './http-target.ts';
 import { undici } from './undici.ts';
 
-/** Of a batch: with a request's own time it stays below that after which a lane counts as stuck. */
+/** Time limit of a batch. With its last request, it stays below the time after which a lane counts as stuck. */
 const sendForMs = 15_000;
 
 /**
- * Delivers by HTTP: each message is a POST to the URL that is its topic's address, signed as Standard Webhooks says.
+ * Delivers by HTTP: each message is a POST to the URL in its topic's address, signed according to Standard Webhooks.
  *
- * The body is the payload, `webhook-id` the id of the message; CloudEvents are headers in binary mode (`ce-type`, …), the key
- * is `ce-partitionkey`. An answer of 2xx acknowledges it, 410 fails it for good, other 4xx and 3xx are refusals; 5xx, no
- * answer in time and a lost connection leave it in doubt. A server that cannot be reached, or that answers 429 or 503 with
- * Retry-After, holds its address. Redirects are not followed.
+ * The body is the payload, `webhook-id` is the id of the message, CloudEvents are headers in binary mode (`ce-type`, …), and
+ * the key is `ce-partitionkey`. A 2xx response acknowledges the message, 410 fails it permanently, other 4xx and 3xx reject
+ * it; 5xx, a timeout or a lost connection is ambiguous. An unreachable server, or a 429 or 503 with Retry-After, holds the
+ * address. Redirects are not followed.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without undici or standardwebhooks
  */
@@ -27,13 +27,13 @@ export function http(options: HttpOptions): Transport {
   return new HttpTransport(httpSettings(options), sendForMs);
 }
 
-/** {@link http}, with for how long one batch may keep its lane. */
+/** {@link http}, with the time limit of a batch. */
 export class HttpTransport implements Transport {
   readonly name = 'http';
   readonly #settings: HttpSettings;
   readonly #batchMs: number;
   readonly #connections: HttpConnections;
-  /** Addresses whose servers have asked for patience. */
+  /** Addresses whose servers have sent Retry-After. */
   readonly #pauses = new Map<string, { readonly untilMs: number; readonly hold: Hold }>();
 
   constructor(settings: HttpSettings, batchMs: number) {
@@ -68,7 +68,7 @@ export class HttpTransport implements Transport {
     return this.#connections.close();
   }
 
-  /** Finds all that can be wrong before a message is sent: address, secret, headers. */
+  /** Validates address, secret and headers before anything is sent. */
   #sender(address: string): SendOne {
     const target = httpTarget(address);
     const { webhooks, headers, permanentStatuses } = this.#settings;
@@ -105,7 +105,7 @@ export class HttpTransport implements Transport {
     return undefined;
   }
 
-  /** A slow server is not to keep the lane from settling what it has answered. */
+  /** Ends a slow batch, so that the lane can settle what was answered. */
   #slow({ server }: HttpTarget, answered: number): Hold {
     const seconds = this.#batchMs / 1_000;
     const reason = `${server} is slow: it answered ${answered} messages in ${seconds} s; the rest follows`;

@@ -1,4 +1,6 @@
-import { kafkaReason } from '../../kafka/reason.ts';
+import { platformaticKafka } from '../../kafka/platformatic.ts';
+import type { ProduceAnswer } from './produce-request.ts';
+import type { Unanswered } from './unanswered.ts';
 
 /**
  * What a failed produce request means.
@@ -30,80 +32,59 @@ const maybeStored: Answer = { kind: 'hold', scope: 'transport', stored: true };
 const refusedForever: Answer = { kind: 'split', single: 'permanent' };
 
 /**
- * What a broker's answer means, by the name of its error code.
+ * What a broker's answer means, by its error code; the names are Kafka's.
  *
  * Only what Kafka checks before it appends proves that nothing was stored. A leader that appends, and then loses its
  * place or times out waiting for its replicas, answers with the codes of one that did not append (seen in a cluster with
- * moving leaders); those about the connection may come while the client reconnects after a request was lost.
+ * moving leaders).
  */
-export const brokerAnswers: Readonly<Record<string, Answer>> = {
-  BROKER_NOT_AVAILABLE: maybeStored,
-  CLUSTER_AUTHORIZATION_FAILED: maybeStored,
-  CORRUPT_MESSAGE: { kind: 'split', single: 'rejected' },
-  FENCED_LEADER_EPOCH: maybeInTopic,
-  ILLEGAL_SASL_STATE: maybeStored,
-  INVALID_RECORD: refusedForever,
-  INVALID_TIMESTAMP: refusedTopic,
-  INVALID_TOPIC_EXCEPTION: refusedTopic,
-  KAFKA_STORAGE_ERROR: maybeInTopic,
-  LEADER_NOT_AVAILABLE: maybeInTopic,
-  LISTENER_NOT_FOUND: maybeInTopic,
-  MESSAGE_TOO_LARGE: refusedForever,
-  NETWORK_EXCEPTION: maybeStored,
-  NOT_ENOUGH_REPLICAS: refusedTopic,
-  NOT_ENOUGH_REPLICAS_AFTER_APPEND: maybeInTopic,
-  NOT_LEADER_FOR_PARTITION: maybeInTopic,
-  RECORD_LIST_TOO_LARGE: refusedForever,
-  REPLICA_NOT_AVAILABLE: maybeInTopic,
-  REQUEST_TIMED_OUT: maybeInTopic,
-  SASL_AUTHENTICATION_FAILED: maybeStored,
-  TOPIC_AUTHORIZATION_FAILED: refusedTopic,
-  UNKNOWN_LEADER_EPOCH: maybeInTopic,
-  UNKNOWN_TOPIC_OR_PARTITION: maybeInTopic,
-  UNSUPPORTED_SASL_MECHANISM: maybeStored,
-  UNSUPPORTED_VERSION: maybeStored,
+export const brokerAnswers: Readonly<Record<number, readonly [name: string, answer: Answer]>> = {
+  2: ['CORRUPT_MESSAGE', { kind: 'split', single: 'rejected' }],
+  3: ['UNKNOWN_TOPIC_OR_PARTITION', maybeInTopic],
+  5: ['LEADER_NOT_AVAILABLE', maybeInTopic],
+  6: ['NOT_LEADER_OR_FOLLOWER', maybeInTopic],
+  7: ['REQUEST_TIMED_OUT', maybeInTopic],
+  8: ['BROKER_NOT_AVAILABLE', maybeStored],
+  9: ['REPLICA_NOT_AVAILABLE', maybeInTopic],
+  10: ['MESSAGE_TOO_LARGE', refusedForever],
+  13: ['NETWORK_EXCEPTION', maybeStored],
+  17: ['INVALID_TOPIC_EXCEPTION', refusedTopic],
+  18: ['RECORD_LIST_TOO_LARGE', refusedForever],
+  19: ['NOT_ENOUGH_REPLICAS', refusedTopic],
+  20: ['NOT_ENOUGH_REPLICAS_AFTER_APPEND', maybeInTopic],
+  29: ['TOPIC_AUTHORIZATION_FAILED', refusedTopic],
+  31: ['CLUSTER_AUTHORIZATION_FAILED', maybeStored],
+  32: ['INVALID_TIMESTAMP', refusedTopic],
+  33: ['UNSUPPORTED_SASL_MECHANISM', maybeStored],
+  34: ['ILLEGAL_SASL_STATE', maybeStored],
+  35: ['UNSUPPORTED_VERSION', maybeStored],
+  56: ['KAFKA_STORAGE_ERROR', maybeInTopic],
+  58: ['SASL_AUTHENTICATION_FAILED', maybeStored],
+  72: ['LISTENER_NOT_FOUND', maybeInTopic],
+  74: ['FENCED_LEADER_EPOCH', maybeInTopic],
+  75: ['UNKNOWN_LEADER_EPOCH', maybeInTopic],
+  87: ['INVALID_RECORD', refusedForever],
 };
 
 /** One that is not listed blames a message, or nobody, and proves nothing: the server may have failed after the append. */
 const unlisted: Answer = { kind: 'split', single: 'ambiguous' };
 
-/** Failures of the client before or without an answer, by the name of its error class. All others hold the transport. */
-const clientFailures: Readonly<Record<string, 'topic' | 'transport'>> = {
-  KafkaJSBrokerNotFound: 'topic',
-  KafkaJSMetadataNotLoaded: 'topic',
-  KafkaJSTopicMetadataNotLoaded: 'topic',
-};
+const invalidTimestamp = 32;
 
-/** What was seen of a produce request from outside of the client. */
-export interface Sighting {
-  /** True once the client began to write the request: from then on only an answer proves that nothing was stored. */
-  readonly written: boolean;
-  /** True while another connection of the client is open: then one broker is away, not the transport. */
-  readonly connected: boolean;
+/** Says what a broker's answer means that is not that it has stored the batch. */
+export function answerFailure({ code, message }: Pick<ProduceAnswer, 'code' | 'message'>): KafkaFailure {
+  const answer = brokerAnswers[code]?.[1] ?? unlisted;
+  const word = code === invalidTimestamp ? wordOnTheClock() : '';
+  return { ...answer, reason: `${textOf(code, message)}${word}` };
 }
 
 /**
- * Says what an error thrown by `producer.send` means.
+ * Says what a missing answer means.
  *
- * An error code is the broker's answer to this request (metadata never throws one: see `metadata-tolerance.ts`). An
- * error without a code after the request was written may hide any answer, because the client reconnects before it
- * throws and lets that failure win; so it counts as maybe stored.
+ * @param connected true while any broker is connected: then one broker is away, not the transport
  */
-export function classify(error: unknown, sighting: Sighting): KafkaFailure {
-  const cause = rootCause(error);
-  const reason = kafkaReason(cause);
-  const type = textOf(cause, 'type');
-  if (type !== undefined) {
-    const answer = brokerAnswers[type] ?? unlisted;
-    const told = `${type}: ${reason}${type === 'INVALID_TIMESTAMP' ? wordOnTheClock() : ''}`;
-    if (answer.kind === 'split' && sighting.written) return { ...answer, reason: told };
-    const scope = answer.kind === 'hold' ? answer.scope : 'transport';
-    const stored = answer.kind === 'hold' && answer.stored && sighting.written;
-    return { kind: 'hold', scope, stored, reason: told };
-  }
-  const scope =
-    clientFailures[nameOf(cause)] ?? (isConnectionLoss(cause) && sighting.connected ? 'topic' : 'transport');
-  return { kind: 'hold', scope, stored: sighting.written, reason };
+export function lossFailure({ message, written }: Unanswered, connected: boolean): KafkaFailure {
+  return { kind: 'hold', scope: connected ? 'topic' : 'transport', stored: written, reason: message };
 }
 
 /** No message is to blame for the time at which it is sent, and brokers do not tell their own. */
@@ -114,41 +95,10 @@ function wordOnTheClock(): string {
   );
 }
 
-/** True when the client got no answer: its connection and its metadata can no longer be trusted. */
-export function isTimeout(error: unknown): boolean {
-  const name = nameOf(rootCause(error));
-  return name === 'KafkaJSRequestTimeoutError' || name === 'KafkaJSLockTimeout' || name === 'KafkaJSTimeout';
-}
-
-/** True when the client sent nothing, because its metadata lacked the topic or a leader, and has renewed it since. */
-export function isStaleMetadata(error: unknown): boolean {
-  return clientFailures[nameOf(rootCause(error))] !== undefined;
-}
-
-// kafkajs wraps what it gives up on, even with retries off.
-function rootCause(error: unknown): unknown {
-  let current = error;
-  while (
-    current instanceof Error &&
-    textOf(current, 'type') === undefined &&
-    current.cause instanceof Error
-  ) {
-    current = current.cause;
-  }
-  return current;
-}
-
-function isConnectionLoss(error: unknown): boolean {
-  const name = nameOf(error);
-  return name === 'KafkaJSConnectionError' || name === 'KafkaJSConnectionClosedError';
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : '';
-}
-
-function textOf(value: unknown, property: string): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const text: unknown = Reflect.get(value, property);
-  return typeof text === 'string' ? text : undefined;
+/** The code's name, and what the broker says; Kafka's own text where it says nothing. */
+function textOf(code: number, message: string | null): string {
+  const { protocolErrors, protocolErrorsCodesById } = platformaticKafka();
+  const id = protocolErrorsCodesById[code];
+  if (id === undefined) return `error code ${code}: ${message ?? 'unknown to this version.'}`;
+  return `${id}: ${message ?? protocolErrors[id]?.message ?? ''}`;
 }

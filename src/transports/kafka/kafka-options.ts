@@ -3,7 +3,7 @@ import type { KafkaConfig, logCreator } from 'kafkajs';
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
-import { tlsOptionNames, unknownOption } from '../../core/option-names.ts';
+import { assertTlsOptions, isObject, unknownOption } from '../../core/option-names.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { type KafkaConsumerOptions, kafkaConsumption } from './consumer-options.ts';
 
@@ -25,7 +25,7 @@ export interface KafkaOptions {
    * times keep a lane waiting on a stalled broker. @defaultValue `'5s'`
    */
   readonly requestTimeout?: Duration;
-  /** Receives the client's own log, warnings and above. @defaultValue nothing is logged */
+  /** Receives the log of the consumers' client, kafkajs: warnings and above. @defaultValue nothing is logged */
   readonly logger?: logCreator;
   /** How consumers take part in their group, and how much they fetch. A relay reads receipts by it, too. */
   readonly consumers?: KafkaConsumerOptions;
@@ -40,8 +40,6 @@ const optionNames: readonly (keyof KafkaOptions)[] = [
   'logger',
   'consumers',
 ];
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** What the mechanisms of kafkajs take; others are custom ones, which name who authenticates. */
 const saslNames: Readonly<Record<string, readonly string[]>> = {
@@ -105,10 +103,7 @@ function checkGiven(
 }
 
 function checkedTls(ssl: boolean | ConnectionOptions): boolean | ConnectionOptions {
-  if (typeof ssl === 'boolean') return ssl;
-  if (!isObject(ssl)) throw invalid('ssl', 'must be true, false or options of tls.connect', undefined);
-  const unknown = unknownOption(ssl, tlsOptionNames);
-  if (unknown !== undefined) throw invalid(`ssl.${unknown}`, 'is not an option of tls.connect', undefined);
+  assertTlsOptions('ssl', ssl, invalid);
   return ssl;
 }
 
@@ -143,7 +138,7 @@ function requestTimeoutOf(given: Duration): number {
   throw invalid('requestTimeout', 'must be 100 ms to 2 min', given);
 }
 
-function invalid(option: string, what: string, value: unknown): OutboxError {
+function invalid(option: string, what: string, value?: unknown): OutboxError {
   return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of kafka() ${what}.`, {
     details: { option, ...(value !== undefined && { value }) },
   });

@@ -1,17 +1,19 @@
-import type { ISocketFactory } from 'kafkajs';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { kafkajs } from '../../kafka/kafkajs.ts';
+import { platformaticKafka } from '../../kafka/platformatic.ts';
 import { kafkaSource } from '../../sources/kafka/kafka-source.ts';
 import type { ReceivingTransport } from '../receiving-transport.ts';
 import type { Hold, OutgoingBatch, PublishOutcome, PublishResult, Transport } from '../transport.ts';
-import { KafkaClient } from './client.ts';
+import type { Reach } from './broker-address.ts';
+import { Brokers } from './brokers.ts';
 import { Doubts } from './doubts.ts';
 import { type KafkaOptions, kafkaConnection } from './kafka-options.ts';
 import { sendPartition } from './partition-send.ts';
 import { partitionOf } from './partitioning.ts';
-import { produce } from './produce.ts';
-import { TopicSizeLimits } from './topic-limits.ts';
-import { countPartitions, probeTopic, topicUnavailable } from './topic-metadata.ts';
+import { BatchProducer } from './produce.ts';
+import { recordSizes } from './record-sizes.ts';
+import { countPartitions, probeTopic, TopicMetadata, topicUnavailable } from './topic-metadata.ts';
+import { TopicSettings } from './topic-settings.ts';
 
 /** A transport that also tells how to connect, for what only Kafka is asked: offsets, lags, topics. */
 export interface KafkaTransport extends ReceivingTransport {
@@ -46,11 +48,13 @@ export function kafkaTransport(options: KafkaOptions): KafkaTransport {
   return kafkaOver(settings);
 }
 
-/** {@link kafka} with a choice of how sockets are opened, which is where tests cut and delay connections. */
-export function kafkaOver(settings: KafkaConnection, openSocket?: ISocketFactory): KafkaTransport {
-  const client = new KafkaClient(settings, openSocket);
-  const limits = new TopicSizeLimits(client);
+/** {@link kafka} with a choice of where brokers are reached, which is where tests cut and delay connections. */
+export function kafkaOver(settings: KafkaConnection, reach?: Reach): KafkaTransport {
+  const brokers = new Brokers(settings, reach);
+  const producer = new BatchProducer(brokers, new TopicMetadata(brokers));
+  const topics = new TopicSettings(brokers);
   const doubts = new Doubts();
+  const running = new Set<Promise<PublishResult>>();
   return {
     name: 'kafka',
     connection: settings,
@@ -58,15 +62,23 @@ export function kafkaOver(settings: KafkaConnection, openSocket?: ISocketFactory
       return settings.brokers.join(',');
     },
     source: () => kafkaSource(settings),
-    publish: (batch) => publish({ client, limits, doubts }, batch, settings.requestTimeoutMs),
+    // A third of a second, in which the process does nothing else.
+    prepare: () => void platformaticKafka(),
+    async publish(batch) {
+      const result = publish({ producer, topics, doubts }, batch);
+      running.add(result);
+      return result.finally(() => running.delete(result));
+    },
     async probe(address) {
       const rest = doubts.restIn(address);
       if (rest !== undefined) throw topicUnavailable(address, rest.reason);
-      await probeTopic(client, address);
+      await probeTopic(brokers, address);
     },
-    partitionCount: (address) => countPartitions(client, address),
+    partitionCount: (address) => countPartitions(brokers, address),
     async close() {
-      await Promise.all([client.close(), limits.settled()]);
+      await Promise.allSettled(running);
+      await topics.settled();
+      brokers.close();
     },
   };
 }
@@ -75,25 +87,26 @@ export function kafkaOver(settings: KafkaConnection, openSocket?: ISocketFactory
 const unsettled: PublishOutcome = { kind: 'deferred', onWire: false };
 
 interface Parts {
-  readonly client: KafkaClient;
-  readonly limits: TopicSizeLimits;
+  readonly producer: BatchProducer;
+  readonly topics: TopicSettings;
   readonly doubts: Doubts;
 }
 
 async function publish(
-  { client, limits, doubts }: Parts,
+  { producer, topics, doubts }: Parts,
   { address, partitions, messages, signal }: OutgoingBatch,
-  timeoutMs: number,
 ): Promise<PublishResult> {
   if (messages.length === 0) return { outcomes: [] };
-  const maxBytes = await limits.maxBytes(address);
+  const { gzip, maxBytes } = await topics.of(address);
   const outcomes: PublishOutcome[] = Array.from(messages, () => unsettled);
+  const sizes = recordSizes(messages);
   const batch = {
     maxBytes,
     messages,
+    sizes,
     outcomes,
-    async send(partition: number, some: OutgoingBatch['messages']) {
-      const result = await produce(client, { address, messages: some, partition }, timeoutMs);
+    async send(partition: number, some: readonly number[]) {
+      const result = await producer.send({ address, partition, messages, places: some, sizes, gzip });
       if (result.kind === 'hold' && result.stored) doubts.add(address, partition, result.reason);
       else doubts.clear(address, partition);
       return result;

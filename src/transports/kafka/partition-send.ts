@@ -1,20 +1,21 @@
+import { givenUp } from '../given-up.ts';
 import type { Hold, OutgoingMessage, PublishOutcome } from '../transport.ts';
 import { chunksOf } from './chunks.ts';
 import type { KafkaFailure } from './failure.ts';
 import type { StoredAt } from './produce.ts';
+import type { RecordSizes } from './record-sizes.ts';
 
 /** What all partitions of a batch have in common. */
 export interface PartitionedBatch {
   readonly messages: readonly OutgoingMessage[];
+  readonly sizes: RecordSizes;
   /** One per message; each partition fills in its own. */
   readonly outcomes: PublishOutcome[];
   /** The largest record batch that the topic takes, as far as is known. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  send(partition: number, messages: readonly OutgoingMessage[]): Promise<StoredAt | KafkaFailure>;
+  send(partition: number, places: readonly number[]): Promise<StoredAt | KafkaFailure>;
 }
-
-const stopped: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
 
 /**
  * Sends the messages of one partition, given by their places in the batch, one record batch after the other.
@@ -30,17 +31,17 @@ export async function sendPartition(
 ): Promise<Hold | undefined> {
   const blockedKeys = new Set<string>();
   const doubted = new Set<number>();
-  const waiting = chunksOf(batch.messages, places, batch.maxBytes).toReversed();
+  const waiting = chunksOf(batch.sizes, places, batch.maxBytes).toReversed();
   let hold: Hold | undefined;
   for (let chunk = waiting.pop(); chunk !== undefined; chunk = waiting.pop()) {
     const open = withoutBlocked(batch, chunk, blockedKeys, doubted);
     if (open.length === 0) continue;
-    if (hold === undefined && batch.signal.aborted) hold = stopped;
+    if (hold === undefined && batch.signal.aborted) hold = givenUp;
     if (hold !== undefined) {
       keep(batch, open, doubted);
       continue;
     }
-    const result = await batch.send(partition, messagesAt(batch, open));
+    const result = await batch.send(partition, open);
     if (result.kind === 'stored') {
       acknowledge(batch, open, partition, result.baseOffset);
     } else if (result.kind === 'hold') {
@@ -73,11 +74,6 @@ function withoutBlocked(
     batch.outcomes[place] = doubted.has(place) ? { kind: 'held', onWire: true } : { kind: 'held' };
     return false;
   });
-}
-
-function messagesAt(batch: PartitionedBatch, places: readonly number[]): readonly OutgoingMessage[] {
-  if (places.length === batch.messages.length) return batch.messages;
-  return places.flatMap((place) => batch.messages[place] ?? []);
 }
 
 function acknowledge(

@@ -1,14 +1,26 @@
-import type { Message, RecordMetadata } from 'kafkajs';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { reasonOf } from '../../core/reason.ts';
+import { platformaticKafka } from '../../kafka/platformatic.ts';
 import type { OutgoingMessage } from '../transport.ts';
-import type { KafkaClient } from './client.ts';
-import { classify, isStaleMetadata, isTimeout, type KafkaFailure } from './failure.ts';
-import type { ProducerSession } from './session.ts';
+import type { BrokerConnection } from './broker-connection.ts';
+import type { Brokers } from './brokers.ts';
+import { answerFailure, type KafkaFailure, lossFailure } from './failure.ts';
+import { batchHeaderBytes, RecordBatchWriter, seal } from './record-batch.ts';
+import type { RecordSizes } from './record-sizes.ts';
+import type { TopicMetadata } from './topic-metadata.ts';
+import { Unanswered } from './unanswered.ts';
 
 /** Messages of one partition, to be stored as one record batch. */
 export interface ProduceRequest {
   readonly address: string;
   readonly partition: number;
   readonly messages: readonly OutgoingMessage[];
+  /** Which of the messages, in order. */
+  readonly places: readonly number[];
+  readonly sizes: RecordSizes;
+  /** Compresses the batch in gzip. */
+  readonly gzip: boolean;
 }
 
 /** Where the first message of a stored batch is; the others follow without a gap. */
@@ -17,81 +29,66 @@ export interface StoredAt {
   readonly baseOffset: bigint;
 }
 
-const allInSyncReplicas = -1;
+const compress = promisify(gzip);
 
-/** Sends one batch to one partition, once, and says what became of it. Never throws. */
-export async function produce(
-  client: KafkaClient,
-  request: ProduceRequest,
-  timeoutMs: number,
-): Promise<StoredAt | KafkaFailure> {
-  const first = await attempt(client, request, timeoutMs);
-  // Nothing was sent, and the client has just learned who leads now: no reason to hold the topic yet.
-  if ('unsent' in first) return settled(await attempt(client, request, timeoutMs));
-  return settled(first);
-}
+/** Sends record batches to the leaders of their partitions. */
+export class BatchProducer {
+  readonly #brokers: Brokers;
+  readonly #metadata: TopicMetadata;
+  #writer: RecordBatchWriter | undefined;
 
-/** Nothing left the process, because the client knew no leader for the partition; it has asked again since. */
-interface Unsent {
-  readonly unsent: KafkaFailure;
-}
-
-function settled(result: StoredAt | KafkaFailure | Unsent): StoredAt | KafkaFailure {
-  return 'unsent' in result ? result.unsent : result;
-}
-
-async function attempt(
-  client: KafkaClient,
-  request: ProduceRequest,
-  timeoutMs: number,
-): Promise<StoredAt | KafkaFailure | Unsent> {
-  const flight = { written: false };
-  let session: ProducerSession | undefined;
-  try {
-    return await client.use(async (current) => {
-      session = current;
-      const answers = await current.producer.send({
-        acks: allInSyncReplicas,
-        messages: kafkaMessages(request, () => {
-          flight.written = true;
-        }),
-        timeout: timeoutMs,
-        topic: request.address,
-      });
-      return stored(answers, request, current);
-    });
-  } catch (error) {
-    const openConnections = session?.openConnections ?? 0;
-    if (isTimeout(error) || openConnections === 0) session?.retire();
-    if (isStaleMetadata(error) && !flight.written) return { unsent: withoutLeader(request) };
-    return classify(error, { written: flight.written, connected: openConnections > 0 });
+  constructor(brokers: Brokers, metadata: TopicMetadata) {
+    this.#brokers = brokers;
+    this.#metadata = metadata;
   }
-}
 
-/** kafkajs silently leaves out partitions that its metadata does not know. */
-function stored(
-  answers: readonly RecordMetadata[],
-  request: ProduceRequest,
-  session: ProducerSession,
-): StoredAt | Unsent {
-  const [answer] = answers;
-  if (answer === undefined) {
-    session.retire();
-    return { unsent: withoutLeader(request) };
+  /** Sends one batch to one partition, once, and says what became of it, whatever the broker does. */
+  async send(request: ProduceRequest): Promise<StoredAt | KafkaFailure> {
+    const { address, partition } = request;
+    let leader: BrokerConnection | undefined;
+    try {
+      leader = await this.#leader(address, partition);
+    } catch (error) {
+      // Metadata or the leader's place may be of yesterday; nothing was sent.
+      this.#metadata.forget(address);
+      const scope = this.#brokers.connected ? 'topic' : 'transport';
+      return { kind: 'hold', scope, stored: false, reason: reasonOf(error) };
+    }
+    if (leader === undefined) return withoutLeader(request);
+    try {
+      // Without a pause between the two: the memory of the batch is used again by the next one.
+      const records = request.gzip ? await this.#compressed(request) : this.#encode(request);
+      const { requestTimeoutMs: timeoutMs } = this.#brokers.settings;
+      const answer = await leader.produce({ address, partition, records, timeoutMs });
+      if (answer.code === 0) return { kind: 'stored', baseOffset: answer.baseOffset };
+      const failure = answerFailure(answer);
+      if (failure.kind === 'hold') this.#metadata.forget(address);
+      return failure;
+    } catch (error) {
+      this.#metadata.forget(address);
+      if (error instanceof Unanswered) return lossFailure(error, this.#brokers.connected);
+      throw error;
+    }
   }
-  const { topicName, partition, errorCode, baseOffset } = answer;
-  if (
-    answers.length > 1 ||
-    topicName !== request.address ||
-    partition !== request.partition ||
-    errorCode !== 0
-  ) {
-    throw new Error(
-      `Kafka answered for ${topicName}/${partition} with code ${errorCode} to a batch for another partition.`,
-    );
+
+  async #leader(address: string, partition: number): Promise<BrokerConnection | undefined> {
+    const place = await this.#metadata.leaderOf(address, partition);
+    return place === undefined ? undefined : this.#brokers.to(place);
   }
-  if (baseOffset === undefined) throw new Error('Kafka acknowledged a batch without an offset.');
-  return { kind: 'stored', baseOffset: BigInt(baseOffset) };
+
+  /** The batch holds until the next call; a connection copies it when it is told to send it. */
+  #encode({ messages, places, sizes }: ProduceRequest): Buffer {
+    this.#writer ??= new RecordBatchWriter(platformaticKafka().crc32c);
+    return this.#writer.write(messages, places, sizes, Date.now());
+  }
+
+  async #compressed(request: ProduceRequest): Promise<Buffer> {
+    const batch = Buffer.from(this.#encode(request));
+    const records = await compress(batch.subarray(batchHeaderBytes));
+    const compressed = Buffer.concat([batch.subarray(0, batchHeaderBytes), records]);
+    seal(compressed, { gzip: true, crc32c: platformaticKafka().crc32c });
+    return compressed;
+  }
 }
 
 function withoutLeader({ address, partition }: ProduceRequest): KafkaFailure {
@@ -101,37 +98,4 @@ function withoutLeader({ address, partition }: ProduceRequest): KafkaFailure {
     scope: 'topic',
     stored: false,
   };
-}
-
-/**
- * The messages as kafkajs takes them. It reads the time of each when it encodes the request, which is the last thing
- * it does before it writes it to a connected socket: `onEncode` tells that moment, which no error of kafkajs does.
- */
-function kafkaMessages(request: ProduceRequest, onEncode: () => void): Message[] {
-  const { partition } = request;
-  const messages: Message[] = request.messages.map(({ key, payload, headers }) => ({
-    headers,
-    key,
-    partition,
-    value: payload,
-  }));
-  const [first] = messages;
-  if (first !== undefined) {
-    Object.defineProperty(first, 'timestamp', {
-      enumerable: true,
-      get: () => {
-        onEncode();
-        return undefined;
-      },
-    });
-  }
-  return groupedAlready(messages, partition);
-}
-
-/**
- * kafkajs groups messages by partition with `reduce`, and copies the whole group for each message: a tenth of the
- * time of a batch of 2,000. All of these are of one partition, so the grouping is known.
- */
-function groupedAlready(messages: Message[], partition: number): Message[] {
-  return Object.defineProperty(messages, 'reduce', { value: () => ({ [partition]: messages }) });
 }

@@ -1,20 +1,20 @@
 import type { Hold, OutgoingMessage } from '../transport.ts';
 
-/** How a refused message is answered. */
+/** The outcome of a refused message. */
 export type PlannedRefusal = 'rejected' | 'permanent';
 
-/** Says whether a message is refused, and how; `undefined` lets it pass. */
+/** Decides whether a message is refused, and with which outcome; `undefined` accepts it. */
 export type RefusalRule = (message: OutgoingMessage) => PlannedRefusal | undefined;
 
-/** What goes wrong in a memory transport, until {@link MemoryFaults.heal}. */
+/** Faults of a memory transport, in effect until {@link MemoryFaults.heal}. */
 export interface MemoryFaults {
-  /** Refuses the messages that the rule names. */
+  /** Refuses the messages that the rule selects. */
   refuse(rule: RefusalRule): void;
   /** Makes the topic or the whole transport unreachable; nothing is stored. @defaultValue the transport */
   hold(scope?: Hold['scope'], reason?: string): void;
   /** Makes one partition of every address unreachable; partitions count from 0. */
   failPartition(partition: number): void;
-  /** Stores the next batch and then answers as if no answer had come. */
+  /** Stores the next batch, and reports its messages as if the answer had been lost. */
   loseNextAnswer(): void;
   /** Serves the partitions of a batch in reverse, and lets batches that run at the same time overtake each other. */
   reorder(): void;
@@ -22,7 +22,7 @@ export interface MemoryFaults {
   heal(): void;
 }
 
-/** The faults, and what the transport asks them. */
+/** The faults, as the transport reads them. */
 export class PlannedFaults implements MemoryFaults {
   #refusal: RefusalRule = () => undefined;
   #hold: Hold | undefined;

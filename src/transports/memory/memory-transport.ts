@@ -1,5 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/option-names.ts';
+import { givenUp } from '../given-up.ts';
 import { partitionOf } from '../kafka/partitioning.ts';
 import type {
   Hold,
@@ -11,34 +12,34 @@ import type {
 } from '../transport.ts';
 import { type MemoryFaults, PlannedFaults } from './memory-faults.ts';
 
-/** A message as it lies in the memory of the process. */
+/** A stored message. */
 export interface MemoryRecord extends OutgoingMessage {
   /** Its partition, from 0. */
   readonly partition: number;
-  /** Place in its partition, from 0. */
+  /** Its position in the partition, from 0. */
   readonly offset: string;
 }
 
-/** How a memory transport is built. */
+/** Options of {@link memoryTransport}. */
 export interface MemoryOptions {
   /** Partitions of every address, at least 1. @defaultValue 4 */
   readonly partitions?: number;
 }
 
-/** A transport that keeps what it is given, for tests: of this library's users and of the library itself. */
+/** A transport that keeps messages in memory, for your tests and those of this library. */
 export interface MemoryTransport extends Transport {
-  /** What goes wrong, on demand. */
+  /** Injects faults. */
   readonly faults: MemoryFaults;
-  /** Everything stored under the address, in the order in which it was stored. */
+  /** All messages of the address, in the order in which they were stored. */
   records(address: string): readonly MemoryRecord[];
-  /** Partitions of every address: the option `partitions`. */
+  /** The option `partitions`, for every address. */
   partitionCount(address: string): Promise<number>;
 }
 
 /**
  * A broker in the memory of this process: one log per address, with partitions and offsets like Kafka's.
  *
- * It keeps every rule of {@link Transport}, has no clock and waits for nothing. Closing it keeps the records.
+ * It follows every rule of {@link Transport} and uses no timers. Closing it keeps the records.
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`.
  */
@@ -108,7 +109,7 @@ async function publish(log: MemoryLog, faults: PlannedFaults, batch: OutgoingBat
   let hold: Hold | undefined;
   const groups = [...byPartition(batch)];
   for (const [partition, placed] of faults.reordered ? groups.toReversed() : groups) {
-    // Another batch may go first here, as on a network.
+    // Lets another batch go first, as on a network.
     if (faults.reordered) await Promise.resolve();
     hold = storePartition({ log, faults, batch, outcomes, lost }, partition, placed) ?? hold;
   }
@@ -139,7 +140,7 @@ function storePartition(storing: Storing, partition: number, placed: readonly Pl
   const blockedKeys = new Set<string>();
   let began: Hold | undefined;
   for (const { message, place } of placed) {
-    const hold = batch.signal.aborted ? stopped : faults.holdOf(partition);
+    const hold = batch.signal.aborted ? givenUp : faults.holdOf(partition);
     const refusal = faults.refusalOf(message);
     if (message.key !== null && blockedKeys.has(message.key)) {
       outcomes[place] = { kind: 'held' };
@@ -161,5 +162,4 @@ function storePartition(storing: Storing, partition: number, placed: readonly Pl
 }
 
 const unsettled: PublishOutcome = { kind: 'deferred', onWire: false };
-const stopped: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
 const answerLost: Hold = { scope: 'transport', reason: 'the answer was lost by a test' };

@@ -2,15 +2,15 @@ import { OutboxError } from '../../core/errors.ts';
 import { sendByKey } from '../send-by-key.ts';
 import type { Transport } from '../transport.ts';
 
-/** Takes one line, without its line end. */
+/** Writes one line, which is given without a line break. */
 export type WriteLine = (line: string) => void | Promise<void>;
 
 /**
- * Writes each message as one line of JSON (`address`, `id`, `key`, `headers`, `payload`): for demos and trials.
+ * Writes each message as one line of JSON (`address`, `id`, `key`, `headers`, `payload`), for demos and trials.
  *
- * A line that was taken counts as delivered. When `write` throws, the line may be out or not: it is printed again later.
+ * A written line counts as delivered. If `write` throws, the line may have been written; it is written again later.
  *
- * @param write Where lines go. @defaultValue standard output
+ * @param write Writes a line. @defaultValue to standard output
  */
 export function print(write: WriteLine = writeToStandardOutput): Transport {
   return {

@@ -7,12 +7,12 @@ import type { OutgoingMessage } from '../transport.ts';
 import { maxBytesIn, type RabbitmqFailure, rabbitmqFailure } from './failure.ts';
 import { propertiesOf } from './properties.ts';
 
-/** A message on its way, until it is known what became of it. */
+/** A message without an outcome yet. */
 interface Flight {
   readonly id: string;
   readonly bytes: number;
   readonly sentAtMs: number;
-  /** Why the server gave it back. */
+  /** Why the server returned it. */
   returned: string | undefined;
   settle(outcome: SendOutcome): void;
 }
@@ -20,7 +20,7 @@ interface Flight {
 const accessRefused = 403;
 const acknowledged: SendOutcome = { kind: 'acknowledged', partition: null, offset: null };
 
-/** What a channel does for one exchange. */
+/** How a channel publishes to one exchange. */
 export interface ExchangeUse {
   readonly address: string;
   readonly withinMs: number;
@@ -28,24 +28,24 @@ export interface ExchangeUse {
 }
 
 /**
- * A channel in confirm mode to one exchange: one that is missing or forbidden closes its own channel, and no other.
+ * A channel in confirm mode for one exchange, because a missing or forbidden exchange closes the channel.
  *
- * The first message goes alone. When the channel closes at it, it is that message which was refused; later, others may be on
- * the way, of which nobody knows whether they came before.
+ * The first message is sent alone: if the channel closes, the server has refused that message. Later, several may be in
+ * flight, and it is unknown which of them were processed.
  */
 export class ExchangeChannel {
   readonly #channel: ConfirmChannel;
   readonly #link: Link;
   readonly #use: ExchangeUse;
-  /** In the order in which they were sent. */
+  /** In the order of sending. */
   readonly #flights = new Set<Flight>();
   readonly #watch: NodeJS.Timeout;
   #closing = false;
   #failure: RabbitmqFailure | undefined;
   #refused: string | undefined;
-  /** The first message; `true` once it was answered. */
+  /** The outcome of the first message; `true` once it is known. */
   #first: Promise<SendOutcome> | true | undefined;
-  /** The most bytes that the server takes; it tells when it is sent more. */
+  /** The largest message that the server accepts, in bytes, if known: it reports its limit only when a message exceeds it. */
   #maxBytes = Infinity;
   #onMaxBytes: (bytes: number) => void = () => undefined;
 
@@ -58,29 +58,29 @@ export class ExchangeChannel {
       if (codeOf(error) === accessRefused) this.#refused ??= this.#failure.reason;
     });
     channel.on('return', (message) => this.#returned(message));
-    // Before amqplib's own listener, which then tells every message that the channel is closed.
+    // Before amqplib's own listener, which rejects every message with a generic error.
     channel.prependListener('close', () => this.#closed());
     this.#watch = setInterval(() => this.#look(), Math.max(20, use.withinMs / 10));
     this.#watch.unref();
   }
 
-  /** Whether it takes no more messages. */
+  /** Whether it accepts no more messages. */
   get ended(): boolean {
     return this.#closing;
   }
 
-  /** Why this user may not write to the exchange; `undefined` where nobody has said so. */
+  /** Why this user may not write to the exchange; `undefined` if the server has not refused it. */
   get refused(): string | undefined {
     return this.#refused;
   }
 
-  /** How large a message may be, and who wants to know when the server tells. */
+  /** Sets the largest message size, and the callback for when the server reports its limit. */
   limit(maxBytes: number, tell: (bytes: number) => void): void {
     this.#maxBytes = maxBytes;
     this.#onMaxBytes = tell;
   }
 
-  /** Sends one message, and resolves when it is known what became of it. */
+  /** Sends one message, and resolves with its outcome. */
   send(message: OutgoingMessage): Promise<SendOutcome> {
     return this.#first === true ? this.#publish(message) : this.#sendFirst(message);
   }
@@ -97,7 +97,7 @@ export class ExchangeChannel {
     return outcome;
   }
 
-  /** Settles what is on its way: the server reads no more of this connection. */
+  /** Settles all messages in flight, because the server no longer reads from this connection. */
   blocked(reason: string): void {
     this.#settleAll(() => ({ kind: 'hold', hold: blockedHold(reason), onWire: true }));
   }
@@ -130,13 +130,13 @@ export class ExchangeChannel {
           this.#answered(flight, error),
         );
       } catch (error) {
-        // Nothing was written: the channel is closed, or the message is none that AMQP can carry.
+        // Nothing was written: the channel is closed, or AMQP cannot encode the message.
         flight.settle(this.#unsent() ?? { kind: 'permanent', error: reasonOf(error) });
       }
     });
   }
 
-  /** Why nothing can be sent; `undefined` where it can. */
+  /** The outcome if nothing can be sent now; otherwise `undefined`. */
   #unsent(): SendOutcome | undefined {
     const { blocked } = this.#link;
     if (this.#closing) {
@@ -159,7 +159,7 @@ export class ExchangeChannel {
     }
   }
 
-  /** A message that is returned is confirmed afterwards. */
+  /** Records the reason; the server confirms a returned message afterwards. */
   #returned({ fields, properties }: Message): void {
     const replyCode: unknown = Reflect.get(fields, 'replyCode');
     const replyText: unknown = Reflect.get(fields, 'replyText');
@@ -173,14 +173,17 @@ export class ExchangeChannel {
   #closed(): void {
     this.#closing = true;
     clearInterval(this.#watch);
-    // Where the connection ends, its reason comes after the ends of its channels.
+    // If the connection ends, its reason arrives after its channels have closed.
     queueMicrotask(() => {
       this.#failure ??= rabbitmqFailure(this.#link.reason ?? new Error('The channel was closed.'));
       this.#settleFailed(this.#failure);
     });
   }
 
-  /** Of several on their way, the one to blame is known only by its size; all before it may be stored, none behind it is. */
+  /**
+   * Settles all messages in flight. Of several, only one that is too large can be identified as the cause: earlier ones may
+   * be stored, later ones are not.
+   */
   #settleFailed({ alone, reason, scope, stored }: RabbitmqFailure): void {
     const maxBytes = maxBytesIn(reason);
     if (maxBytes !== undefined) this.#onMaxBytes(maxBytes);
@@ -206,7 +209,7 @@ export class ExchangeChannel {
     void this.#overdue();
   }
 
-  /** Either the server is silent, or a queue behind the exchange does not take what it is given. */
+  /** Finds out whether the server does not answer at all, or only a queue behind the exchange does not confirm. */
   async #overdue(): Promise<void> {
     const { address, withinMs } = this.#use;
     clearInterval(this.#watch);

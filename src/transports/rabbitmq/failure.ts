@@ -2,10 +2,10 @@ import { reasonOf } from '../../core/reason.ts';
 import { codeOf } from '../../rabbitmq/reason.ts';
 import type { Hold } from '../transport.ts';
 
-/** What an answer of the server, or its end, means for what was being sent. */
+/** What the end of a channel or connection means for the messages in flight. */
 export interface RabbitmqFailure {
   readonly scope: Hold['scope'];
-  /** What becomes of the message that alone can have caused it: `hold` where no message is to blame. */
+  /** The outcome of a message that was in flight alone: `hold` if no message is the cause. */
   readonly alone: 'hold' | 'permanent';
   /** Whether that message may have been stored nevertheless. */
   readonly stored: boolean;
@@ -19,15 +19,15 @@ const refusedMessage: Answer = { scope: 'topic', alone: 'permanent', stored: fal
 const lost: Answer = { scope: 'transport', alone: 'hold', stored: true };
 
 /**
- * What a reply code means, by the code with which the server closed the channel or the connection.
+ * The meaning of each reply code with which a server closes a channel or connection.
  *
- * A channel is closed at the message to blame, before that is stored. What was sent before it may be stored without a
- * confirmation. A code about the connection says nothing of any message.
+ * A server closes a channel when it reads the message that causes it, and does not store that one. Earlier messages may be
+ * stored without a confirmation. A code about the connection says nothing about a message.
  */
 export const replies: Readonly<Record<number, Answer>> = {
   /** CONTENT_TOO_LARGE */
   311: refusedMessage,
-  /** CONNECTION_FORCED: the server stops, or somebody closed the connection. */
+  /** CONNECTION_FORCED: the server stops, or an operator closed the connection. */
   320: lost,
   /** INVALID_PATH: the virtual host. */
   402: lost,
@@ -51,22 +51,22 @@ export const replies: Readonly<Record<number, Answer>> = {
   505: lost,
   /** RESOURCE_ERROR */
   506: lost,
-  /** NOT_ALLOWED: this user, in this virtual host. */
+  /** NOT_ALLOWED: the user has no access to the virtual host. */
   530: lost,
   /** NOT_IMPLEMENTED */
   540: lost,
-  /** INTERNAL_ERROR: a cluster may answer it for a queue that is failing. */
+  /** INTERNAL_ERROR: a cluster may send it for a queue that fails. */
   541: lost,
 };
 
-/** Says what ended a channel or a connection on which messages were sent. */
+/** Classifies the error that ended a channel or connection. */
 export function rabbitmqFailure(error: unknown): RabbitmqFailure {
   const code = codeOf(error);
   const answer = typeof code === 'number' ? replies[code] : undefined;
   return { ...(answer ?? lost), reason: reasonOf(error) };
 }
 
-/** The most bytes that the server takes in one message, where it closed the channel because of more. */
+/** The server's message size limit in bytes, if the reason names it: the channel was closed because of a larger message. */
 export function maxBytesIn(reason: string): number | undefined {
   const limit = /message size \d+ (?:is )?larger than (?:configured )?max(?:imum)? size (\d+)/.exec(
     reason,

@@ -2,7 +2,7 @@ import type { Options } from 'amqplib';
 import { keyHeader } from '../../rabbitmq/key-header.ts';
 import type { OutgoingMessage } from '../transport.ts';
 
-/** A message's id, time and type of content as AMQP has them; its key and all else in the table of headers. */
+/** The AMQP properties of a message: id, timestamp and content type; its key and other headers are in the header table. */
 export function propertiesOf({ headers, id, key }: OutgoingMessage): Options.Publish {
   const { 'content-type': contentType, ...table }: Record<string, string> = headers;
   if (key !== null) table[keyHeader] = key;
@@ -16,7 +16,7 @@ export function propertiesOf({ headers, id, key }: OutgoingMessage): Options.Pub
   };
 }
 
-/** When it was written, or now. */
+/** When the message was written, or now. */
 function secondsOf(time: string | undefined): number {
   const writtenAtMs = time === undefined ? Number.NaN : Date.parse(time);
   return Math.floor((Number.isNaN(writtenAtMs) ? Date.now() : writtenAtMs) / 1_000);

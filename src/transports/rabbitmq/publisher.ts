@@ -2,15 +2,15 @@ import type { RabbitmqConnection } from '../../rabbitmq/connection.ts';
 import { type Link, openLink } from '../../rabbitmq/link.ts';
 import { ExchangeChannel, type ExchangeUse } from './exchange-channel.ts';
 
-/** An idle connection is closed; one that is blocked stays, to learn when it no longer is. */
+/** An idle connection is closed after this; a blocked one stays open, to be notified when it is unblocked. */
 const idleMs = 30_000;
 
-/** A connection, its channels, and the calls that use it now. It ends when it is retired and the last one is done. */
+/** A connection, its channels, and the calls that use it. */
 class Session {
   readonly link: Promise<Link>;
   readonly #channels = new Map<string, Promise<ExchangeChannel>>();
   readonly #users = new Set<Promise<unknown>>();
-  /** Of this connection, because a limit changes with the server's start. */
+  /** Per connection, because the limit may change when the server restarts. */
   #maxBytes = Infinity;
   retired = false;
 
@@ -19,14 +19,14 @@ class Session {
     void this.#follow();
   }
 
-  /** Until the connection has ended. */
+  /** Watches the connection until it has ended. */
   async #follow(): Promise<void> {
     try {
       const link = await this.link;
       link.whenBlocked((reason) => void this.#tellBlocked(reason));
       await link.ended;
     } catch {
-      // It has never begun, which is told to those who wanted to use it.
+      // It could not be opened; the calls that need it get the error.
     } finally {
       this.retired = true;
     }
@@ -46,7 +46,7 @@ class Session {
     }
   }
 
-  /** The channel of an exchange; one that has ended is replaced. */
+  /** The channel of an exchange; an ended one is replaced. */
   async channel(link: Link, address: string, use: ChannelUse): Promise<ExchangeChannel> {
     const known = await this.#channels.get(address)?.catch(() => undefined);
     if (known !== undefined && !known.ended) return known;
@@ -66,7 +66,7 @@ class Session {
     return opened;
   }
 
-  /** Takes no further calls from the publisher, lets those that run end, and ends the connection. */
+  /** Waits for running calls, then closes the connection. */
   async end(): Promise<void> {
     this.retired = true;
     await Promise.allSettled(this.#users);
@@ -93,12 +93,12 @@ export class Publisher {
     this.#connection = connection;
   }
 
-  /** Runs `work` with the connection of now. Throws when there is none to be had. */
+  /** Runs `work` with the current connection. Throws if none can be opened. */
   use<T>(work: (link: Link) => Promise<T>): Promise<T> {
     return this.#run((session) => session.run(work));
   }
 
-  /** Runs `work` with the channel of an exchange. Throws when there is none to be had. */
+  /** Runs `work` with the channel of an exchange. Throws if none can be opened. */
   withChannel<T>(
     address: string,
     use: ChannelUse,
@@ -109,7 +109,7 @@ export class Publisher {
     );
   }
 
-  /** Lets running calls end, then disconnects. The next call connects anew. */
+  /** Waits for running calls, then disconnects. The next call opens a new connection. */
   async close(): Promise<void> {
     clearTimeout(this.#idle);
     this.#retire();

@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
-import { tlsOptionNames, unknownOption } from '../../core/option-names.ts';
+import { assertTlsOptions, isObject, unknownOption } from '../../core/option-names.ts';
 import type { RabbitmqConnection, RabbitmqServer, RabbitmqTls } from '../../rabbitmq/connection.ts';
 import type { QueueRules } from '../../sources/rabbitmq/queue-rules.ts';
 import type { OutgoingMessage } from '../transport.ts';
@@ -9,60 +9,67 @@ import type { OutgoingMessage } from '../transport.ts';
 /** How messages of one exchange are routed. */
 export interface RabbitmqExchange {
   /**
-   * The routing key of a message, at most 255 bytes. A message for which it throws is refused, and retried as its topic says.
-   * @defaultValue the message's key, or an empty text
+   * Returns the routing key of a message, at most 255 bytes. If it throws, the message is rejected, and retried by the rules of
+   * its topic. @defaultValue the message's key, or an empty string
    */
   readonly routingKey?: (message: OutgoingMessage) => string;
-  /** The keys by which a consumer binds its queue to the exchange. @defaultValue `['#']`: all, of a topic or fanout exchange */
+  /** The keys with which a consumer binds its queue. @defaultValue `['#']`: all messages of a topic or fanout exchange */
   readonly bindingKeys?: readonly string[];
 }
 
 /** The queues from which consumers receive. */
 export interface RabbitmqQueues {
-  /** The queue of a group for an address. @defaultValue `<address>.<group>` */
+  /** Name of the queue of a group for an address. @defaultValue `<address>.<group>` */
   readonly name?: (address: string, group: string) => string;
   /**
-   * Whether a consumer makes its queue, a quorum queue, and binds it. A queue that exists must then have the arguments that
-   * these options mean. @defaultValue true
+   * Whether a consumer declares its queue, a quorum queue, and binds it. An existing queue must then have the arguments that
+   * follow from these options. @defaultValue true
    */
   readonly declare?: boolean;
   /**
-   * True: one consumer of a group receives at a time, and another takes over, so that keys keep their order. False: all of
-   * them share the queue, without any order. @defaultValue true
+   * True: one consumer of a group receives at a time, and another takes over when it ends, so that keys keep their order.
+   * False: all consumers share the queue, without order. @defaultValue true
    */
   readonly order?: boolean;
   /**
-   * How often a message may come back to the queue, from 1: with each crash, stop or lost connection of a consumer that had
-   * been sent it, begun or not. Then it goes to `deadLetterExchange`, which is required. @defaultValue without a limit
+   * How often a message may return to the queue, from 1: at each crash, stop or lost connection of a consumer to which it was
+   * delivered, whether handling had begun or not. Then it goes to `deadLetterExchange`, which is required.
+   * @defaultValue no limit
    */
   readonly deliveryLimit?: number;
-  /** Where messages go that the queue gives up. It is not made. @defaultValue none */
+  /** The exchange for messages that reach the limit. It is not declared. @defaultValue none */
   readonly deadLetterExchange?: string;
 }
 
 /** How to reach RabbitMQ, and how messages are routed there. */
 export interface RabbitmqOptions {
   /**
-   * `amqp://user:password@host:port/vhost`, or `amqps://` for TLS; of a cluster several, separated by commas or as a list. The
-   * first that answers is taken.
+   * `amqp://user:password@host:port/vhost`, or `amqps://` for TLS; for a cluster several, separated by commas or as a list.
+   * The first that answers is used.
    */
   readonly url: Lazy<string | readonly string[]>;
   /** Options of `tls.connect` for `amqps://`. @defaultValue the certificates that Node trusts */
   readonly tls?: Lazy<RabbitmqTls>;
   /**
-   * How long the server may take to answer, 100 ms to 2 min. What has not been confirmed by then counts as maybe stored.
+   * How long the server may take to answer, 100 ms to 2 min. A message that is not confirmed by then may have been stored.
    * @defaultValue `'5s'`
    */
   readonly requestTimeout?: Duration;
-  /** How many messages of one batch may be unconfirmed at a time, 1 to 10,000; of one key it is one. @defaultValue 1,000 */
+  /**
+   * How often server and client signal that they are alive, 1 s to 1 min in whole seconds; the server may ask for less. A
+   * consumer notices a silent server after two to three times this, and the server a process that is too busy to signal.
+   * @defaultValue `'5s'`
+   */
+  readonly heartbeat?: Duration;
+  /** Maximum of unconfirmed messages per batch, 1 to 10,000; per key it is always one. @defaultValue 1,000 */
   readonly maxInFlight?: number;
-  /** Exchanges that are not used as the defaults say, by address. @defaultValue none */
+  /** Routing per exchange, by address. @defaultValue none */
   readonly exchanges?: Readonly<Record<string, RabbitmqExchange>>;
   /** The queues of consumers. @defaultValue a quorum queue per address and group, in order */
   readonly queues?: RabbitmqQueues;
 }
 
-/** What the options say, checked. */
+/** The validated options. */
 export interface RabbitmqSettings {
   readonly connection: RabbitmqConnection;
   readonly maxInFlight: number;
@@ -70,19 +77,20 @@ export interface RabbitmqSettings {
   readonly routingKey: (address: string) => (message: OutgoingMessage) => string;
 }
 
-const optionNames = ['url', 'tls', 'requestTimeout', 'maxInFlight', 'exchanges', 'queues'];
+const optionNames = ['url', 'tls', 'requestTimeout', 'heartbeat', 'maxInFlight', 'exchanges', 'queues'];
 const exchangeNames = ['routingKey', 'bindingKeys'];
 const queueNames = ['name', 'declare', 'order', 'deliveryLimit', 'deadLetterExchange'];
-const tlsNames = tlsOptionNames.filter((name) => name !== 'timeout');
 const defaultRequestTimeoutMs = 5_000;
+const defaultHeartbeatMs = 5_000;
+const heartbeatRangeMs = { from: 1_000, to: 60_000 } as const;
 const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
 const maxInFlight = { usual: 1_000, most: 10_000 } as const;
 const usualPort = { 'amqp:': 5672, 'amqps:': 5671 } as const;
 
 /**
- * Checks the options and fills in the defaults. What was given as a function is asked whenever it is read.
+ * Validates the options and fills in the defaults. Options given as functions are called on every read.
  *
- * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; an address is not repeated in it, because it may hold a password.
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; it never contains the URL, which may contain a password.
  */
 export function rabbitmqSettings(options: RabbitmqOptions): RabbitmqSettings {
   refuseUnknown('', options, optionNames);
@@ -92,6 +100,7 @@ export function rabbitmqSettings(options: RabbitmqOptions): RabbitmqSettings {
     throw invalid('maxInFlight', `must be a whole number from 1 to ${maxInFlight.most}`);
   const connection: RabbitmqConnection = {
     requestTimeoutMs: requestTimeoutOf(options.requestTimeout ?? defaultRequestTimeoutMs),
+    heartbeatSeconds: heartbeatOf(options.heartbeat ?? defaultHeartbeatMs),
     get servers() {
       return serversIn(typeof url === 'function' ? url() : url);
     },
@@ -99,7 +108,7 @@ export function rabbitmqSettings(options: RabbitmqOptions): RabbitmqSettings {
       return checkedTls(read(tls));
     },
   };
-  // What stands there as it is, is judged at once.
+  // Options that are not functions are checked at once.
   if (typeof url !== 'function') Reflect.get(connection, 'servers');
   if (typeof tls !== 'function') Reflect.get(connection, 'tls');
   checkExchanges(exchanges);
@@ -191,9 +200,8 @@ function decoded(part: string): string {
 }
 
 function checkedTls(tls: RabbitmqTls): RabbitmqTls {
-  if (!isObject(tls)) throw invalid('tls', 'must be options of tls.connect');
-  const unknown = unknownOption(tls, tlsNames);
-  if (unknown !== undefined) throw invalid(`tls.${unknown}`, 'is not an option of tls.connect');
+  assertTlsOptions('tls', tls, invalid, false);
+  if ('timeout' in tls) throw invalid('tls.timeout', 'is set by requestTimeout');
   return tls;
 }
 
@@ -202,6 +210,14 @@ function requestTimeoutOf(given: Duration): number {
   const value = durationMs(given);
   if (value !== undefined && value >= from && value <= to) return value;
   throw invalid('requestTimeout', 'must be 100 ms to 2 min');
+}
+
+/** In seconds, as the protocol has it. */
+function heartbeatOf(given: Duration): number {
+  const { from, to } = heartbeatRangeMs;
+  const value = durationMs(given);
+  if (value !== undefined && value >= from && value <= to && value % 1_000 === 0) return value / 1_000;
+  throw invalid('heartbeat', 'must be 1 s to 1 min, in whole seconds');
 }
 
 function refuseUnknown(path: string, given: object, known: readonly string[]): void {
@@ -213,7 +229,6 @@ function own<Value>(values: Readonly<Record<string, Value>>, name: string): Valu
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const isWhole = (value: unknown, from: number, to: number): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to;

@@ -14,13 +14,13 @@ import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from '.
 /**
  * Delivers to exchanges of RabbitMQ 3.10 or later: persistent messages, each confirmed by the server.
  *
- * The address of a topic is the name of its exchange, which is never made. A message that no queue takes is rejected, and so is
- * one that a queue refuses. Messages of one key go one at a time, so that nothing overtakes one that is refused; of different
- * keys up to `maxInFlight` are on their way. At least once: what was on its way when a connection ended answers `deferred`
- * with `onWire`, and the relay sends it again.
+ * The address of a topic is the name of its exchange, which is never declared. A message that no queue receives, or that a
+ * queue refuses, is rejected. Messages of one key are sent one at a time, so that none overtakes a refused one; of different
+ * keys, up to `maxInFlight` are in flight. At least once: messages in flight when a connection ends are `deferred` with
+ * `onWire`, and the relay sends them again.
  *
- * An exchange that is missing or forbidden holds only its own messages; a server that is away, or blocks its publishers for
- * want of memory or disk, holds all. The connection opens at the first batch and closes after 30 s without one.
+ * A missing or forbidden exchange holds only its own messages; a server that is unreachable, or blocks its publishers for
+ * lack of memory or disk, holds all. The connection is opened at the first batch and closed after 30 s without one.
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without amqplib.
  */
@@ -38,6 +38,7 @@ export function rabbitmq(options: RabbitmqOptions): ReceivingTransport {
     source: () => rabbitmqSource(connection, settings.queues),
     publish: (batch) => publish(settings, publisher, refusals, batch),
     probe: (address) => probe(publisher, refusals, address),
+    server: () => publisher.use(async (link) => link.server),
     close: () => publisher.close(),
   };
 }
@@ -59,7 +60,7 @@ async function publish(
       return result;
     });
   } catch (error) {
-    // There was no connection, or no channel of it: nothing was sent.
+    // No connection or channel could be opened: nothing was sent.
     const { reason, scope } = rabbitmqFailure(error);
     return {
       outcomes: messages.map(() => ({ kind: 'deferred', onWire: false })),
@@ -68,7 +69,7 @@ async function publish(
   }
 }
 
-/** Of a batch that was given up before it began. */
+/** Never called: it stands in for a batch that was given up before it began. */
 function neverSent(): never {
   throw new Error('Nothing is sent of a batch that was given up.');
 }
@@ -81,7 +82,7 @@ async function probe(publisher: Publisher, refusals: Refusals, address: string):
       if (link.blocked !== undefined) throw new Error(`The server blocks its publishers: ${link.blocked}.`);
       await link.ask(async (model) => {
         const channel = await model.createChannel();
-        // The question rejects with the same; without a listener it would end the process.
+        // The request rejects with the same error; without a listener it would end the process.
         channel.on('error', () => undefined);
         await channel.checkExchange(address);
         await channel.close();
@@ -101,10 +102,10 @@ function unavailable(reason: string, cause?: unknown): OutboxError {
   return new OutboxError('OUTBOX_SERVER_UNAVAILABLE', `RabbitMQ: ${reason}`, { cause });
 }
 
-/** Whoever may not write to an exchange can only learn by a message that he may again: one in so long. */
+/** Only a message shows whether a missing write permission was granted meanwhile; one is tried after this time. */
 const refusedForMs = 10_000;
 
-/** Exchanges to which this user may not write. To look at them is allowed, so a probe alone would always succeed. */
+/** Exchanges to which this user may not write. A probe alone would not notice: it may check the exchange nevertheless. */
 class Refusals {
   readonly #untilMs = new Map<string, { readonly reason: string; readonly untilMs: number }>();
 

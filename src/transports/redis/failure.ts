@@ -63,10 +63,13 @@ export function meaningOf(answer: string): RedisFailure {
 }
 
 /**
- * The reply without the prefix that scripts add. Before Redis 7, a script's refusal of a command that the user may not
- * run has no code.
+ * The reply without the prefix and the line end that scripts add. Before Redis 7, a script's refusal of a command that
+ * the user may not run has no code.
  */
 function plain(answer: string): string {
-  const text = answer.replace(/^-?(?:ERR )?@user_script: ?\d+: ?-?/, '').replace(/^-/, '');
+  const text = answer
+    .replace(/^-?(?:ERR )?@user_script: ?\d+: ?-?/, '')
+    .replace(/^-/, '')
+    .trimEnd();
   return /^(?:ERR )?The user executing the script can't/.test(text) ? `NOPERM ${text}` : text;
 }

@@ -13,17 +13,17 @@ import {
 import { redisPublisher } from './redis-publisher.ts';
 import { withReplicas } from './with-replicas.ts';
 
-/** How messages go to lists, and come from them. */
+/** Options of {@link redisList}. */
 export interface RedisListOptions extends RedisOptions, ReplicaOptions {}
 
 const stored: PublishOutcome = { kind: 'acknowledged', partition: null, offset: null };
 
 /**
- * Delivers to lists of Redis 6.2 or later: `RPUSH`, a text of JSON per message with `id`, `key`, `sentAtMs`, `headers` and
- * `payload`. Addresses are keys; a list that is missing is made.
+ * Delivers to lists of Redis 6.2 or later: `RPUSH` of one JSON text per message, with `id`, `key`, `sentAtMs`, `headers` and
+ * `payload`. Addresses are keys; a missing list is created.
  *
- * A list is a queue of **one** group, from which a message is gone once it was acknowledged: a second group finds it taken. What
- * is acknowledged to the sender is as safe as with {@link redisStream}.
+ * A list is a queue for **one** group: an acknowledged message is removed, and a second group is refused while another reads
+ * the list. A published message is as safe as with {@link redisStream}.
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
@@ -34,14 +34,14 @@ export function redisList(options: RedisListOptions): ReceivingTransport {
   redisClient();
   const publisher = redisPublisher(settings, {
     name: 'redis-list',
-    probeOf: (address) => ({ command: ['RPUSH', address, ''], type: 'list' }),
+    probeOf: (address) => ({ commands: [['RPUSH', address, '']], type: 'list' }),
     way: {
       bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),
       extraMs: replicas?.withinMs ?? 0,
       send: (client, address, messages) =>
         withReplicas(client, replicas, async () => {
           const sentAtMs = Date.now();
-          // All or none of them: it is one command.
+          // One command: all messages are stored, or none.
           await client.rPush(
             address,
             messages.map((message) => envelopeText({ ...message, sentAtMs })),

@@ -3,24 +3,25 @@ import { envelopeText } from '../../redis/message-format.ts';
 import type { RedisClient } from '../../redis/open-client.ts';
 import { redisClient } from '../../redis/redis-package.ts';
 import type { OutgoingMessage, PublishOutcome, Transport } from '../transport.ts';
+import { anyScript } from './probe.ts';
 import type { ChunkAnswer } from './publish-chunks.ts';
 import { type RedisOptions, redisSettings } from './redis-options.ts';
 import { redisPublisher } from './redis-publisher.ts';
 
-/** How messages go to channels. */
+/** Options of {@link redisPubSub}. */
 export interface RedisPubSubOptions extends RedisOptions {
   /**
-   * True: a message for which nobody has subscribed is rejected, and tried again as its topic says. @defaultValue false: it
-   * is acknowledged, and reaches nobody
+   * True: a message without subscribers is rejected, and retried by the rules of its topic. @defaultValue false: it is
+   * acknowledged, and reaches nobody
    */
   readonly requireReceivers?: boolean;
 }
 
 /**
- * Publishes on channels of Redis 6.2 or later, a text of JSON per message as {@link redisList} stores it. Addresses are channels.
+ * Publishes on channels of Redis 6.2 or later: one JSON text per message, as in {@link redisList}. Addresses are channels.
  *
- * **At most once**: acknowledged means that Redis has passed it on to whoever was subscribed. It keeps nothing, so what a subscriber
- * misses is lost to it, and `consumer` of this library, which promises effects, does not receive from channels.
+ * **At most once**: acknowledged means that Redis has passed the message to the current subscribers. Redis stores nothing, so
+ * a subscriber never receives what it missed. `consumer`, which promises effects, does not receive from channels.
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
@@ -37,7 +38,7 @@ export function redisPubSub(options: RedisPubSubOptions): Transport {
   redisClient();
   return redisPublisher(settings, {
     name: 'redis-pub-sub',
-    probeOf: (address) => ({ command: ['PUBLISH', address, ''], type: undefined }),
+    probeOf: (address) => ({ commands: [anyScript, ['PUBLISH', address, '']], type: undefined }),
     way: {
       bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),
       extraMs: 0,

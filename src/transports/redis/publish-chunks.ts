@@ -2,6 +2,7 @@ import { reasonOf } from '../../core/reason.ts';
 import { ifRefused, refusalOf } from '../../redis/error-reply.ts';
 import type { RedisClient } from '../../redis/open-client.ts';
 import { NoConnection, type RedisLink } from '../../redis/redis-link.ts';
+import { givenUp } from '../given-up.ts';
 import type { Hold, OutgoingBatch, OutgoingMessage, PublishOutcome, PublishResult } from '../transport.ts';
 import { meaningOf } from './failure.ts';
 
@@ -37,8 +38,6 @@ export interface ChunkWay {
 
 const unsent: PublishOutcome = { kind: 'deferred', onWire: false };
 const maybeStored: PublishOutcome = { kind: 'deferred', onWire: true };
-const givenUp: Hold = { scope: 'topic', reason: 'The relay gave up the batch before all of it was sent.' };
-
 /**
  * Publishes a batch in chunks. Redis executes each chunk atomically, so the order holds. It may refuse one chunk and
  * accept the next, so a chunk is sent only after the previous one was answered.

@@ -11,21 +11,21 @@ import {
 /** How to reach Redis, and how long to wait for it. */
 export interface RedisOptions extends RedisServerOptions {
   /**
-   * How long the server may take to answer, 100 ms to 2 min. What has not been answered by then counts as maybe stored.
+   * How long the server may take to answer, 100 ms to 2 min. A message without an answer by then may have been stored.
    * @defaultValue `'5s'`
    */
   readonly requestTimeout?: Duration;
 }
 
-/** What must have happened to a message before it counts as delivered. */
+/** How many replicas must store a message before it is acknowledged. */
 export interface ReplicaOptions {
   /**
-   * How many replicas must have taken over a message before it is acknowledged, 0 to 100, by the command WAIT. With fewer in time it
-   * is ambiguous: it is stored, sent again, and counts an attempt. To have nothing sent meanwhile, set
-   * `min-replicas-to-write` on the server, which is a hold. @defaultValue 0: the server that takes it is enough
+   * How many replicas must have received a message before it is acknowledged, 0 to 100, by the command WAIT. With fewer in
+   * time it is ambiguous: it is stored, sent again, and counts as an attempt. To stop sending instead, set
+   * `min-replicas-to-write` on the server, which causes a hold. @defaultValue 0: only the primary
    */
   readonly replicas?: number;
-  /** How long they may take, 10 ms to 1 min. @defaultValue `'1s'` */
+  /** How long the replicas may take, 10 ms to 1 min. @defaultValue `'1s'` */
   readonly replicasWithin?: Duration;
 }
 

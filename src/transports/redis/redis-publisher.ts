@@ -1,4 +1,5 @@
 import { RedisLink, redisUnavailable } from '../../redis/redis-link.ts';
+import { serverOf } from '../../redis/server-version.ts';
 import type { Transport } from '../transport.ts';
 import { type Probe, probeAddress } from './probe.ts';
 import { type ChunkWay, publishChunks } from './publish-chunks.ts';
@@ -31,6 +32,7 @@ export function redisPublisher(
         throw redisUnavailable(server, cause);
       }
     },
+    server: () => link.ask(serverOf),
     async close() {
       link.close();
     },

@@ -4,6 +4,7 @@ import { redisClient } from '../../redis/redis-package.ts';
 import { redisStreamSource } from '../../sources/redis/stream-source.ts';
 import type { ReceivingTransport } from '../receiving-transport.ts';
 import type { OutgoingMessage, PublishOutcome } from '../transport.ts';
+import { anyScript } from './probe.ts';
 import type { ChunkAnswer } from './publish-chunks.ts';
 import {
   type RedisOptions,
@@ -18,29 +19,30 @@ import { redisPublisher } from './redis-publisher.ts';
 import { fieldsOf } from './stream-entry.ts';
 import { withReplicas } from './with-replicas.ts';
 
-/** How messages go to streams, and come from them. */
+/** Options of {@link redisStream}. */
 export interface RedisStreamOptions extends RedisOptions, ReplicaOptions {
   /**
-   * About how many entries a stream keeps, from 1: with each new one the oldest go, **whether they were read or not**, some
-   * hundred later than this number says. Redis removes none otherwise, and a stream grows. @defaultValue no limit
+   * About how many entries a stream keeps, from 1: each new entry removes the oldest ones beyond it, **whether they were read
+   * or not**; Redis may keep some hundred more. Without it Redis removes none, and the stream grows. @defaultValue no limit
    */
   readonly maxLength?: number;
   /**
-   * After this long without an acknowledgement, 1 s to 1 day, a consumer takes over what other members of its group have
-   * been given, which are not of this library: those of this library find it at once. @defaultValue `'1 minute'`
+   * The idle time, 1 s to 1 day, after which a consumer claims entries that were delivered to consumers of other programs in
+   * its group. Entries of consumers of this library are taken over at once. @defaultValue `'1 minute'`
    */
   readonly claimAfter?: Duration;
 }
 
 /**
- * Delivers to streams of Redis 6.2 or later, an entry per message, with fields `id`, `key`, `payload` and one for each header.
- * Addresses are keys; a stream that is missing is made.
+ * Delivers to streams of Redis 6.2 or later: one entry per message, with the fields `id`, `key`, `payload` and one for each
+ * header. Addresses are keys; a missing stream is created.
  *
- * A batch goes in chunks that Redis executes without a pause. What is acknowledged is as safe as the server is set to keep it:
- * see `replicas`, and `appendfsync` in the documents. At least once: what was on its way when the connection ended answers
- * `deferred` with `onWire`.
+ * A batch is sent in chunks, each of which Redis executes atomically. An acknowledged message is as safe as the server's
+ * settings make it: see `replicas`, and `appendfsync` in the documentation. At least once: messages in flight when the
+ * connection ends are `deferred` with `onWire`.
  *
- * Consumers join a group of the stream. One of them reads a stream at a time, so that the order holds; another goes on when it ends.
+ * Consumers join a group of the stream. One of them reads a stream at a time, to keep its order; another takes over when it
+ * ends.
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without `@redis/client`
  */
@@ -55,7 +57,7 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
   const limit = maxLength === undefined ? '' : String(maxLength);
   const publisher = redisPublisher(settings, {
     name: 'redis-stream',
-    probeOf: (address) => ({ command: ['XADD', address, '*', 'probe', ''], type: 'stream' }),
+    probeOf: (address) => ({ commands: [anyScript, ['XADD', address, '*', 'probe', '']], type: 'stream' }),
     way: {
       bytes: (message) => Math.max(...fieldsOf(message).map((field) => Buffer.byteLength(field))),
       extraMs: replicas?.withinMs ?? 0,
@@ -70,7 +72,7 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
 
 interface Appended {
   readonly address: string;
-  /** `MAXLEN` as a string; empty: none. */
+  /** `MAXLEN` as a string; empty: no limit. */
   readonly limit: string;
   readonly messages: readonly OutgoingMessage[];
 }

@@ -3,42 +3,43 @@ import type { SendOutcome } from '../send-by-key.ts';
 /**
  * What a failed call means for its message.
  *
- * - `hold`: Temporal cannot take calls now, and nobody's message is to blame; `onWire` tells whether this one may have been
- *   taken all the same.
- * - `exists`: a workflow of this id was started before.
- * - `missing`: no workflow of this id runs.
+ * - `hold`: Temporal accepts no calls now, and the message is not the cause; `onWire`: it may have been accepted
+ *   nevertheless.
+ * - `exists`: a workflow with this id was started before.
+ * - `missing`: no workflow with this id is running.
  */
 type CallFailure =
   | { readonly kind: 'hold'; readonly onWire: boolean }
   | { readonly kind: 'permanent' | 'rejected' | 'ambiguous' | 'exists' | 'missing' };
 
-/** By the status of gRPC, in the order of its numbers. A repeat is harmless: starts and signals carry the message's id. */
+/** By gRPC status code. A repeated call is harmless, because starts and signals carry the id of the message. */
 const failuresByStatus: Readonly<Record<number, CallFailure>> = {
   /** CANCELLED */ 1: { kind: 'hold', onWire: true },
   /** INVALID_ARGUMENT: too large, an id that is too long, too many signals */ 3: { kind: 'permanent' },
   /** DEADLINE_EXCEEDED */ 4: { kind: 'hold', onWire: true },
-  /** NOT_FOUND; of the namespace see below */ 5: { kind: 'missing' },
+  /** NOT_FOUND, of a workflow; a missing namespace is a hold, see below */ 5: { kind: 'missing' },
   /** ALREADY_EXISTS */ 6: { kind: 'exists' },
   /** PERMISSION_DENIED */ 7: { kind: 'hold', onWire: false },
-  /** RESOURCE_EXHAUSTED */ 8: { kind: 'hold', onWire: false },
+  /** RESOURCE_EXHAUSTED; of the size see below */ 8: { kind: 'hold', onWire: false },
   /** FAILED_PRECONDITION */ 9: { kind: 'rejected' },
   /** ABORTED */ 10: { kind: 'rejected' },
   /** UNAVAILABLE */ 14: { kind: 'hold', onWire: true },
   /** UNAUTHENTICATED */ 16: { kind: 'hold', onWire: false },
 };
 
-/** How a transport uses workflows, as far as failures depend on it. */
+/** The settings of a transport on which the meaning of a failure depends. */
 export interface FailureRules {
-  /** True where a start carries the message: then one that was started before has it. */
+  /** Whether the start carries the message: then a workflow that exists already has received it. */
   readonly startCarries: boolean;
   readonly missing: 'rejected' | 'permanent';
 }
 
-/** Says what it means that a call failed. What is no answer of gRPC proves nothing. */
+/** Classifies a failed call. An error without a gRPC status is ambiguous. */
 export function classifyCall(error: unknown, { startCarries, missing }: FailureRules): SendOutcome {
   const reason = callReason(error);
   const status = statusOf(error);
   if (status === notFound && ofNamespace.test(reason)) return holdOf(reason, false);
+  if (status === exhausted && ofSize.test(reason)) return { kind: 'permanent', error: reason };
   if (status === unknown && ofConnection.test(reason)) return holdOf(reason, true);
   const failure = failuresByStatus[status ?? -1] ?? { kind: 'ambiguous' };
   switch (failure.kind) {
@@ -56,8 +57,11 @@ export function classifyCall(error: unknown, { startCarries, missing }: FailureR
 
 const unknown = 2;
 const notFound = 5;
-/** What Temporal's client says of a connection that has ended, with a status that servers use for other things. */
+const exhausted = 8;
+/** How Temporal's client reports a lost connection, with a status that servers use for other errors. */
 const ofConnection = /^transport error\b/;
+/** How gRPC itself refuses a call above its own limit, with the status for overload; waiting does not help. */
+const ofSize = /\bmessage (?:length )?(?:is )?(?:too large|larger than max)/i;
 const ofNamespace = /^namespace\b/i;
 
 function holdOf(reason: string, onWire: boolean): SendOutcome {
@@ -68,7 +72,7 @@ function statusOf(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
 }
 
-/** What the server said, without what the client has put around it. */
+/** The server's message, without the text that the client adds. */
 export function callReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const said = 'details' in error && typeof error.details === 'string' ? error.details : '';

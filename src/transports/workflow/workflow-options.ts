@@ -2,57 +2,57 @@ import type { DataConverter } from '@temporalio/client';
 import type { Secret } from '../../core/ask-secret.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
-import { assertOptions, unknownOption } from '../../core/option-names.ts';
+import { assertOptions, isObject, unknownOption } from '../../core/option-names.ts';
 import type { TemporalAddress, TemporalConnection, TemporalTls } from '../../temporal/temporal-address.ts';
 
-/** What a workflow gets besides the id and the payload of a message. */
+/** The third argument of a workflow or signal, after the id and the payload of the message. */
 export interface WorkflowMessageContext {
-  /** `null`: the message has none. */
+  /** `null` if the message has none. */
   readonly key: string | null;
-  /** As consumers know them, CloudEvents (`ce_…`) included. */
+  /** As consumers receive them, including CloudEvents (`ce_…`). */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A message, as the function `id` sees it. */
+/** A message, as passed to the function `id`. */
 export interface WorkflowMessage extends WorkflowMessageContext {
-  /** UUID of the message, the same at every repetition. */
+  /** UUID of the message, the same at every delivery. */
   readonly id: string;
-  /** Its body, parsed. */
+  /** The parsed body. */
   readonly payload: unknown;
 }
 
-/** Which workflow gets a message, and how Temporal is reached. */
+/** Which workflow receives a message, and how to reach Temporal. */
 export interface WorkflowOptions {
-  /** Id of the workflow that gets the message, the same at every call. */
+  /** Id of the workflow that receives the message; it must be the same at every call for one message. */
   readonly id: (message: WorkflowMessage) => string;
-  /** Name of the workflow to start, with `taskQueue`. @defaultValue none is started, and `signal` says what to send */
+  /** Type of the workflow to start; requires `taskQueue`. @defaultValue none is started, and `signal` is required */
   readonly type?: string;
-  /** Where the workers of that workflow poll. */
+  /** The task queue of that workflow's workers. */
   readonly taskQueue?: string;
   /** Name of the signal that carries the message. @defaultValue the arguments of the start carry it */
   readonly signal?: string;
   /**
-   * What becomes of a message whose workflow does not run: has ended, or, without `type`, was never started. `'retry'`: it is
-   * tried again by the rules of its topic. `'fail'`: it is failed at once. @defaultValue `'retry'`
+   * What happens to a message whose workflow is not running: it has ended or, without `type`, was never started. `'retry'`:
+   * the message is retried by the rules of its topic. `'fail'`: it is failed at once. @defaultValue `'retry'`
    */
   readonly missing?: 'retry' | 'fail';
-  /** Calls of one lane side by side, 1 to 1,000; messages of one key go one after the other. @defaultValue 16 */
+  /** Concurrent calls per lane, 1 to 1,000; messages of one key are sent one after the other. @defaultValue 16 */
   readonly concurrency?: number;
-  /** Encodes arguments, as that of your workers. @defaultValue JSON */
+  /** Encodes the arguments; use the one of your workers. @defaultValue JSON */
   readonly dataConverter?: DataConverter;
   /** `host:port`. @defaultValue `localhost:7233` */
   readonly address?: Lazy<string>;
   /** The namespace of your workflows, which must exist. @defaultValue `default` */
   readonly namespace?: Lazy<string>;
-  /** As `temporal.tls` of the configuration. @defaultValue `true` with an API key, else no TLS */
+  /** As `temporal.tls` of the configuration. @defaultValue `true` with an API key, otherwise no TLS */
   readonly tls?: Lazy<boolean | TemporalTls>;
   /** As `temporal.apiKey` of the configuration. @defaultValue none */
   readonly apiKey?: Secret;
-  /** As `temporal.connection` of the configuration: one of your own in place of `tls` and `apiKey`. @defaultValue one is made */
+  /** As `temporal.connection` of the configuration: your own connection instead of `tls` and `apiKey`. @defaultValue one is opened */
   readonly connection?: TemporalConnection | (() => TemporalConnection | Promise<TemporalConnection>);
 }
 
-/** The options, checked. */
+/** The validated options. */
 export interface WorkflowSettings {
   readonly id: (message: WorkflowMessage) => string;
   readonly start: { readonly type: string; readonly taskQueue: string } | undefined;
@@ -60,7 +60,7 @@ export interface WorkflowSettings {
   readonly missing: 'rejected' | 'permanent';
   readonly concurrency: number;
   readonly dataConverter: DataConverter | undefined;
-  /** Read anew for each connection. */
+  /** Options given as functions are called for each new connection. */
   readonly target: TemporalAddress;
 }
 
@@ -82,7 +82,7 @@ const defaultConcurrency = 16;
 const maxConcurrency = 1_000;
 
 /**
- * Checks the options and fills in the defaults.
+ * Validates the options and fills in the defaults.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`
  */
@@ -128,7 +128,7 @@ function targetOf({ address, namespace, tls, apiKey, connection }: WorkflowOptio
     apiKey,
     connection,
   };
-  // What stands there as it is, is judged at once.
+  // Options that are not functions are checked at once.
   for (const [name, given] of Object.entries({ address, namespace, tls }))
     if (typeof given !== 'function') Reflect.get(target, name);
   return target;
@@ -151,7 +151,6 @@ function checkedText(option: string, value: unknown): string {
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const isConnection = (value: unknown): boolean =>
   typeof value === 'function' || (isObject(value) && 'workflowService' in value && 'setApiKey' in value);
 

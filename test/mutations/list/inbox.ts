@@ -14,9 +14,9 @@ export const inboxMutations: readonly Mutation[] = [
     name: 'id-noted-before-its-effects',
     promise: effectOnce,
     file: 'src/inbox/intake/applier.ts',
-    find: 'const arrivals = await noteArrivals(sql, this.#options.group, messages, this.#options.limits);\n',
-    replace: `const arrivals = await this.#options.client.$transaction((own) =>
-        noteArrivals(sqlOf(own), this.#options.group, messages, this.#options.limits),
+    find: 'const arrivals = await noteArrivals(sql, group, messages, limits);\n',
+    replace: `const arrivals = await client.$transaction((own) =>
+        noteArrivals(sqlOf(own), group, messages, limits),
       );\n`,
     test: 'test/integration/inbox-effect-once.test.ts',
     title: 'a handler that throws leaves neither effect nor id',

@@ -60,8 +60,8 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'added-lanes-share-connections',
     promise: 'More lanes are drained at once',
-    file: 'src/config/start-relay.ts',
-    find: 'Math.max(lanes, draining) + spareConnections',
+    file: 'src/config/relay-connections.ts',
+    find: 'Math.min(Math.max(lanes, draining), mostForLanes) + spareConnections',
     replace: 'lanes + spareConnections',
     test: 'test/integration/temporal-lanes-grow.test.ts',
     title: 'a relay that started with one lane drains 40 side by side',
@@ -69,9 +69,9 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'told-connections-not-heeded',
     promise: 'More lanes are drained at once',
-    file: 'src/config/start-relay.ts',
-    find: 'return database.connections ?? Math.max(',
-    replace: 'return Math.max(',
+    file: 'src/config/relay-connections.ts',
+    find: 'return database.connections ?? Math.min(',
+    replace: 'return Math.min(',
     test: 'test/integration/temporal-lanes-grow.test.ts',
     title: 'a relay that was told how many connections to take takes no more',
   },

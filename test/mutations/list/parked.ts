@@ -92,7 +92,7 @@ export const parkedMutations: readonly Mutation[] = [
     find: 'p_message.state = any (p_states)',
     replace: 'true',
     test: 'test/contract/bulk.test.ts',
-    title: 'what was in hand, and is no longer what was asked for',
+    title: 'a locked message that no longer matches',
   },
   {
     name: 'bulk-page-not-counted-with-its-messages',

@@ -12,7 +12,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
     find: '    mandatory: true,\n',
     replace: '    mandatory: false,\n',
     test: 'test/transports/rabbitmq/delivery.test.ts',
-    title: 'a message that no queue takes is rejected',
+    title: 'a message that no queue receives is rejected',
   },
   {
     name: 'refusal-of-a-queue-is-not-heard',
@@ -21,7 +21,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
     find: '    if (error === null || error === undefined) {',
     replace: '    if (error === null || error === undefined || !this.#closing) {',
     test: 'test/transports/rabbitmq/delivery.test.ts',
-    title: 'what a full queue refuses is rejected',
+    title: 'a message that a full queue refuses is rejected',
   },
   {
     name: 'open-deliveries-are-acknowledged',
@@ -30,6 +30,6 @@ export const rabbitmqMutations: readonly Mutation[] = [
     find: 'this.#acknowledgeRow(ready, open.lastDone())',
     replace: 'this.#acknowledgeRow(ready, ready.at(-1))',
     test: 'test/transports/rabbitmq/source.test.ts',
-    title: 'a message that is left open comes again',
+    title: 'a message that is left open is delivered again',
   },
 ];

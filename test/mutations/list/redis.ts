@@ -12,7 +12,7 @@ export const redisMutations: readonly Mutation[] = [
     find: 'if (last.toString() !== this.#lastRead) {',
     replace: "if (this.#lastRead === '') {",
     test: 'test/transports/redis/streams.test.ts',
-    title: 'a read that somebody slips in between costs neither a message nor the order',
+    title: 'a read by another program in between loses no message and keeps the order',
   },
   {
     name: 'redis-list-acknowledged-without-lease',
@@ -21,7 +21,7 @@ export const redisMutations: readonly Mutation[] = [
     find: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end\nredis.call('LTRIM'",
     replace: "redis.call('LTRIM'",
     test: 'test/transports/redis/lists.test.ts',
-    title: 'who has lost the lease acknowledges nothing of a list',
+    title: 'a reader that has lost the lease acknowledges nothing of a list',
   },
   {
     name: 'redis-replicas-not-waited-for',
@@ -30,6 +30,6 @@ export const redisMutations: readonly Mutation[] = [
     find: 'if (reached >= count) return sent.value;',
     replace: 'if (reached >= 0) return sent.value;',
     test: 'test/transports/redis/outages.test.ts',
-    title: '%s with replicas acknowledges what they have',
+    title: '%s with replicas acknowledges what enough replicas have',
   },
 ];

@@ -49,7 +49,7 @@ export const serviceMutations: readonly Mutation[] = [
     find: 'const rejectDuplicate = 3;',
     replace: 'const rejectDuplicate = 1;',
     test: 'test/transports/workflow/delivery.test.ts',
-    title: 'a message starts the workflow of its id',
+    title: 'a message starts its workflow once',
   },
   {
     name: 'workflow-signal-without-id',
@@ -58,6 +58,6 @@ export const serviceMutations: readonly Mutation[] = [
     find: 'requestId: message.id',
     replace: 'requestId: `${Math.random()}`',
     test: 'test/transports/workflow/delivery.test.ts',
-    title: 'signals with a start begin one workflow',
+    title: 'calls of signal-with-start start one workflow',
   },
 ];

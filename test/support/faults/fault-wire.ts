@@ -1,13 +1,13 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { ISocketFactory } from 'kafkajs';
+import type { BrokerAddress, Reach } from '../../../src/transports/kafka/broker-address.ts';
 
 /** The behavior of the wire. */
 type Mode = 'pass' | 'refuse' | 'drop-replies' | 'cut-at-reply' | 'late';
 
 /** A real TCP connection between a Kafka client and its brokers that can inject faults. */
 export interface FaultWire {
-  /** Opens a client's sockets through the wire. */
-  readonly openSocket: ISocketFactory;
+  /** Leads a client's connections through the wire. */
+  readonly reach: Reach;
   /** Sets the behavior from now on, for open and new connections. `address` limits it to one broker. */
   set(mode: Mode, address?: string): void;
   /** Resets every open connection, as when a broker is killed. */
@@ -31,24 +31,29 @@ interface Link {
   begun: Buffer;
 }
 
-/** Starts a wire on a free port of this machine. */
+/** Starts a wire: a port of this machine for each broker. */
 export async function faultWire(): Promise<FaultWire> {
   const modes = new Map<string, Mode>();
   let general: Mode = 'pass';
   const links = new Set<Link>();
+  const servers = new Map<string, { readonly server: Server; readonly port: Promise<number> }>();
   const modeOf = (target: string): Mode => modes.get(target) ?? general;
-  const server = createServer((client) => accept(client, links, modeOf));
-  const port = await listen(server);
+  const portFor = (target: string, broker: BrokerAddress): Promise<number> => {
+    const known = servers.get(target);
+    if (known !== undefined) return known.port;
+    const server = createServer((client) => accept(client, { target, broker, links, modeOf }));
+    const port = listen(server);
+    servers.set(target, { server, port });
+    return port;
+  };
   const cut = (address?: string): void => {
     for (const link of links) if (address === undefined || link.target === address) destroy(link);
   };
   return {
-    openSocket({ host, port: brokerPort, onConnect }) {
-      const target = `${host}:${brokerPort}`;
+    async reach(broker) {
+      const target = `${broker.host}:${broker.port}`;
       // Nothing ever listens on port 1: the refusal is a real one.
-      const socket = connect({ host: '127.0.0.1', port: modeOf(target) === 'refuse' ? 1 : port }, onConnect);
-      socket.write(`${target}\n`);
-      return socket;
+      return { host: '127.0.0.1', port: modeOf(target) === 'refuse' ? 1 : await portFor(target, broker) };
     },
     set(mode, address) {
       if (address === undefined) general = mode;
@@ -63,7 +68,7 @@ export async function faultWire(): Promise<FaultWire> {
     connections: () => links.size,
     async close() {
       cut();
-      await new Promise((done) => server.close(done));
+      await Promise.all([...servers.values()].map(({ server }) => new Promise((done) => server.close(done))));
     },
   };
 }
@@ -79,27 +84,26 @@ function listen(server: Server): Promise<number> {
   });
 }
 
-/** The first line names the broker; everything after it is Kafka's protocol. */
-function accept(client: Socket, links: Set<Link>, modeOf: (target: string) => Mode): void {
-  client.on('error', () => client.destroy());
-  client.once('data', (first) => {
-    const end = first.indexOf(10);
-    const target = first.subarray(0, end).toString();
-    const [host = '', port] = target.split(':');
-    const broker = connect({ host, port: Number(port) });
-    const link = { begun: Buffer.alloc(0), broker, client, target };
-    links.add(link);
-    broker.write(first.subarray(end + 1));
-    client.on('data', (bytes) => void broker.write(bytes));
-    broker.on('data', (bytes) => reply(link, bytes, modeOf(target)));
-    for (const socket of [client, broker]) {
-      socket.on('error', () => destroy(link));
-      socket.on('close', () => {
-        links.delete(link);
-        destroy(link);
-      });
-    }
-  });
+interface Wire {
+  readonly target: string;
+  readonly broker: BrokerAddress;
+  readonly links: Set<Link>;
+  readonly modeOf: (target: string) => Mode;
+}
+
+function accept(client: Socket, { target, broker: place, links, modeOf }: Wire): void {
+  const broker = connect(place);
+  const link = { begun: Buffer.alloc(0), broker, client, target };
+  links.add(link);
+  client.on('data', (bytes) => void broker.write(bytes));
+  broker.on('data', (bytes) => reply(link, bytes, modeOf(target)));
+  for (const socket of [client, broker]) {
+    socket.on('error', () => destroy(link));
+    socket.on('close', () => {
+      links.delete(link);
+      destroy(link);
+    });
+  }
 }
 
 function reply(link: Link, bytes: Buffer, mode: Mode): void {

@@ -1,4 +1,3 @@
-import { connect } from 'node:net';
 import { inject, type TestContext } from 'vitest';
 import { operations } from '../../../src/config/operations.ts';
 import type { LocalKafka } from '../../../src/local/index.ts';
@@ -72,11 +71,7 @@ export async function kafkaFaultFixture(
     topics: [inbox.topic],
     temporalAddress: inject('temporalAddress'),
     // As if the broker advertised the proxy: every address in the metadata leads to it.
-    transport: () =>
-      kafkaOver(
-        settings,
-        proxy && (({ onConnect }) => connect({ host: '127.0.0.1', port: proxy.port }, onConnect)),
-      ),
+    transport: () => kafkaOver(settings, proxy && (() => ({ host: '127.0.0.1', port: proxy.port }))),
   });
   const load = startLedgerLoad(stage, inbox.topic, { seed, perSecond });
   const log = (): Promise<readonly Logged[]> => readTopic(inbox.kafka, inbox.topic.rules.address);

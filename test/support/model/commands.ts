@@ -24,13 +24,20 @@ function command(text: string, act: (model: LaneModel, world: LaneWorld) => Prom
 function onMessage(
   name: string,
   act: (model: LaneModel, world: LaneWorld, message: ModelMessage) => Promise<void>,
+  among: (model: LaneModel) => readonly ModelMessage[] = ({ messages }) => messages,
 ): fc.Arbitrary<Command> {
   return fc.nat(20).map((choice) =>
     command(`${name}(${choice})`, async (model, world) => {
-      const message = model.messages[choice % Math.max(1, model.messages.length)];
+      const messages = among(model);
+      const message = messages[choice % Math.max(1, messages.length)];
       if (message !== undefined) await act(model, world, message);
     }),
   );
+}
+
+/** Those that operators decide about: among all messages they are so rare that whole runs would have none. */
+function failed({ messages }: LaneModel): readonly ModelMessage[] {
+  return messages.filter(({ state }) => state === 'failed');
 }
 
 const key = fc.constantFrom('a', 'b', null);
@@ -106,14 +113,21 @@ const retry = onMessage('retry', async (model, world, message) => {
   assert.equal(await world.retry(message.label), model.retry(message));
 });
 
-const edit = onMessage('edit', async (model, world, message) => {
+async function editMessage(model: LaneModel, world: LaneWorld, message: ModelMessage): Promise<void> {
   const copy = `m${model.messages.length + 1}`;
   assert.equal(await world.edit(message.label, copy), model.edit(message, copy));
-});
+}
 
-const discard = onMessage('discard', async (model, world, message) => {
+const edit = onMessage('edit', editMessage);
+
+const editFailed = onMessage('edit failed', editMessage, failed);
+
+async function discardMessage(model: LaneModel, world: LaneWorld, message: ModelMessage): Promise<void> {
   assert.equal(await world.discard(message.label), model.discard(message));
-});
+}
+
+const discard = onMessage('discard', discardMessage);
+const discardFailed = onMessage('discard failed', discardMessage, failed);
 
 /** Every command, the frequent ones more than once. */
 export const laneCommands: fc.Arbitrary<Command>[] = [
@@ -130,7 +144,11 @@ export const laneCommands: fc.Arbitrary<Command>[] = [
   withdraw,
   retry,
   edit,
+  editFailed,
+  editFailed,
   discard,
+  discardFailed,
+  discardFailed,
 ];
 
 function seen(model: LaneModel): SeenMessage[] {

@@ -37,14 +37,17 @@ export class LaneModel {
   /** Labels in the order in which the broker stored them. */
   readonly log: string[] = [];
   readonly #failedBlocks: boolean;
+  readonly #batch: number;
   #minute = 0;
   #step = 0;
   #lastPosition = 0;
   /** True after a crash, until the lane is taken again. */
   #lapsed = false;
 
-  constructor(exhausted: 'release-key' | 'hold-key') {
+  /** @param batch the most messages of a batch */
+  constructor(exhausted: 'release-key' | 'hold-key', batch: number) {
     this.#failedBlocks = exhausted === 'hold-key';
+    this.#batch = batch;
   }
 
   /** @returns false if the ref is taken */
@@ -140,7 +143,7 @@ export class LaneModel {
     this.#releaseHeld();
     this.#takeOver();
     for (;;) {
-      const batch = this.#inOrder('ready');
+      const batch = this.#inOrder('ready').slice(0, this.#batch);
       if (batch.length === 0) break;
       const blocked = new Set(batch.filter((message) => this.#isBlocked(message)));
       const sendable = batch.filter((message) => !blocked.has(message));

@@ -49,8 +49,8 @@ export class ModelDatabase {
     return new ModelDatabase(made);
   }
 
-  /** A fresh topic of one lane, on a clock that has not been moved. */
-  async lane(exhausted: 'release-key' | 'hold-key'): Promise<LaneWorld> {
+  /** A fresh topic of one lane, on a clock that has not been moved. `batch`: the most messages of a batch. */
+  async lane(exhausted: 'release-key' | 'hold-key', batch: number): Promise<LaneWorld> {
     const { database } = this.#made;
     this.#runs += 1;
     await database.query(`update skipped set by = '0'`);
@@ -59,7 +59,7 @@ export class ModelDatabase {
       retry: retryMinutes.map((minutes) => minutes * minuteMs),
     });
     await upsertTopics(database, [policyOf(made, 'scripted')]);
-    return new LaneWorld(database, made);
+    return new LaneWorld(database, made, batch);
   }
 
   drop(): Promise<void> {
@@ -71,12 +71,15 @@ export class ModelDatabase {
 export class LaneWorld {
   readonly database: Database;
   readonly #topic: ReturnType<typeof topic>;
+  readonly #batch: number;
   readonly #broker = new ScriptedBroker();
   readonly #ids = new Map<string, string>();
 
-  constructor(database: Database, made: ReturnType<typeof topic>) {
+  /** @param batch the most messages of a batch */
+  constructor(database: Database, made: ReturnType<typeof topic>, batch: number) {
     this.database = database;
     this.#topic = made;
+    this.#batch = batch;
   }
 
   get topic(): string {
@@ -176,7 +179,7 @@ export class LaneWorld {
       route: { name: this.topic, rules: this.#topic.rules, transport: this.#broker },
       source: '/outbox/model',
       timings: { ...defaultTimings, laneIdleTimeoutMs: 0, probeIntervalMs: 1 },
-      limits: defaultBatchLimits,
+      limits: { ...defaultBatchLimits, messages: this.#batch },
       wake: new Wake(),
       report: () => undefined,
       signal: new AbortController().signal,

@@ -25,7 +25,7 @@ export interface DoomedProcess {
  *
  * @param settings passed as JSON in the first argument
  */
-export function startDoomed(program: string, settings: { readonly crash?: Crash }): DoomedProcess {
+export function startDoomed(program: string, settings: object): DoomedProcess {
   const child = spawn(process.execPath, [builtProgram(program), JSON.stringify(settings)], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -35,9 +35,6 @@ export function startDoomed(program: string, settings: { readonly crash?: Crash 
 }
 
 /** Runs it until it exits. */
-export function runDoomed(
-  program: string,
-  settings: { readonly crash?: Crash },
-): Promise<NodeJS.Signals | null> {
+export function runDoomed(program: string, settings: object): Promise<NodeJS.Signals | null> {
   return startDoomed(program, settings).exited;
 }

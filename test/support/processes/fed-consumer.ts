@@ -10,13 +10,14 @@ import type { HandlerOptions } from '../../../src/inbox/handler-options.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
 import type { DeadLetter } from '../../../src/inbox/parked/dead-letter.ts';
 import type { InboxMessage } from '../../../src/inbox/reading/inbox-message.ts';
+import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { MemorySource } from '../../../src/sources/memory/memory-source.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 
 const numbers = topic('numbers', z.object({ n: z.number() }));
 const others = topic('others', z.object({ n: z.number() }));
 
-type ShopTransaction = Parameters<Parameters<PrismaClient['$transaction']>[0]>[0];
+export type ShopTransaction = Parameters<Parameters<PrismaClient['$transaction']>[0]>[0];
 
 export interface FedMessage {
   readonly n: number;
@@ -66,7 +67,7 @@ export function feed(source: MemorySource, ...messages: readonly FedMessage[]): 
 
 /** Starts a consumer whose handler writes a row per call into the table `effect`. */
 export async function startFed(
-  prisma: PrismaClient,
+  prisma: TransactionClient<ShopTransaction>,
   source: MemorySource,
   {
     name = 'one',

@@ -45,6 +45,8 @@ export interface RelayProcess {
   readonly pid: number;
   readonly publisher: string;
   readonly events: readonly RelayEvent[];
+  /** The latest events with their times, a line each: for the message of a test that failed. */
+  timeline(): string;
   /** Resolves when the process has exited. */
   readonly exited: Promise<unknown>;
   signal(signal: NodeJS.Signals): void;
@@ -53,6 +55,7 @@ export interface RelayProcess {
   end(): Promise<void>;
 }
 
+const latestEvents = 60;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Starts a relay as a child process, and waits until it delivers. */
@@ -71,13 +74,18 @@ export async function startRelayProcess(settings: RelayProcessOptions): Promise<
   );
   const exited = once(child, 'exit');
   const events: RelayEvent[] = [];
-  await untilReady(child, events);
+  const lines: string[] = [];
+  await untilReady(child, (line) => {
+    events.push(JSON.parse(line) as RelayEvent);
+    lines.push(`${new Date().toISOString()} ${line}`);
+  });
   const pid = child.pid ?? 0;
   const running = (): boolean => child.exitCode === null && child.signalCode === null;
   return {
     pid,
     publisher: String(pid),
     events,
+    timeline: () => [`relay ${pid}:`, ...lines.slice(-latestEvents)].join('\n'),
     exited,
     signal: (signal) => void child.kill(signal),
     async held() {
@@ -94,14 +102,14 @@ export async function startRelayProcess(settings: RelayProcessOptions): Promise<
 }
 
 /** Reads the lines of the process: `ready` once, then one event per line. */
-async function untilReady(child: ChildProcess, events: RelayEvent[]): Promise<void> {
+async function untilReady(child: ChildProcess, told: (line: string) => void): Promise<void> {
   if (child.stdout === null || child.stderr === null) throw new Error('The relay process has no output.');
   let complaint = '';
   child.stderr.on('data', (data: Buffer) => (complaint = (complaint + data.toString()).slice(-4_000)));
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       if (line === 'ready') resolve();
-      else if (line.startsWith('{')) events.push(JSON.parse(line) as RelayEvent);
+      else if (line.startsWith('{')) told(line);
     });
     child.on('exit', (code, signal) =>
       reject(new Error(`The relay process ended early (${code ?? signal}): ${complaint}`)),

@@ -48,7 +48,7 @@ async function subject(): Promise<ContractSubject> {
 
 const cases = await transportContract(subject);
 
-test('it is put to every case for which a server can fail', () => {
+test('the contract runs every case whose fault a server can have', () => {
   expect(cases).toHaveLength(17);
 });
 

@@ -31,11 +31,11 @@ function transportOf(options: Partial<HttpOptions> = {}) {
 
 const always = (answer: Answer) => endpointOf({ answer: () => answer });
 
-test('every kind of answer has its outcome, with the reason that the server gave', async () => {
+test('each kind of response has its outcome, with the reason from the server', async () => {
   const endpoint = await endpointOf({
     answer: (_request, body) => ({ status: Number(body.slice(0, 3)), body: 'because of that' }),
   });
-  const statuses = [200, 302, 400, 409, 410, 422, 429, 500, 503];
+  const statuses = [200, 302, 400, 409, 410, 413, 422, 429, 500, 503, 507];
   const messages = statuses.map((status) => ({ ...outgoing(null), payload: String(status) }));
 
   const { outcomes, hold } = await publishTo(
@@ -53,10 +53,12 @@ test('every kind of answer has its outcome, with the reason that the server gave
     { kind: 'rejected', error: told(400) },
     { kind: 'rejected', error: told(409) },
     { kind: 'permanent', error: told(410) },
+    { kind: 'rejected', error: told(413) },
     { kind: 'permanent', error: told(422) },
     { kind: 'rejected', error: told(429) },
     { kind: 'ambiguous', error: told(500) },
     { kind: 'ambiguous', error: told(503) },
+    { kind: 'ambiguous', error: told(507) },
   ]);
   expect(endpoint.requests).toHaveLength(statuses.length);
 });
@@ -71,7 +73,7 @@ test('a redirect is not followed', async () => {
   expect(elsewhere.requests).toEqual([]);
 });
 
-test('Retry-After holds its address for as long as it says, and no other', async () => {
+test('Retry-After holds its own address for the given time, and no other address', async () => {
   let busy = true;
   const endpoint = await endpointOf({
     answer: () => (busy ? { status: 429, headers: { 'retry-after': '1' } } : undefined),
@@ -99,7 +101,7 @@ test('Retry-After holds its address for as long as it says, and no other', async
   });
 });
 
-test('a server that says nothing in time leaves the message in doubt, and the next batch goes on', async () => {
+test('a message without a response in time is ambiguous, and the next batch is sent', async () => {
   let slow = true;
   const endpoint = await endpointOf({ answer: () => (slow ? { afterMs: 5_000 } : undefined) });
   const transport = transportOf({ requestTimeout: '200ms' });
@@ -129,7 +131,7 @@ async function tcpServer(say: (piece: (text: string) => void) => void): Promise<
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
 }
 
-test('a server that drips its headers does not win time by it', async () => {
+test('a response with slow headers does not extend the timeout', async () => {
   const address = await tcpServer((piece) => {
     piece('HTTP/1.1 200 OK\r\n');
     const drip = setInterval(() => piece('x: y\r\n'), 50);
@@ -141,7 +143,7 @@ test('a server that drips its headers does not win time by it', async () => {
   expect(performance.now() - startedAt).toBeLessThan(3_000);
 });
 
-test('the status counts, also where the body never ends or is endless', async () => {
+test('the status counts even if the body stalls or is endless', async () => {
   const unending = await tcpServer((piece) => piece('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf'));
   const endless = await tcpServer((piece) => {
     piece('HTTP/1.1 400 Bad\r\ncontent-length: 999999999\r\n\r\n');
@@ -156,13 +158,13 @@ test('the status counts, also where the body never ends or is endless', async ()
   expect(JSON.stringify(outcomes).length).toBeLessThan(400);
 });
 
-test('headers of an answer are bounded', async () => {
+test('the headers of a response are limited in size', async () => {
   const address = await tcpServer((piece) => piece(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`));
   const { outcomes } = await publishTo(transportOf(), address, [outgoing('a')]);
   expect(outcomes).toMatchObject([{ kind: 'ambiguous', error: expect.stringContaining('Headers Overflow') }]);
 });
 
-test('a connection that is reset after the request leaves it in doubt; one that is refused holds the address', async () => {
+test('a connection reset after the request makes the message ambiguous; a refused connection holds the address', async () => {
   const endpoint = await endpointOf();
   const proxy = await startFaultProxy(`127.0.0.1:${endpoint.port}`);
   onTestFinished(() => proxy.close());
@@ -193,7 +195,7 @@ test('a connection that is reset after the request leaves it in doubt; one that 
   });
 });
 
-test('a batch that takes too long is settled as far as it came, and the rest follows', async () => {
+test('a batch that takes too long is settled as far as it was answered, and the rest is sent later', async () => {
   const endpoint = await endpointOf({ answer: () => ({ afterMs: 60 }) });
   const settings = httpSettings({ secret, allow: ['127.0.0.1'] });
   const transport = new HttpTransport(settings, 200);
@@ -211,7 +213,7 @@ test('a batch that takes too long is settled as far as it came, and the rest fol
   );
 });
 
-test('as many requests as `concurrency` allows are under way, and one per key', async () => {
+test('up to `concurrency` requests are in flight at the same time, and one per key', async () => {
   const endpoint = await endpointOf({ answer: () => ({ afterMs: 20 }) });
   const free = Array.from({ length: 30 }, () => outgoing(null));
   await publishTo(transportOf({ concurrency: 5 }), endpoint.address, free);
@@ -235,14 +237,23 @@ test.each([
   ['a name that resolves to this machine', 'http://localhost:1/'],
 ])('%s is refused before a connection is opened', async (_what, address) => {
   const transport = transportOf({ allow: [] });
-  const { outcomes } = await publishTo(transport, address, [outgoing('a')]);
-  expect(outcomes).toMatchObject([
-    { kind: 'rejected', error: expect.stringContaining('is not an address of the public internet') },
-  ]);
+  // Allowing it is the operator's, and no message's, to do: none spends an attempt meanwhile.
+  expect(await publishTo(transport, address, [outgoing('a'), outgoing('b')])).toEqual({
+    outcomes: [
+      { kind: 'deferred', onWire: false },
+      { kind: 'deferred', onWire: false },
+    ],
+    hold: {
+      scope: 'topic',
+      reason: expect.stringContaining(
+        'is not an address of the public internet, and `allow` does not name it',
+      ),
+    },
+  });
   await expect(transport.probe(address)).rejects.toThrow('is not an address of the public internet');
 });
 
-test('a name that is allowed is connected to', async () => {
+test('an allowed host name is connected to', async () => {
   const { port } = await endpointOf();
   const transport = transportOf({ allow: ['localhost'] });
   expect(countKinds(await publishTo(transport, `http://localhost:${port}/`, [outgoing('a')]))).toEqual({
@@ -251,7 +262,7 @@ test('a name that is allowed is connected to', async () => {
   await transport.probe(`http://localhost:${port}/`);
 });
 
-test('an address that is no URL, and a secret that is not there, hold the address and burn no attempt', async () => {
+test('an invalid URL or a missing secret holds the address and spends no attempt', async () => {
   const none = await publishTo(transportOf(), 'orders', [outgoing('a')]);
   expect(none).toMatchObject({
     outcomes: [{ kind: 'deferred', onWire: false }],
@@ -268,7 +279,7 @@ test('an address that is no URL, and a secret that is not there, hold the addres
   });
 });
 
-test('a message with a header of the connection is failed, not sent', async () => {
+test('a message with a reserved header is failed and not sent', async () => {
   const endpoint = await endpointOf();
   const message = { ...outgoing('a'), headers: { 'transfer-encoding': 'chunked' } };
   const { outcomes } = await publishTo(transportOf(), endpoint.address, [message, outgoing('b')]);

@@ -20,7 +20,7 @@ function transportOf(options: Partial<HttpOptions> = {}) {
   return transport;
 }
 
-test('messages leave by TLS with an own CA', async () => {
+test('messages are sent over TLS with a private CA', async () => {
   const address = await tlsEndpoint(authority.issue('127.0.0.1'));
   const transport = transportOf({ ssl: () => ({ ca: authority.ca }) });
   await transport.probe(address);
@@ -62,7 +62,7 @@ const wrong: readonly [string, () => Promise<string>, Partial<HttpOptions>, RegE
 ];
 
 test.each(wrong)(
-  'with %s messages wait, and both probe and hold say why',
+  'with %s, messages wait; probe and hold give the reason',
   async (_what, server, options, reason) => {
     const address = await server();
     const transport = transportOf(options);
@@ -78,7 +78,7 @@ test.each(wrong)(
   },
 );
 
-test('while secrets change, each of them signs, and what is signed is id, time and body', async () => {
+test('during a rotation each secret signs, and the signature covers id, time and body', async () => {
   const next = `whsec_${Buffer.alloc(32, 'n').toString('base64')}`;
   let secrets: readonly string[] = [secret];
   const endpoint = await httpEndpoint();
@@ -101,7 +101,7 @@ test('while secrets change, each of them signs, and what is signed is id, time a
   expect(after?.['webhook-id']).toBe(message.id);
 });
 
-test('headers of the options go with every request, before those of a message, and stay out of reasons', async () => {
+test('headers of the options are sent with every request, override those of a message, and stay out of reasons', async () => {
   const endpoint = await httpEndpoint({
     answer: ({ headers }) => ({ status: 400, body: `You sent ${headers['authorization']}` }),
   });

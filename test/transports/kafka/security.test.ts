@@ -30,7 +30,7 @@ test.each<Sasl>([
   { mechanism: 'plain', ...alice },
   { mechanism: 'scram-sha-256', ...alice },
   { mechanism: 'scram-sha-512', ...alice },
-])('messages leave and arrive by TLS with an own CA and a password by $mechanism', async (sasl) => {
+])('messages are sent and received over TLS with a private CA and a password by $mechanism', async (sasl) => {
   const address = await createTopic(observer(plain), { numPartitions: 1 });
   const transport = transportOf({ ...right, sasl });
 
@@ -57,6 +57,33 @@ test.each<Sasl>([
   await until(() => arrived.length === 1);
   await subscribed.stop();
   expect(arrived[0]?.header('ce_id')).toBe('m-1');
+});
+
+/** What Kafka takes without a key: a token of no signature. */
+function unsignedToken(user: string, seconds: number): string {
+  const now = Math.floor(Date.now() / 1_000);
+  const parts = [{ alg: 'none' }, { sub: user, iat: now, exp: now + seconds }];
+  return `${parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`;
+}
+
+test('a connection whose token ends is replaced before, so that nothing waits and nothing is in doubt', async () => {
+  const address = await createTopic(observer(plain), { numPartitions: 1 });
+  let tokens = 0;
+  const oauthBearerProvider = async () => {
+    tokens += 1;
+    return { value: unsignedToken('alice', 3) };
+  };
+  const transport = transportOf({
+    brokers,
+    ssl: { ca },
+    sasl: { mechanism: 'oauthbearer', oauthBearerProvider },
+  });
+  const kinds = new Set<string>();
+  await until(async () => {
+    for (const outcome of (await transport.publish(batchFor(address))).outcomes) kinds.add(outcome.kind);
+    return tokens >= 3;
+  });
+  expect([...kinds]).toEqual(['acknowledged']);
 });
 
 /** A port that shows this certificate and says nothing else. */
@@ -104,7 +131,7 @@ const wrong: readonly [string, () => Promise<KafkaOptions>, RegExp][] = [
   ],
 ];
 
-test.each(wrong)('with %s messages wait, and both probe and hold say why', async (_what, options, reason) => {
+test.each(wrong)('with %s, messages wait; probe and hold give the reason', async (_what, options, reason) => {
   const address = await createTopic(observer(plain), { numPartitions: 1 });
   const transport = transportOf(await options());
 

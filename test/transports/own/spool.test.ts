@@ -7,7 +7,7 @@ import { spool } from './spool.ts';
 
 const address = 'orders.ndjson';
 
-/** A folder of its own; it is moved away where the address shall be unreachable. */
+/** A temporary folder, which is moved away to make the address unreachable. */
 async function subject(): Promise<ContractSubject> {
   const folder = await mkdtemp(join(tmpdir(), 'spool-'));
   const away = `${folder}-away`;
@@ -46,7 +46,7 @@ async function linesOf(file: string): Promise<readonly DeliveredMessage[]> {
 
 const cases = await transportContract(subject);
 
-test('it is put to every case for which a file can fail', () => {
+test('the contract runs every case whose fault a file can have', () => {
   expect(cases).toHaveLength(15);
 });
 

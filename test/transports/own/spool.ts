@@ -3,14 +3,14 @@ import { access, type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OutboxError, type SendOutcome, sendByKey, type Transport } from '../../../src/transports.ts';
 
-/** Lines longer than this are refused: those who read the files cannot take them. */
+/** Longer lines are refused, because the readers of the files cannot process them. */
 const maxLineBytes = 1_000_000;
 
 /** Appends each message as a line of JSON to the file that its address names, in a folder that must exist. */
 export function spool({ folder }: { readonly folder: string }): Transport {
   const files = new Map<string, Promise<FileHandle>>();
 
-  /** One handle per file, also for batches that begin side by side. */
+  /** One handle per file, even for concurrent batches. */
   const fileOf = (address: string): Promise<FileHandle> => {
     const known = files.get(address);
     if (known !== undefined) return known;
@@ -24,7 +24,7 @@ export function spool({ folder }: { readonly folder: string }): Transport {
   const append = async (file: FileHandle, line: string): Promise<SendOutcome> => {
     if (Buffer.byteLength(line) > maxLineBytes)
       return { kind: 'permanent', error: `The line is longer than ${maxLineBytes} bytes.` };
-    // What this throws leaves the message in doubt: part of the line may be in the file.
+    // An error here makes the message ambiguous: part of the line may be in the file.
     await file.appendFile(line);
     await file.datasync();
     return { kind: 'acknowledged', partition: null, offset: null };
@@ -38,7 +38,7 @@ export function spool({ folder }: { readonly folder: string }): Transport {
       try {
         file = await fileOf(batch.address);
       } catch (error) {
-        // Nothing was written, and nothing of this address can be: its lanes wait until a probe succeeds.
+        // Nothing was written, and the file cannot be opened: the lanes of this address wait until a probe succeeds.
         const hold = { scope: 'topic', reason: String(error) } as const;
         return { outcomes: batch.messages.map(() => ({ kind: 'deferred', onWire: false })), hold };
       }

@@ -25,7 +25,7 @@ async function queue(broker: TestBroker, name: string, args: object = {}): Promi
   return name;
 }
 
-test('id, time, type of content, key and headers arrive as AMQP has them, and the message is persistent', async () => {
+test('id, time, content type, key and headers arrive as AMQP properties, and the message is persistent', async () => {
   const { broker, publish } = await stage();
   const address = await broker.exchange();
 
@@ -49,7 +49,7 @@ test('id, time, type of content, key and headers arrive as AMQP has them, and th
   });
 });
 
-test('a message that no queue takes is rejected with what the server says, and the others are delivered', async () => {
+test('a message that no queue receives is rejected with the reason of the server, and the others are delivered', async () => {
   const { broker, publish } = await stage();
   const address = newName();
   await broker.channel.assertExchange(address, 'topic');
@@ -63,7 +63,7 @@ test('a message that no queue takes is rejected with what the server says, and t
   });
 });
 
-test('what an alternate exchange takes is acknowledged', async () => {
+test('a message that an alternate exchange receives is acknowledged', async () => {
   const { broker, publish } = await stage();
   const other = await broker.exchange(newName('unwanted'));
   const address = newName();
@@ -75,7 +75,7 @@ test('what an alternate exchange takes is acknowledged', async () => {
   expect(await broker.read(other)).toHaveLength(1);
 });
 
-test('what a full queue refuses is rejected, and taken when there is room again', async () => {
+test('a message that a full queue refuses is rejected, and accepted when there is room again', async () => {
   const { broker, publish } = await stage();
   const address = newName();
   await broker.channel.assertExchange(address, 'fanout');
@@ -95,7 +95,7 @@ test('what a full queue refuses is rejected, and taken when there is room again'
   await expect.poll(one).toBe('acknowledged');
 });
 
-test('the routing key of an exchange is what its function says, and a function that throws rejects its message', async () => {
+test('the routing key comes from the function of the exchange, and a function that throws rejects its message', async () => {
   const address = newName();
   const { broker, publish } = await stage({
     exchanges: {
@@ -118,7 +118,7 @@ test('the routing key of an exchange is what its function says, and a function t
   expect(await broker.channel.get(address)).toMatchObject({ fields: { routingKey: 'order.placed' } });
 });
 
-test('a message that AMQP cannot carry fails for ever, and the others are delivered', async () => {
+test('a message that AMQP cannot carry is failed, and the others are delivered', async () => {
   const { broker, publish } = await stage();
   const address = await broker.exchange();
 
@@ -127,7 +127,7 @@ test('a message that AMQP cannot carry fails for ever, and the others are delive
   expect(outcomes.map(({ kind }) => kind)).toEqual(['permanent', 'acknowledged']);
 });
 
-test('an exchange that is missing holds its topic, nothing of it counts as stored, and others go on', async () => {
+test('a missing exchange holds its topic, none of its messages counts as stored, and other topics continue', async () => {
   const { broker, publish, transport } = await stage();
   const address = newName();
   const other = await broker.exchange();
@@ -146,7 +146,7 @@ test('an exchange that is missing holds its topic, nothing of it counts as store
   expect((await publish(address, {})).hold).toBeUndefined();
 });
 
-test('an exchange that is deleted under way holds its topic, and what is not confirmed may be stored', async () => {
+test('an exchange deleted during a batch holds its topic, and unconfirmed messages may be stored', async () => {
   const { broker, publish } = await stage();
   const address = await broker.exchange();
   await publish(address, {});
@@ -159,4 +159,11 @@ test('an exchange that is deleted under way holds its topic, and what is not con
     { kind: 'deferred', onWire: true },
     { kind: 'deferred', onWire: true },
   ]);
+});
+
+test('the server is named with its version', async () => {
+  const transport = rabbitmq({ url });
+  onTestFinished(() => transport.close());
+
+  expect(await transport.server?.()).toMatch(/^RabbitMQ \d+\.\d+/);
 });

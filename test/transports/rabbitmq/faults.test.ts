@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type LocalRabbitmq, startRabbitmq } from '../../../src/local/rabbitmq.ts';
+import { type LocalRabbitmq, startRabbitmq } from '../../../src/local/rabbitmq/rabbitmq.ts';
 import { type RabbitmqOptions, rabbitmq } from '../../../src/transports.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
+import { until } from '../../support/fixtures/until.ts';
 import { batchOf, brokerAt } from './broker.ts';
 
 const maxBytes = 10_000;
@@ -34,6 +35,31 @@ function freeze(signal: 'SIGCONT' | 'SIGSTOP'): void {
   if (server.node.pid !== undefined) process.kill(server.node.pid, signal);
 }
 
+/** A consumer of an exchange that acknowledges everything, with the bodies that it got and what it told. */
+async function consumed(address: string) {
+  const bodies: string[] = [];
+  const troubles: unknown[] = [];
+  const source = rabbitmq({ url: server.url, requestTimeout: '1s', heartbeat: '1s' }).source();
+  const subscribed = await source.subscribe({
+    addresses: [address],
+    group: 'stock',
+    concurrency: 1,
+    batchSize: 10,
+    fromBeginning: true,
+    joinWithinMs: 10_000,
+    assigned: () => undefined,
+    disconnected: (error) => void troubles.push(error),
+    async handle(batch) {
+      for (const message of batch.messages) {
+        bodies.push(Buffer.from(message.body ?? []).toString());
+        batch.acknowledge(message);
+      }
+    },
+  });
+  onTestFinished(() => subscribed.stop());
+  return { bodies, troubles };
+}
+
 async function stage(options: Partial<RabbitmqOptions> = {}) {
   const transport = rabbitmq({ url: server.url, requestTimeout: '500ms', ...options });
   onTestFinished(() => transport.close());
@@ -55,37 +81,43 @@ async function stored(address: string): Promise<number> {
 
 const many = Array.from({ length: 200 }, (_, n) => ({ key: `key-${n}` }));
 
-test('a server that blocks its publishers holds all until it no longer does', async () => {
-  const { address, publish, transport } = await stage();
-  await publish(address, {});
-  await server.control('set_vm_memory_high_watermark', '0.0001');
+test.each([
+  ['memory', 'set_vm_memory_high_watermark', '0.0001', '0.4'],
+  ['disk', 'set_disk_free_limit', '1000000GB', '50MB'],
+])(
+  'a server that blocks its publishers holds the transport until it unblocks them: low on %s',
+  async (of, set, low, usual) => {
+    const { address, publish, transport } = await stage();
+    await publish(address, {});
+    await server.control(set, low);
 
-  // The first message after the alarm makes the server tell.
-  const results = [await publish(address, ...many)];
-  while (results.at(-1)?.hold === undefined) results.push(await publish(address, ...many));
-  const { hold, outcomes } = await publish(address, ...many);
+    // The first message after the alarm makes the server tell.
+    const results = [await publish(address, ...many)];
+    while (results.at(-1)?.hold === undefined) results.push(await publish(address, ...many));
+    const { hold, outcomes } = await publish(address, ...many);
 
-  expect(results.at(-1)?.hold).toMatchObject({
-    scope: 'transport',
-    reason: expect.stringContaining('low on memory'),
-  });
-  expect(hold?.scope).toBe('transport');
-  expect(outcomes).toEqual(many.map(() => ({ kind: 'deferred', onWire: false })));
-  await expect(transport.probe(address)).rejects.toThrow('The server blocks its publishers: low on memory.');
+    expect(results.at(-1)?.hold).toMatchObject({
+      scope: 'transport',
+      reason: expect.stringContaining(`low on ${of}`),
+    });
+    expect(hold?.scope).toBe('transport');
+    expect(outcomes).toEqual(many.map(() => ({ kind: 'deferred', onWire: false })));
+    await expect(transport.probe(address)).rejects.toThrow(`The server blocks its publishers: low on ${of}.`);
 
-  await server.control('set_vm_memory_high_watermark', '0.4');
-  await expect
-    .poll(() =>
-      transport.probe(address).then(
-        () => 'open',
-        () => 'held',
-      ),
-    )
-    .toBe('open');
-  expect((await publish(address, ...many)).hold).toBeUndefined();
-});
+    await server.control(set, usual);
+    await expect
+      .poll(() =>
+        transport.probe(address).then(
+          () => 'open',
+          () => 'held',
+        ),
+      )
+      .toBe('open');
+    expect((await publish(address, ...many)).hold).toBeUndefined();
+  },
+);
 
-test('a frozen server holds all, what was on its way may be stored, and it goes on afterwards', async () => {
+test('a frozen server holds the transport, messages in flight may be stored, and delivery continues afterwards', async () => {
   const { address, publish, transport } = await stage();
   await publish(address, {});
   freeze('SIGSTOP');
@@ -107,7 +139,25 @@ test('a frozen server holds all, what was on its way may be stored, and it goes 
   expect((await publish(address, ...many)).hold).toBeUndefined();
 });
 
-test('a connection that vanishes without a word holds all, and the next one serves', async () => {
+test('a consumer notices a frozen server by its heartbeat, and receives new messages afterwards', async () => {
+  const { address, publish, transport } = await stage();
+  const { bodies, troubles } = await consumed(address);
+  await publish(address, { payload: 'before' });
+  await expect.poll(() => bodies).toEqual(['before']);
+  freeze('SIGSTOP');
+  const frozenAt = performance.now();
+
+  await expect.poll(() => troubles.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect(performance.now() - frozenAt).toBeLessThan(5_000);
+
+  freeze('SIGCONT');
+  await until(() => transport.probe(address).then(() => true));
+  for (const payload of ['one', 'two'])
+    expect((await publish(address, { key: 'k', payload })).hold).toBeUndefined();
+  await expect.poll(() => [...new Set(bodies)], { timeout: 10_000 }).toEqual(['before', 'one', 'two']);
+});
+
+test('a connection that is lost silently holds the transport, and the next one is used', async () => {
   const proxy = await startFaultProxy(new URL(server.url).host);
   onTestFinished(() => proxy.close());
   const { address, publish, transport } = await stage({ url: `amqp://${proxy.address}` });
@@ -122,7 +172,7 @@ test('a connection that vanishes without a word holds all, and the next one serv
   expect((await publish(address, {})).outcomes).toMatchObject([{ kind: 'acknowledged' }]);
 });
 
-test('a user who may not write to an exchange holds its topic, and is tried again after a while', async () => {
+test('an exchange to which the user may not write holds its topic, and is tried again after a while', async () => {
   const { address, publish, transport } = await stage({
     url: server.url.replace('guest:guest', `${user}:${user}`),
   });
@@ -144,7 +194,7 @@ test('a user who may not write to an exchange holds its topic, and is tried agai
   expect((await publish(address, {})).hold).toBeUndefined();
 });
 
-test('a message that is larger than the server takes fails for ever, and only the first one closes a channel', async () => {
+test('a message larger than the limit of the server is failed, and only the first one closes a channel', async () => {
   const { address, publish } = await stage();
   const large = { key: 'large', payload: 'x'.repeat(maxBytes + 1) };
   await publish(address, {});
@@ -166,7 +216,7 @@ test('a message that is larger than the server takes fails for ever, and only th
   ]);
 });
 
-test('a wrong password holds all, and no text tells it', async () => {
+test('a wrong password holds the transport, and no text contains it', async () => {
   const { address, publish, transport } = await stage({
     url: server.url.replace('guest:guest', 'guest:hunter2'),
   });
@@ -177,8 +227,9 @@ test('a wrong password holds all, and no text tells it', async () => {
   expect(`${hold?.reason} ${transport.endpoint}`).not.toContain('hunter2');
 });
 
-test('a server that is killed and started again has what it had confirmed, and goes on', async () => {
+test('a server that was killed and restarted has all confirmed messages, and delivery continues', async () => {
   const { address, publish, transport } = await stage();
+  const { bodies, troubles } = await consumed(address);
   // RabbitMQ writes that a queue exists some moments after it has made it, and without that its messages are gone.
   await server.control('eval', 'mnesia:sync_log(), [dets:sync(Table) || Table <- dets:all()].');
   const { outcomes } = await publish(address, ...many);
@@ -195,5 +246,8 @@ test('a server that is killed and started again has what it had confirmed, and g
   await server.node.start();
   await expect.poll(() => stored(address), { timeout: 20_000 }).toBeGreaterThanOrEqual(many.length);
   await transport.probe(address);
-  expect((await publish(address, ...many)).hold).toBeUndefined();
+  expect((await publish(address, { payload: 'after' })).hold).toBeUndefined();
+  // The consumer has come back by itself.
+  expect(troubles).not.toEqual([]);
+  await expect.poll(() => bodies.at(-1), { timeout: 15_000 }).toBe('after');
 });

@@ -27,7 +27,7 @@ async function showing(credentials: Credentials): Promise<string> {
   return `amqps://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
-test('messages leave and arrive by TLS with an own CA', async () => {
+test('messages are sent and received over TLS with a private CA', async () => {
   const broker = await brokerAt();
   const address = await broker.exchange();
   const transport = transportOf(right);
@@ -93,7 +93,7 @@ const wrong: readonly [string, () => Promise<RabbitmqOptions>, RegExp][] = [
 ];
 
 test.each(wrong)(
-  'with %s messages wait, and hold, probe and consumer say why',
+  'with %s, messages wait, and hold, probe and consumer give the reason',
   async (_what, options, reason) => {
     const transport = transportOf(await options());
 

@@ -52,19 +52,22 @@ const existing: RabbitmqQueues = {
 const made = ['.first', '.second'];
 
 /** A queue that exists has what came before. */
-const beginsBefore = ({ name }: { readonly name: string }): boolean => !name.includes('from now on');
+const beginsBefore = ({ name }: { readonly name: string }): boolean =>
+  !name.startsWith('a group that begins with new');
 
 const ordered = sourceContract(() => subject(existing, made), ['order', 'history', 'groups']);
 const shared = sourceContract(() => subject({ ...existing, order: false }, made), ['history', 'groups']);
 const fresh = sourceContract(() => subject({}), ['order', 'groups']);
 
-test('what the abilities leave out is known', () => {
+test('the cases that the abilities leave out are listed', () => {
   expect(ordered.skipped.map(({ missing }) => missing)).toEqual([
     ['empty-body'],
     ['partitions'],
     ['partitions'],
     ['partitions'],
   ]);
+  for (const { cases } of [ordered, shared])
+    expect(cases.filter((one) => !beginsBefore(one))).toHaveLength(1);
 });
 
 const all = [

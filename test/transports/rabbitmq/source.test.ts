@@ -78,7 +78,7 @@ async function stage(options: Partial<RabbitmqOptions> = {}): Promise<Stage> {
 const idsOf = (messages: readonly IncomingMessage[]): readonly string[] =>
   messages.map(({ offset }) => offset);
 
-test('a consumer makes a quorum queue with one active consumer, and binds it', async () => {
+test('a consumer declares and binds a quorum queue with a single active consumer', async () => {
   const { address, broker, join, offered, send } = await stage();
   await join();
   const same = { 'x-queue-type': 'quorum', 'x-single-active-consumer': true };
@@ -89,7 +89,7 @@ test('a consumer makes a quorum queue with one active consumer, and binds it', a
   await expect.poll(() => idsOf(offered)).toEqual(['one']);
 });
 
-test('a queue of other arguments is told, with what to do, and nothing is changed', async () => {
+test('an existing queue with other arguments is reported with the next step, and not changed', async () => {
   const { address, broker, join } = await stage();
   await broker.channel.assertQueue(`${address}.stock`);
 
@@ -99,7 +99,7 @@ test('a queue of other arguments is told, with what to do, and nothing is change
   });
 });
 
-test('without its exchange a consumer waits, says so, and begins when there is one', async () => {
+test('without its exchange a consumer reports it, waits, and begins when the exchange exists', async () => {
   const { address, broker, join, offered, send, troubles } = await stage();
   await broker.channel.deleteExchange(address);
 
@@ -113,7 +113,7 @@ test('without its exchange a consumer waits, says so, and begins when there is o
   await expect.poll(() => idsOf(offered)).toEqual(['one']);
 });
 
-test('told not to, a consumer makes no queue, and misses the one that is not there', async () => {
+test('with declare false, a consumer declares no queue, and reports a missing one', async () => {
   const { join } = await stage({ queues: { declare: false } });
 
   await expect(join({ joinWithinMs: 300 })).rejects.toMatchObject({
@@ -122,7 +122,7 @@ test('told not to, a consumer makes no queue, and misses the one that is not the
   });
 });
 
-test('what was in hand when the connection was lost is offered again, and what was acknowledged is not', async () => {
+test('messages being handled when the connection is lost are offered again, and acknowledged ones are not', async () => {
   const { join, offered, proxy, send, troubles } = await stage();
   const lost: boolean[] = [];
   await join({
@@ -155,7 +155,23 @@ test('what was in hand when the connection was lost is offered again, and what w
   ]);
 });
 
-test('a message that is left open comes again, and what was acknowledged before it does not', async () => {
+test('a consumer notices a silent network by its heartbeat, and receives afterwards what was waiting', async () => {
+  const { join, offered, proxy, send, troubles } = await stage({ heartbeat: '1s' });
+  await join();
+  send('one');
+  await expect.poll(() => idsOf(offered)).toEqual(['one']);
+  proxy.inject({ kind: 'blackhole' });
+  send('two', 'three');
+
+  await expect.poll(() => troubles.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect(proxy.fired('blackhole')).toBeGreaterThan(0);
+  expect(idsOf(offered)).toEqual(['one']);
+  proxy.heal();
+
+  await expect.poll(() => [...new Set(idsOf(offered))], { timeout: 10_000 }).toEqual(['one', 'two', 'three']);
+});
+
+test('a message that is left open is delivered again, and those acknowledged before it are not', async () => {
   const { join, offered, send } = await stage();
   await join({
     async handle(batch) {
@@ -173,7 +189,7 @@ test('a message that is left open comes again, and what was acknowledged before 
   expect(idsOf(offered).filter((id) => id === 'one')).toHaveLength(1);
 });
 
-test('a queue that was deleted is made again while the others go on', async () => {
+test('a deleted queue is declared again while the others continue', async () => {
   const { address, broker, join, offered, send, troubles } = await stage();
   const other = `${address}-other`;
   await broker.channel.assertExchange(other, 'fanout');
@@ -191,7 +207,7 @@ test('a queue that was deleted is made again while the others go on', async () =
   await expect.poll(sent, { timeout: 10_000 }).toContain('again');
 });
 
-test('what is delivered too often goes where the queue says, not back', async () => {
+test('a message delivered too often goes to the dead letter exchange, not back to the queue', async () => {
   const dead = `dead-${randomUUID().slice(0, 8)}`;
   const { broker, join, offered, proxy, send } = await stage({
     queues: { deliveryLimit: 2, deadLetterExchange: dead },
@@ -214,7 +230,7 @@ test('what is delivered too often goes where the queue says, not back', async ()
   expect(idsOf(offered)).toEqual(['poison', 'poison', 'poison']);
 });
 
-test('messages of others keep their headers as texts, and one without an id gets a place of its own', async () => {
+test('messages of other programs have their headers as strings, and one without an id gets its own offset', async () => {
   const { address, broker, join, offered } = await stage();
   await join();
 

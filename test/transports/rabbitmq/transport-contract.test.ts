@@ -57,7 +57,7 @@ async function subject(): Promise<ContractSubject> {
 
 const cases = await transportContract(subject);
 
-test('it is put to every case for which RabbitMQ can fail', () => {
+test('the contract runs every case whose fault RabbitMQ can have', () => {
   expect(cases).toHaveLength(17);
 });
 

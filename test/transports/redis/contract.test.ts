@@ -47,7 +47,7 @@ const subjects: readonly (readonly [name: string, make: () => Promise<ContractSu
 describe.each(subjects)('%s', async (_name, make) => {
   const cases = await transportContract(make);
 
-  test('is put to every case of the contract but that of a lost partition', () => {
+  test('runs every case of the contract except that of a lost partition', () => {
     expect(cases).toHaveLength(17);
   });
 

@@ -11,7 +11,7 @@ function ending<Made extends Transport>(transport: Made): Made {
   return transport;
 }
 
-test('an entry is readable as it lies in the stream, and its id is what was answered', async () => {
+test('a stream entry has a readable field for each part of a message, and its id is the returned offset', async () => {
   const client = await redisAt(url);
   const stream = ending(redisStream({ url }));
   const address = `orders-${randomUUID()}`;
@@ -27,7 +27,7 @@ test('an entry is readable as it lies in the stream, and its id is what was answ
   expect(outcomes).toEqual(entries.map(({ id }) => ({ kind: 'acknowledged', partition: null, offset: id })));
 });
 
-test('a stream with maxLength keeps the newest entries and about as many as it says, one without keeps all', async () => {
+test('a stream with maxLength keeps about that many of the newest entries, and one without keeps all', async () => {
   const client = await redisAt(url);
   const bounded = ending(redisStream({ url, maxLength: 1_000 }));
   const unbounded = ending(redisStream({ url }));
@@ -45,7 +45,7 @@ test('a stream with maxLength keeps the newest entries and about as many as it s
   expect(newest?.message['id']).toBe(messages.at(-1)?.id);
 });
 
-test('a channel without subscribers acknowledges, and with requireReceivers rejects and holds the rest of the key', async () => {
+test('a message without subscribers is acknowledged, or with requireReceivers rejected, and the rest of its key held', async () => {
   const channel = `channel-${randomUUID()}`;
   const messages = messagesOf(['a', 'b', null], 6);
   const easy = ending(redisPubSub({ url }));
@@ -72,7 +72,7 @@ test('a channel without subscribers acknowledges, and with requireReceivers reje
   expect(received).toHaveLength(6);
 });
 
-test('what nobody was subscribed to in time never arrives on a channel', async () => {
+test('a subscriber of a channel never receives messages from before its subscription', async () => {
   const channel = `channel-${randomUUID()}`;
   const pubSub = ending(redisPubSub({ url }));
   await kindOf(pubSub, channel, messagesOf([null], 5));
@@ -103,7 +103,7 @@ test.each([
   ['redisList', redisList],
   ['redisPubSub', redisPubSub],
 ] as const)(
-  '%s refuses for ever what the server would not take, without a word to it',
+  '%s fails a message that is too large for the server, without sending it',
   async (_name, make) => {
     const transport = ending(make({ url }));
     const [message] = messagesOf(['k'], 1);
@@ -121,3 +121,7 @@ test.each([
     ]);
   },
 );
+
+test('the server is named with its version', async () => {
+  expect(await ending(redisStream({ url })).server?.()).toMatch(/^Redis \d+\.\d+\.\d+$/);
+});

@@ -13,7 +13,7 @@ function listOf() {
   return { transport, address: `list-${randomUUID()}` };
 }
 
-test('a second group is refused while another one reads the list, and gets it afterwards', async () => {
+test('a second group is refused while another reads the list, and receives from it afterwards', async () => {
   const { address, transport } = listOf();
   const first = await joins(transport.source(), address, { group: 'billing' });
 
@@ -30,7 +30,7 @@ test('a second group is refused while another one reads the list, and gets it af
   await second.has(3);
 });
 
-test('values that others push are bodies as they are, each with a place of its own', async () => {
+test('values of other programs are received unchanged as bodies, each with its own offset', async () => {
   const { address, transport } = listOf();
   const client = await redisAt(url);
   const bytes = Buffer.from([0xff, 0x00, 0x80]);
@@ -47,7 +47,7 @@ test('values that others push are bodies as they are, each with a place of its o
   expect(member.received.map(({ offset }) => BigInt(offset) - first)).toEqual([0n, 1n, 2n]);
 });
 
-test('what is in hand lies in a second list until it is acknowledged, and is gone then', async () => {
+test('messages being handled are in a second list until they are acknowledged, and are then deleted', async () => {
   const { address, transport } = listOf();
   const client = await redisAt(url);
   let open = (): void => undefined;
@@ -72,7 +72,7 @@ test('what is in hand lies in a second list until it is acknowledged, and is gon
   expect((await member.lag())[0]?.messages).toBe(0);
 });
 
-test('who has lost the lease acknowledges nothing of a list: what is first there may be those of others by now', async () => {
+test('a reader that has lost the lease acknowledges nothing of a list, which may now hold messages of another reader', async () => {
   const { address, transport } = listOf();
   const client = await redisAt(url);
   let taken = false;

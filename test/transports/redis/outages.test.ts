@@ -5,9 +5,11 @@ import { redisList, redisPubSub, redisStream } from '../../../src/transports.ts'
 import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
 import { listMessages, streamMessages } from '../../support/fixtures/redis-contents.ts';
 import { until } from '../../support/fixtures/until.ts';
+import { freeze } from '../../support/processes/frozen-process.ts';
 import { kindOf, messagesOf, publish } from './publishing.ts';
+import { proxied } from './redis-subject.ts';
 
-const requestTimeout = 500;
+const requestTimeout = 300;
 
 function ending<Made extends Transport>(transport: Made): Made {
   onTestFinished(() => transport.close());
@@ -18,11 +20,9 @@ test.each<[string, (url: string) => Transport, typeof streamMessages]>([
   ['stream', (url) => redisStream({ url, requestTimeout }), streamMessages],
   ['list', (url) => redisList({ url, requestTimeout }), listMessages],
 ])(
-  'with appendfsync always, a server of a %s that is killed loses nothing that was acknowledged, and keys keep their order',
+  'with appendfsync always, a killed server loses no acknowledged message of a %s, and keys keep their order',
   async (_kind, make, contents) => {
-    const server = await ownRedis();
-    const admin = await redisAt(server.url);
-    await admin.configSet('appendfsync', 'always');
+    const server = await ownRedis(['--appendfsync', 'always']);
     const transport = ending(make(server.url));
     const acknowledged: string[] = [];
     const keys = ['a', 'b', 'c'];
@@ -66,28 +66,83 @@ test.each<[string, (url: string) => Transport, typeof streamMessages]>([
   },
 );
 
-test('a frozen server is a hold of the transport, whose messages may be stored; after it all goes on', async () => {
-  const server = await ownRedis();
-  const stream = ending(redisStream({ url: server.url, requestTimeout }));
-  expect(await kindOf(stream, 'orders')).toBe('acknowledged');
-  process.kill(server.node.pid ?? 0, 'SIGSTOP');
+const kinds: readonly [string, (url: string) => Transport][] = [
+  ['stream', (url) => redisStream({ url, requestTimeout })],
+  ['list', (url) => redisList({ url, requestTimeout })],
+  ['channel', (url) => redisPubSub({ url, requestTimeout })],
+];
 
-  const { hold, outcomes } = await publish(stream, 'orders', messagesOf([null], 2));
+test.each(kinds)(
+  'a frozen server of a %s holds the transport, messages in flight may be stored, and delivery continues afterwards',
+  async (_kind, make) => {
+    const server = await ownRedis();
+    const transport = ending(make(server.url));
+    expect(await kindOf(transport, 'orders')).toBe('acknowledged');
+    const pid = server.node.pid ?? 0;
+    await freeze(pid);
+
+    await expectSilence(transport);
+
+    process.kill(pid, 'SIGCONT');
+    await transport.probe('orders');
+    expect(await kindOf(transport, 'orders')).toBe('acknowledged');
+  },
+);
+
+test.each(kinds)('a silent network before a %s does the same', async (_kind, make) => {
+  const { proxy, url } = await proxied();
+  onTestFinished(() => proxy.close());
+  const transport = ending(make(url));
+  const address = `orders-${randomUUID()}`;
+  expect(await kindOf(transport, address)).toBe('acknowledged');
+  proxy.inject({ kind: 'blackhole' });
+
+  await expectSilence(transport, address);
+
+  expect(proxy.fired('blackhole')).toBeGreaterThan(0);
+  proxy.heal();
+  await transport.probe(address);
+  expect(await kindOf(transport, address)).toBe('acknowledged');
+});
+
+/** The first batch is ambiguous and ends the connection; new ones are accepted, but nothing answers on them. */
+async function expectSilence(transport: Transport, address = 'orders'): Promise<void> {
+  const { hold, outcomes } = await publish(transport, address, messagesOf([null], 2));
   expect(outcomes).toEqual([
     { kind: 'deferred', onWire: true },
     { kind: 'deferred', onWire: true },
   ]);
-  expect(hold).toEqual({ scope: 'transport', reason: 'No answer within 500 ms.' });
-  // The system still takes connections for it.
-  await expect(stream.probe('orders')).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
-  expect(await kindOf(stream, 'orders')).toMatch(/^deferred, transport: No connection within/);
+  expect(hold).toEqual({ scope: 'transport', reason: `No answer within ${requestTimeout} ms.` });
+  await expect(transport.probe(address)).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+  expect(await kindOf(transport, address)).toMatch(/^deferred, transport: No connection within/);
+}
 
-  process.kill(server.node.pid ?? 0, 'SIGCONT');
-  await stream.probe('orders');
-  expect(await kindOf(stream, 'orders')).toBe('acknowledged');
+test('a killed server of a channel holds the transport, and new subscribers receive new messages', async () => {
+  const server = await ownRedis();
+  const transport = ending(redisPubSub({ url: server.url, requestTimeout, requireReceivers: true }));
+  const before = await redisAt(server.url);
+  await before.subscribe('orders', () => undefined);
+  expect(await kindOf(transport, 'orders')).toBe('acknowledged');
+  // Its client would subscribe again by itself.
+  await before.unsubscribe('orders');
+  await server.node.stop('SIGKILL');
+
+  // Noticed on the old connection, or on a new one.
+  expect(await kindOf(transport, 'orders')).toMatch(/^deferred, transport: /);
+  expect(await kindOf(transport, 'orders')).toMatch(/^deferred, transport: .*ECONNREFUSED/);
+  await expect(transport.probe('orders')).rejects.toThrow('ECONNREFUSED');
+  await server.node.start();
+  await transport.probe('orders');
+  // Nobody has subscribed to the new server yet, and nothing is kept.
+  expect(await kindOf(transport, 'orders')).toMatch(/^rejected/);
+  const received: string[] = [];
+  const after = await redisAt(server.url);
+  await after.subscribe('orders', (text) => void received.push(text));
+  expect(await kindOf(transport, 'orders')).toBe('acknowledged');
+  await until(() => received.length === 3);
 });
 
-test('an ended connection costs at most the batch that meets it', async () => {
+test('a lost connection affects at most the batch in flight', async () => {
   const server = await ownRedis();
   const admin = await redisAt(server.url);
   const stream = ending(redisStream({ url: server.url, clientName: 'ours' }));
@@ -98,104 +153,7 @@ test('an ended connection costs at most the batch that meets it', async () => {
   await until(async () => (await kindOf(stream, 'orders')) === 'acknowledged');
 });
 
-interface Trouble {
-  readonly name: string;
-  readonly begin: readonly (readonly string[])[];
-  readonly end: readonly (readonly string[])[];
-  readonly scope: 'topic' | 'transport';
-  readonly reason: RegExp;
-  /** Channels are written to nowhere, and so pass on what lists and streams refuse. */
-  readonly spares: boolean;
-}
-
-const troubles: readonly Trouble[] = [
-  {
-    name: 'whose memory is full',
-    begin: [['CONFIG', 'SET', 'maxmemory', '1']],
-    end: [['CONFIG', 'SET', 'maxmemory', '0']],
-    scope: 'transport',
-    reason: /^OOM /,
-    spares: true,
-  },
-  {
-    name: 'that has become a replica',
-    begin: [['REPLICAOF', '127.0.0.1', '1']],
-    end: [['REPLICAOF', 'NO', 'ONE']],
-    scope: 'transport',
-    reason: /^READONLY /,
-    spares: true,
-  },
-  {
-    name: 'with fewer replicas than it shall have',
-    begin: [['CONFIG', 'SET', 'min-replicas-to-write', '1']],
-    end: [['CONFIG', 'SET', 'min-replicas-to-write', '0']],
-    scope: 'transport',
-    reason: /^NOREPLICAS /,
-    spares: true,
-  },
-  {
-    name: 'that forbids the address',
-    begin: [['ACL', 'SETUSER', 'default', 'resetkeys', 'resetchannels', '~others*', '&others*']],
-    end: [['ACL', 'SETUSER', 'default', 'allkeys', 'allchannels']],
-    scope: 'topic',
-    reason: /^NOPERM /,
-    spares: false,
-  },
-  {
-    name: 'that asks for a password from now on',
-    begin: [
-      ['CONFIG', 'SET', 'requirepass', 'late'],
-      ['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'],
-    ],
-    end: [['CONFIG', 'SET', 'requirepass', '']],
-    scope: 'transport',
-    reason: /NOAUTH /,
-    spares: false,
-  },
-];
-
-test.each(troubles)(
-  'a server $name is a hold with its reason, and the probe tells when it is over',
-  async ({ begin, end, reason, scope, spares }) => {
-    const server = await ownRedis();
-    const admin = await redisAt(server.url);
-    const options = { url: server.url, requestTimeout };
-    const storing = [ending(redisStream(options)), ending(redisList(options))];
-    const channels = ending(redisPubSub(options));
-    const all = [...storing, channels];
-    for (const transport of all)
-      expect(await kindOf(transport, `orders-${transport.name}`)).toBe('acknowledged');
-    for (const command of begin) await admin.sendCommand([...command]);
-
-    for (const transport of spares ? storing : all) {
-      const address = `orders-${transport.name}`;
-      // A connection that was ended may be noticed by the first batch alone.
-      await until(async () =>
-        reason.test((await publish(transport, address, messagesOf(['k'], 1))).hold?.reason ?? ''),
-      );
-      const { hold, outcomes } = await publish(transport, address, messagesOf(['k', null], 4));
-      expect(hold).toEqual({ scope, reason: expect.stringMatching(reason) });
-      expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome)))).toEqual(
-        new Set(['{"kind":"deferred","onWire":false}']),
-      );
-      await expect(transport.probe(address)).rejects.toMatchObject({
-        code: 'OUTBOX_SERVER_UNAVAILABLE',
-        message: expect.stringMatching(reason.source.replace('^', ': ')),
-      });
-      if (scope === 'topic') expect(await kindOf(transport, `others-${transport.name}`)).toBe('acknowledged');
-    }
-    if (spares) expect(await kindOf(channels, 'orders-redis-pub-sub')).toBe('acknowledged');
-
-    for (const command of end) await admin.sendCommand([...command]);
-    for (const transport of all) {
-      const address = `orders-${transport.name}`;
-      await transport.probe(address);
-      expect(await kindOf(transport, address)).toBe('acknowledged');
-    }
-  },
-);
-
-test('a server that is busy with a script is a hold', async () => {
+test('a server that is busy with a script causes a hold', async () => {
   const server = await ownRedis();
   const admin = await redisAt(server.url);
   const stream = ending(redisStream({ url: server.url, requestTimeout: 2_000 }));
@@ -212,7 +170,7 @@ test('a server that is busy with a script is a hold', async () => {
   expect(await kindOf(stream, 'orders')).toBe('acknowledged');
 });
 
-test('an address of another kind is a hold of that address alone', async () => {
+test('a key of another type holds only its own address', async () => {
   const server = await ownRedis();
   const admin = await redisAt(server.url);
   await admin.set('orders', 'a text');
@@ -230,7 +188,7 @@ test.each([
   ['redisStream', redisStream],
   ['redisList', redisList],
 ] as const)(
-  '%s with replicas acknowledges what they have, and is ambiguous about what they have not',
+  '%s with replicas acknowledges what enough replicas have, and reports the rest as ambiguous',
   async (_name, make) => {
     const [server, second] = await Promise.all([ownRedis(), ownRedis()]);
     const transport = ending(make({ url: server.url, replicas: 1, replicasWithin: 300 }));
@@ -249,7 +207,7 @@ test.each([
   },
 );
 
-test('a full server can be emptied: consumers take over a list and acknowledge, and publishing goes on', async () => {
+test('a full server can be emptied: consumers take over a list and acknowledge, and publishing continues', async () => {
   const server = await ownRedis();
   const admin = await redisAt(server.url);
   const list: ReceivingTransport = ending(redisList({ url: server.url, requestTimeout }));

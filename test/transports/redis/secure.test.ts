@@ -49,7 +49,7 @@ function made(
 }
 
 test.each(Object.entries(makers))(
-  '%s delivers over TLS, to a server of an own authority',
+  '%s delivers over TLS to a server with a private CA',
   async (_name, make) => {
     const host = await withTls(authority.issue('127.0.0.1'));
     for (const options of [
@@ -65,7 +65,7 @@ test.each(Object.entries(makers))(
 
 const wrongs: readonly (readonly [what: string, options: () => Promise<RedisOptions>, reason: RegExp])[] = [
   [
-    'of an authority that nobody knows',
+    'with a certificate of an unknown CA',
     async () => ({ url: `rediss://${await withTls(authority.issue('127.0.0.1'))}` }),
     /unable to verify the first certificate|self.signed certificate/,
   ],
@@ -97,7 +97,7 @@ const wrongs: readonly (readonly [what: string, options: () => Promise<RedisOpti
   ],
 ];
 
-test.each(wrongs)('a server %s is a hold with the reason', async (_what, options, reason) => {
+test.each(wrongs)('a server %s causes a hold with the reason', async (_what, options, reason) => {
   const transport = made(redisStream, await options());
 
   expect(await kindOf(transport, address)).toMatch(
@@ -109,7 +109,7 @@ test.each(wrongs)('a server %s is a hold with the reason', async (_what, options
   });
 });
 
-test('credentials may stand in the URL or beside it, and a wrong password is a hold that does not repeat it', async () => {
+test('credentials may be in the URL or in an option, and the hold of a wrong password does not contain it', async () => {
   const server = await ownRedis();
   const admin = await redisAt(server.url);
   await admin.sendCommand([
@@ -164,7 +164,7 @@ test('credentials may stand in the URL or beside it, and a wrong password is a h
   expect(await kindOf(changing, address)).toBe('acknowledged');
 });
 
-test('a user needs no more rights than the documents say', async () => {
+test('the documented rights are sufficient for a user', async () => {
   const server = await ownRedis();
   const admin = await redisAt(server.url);
   const commands = {

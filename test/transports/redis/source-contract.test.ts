@@ -49,7 +49,7 @@ describe.each<readonly [string, (url: string) => ReceivingTransport, Send, Sourc
 ])('%s', (_name, make, send, abilities, expected) => {
   const { cases, skipped } = sourceContract(() => subject(make(serverUrl), send), abilities);
 
-  test('is put to every case of the contract but those of partitions, missing bodies and what it says it lacks', () => {
+  test('runs every case of the contract except those of partitions, missing bodies and abilities that it lacks', () => {
     expect(cases).toHaveLength(expected);
     expect(new Set(skipped.flatMap(({ missing }) => missing))).toEqual(
       new Set(['partitions', 'empty-body', ...(abilities.includes('groups') ? [] : ['groups'])]),

@@ -15,7 +15,7 @@ function streamOf(options: { readonly claimAfter?: number } = {}) {
 
 const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
 
-test('entries that others add are taken as JSON of their fields', async () => {
+test('entries of other programs are received as a JSON object of their fields', async () => {
   const { address, transport } = streamOf();
   const client = await redisAt(url);
   const member = await joins(transport.source(), address);
@@ -27,7 +27,7 @@ test('entries that others add are taken as JSON of their fields', async () => {
   expect(JSON.parse(Buffer.from(message?.body ?? []).toString())).toEqual({ userId: '7', voucherId: '9' });
 });
 
-test('what other consumers of the group were given and left open is taken over after its time', async () => {
+test('entries left open by other consumers of the group are claimed after their idle time', async () => {
   const { address, transport } = streamOf({ claimAfter: 1_000 });
   const client = await redisAt(url);
   await kindOf(transport, address, messagesOf(['k'], 8));
@@ -41,7 +41,7 @@ test('what other consumers of the group were given and left open is taken over a
   await until(async () => (await client.xPending(address, 'billing')).pending === 0);
 });
 
-test('a read that somebody slips in between costs neither a message nor the order', async () => {
+test('a read by another program in between loses no message and keeps the order', async () => {
   const { address, transport } = streamOf();
   const client = await redisAt(url);
   let stolen = 0;
@@ -73,7 +73,7 @@ test('a read that somebody slips in between costs neither a message nor the orde
   expect(numbersOf(member.received)).toEqual(inOrder(40));
 });
 
-test('entries that are deleted while the group has them are told as lost, and acknowledged', async () => {
+test('entries deleted before the group acknowledged them are reported as lost, and acknowledged', async () => {
   const { address, transport } = streamOf();
   const client = await redisAt(url);
   await kindOf(transport, address, messagesOf(['k'], 20));
@@ -93,7 +93,7 @@ test('entries that are deleted while the group has them are told as lost, and ac
   expect(await second.lag()).toEqual([{ address, partition: 0, messages: 0 }]);
 });
 
-test('entries that are trimmed before a group came to them are told as lost where Redis counts them: from 7 on', async () => {
+test('entries trimmed before they were delivered to a group are reported as lost, from Redis 7 on', async () => {
   const { address, transport } = streamOf();
   const client = await redisAt(url);
   const major = Number(/redis_version:(\d+)/.exec(await client.info('server'))?.[1]);
@@ -110,7 +110,7 @@ test('entries that are trimmed before a group came to them are told as lost wher
   expect(second.notices).toMatchObject(major >= 7 ? [lost] : []);
 });
 
-test('every group has all of a stream, and each its own lag', async () => {
+test('each group receives all entries of a stream, and has its own lag', async () => {
   const { address, transport } = streamOf();
   await kindOf(transport, address, messagesOf(['k', null], 12));
   const one = await joins(transport.source(), address, { group: 'billing' });

@@ -23,7 +23,7 @@ async function subject(): Promise<ContractSubject> {
     concurrency: 4,
   });
   // What is too slow for one batch on a busy machine is another test's.
-  const transport = new WorkflowTransport(settings, 60_000);
+  const transport = new WorkflowTransport(settings, 60_000, 5_000);
   return {
     transport,
     address: 'inbox',
@@ -49,7 +49,7 @@ async function subject(): Promise<ContractSubject> {
 
 const cases = await transportContract(subject);
 
-test('it is put to every case for which Temporal can fail', () => {
+test('the contract runs every case whose fault Temporal can have', () => {
   expect(cases).toHaveLength(17);
 });
 

@@ -25,7 +25,7 @@ async function started(workflowId: string) {
   return { ...messageIn(begin?.input), type: begin?.workflowType?.name, queue: begin?.taskQueue?.name };
 }
 
-test('a message starts the workflow of its id, with the id of the message first, and only once', async () => {
+test('a message starts its workflow once, with the id of the message as the first argument', async () => {
   const transport = transportTo({
     ...start,
     id: ({ key, payload }) => `${key}-${(payload as { order: number }).order}`,
@@ -46,7 +46,7 @@ test('a message starts the workflow of its id, with the id of the message first,
   expect((await handle.describe()).runId).toBe(runId);
 });
 
-test('signals with a start begin one workflow and come once each, in order, however often they are sent', async () => {
+test('calls of signal-with-start start one workflow, and each signal arrives once, in order, however often it is sent', async () => {
   const workflowId = `basket-${randomUUID()}`;
   const transport = transportTo({ ...start, id: () => workflowId, signal: 'added' });
   const messages = Array.from({ length: 20 }, () => message('basket'));
@@ -58,7 +58,7 @@ test('signals with a start begin one workflow and come once each, in order, howe
 });
 
 test.each(['retry', 'fail'] as const)(
-  'a signal to a workflow that does not run is refused: %s',
+  'a signal to a workflow that is not running is refused: %s',
   async (missing) => {
     const workflowId = `gone-${randomUUID()}`;
     const kind = missing === 'fail' ? 'permanent' : 'rejected';
@@ -85,9 +85,9 @@ test.each<[string, () => string]>([
       throw new Error('there is no customer');
     },
   ],
-  ['answers no text', () => undefined as unknown as string],
-  ['answers an id that is too long', () => 'x'.repeat(2_000)],
-])('a message whose id %s is failed, and others go on', async (_what, wrong) => {
+  ['returns no string', () => undefined as unknown as string],
+  ['returns an id that is too long', () => 'x'.repeat(2_000)],
+])('a message whose workflow id function %s is failed, and others are delivered', async (_what, wrong) => {
   const transport = transportTo({
     ...start,
     id: ({ key }) => (key === 'bad' ? wrong() : `good-${randomUUID()}`),
@@ -96,7 +96,7 @@ test.each<[string, () => string]>([
   expect(outcomes).toMatchObject([{ kind: 'permanent' }, { kind: 'acknowledged' }]);
 });
 
-test('a namespace that is missing holds everything, and burns no attempt', async () => {
+test('a missing namespace holds everything, and spends no attempt', async () => {
   const transport = transportTo({ ...start, id: () => 'a', namespace: 'not-there' });
   expect(await publishTo(transport, 'orders', [message('a'), message('b')])).toMatchObject({
     outcomes: [
@@ -111,7 +111,7 @@ test('a namespace that is missing holds everything, and burns no attempt', async
   });
 });
 
-test('a server that is not there holds everything, with its address', async () => {
+test('an unreachable server holds everything, and the reason has its address', async () => {
   const transport = transportTo({ ...start, id: () => 'a', address: '127.0.0.1:1' });
   expect(await publishTo(transport, 'orders', [message()])).toMatchObject({
     outcomes: [{ kind: 'deferred', onWire: false }],
@@ -120,7 +120,7 @@ test('a server that is not there holds everything, with its address', async () =
   await expect(transport.probe('orders')).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
 });
 
-test('arguments are encoded as the data converter says, and a connection of the user stays open', async () => {
+test('arguments are encoded by the data converter, and a connection of the user stays open', async () => {
   const connection = await NativeConnection.connect({ address: inject('ownTemporal') });
   onTestFinished(() => connection.close());
   const reversed = (data: Uint8Array | null | undefined): Buffer =>
@@ -149,4 +149,8 @@ test('arguments are encoded as the data converter says, and a connection of the 
   const [id] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   expect(reversed(id?.data).toString()).toBe(JSON.stringify(sent.id));
   await connection.workflowService.getSystemInfo({});
+});
+
+test('the server is named with its version', async () => {
+  expect(await transportTo({ ...start, id: () => 'none' }).server?.()).toMatch(/^Temporal \d+\.\d+/);
 });

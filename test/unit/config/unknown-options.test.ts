@@ -16,6 +16,7 @@ import { memorySource } from '../../../src/sources/memory/memory-source.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
 import { memoryTransport } from '../../../src/transports/memory/memory-transport.ts';
+import { rocketmq } from '../../../src/transports/rocketmq/rocketmq-transport.ts';
 
 const orders = topic('orders', z.unknown());
 const base = {
@@ -65,6 +66,8 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['kafka()', (typo) => kafka({ brokers: 'a:1', ...typo })],
   ['ssl of kafka()', (typo) => kafka({ brokers: 'a:1', ssl: { ...typo } })],
   ['consumers of kafka()', (typo) => kafka({ brokers: 'a:1', consumers: { ...typo } })],
+  ['rocketmq()', (typo) => rocketmq({ endpoints: 'a:1', ...typo })],
+  ['ssl of rocketmq()', (typo) => rocketmq({ endpoints: 'a:1', ssl: { ...typo } })],
   ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],
   ['memoryTransport()', (typo) => memoryTransport({ ...typo })],
   ['memorySource()', (typo) => memorySource({ ...typo })],

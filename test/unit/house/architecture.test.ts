@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { errorRules } from '../../../src/core/errors.ts';
 import { keptStates, keptTransitions } from '../../../src/core/parked-states.ts';
 import { states, transitions } from '../../../src/core/transitions.ts';
+import { errorsPage } from '../../../tools/errors-page.mjs';
 import { withImportTable } from '../../../tools/import-table.mjs';
 import { keptPart, outboxPart, statesPage } from '../../../tools/states-page.mjs';
 
@@ -21,6 +23,13 @@ test('docs/states.md shows exactly the legal transitions of messages that a cons
   expect(page).toContain(part);
   expect(rowsOf(part)).toBe(keptTransitions.length + 1);
   expect(page).toBe(statesPage({ states, transitions, keptStates, keptTransitions }));
+});
+
+test('docs/errors.md shows every error and what to do about it', () => {
+  const written = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
+
+  expect(written).toBe(errorsPage(errorRules));
+  expect(written.match(/^\| `OUTBOX_/gm)).toHaveLength(Object.keys(errorRules).length);
 });
 
 test('ARCHITECTURE.md shows the import rules of the linter', () => {

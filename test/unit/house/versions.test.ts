@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pinned, supported } from '../../../src/local/pinned-versions.ts';
-import { compareVersions, inRange, parseVersion } from '../../../src/local/version-range.ts';
+import { tellsFailures } from '../../../src/inbox/intake/failed-operations.ts';
+import { pinned, supported } from '../../../src/local/providers/pinned-versions.ts';
+import { compareVersions, inRange, parseVersion } from '../../../src/local/providers/version-range.ts';
 import { rows } from '../../versions/rows.ts';
 import { engines, nodes, postgres, prisma, typescript, withVersionTable } from '../../versions/table.ts';
 import { projectRoot } from './project-files.ts';
@@ -67,6 +68,13 @@ test('the versions of TypeScript and Prisma are those that the projects of test/
     ),
   );
   expect(manifest('.').peerDependencies?.['@prisma/client']).toBe('^6.19.0 || ^7.0.0');
+});
+
+test('failures are told by the versions of Prisma that are run, and the database is asked with later ones', () => {
+  expect(prisma.filter(({ version: exact }) => !tellsFailures(exact))).toEqual([]);
+  const [major = 0, minor = 0] = version(prisma.at(-1)?.version ?? '');
+  for (const unknown of [`${major}.${minor + 1}.0`, `${major + 1}.0.0`, '6.18.9', '5.22.0', ''])
+    expect(tellsFailures(unknown)).toBe(false);
 });
 
 test('every suite finds the files and the tests that it names', () => {

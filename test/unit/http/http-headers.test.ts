@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fromHttpHeaders, takenHeader, toHttpHeaders } from '../../../src/http/http-headers.ts';
 
-test('CloudEvents are in binary mode, the key beside them, own headers under their names', () => {
+test('CloudEvents are sent in binary mode, with the key, and own headers under their names', () => {
   const headers = {
     ce_id: '1',
     ce_type: 'order "placed" 100%',
@@ -24,7 +24,7 @@ test('CloudEvents are in binary mode, the key beside them, own headers under the
   });
 });
 
-test('whatever a message carries arrives as it was, and no value can end a line', () => {
+test('any value arrives unchanged, and none can end a line', () => {
   const text = fc.string({ unit: 'binary', minLength: 1 }).filter((value) => !/\p{Surrogate}/u.test(value));
   const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,9}$/).map((one) => `x-${one}`);
   const event = fc.stringMatching(/^[a-z]{1,9}$/).map((one) => `ce_${one}`);
@@ -41,7 +41,7 @@ test('whatever a message carries arrives as it was, and no value can end a line'
   );
 });
 
-test('a value of another sender with a lone % is taken as it is', () => {
+test('a value of another sender with a literal % is not changed', () => {
   expect(fromHttpHeaders([['X-Discount', '5%']])).toEqual({ key: null, headers: { 'x-discount': '5%' } });
 });
 
@@ -54,6 +54,6 @@ test.each([
   'webhook-signature',
   'ce-id',
   'proxy-authorization',
-])('a message may not bring the header %s', (name) => {
+])('a message may not set the header %s', (name) => {
   expect(takenHeader(['x-a', name])).toBe(name);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CacheUser, cacheFolder } from '../../../src/local/cache-folder.ts';
+import { type CacheUser, cacheFolder } from '../../../src/local/providers/cache-folder.ts';
 
 const linux: CacheUser = { platform: 'linux', root: false, home: '/home/ada' };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitAddress } from '../../../src/local/given-address.ts';
+import { splitAddress } from '../../../src/local/providers/given-address.ts';
 
 test.each([
   ['localhost:7000', { host: 'localhost', port: 7000 }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { performanceFlags } from '../../../src/local/kafka-runtime.ts';
+import { performanceFlags } from '../../../src/local/kafka/kafka-runtime.ts';
 
 test("the JVM of a broker gets the flags that the variable of Kafka's scripts holds, and none without it", () => {
   const flags = performanceFlags({

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { brokerSettings, containerEnvironment, propertiesText } from '../../../src/local/kafka-settings.ts';
+import {
+  brokerSettings,
+  containerEnvironment,
+  propertiesText,
+} from '../../../src/local/kafka/kafka-settings.ts';
 
 const plan = { nodeId: 1, port: 9092, controllerPort: 9093, brokers: 1, logFolder: '/data' };
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { identityOf, isRunning } from '../../../src/local/process-identity.ts';
+import { identityOf, isRunning } from '../../../src/local/process/process-identity.ts';
 
 test('a process is itself while it runs, and gone once it has ended', async () => {
   const child = spawn('sleep', ['60']);

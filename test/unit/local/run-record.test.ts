@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideReap, type RunRecord } from '../../../src/local/run-record.ts';
+import { decideReap, type RunRecord } from '../../../src/local/process/run-record.ts';
 
 const record: RunRecord = {
   id: 'postgres-10-abc',

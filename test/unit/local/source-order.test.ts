@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { firstOffer, sourceOrder } from '../../../src/local/source-order.ts';
+import { firstOffer, sourceOrder } from '../../../src/local/providers/source-order.ts';
 
 test('an address comes before everything, also under CI', () => {
   expect(sourceOrder('localhost:1', {})).toEqual(['address']);

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
-import { kafkaVersion } from '../../../src/local/kafka-runtime.ts';
-import { supported } from '../../../src/local/pinned-versions.ts';
-import { redisVersion } from '../../../src/local/redis-program.ts';
-import { serverVersion } from '../../../src/local/temporal-binary.ts';
-import { compareVersions, describeRange, inRange, parseVersion } from '../../../src/local/version-range.ts';
+import { kafkaVersion } from '../../../src/local/kafka/kafka-runtime.ts';
+import { supported } from '../../../src/local/providers/pinned-versions.ts';
+import {
+  compareVersions,
+  describeRange,
+  inRange,
+  parseVersion,
+} from '../../../src/local/providers/version-range.ts';
+import { redisVersion } from '../../../src/local/redis/redis-program.ts';
+import { serverVersion } from '../../../src/local/temporal/temporal-binary.ts';
 
 test.each([
   ['postgres (PostgreSQL) 14.22', false],

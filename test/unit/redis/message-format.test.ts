@@ -3,7 +3,7 @@ import { envelopeText, readEnvelope } from '../../../src/redis/message-format.ts
 
 const envelope = { id: 'i', key: null, sentAtMs: 1, headers: { a: 'b' }, payload: '{"a":"\\u0000"}' };
 
-test('what is written is read', () => {
+test('a written envelope is read back', () => {
   expect(readEnvelope(envelopeText(envelope))).toEqual(envelope);
   expect(readEnvelope(envelopeText({ ...envelope, key: 'ž', payload: '\ud83d\udc0e "x"' }))).toMatchObject({
     key: 'ž',
@@ -20,6 +20,6 @@ test.each([
   '{"id":"i","key":null,"sentAtMs":1,"headers":{"a":1},"payload":""}',
   '{"id":"i","key":null,"sentAtMs":1,"headers":[],"payload":""}',
   '{"id":"i","key":null,"sentAtMs":"1","headers":{},"payload":""}',
-])('what others push is no envelope: %s', (text) => {
+])('a value of another program is not read as an envelope: %s', (text) => {
   expect(readEnvelope(text)).toBeUndefined();
 });

@@ -6,8 +6,7 @@ test('a message leaves with its body as stored, CloudEvents attributes, and the 
   const message = claimedMessage(1, {
     key: 'k',
     payload: '{"a" : 1}',
-    workflowId: 'installation/message/id-1',
-    ownWorkflow: true,
+    ownWorkflow: 'installation/message/id-1',
     attempts: 2,
     headers: { traceparent: '00-ab' },
   });

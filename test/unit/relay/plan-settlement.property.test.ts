@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type PlanInput, planSettlement } from '../../../src/relay/plan-settlement.ts';
+import { type PlanInput, planSettlement, progressPast } from '../../../src/relay/plan-settlement.ts';
 import type { PublishOutcome } from '../../../src/transports/transport.ts';
 import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
@@ -20,7 +20,7 @@ const row = fc.record({
   outcome,
   blocked: fc.boolean(),
   suspect: fc.boolean(),
-  ownWorkflow: fc.boolean(),
+  ownWorkflow: fc.constantFrom('own', null),
   attempts: fc.nat(3),
 });
 
@@ -39,7 +39,7 @@ const input: fc.Arbitrary<PlanInput> = fc
       batchId: 'batch',
       progress: { cursor: String(cursor), snapshot: '800:800:' },
       claim: claimOf(messages, { truncated }),
-      outcomes: new Map(sorted.filter((r) => !r.blocked).map((r) => [`id-${r.position}`, r.outcome])),
+      outcomes: sorted.map((r) => (r.blocked ? undefined : r.outcome)),
       rules: { retryMs: [1_000, 2_000], confirm: undefined },
     };
   });
@@ -55,6 +55,18 @@ test('the cursor never moves back, and its snapshot is the old one exactly when 
       expect(moved || settlement.snapshot === given.progress.snapshot).toBe(true);
       if (moved) expect(BigInt(settlement.cursor)).toBeGreaterThanOrEqual(BigInt(last));
       else expect(settlement.cursor).toBe(given.progress.cursor);
+    }),
+  );
+});
+
+test('a batch that is acknowledged as a whole leaves its lane where a claim ahead begins', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      const messages = given.claim.messages.map((message) => ({ ...message, blocked: false }));
+      const claim = { ...given.claim, messages };
+      const outcomes = messages.map(() => ({ kind: 'acknowledged', partition: 0, offset: '1' }) as const);
+      const { cursor, snapshot } = planSettlement({ ...given, claim, outcomes }) ?? given.progress;
+      expect({ cursor, snapshot }).toEqual(progressPast(claim, given.progress) ?? given.progress);
     }),
   );
 });
@@ -78,8 +90,8 @@ test('every message gets exactly one fate: acknowledged ones are published, and 
     fc.property(input, (given) => {
       const fate = fates(given);
       expect(fate.size).toBe(given.claim.messages.length);
-      for (const { id, blocked } of given.claim.messages) {
-        const kind = blocked ? 'blocked' : given.outcomes.get(id)?.kind;
+      for (const [place, { id, blocked }] of given.claim.messages.entries()) {
+        const kind = blocked ? 'blocked' : given.outcomes[place]?.kind;
         expect(expected[kind ?? '']).toContain(fate.get(id));
       }
     }),
@@ -99,7 +111,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 test('a batch counts what was acknowledged, and its positions bound it', () => {
   fc.assert(
     fc.property(input, (given) => {
-      const sent = given.claim.messages.filter(({ id }) => given.outcomes.get(id)?.kind === 'acknowledged');
+      const sent = given.claim.messages.filter((_, place) => given.outcomes[place]?.kind === 'acknowledged');
       const batch = planSettlement(given)?.batch;
       expect(batch?.count ?? 0).toBe(sent.length);
       expect(batch?.firstPosition).toBe(sent.at(0)?.position);
@@ -114,8 +126,8 @@ test('what may be at the broker is marked, unless its row stays as suspect as it
   fc.assert(
     fc.property(input, (given) => {
       const changes = new Map(planSettlement(given)?.changes.map((change) => [change.id, change]));
-      for (const { id, suspect } of given.claim.messages) {
-        const answer = given.outcomes.get(id);
+      for (const [place, { id, suspect }] of given.claim.messages.entries()) {
+        const answer = given.outcomes[place];
         const onWire = answer?.kind === 'ambiguous' || (answer?.kind === 'deferred' && answer.onWire);
         const change = changes.get(id);
         if (onWire) expect(change?.maybePublished).toBe(true);

@@ -21,7 +21,7 @@ function plan(
     batchId: 'batch',
     progress: { cursor: '10', snapshot: '800:800:' },
     claim: claimOf(messages, { truncated }),
-    outcomes: new Map(messages.flatMap(({ id }, n) => (outcomes[n] ? [[id, outcomes[n]] as const] : []))),
+    outcomes,
     rules: { retryMs: [1_000, 2_000], confirm: undefined },
     ...input,
   });
@@ -58,7 +58,7 @@ test('the batch notes the first offset and the number of messages of every parti
 test('a place that is no number, as an entry id of Redis, is not written into rows of numbers', () => {
   const outcomes: PublishOutcome[] = [{ kind: 'acknowledged', partition: 0, offset: '1795432000000-0' }];
 
-  const settlement = plan([claimedMessage(11, { ownWorkflow: true })], outcomes);
+  const settlement = plan([claimedMessage(11, { ownWorkflow: 'own' })], outcomes);
 
   expect(settlement?.changes).toMatchObject([{ to: 'published', offset: null }]);
   expect(settlement?.batch?.partitions).toEqual({});
@@ -142,7 +142,7 @@ test('a batch of blocked messages alone becomes held, and the cursor moves on', 
 });
 
 test('a message whose workflow waits for the outcome says on its row where it went', () => {
-  expect(plan([claimedMessage(11, { ownWorkflow: true })], [acknowledged(5, 3)])?.changes).toEqual([
+  expect(plan([claimedMessage(11, { ownWorkflow: 'own' })], [acknowledged(5, 3)])?.changes).toEqual([
     { id: 'id-11', to: 'published', attempt: 'acknowledged', partition: 3, offset: '5' },
   ]);
 });

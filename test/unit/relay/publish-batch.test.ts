@@ -23,7 +23,7 @@ test('blocked messages are not handed to the transport', async () => {
   const { outcomes, hold } = await publish(broker);
 
   expect(broker.batches).toEqual([['id-1', 'id-2']]);
-  expect([...outcomes.keys()]).toEqual(['id-1', 'id-2']);
+  expect(outcomes.map((outcome) => outcome?.kind)).toEqual(['acknowledged', 'acknowledged', undefined]);
   expect(hold).toBeUndefined();
 });
 
@@ -33,9 +33,10 @@ test('a transport that throws may have sent anything: a hold with all of it on t
 
   const { outcomes, hold } = await publish(broker);
 
-  expect([...outcomes.values()]).toEqual([
+  expect(outcomes).toEqual([
     { kind: 'deferred', onWire: true },
     { kind: 'deferred', onWire: true },
+    undefined,
   ]);
   expect(hold).toEqual({ scope: 'topic', reason: 'broken transport' });
 });
@@ -47,5 +48,5 @@ test('a message without an answer is ambiguous', async () => {
 
   const { outcomes } = await publish(broker);
 
-  expect(outcomes.get('id-2')).toMatchObject({ kind: 'ambiguous' });
+  expect(outcomes[1]).toMatchObject({ kind: 'ambiguous' });
 });

@@ -20,6 +20,20 @@ test('a ring before the wait ends it at once', async () => {
   await wake.wait(longMs, never);
 });
 
+test('a ring that is answered ends no later wait, and the next one does', async () => {
+  const wake = new Wake();
+  wake.ring();
+  expect(wake.rung).toBe(true);
+
+  wake.answer();
+
+  expect(wake.rung).toBe(false);
+  const waiting = wake.wait(longMs, never);
+  wake.ring();
+  await waiting;
+  expect(wake.rung).toBe(false);
+});
+
 test('many rings end one wait, not two', async () => {
   vi.useFakeTimers();
   try {

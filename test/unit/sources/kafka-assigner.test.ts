@@ -4,7 +4,7 @@ import { assign, type Wanting } from '../../../src/sources/kafka/assigner.ts';
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
 const wanting = (memberId: string, ...topics: readonly string[]): Wanting => ({ memberId, topics });
 
-test('where all members handle the same, partitions go round as kafkajs has them go', () => {
+test('if all members handle the same topics, partitions are assigned as by kafkajs', () => {
   const members = [wanting('c', 'x', 'y'), wanting('a', 'x', 'y'), wanting('b', 'x', 'y')];
   const partitions = new Map([
     ['x', numbers(4)],
@@ -17,7 +17,7 @@ test('where all members handle the same, partitions go round as kafkajs has them
   });
 });
 
-test('a partition goes to nobody but a member that handles its topic, and the load is even', () => {
+test('a partition is assigned only to a member that handles its topic, and the load is even', () => {
   const members = [wanting('a', 'x'), wanting('b', 'x', 'y'), wanting('c', 'y', 'z')];
   const partitions = new Map([
     ['x', numbers(4)],
@@ -31,7 +31,7 @@ test('a partition goes to nobody but a member that handles its topic, and the lo
   });
 });
 
-test('a topic that nobody can read, and one that nobody handles, are given to nobody', () => {
+test('a topic that no member can read or handles is not assigned', () => {
   expect(
     assign(
       [wanting('a', 'x')],

@@ -14,7 +14,7 @@ const snappyBlock = Buffer.from([10, 2 << 2, 97, 98, 99, ((7 - 4) << 2) | 1, 3])
 const lz4Head = (flags: number): number[] => [0x04, 0x22, 0x4d, 0x18, flags, 0x40, 0x00];
 const lz4Block = [0x33, 97, 98, 99, 3, 0, 0x30, 120, 121, 122];
 
-test('Snappy is read bare, as librdkafka sends it', () => {
+test('Snappy is read without framing, as librdkafka sends it', () => {
   expect(unpackSnappy(snappyBlock).toString()).toBe('abcabcabca');
 });
 
@@ -58,7 +58,7 @@ test('LZ4 is read with and without checksums and sizes, in several frames', () =
   expect(unpackLz4(Buffer.from([...plain, ...full])).toString()).toBe('abcabcabcaxyzabcabcabcaxyzqrs');
 });
 
-test('whatever bytes arrive, a codec answers or refuses them, and reads nothing beside them', () => {
+test('a codec decodes or refuses any bytes, and reads nothing outside them', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), fc.boolean(), (bytes, framed) => {
       // A length of a few bytes, so that a broken one does not ask for gigabytes.
@@ -86,7 +86,7 @@ test('whatever bytes arrive, a codec answers or refuses them, and reads nothing 
   );
 });
 
-test('a codec that the application has given to kafkajs stays, and the others are added', async () => {
+test('a codec that the application has registered with kafkajs is kept, and the others are added', async () => {
   const own = () => ({ decompress: async (packed: Buffer) => packed });
   CompressionCodecs[CompressionTypes.LZ4] = own;
   readEveryCodec();

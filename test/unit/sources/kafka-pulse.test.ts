@@ -10,7 +10,7 @@ const sessionTimeoutMs = 10_000;
 const answer = (type: string) => Object.assign(new Error(type), { type });
 
 test.for([['UNKNOWN_MEMBER_ID'], ['ILLEGAL_GENERATION'], ['FENCED_INSTANCE_ID']])(
-  'a member that gets %s is out of its group',
+  'a member that receives %s is no longer in its group',
   ([type = '']) => {
     const pulse = new Pulse(sessionTimeoutMs);
     pulse.failed(answer(type));
@@ -18,7 +18,7 @@ test.for([['UNKNOWN_MEMBER_ID'], ['ILLEGAL_GENERATION'], ['FENCED_INSTANCE_ID']]
   },
 );
 
-test('a rebalance waits for what is in hand, however long it goes on', () => {
+test('a rebalance waits for the messages being handled, however long that takes', () => {
   const pulse = new Pulse(sessionTimeoutMs);
   for (let s = 0; s < 60; s += 1) {
     vi.advanceTimersByTime(1_000);
@@ -32,7 +32,7 @@ test.for<[string, unknown]>([
   ['a broker that is away', new Error('Connection error')],
   ['another coordinator', answer('NOT_COORDINATOR_FOR_GROUP')],
   ['nothing that can be read', undefined],
-])('with %s a member is out of its group when its session is over', ([, error]) => {
+])('with %s a member is no longer in its group once its session has expired', ([, error]) => {
   const pulse = new Pulse(sessionTimeoutMs);
   vi.advanceTimersByTime(sessionTimeoutMs);
   pulse.look();
@@ -44,7 +44,7 @@ test.for<[string, unknown]>([
   expect(pulse.lost.aborted).toBe(true);
 });
 
-test('each answer begins the session anew', () => {
+test('each answer restarts the session', () => {
   const pulse = new Pulse(sessionTimeoutMs);
   for (let n = 0; n < 5; n += 1) {
     vi.advanceTimersByTime(sessionTimeoutMs - 1);

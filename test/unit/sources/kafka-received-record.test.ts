@@ -6,14 +6,14 @@ function keyOf(key: Buffer | null): string | null {
   return new ReceivedRecord('orders', 0, record).key;
 }
 
-test('a key is its text', () => {
+test('a key is decoded as text', () => {
   expect(keyOf(Buffer.from('order-42 ☃'))).toBe('order-42 ☃');
   // The character that stands for what is no text may itself be in one.
   expect(keyOf(Buffer.from('a\u{fffd}'))).toBe('a\u{fffd}');
   expect(keyOf(null)).toBeNull();
 });
 
-test('keys that are no text do not become the same one', () => {
+test('keys that are not valid text stay different', () => {
   const keys = [[0xff], [0xfe], [0xc3, 0x28], [0xe2, 0x28]].map((bytes) => keyOf(Buffer.from(bytes)));
   expect(new Set(keys).size).toBe(4);
   expect(Buffer.from(keys[2] ?? '', 'latin1')).toEqual(Buffer.from([0xc3, 0x28]));

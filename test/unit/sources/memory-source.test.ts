@@ -25,7 +25,7 @@ async function takeAll(source: MemorySource, group: string): Promise<string[]> {
   return offsets;
 }
 
-test('a group that is rewound receives everything once more, another does not', async () => {
+test('a group that is rewound receives everything again, and another group does not', async () => {
   const source = memorySource({ partitions: 1 });
   source.append('orders', { body: 'a' }, { body: 'b' });
   const [first, second] = [await takeAll(source, 'first'), await takeAll(source, 'second')];
@@ -38,7 +38,7 @@ test('a group that is rewound receives everything once more, another does not', 
   expect(second).toEqual(['0', '1', '2']);
 });
 
-test('messages of one key share a partition, those without take turns', () => {
+test('messages of one key share a partition, and those without a key are distributed in turn', () => {
   const source = memorySource({ partitions: 3 });
   const places = (key: string | null): number[] =>
     source
@@ -59,7 +59,7 @@ test('a memory source without partitions, and a partition that does not exist, a
   );
 });
 
-test('a memory source says that it keeps messages for a week, unless it is told what to say', async () => {
+test('a memory source reports a retention of a week, unless the option sets another', async () => {
   expect(await memorySource().redeliveryHorizonMs(['orders'])).toBe(604_800_000);
   expect(await memorySource({ retentionMs: 5 }).redeliveryHorizonMs(['orders'])).toBe(5);
 });

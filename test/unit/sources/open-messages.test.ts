@@ -38,11 +38,11 @@ test.each<[places: number[], offset: string | undefined]>([
   [[1, 2, 3, 4], undefined],
   [[3, 0, 2, 1], '40'],
   [[0, 0, 0], '5'],
-])('after acknowledgements of %j all up to offset %s is done', (places, offset) => {
+])('after acknowledgements of %j everything up to offset %s is done', (places, offset) => {
   expect(doneAfter(gappy, ...places)).toBe(offset);
 });
 
-test('a message that was rejected stays open with all behind it, though they were acknowledged before or after', () => {
+test('a rejected message and all later ones stay open, even if they are acknowledged before or after', () => {
   const open = new OpenMessages(gappy);
   const [first, second, third, fourth, last] = gappy as [
     IncomingMessage,
@@ -83,7 +83,7 @@ test('any order of acknowledgements ends with everything done, and never with a 
   }
 });
 
-test('the next offer begins further on as soon as the first message is done, unless it was rejected', () => {
+test('the next offer moves on once the first message is done, unless it was rejected', () => {
   const [first, second] = gappy as [IncomingMessage, IncomingMessage];
   const open = new OpenMessages(gappy);
   open.acknowledge(second);

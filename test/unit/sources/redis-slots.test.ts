@@ -3,7 +3,7 @@ import { Slots } from '../../../src/sources/redis/slots.ts';
 
 const never = new AbortController().signal;
 
-test('so many work side by side, and the next one when one of them ends', async () => {
+test('slots limit how many run concurrently, and the next one starts when one ends', async () => {
   const slots = new Slots(2);
   const first = await slots.take(never);
   await slots.take(never);

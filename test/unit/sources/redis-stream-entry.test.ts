@@ -9,7 +9,7 @@ const entry = (...fields: readonly string[]): StreamEntry =>
     fields.map((field) => Buffer.from(field)),
   );
 
-test('an entry of ours is the message that was sent', () => {
+test('an entry of this library is read as the message that was sent', () => {
   const headers = { ce_type: 'orders', key: 'a header may have any name', payload: 'any' };
   const read = entry(...fieldsOf({ id: 'id-1', key: 'k', headers, payload: '{"a":1}' }));
 
@@ -29,12 +29,12 @@ test('an entry of ours is the message that was sent', () => {
   ]);
 });
 
-test('an entry without a key has none, which is another thing than an empty one', () => {
+test('an entry without a key has no key, which differs from an empty key', () => {
   expect(entry(...fieldsOf({ id: 'i', key: null, headers: {}, payload: '' })).key).toBeNull();
   expect(entry(...fieldsOf({ id: 'i', key: '', headers: {}, payload: '' })).key).toBe('');
 });
 
-test('an entry that others added is a JSON object of its fields, without key and headers', () => {
+test('an entry of another program is read as a JSON object of its fields, without key and headers', () => {
   const read = entry('userId', '7', 'key', 'x', 'header:ce_id', 'y', '__proto__', 'z');
 
   expect(Buffer.from(read.body).toString()).toBe(
@@ -43,6 +43,6 @@ test('an entry that others added is a JSON object of its fields, without key and
   expect([read.key, read.header('ce_id'), read.headers]).toEqual([null, undefined, {}]);
 });
 
-test('the payload is found wherever others put it', () => {
+test('the payload is found in any position', () => {
   expect(Buffer.from(entry('payload', 'p', 'key', 'k').body).toString()).toBe('p');
 });

@@ -62,7 +62,7 @@ test.each([
   expect(() => guard.check(hostOf(host))).not.toThrow();
 });
 
-test('what `allow` names is allowed, and nothing beside it', () => {
+test('only what `allow` lists is allowed in addition', () => {
   const own = addressGuard(['10.1.0.0/16', '192.168.7.7', 'fd00:1::/32', '::1']);
   for (const host of ['10.1.2.3', '192.168.7.7', 'fd00:1::5', '::1', '::ffff:10.1.0.1'])
     expect(() => own.check(host), host).not.toThrow();
@@ -76,7 +76,7 @@ function resolved(by: AddressGuard, host: string, all: boolean) {
   });
 }
 
-test('a name is judged by what it resolves to, whichever way it is asked', async () => {
+test('a name is checked by the addresses that it resolves to, however the lookup is called', async () => {
   await expect(resolved(guard, 'localhost', true)).rejects.toThrow(
     /localhost \(.*\) is not an address of the public/,
   );
@@ -86,7 +86,7 @@ test('a name is judged by what it resolves to, whichever way it is asked', async
   );
 });
 
-test('a name that is allowed by itself may resolve to anything', async () => {
+test('an allowed name may resolve to any address', async () => {
   const named = addressGuard(['LocalHost']);
   expect(await resolved(named, 'localhost', true)).toContainEqual(expect.objectContaining({ family: 4 }));
   expect(await resolved(named, 'localhost', false)).toMatch(/^127\.|^::1$/);
@@ -109,7 +109,7 @@ test.each([
   'file:///etc/passwd',
   'https://user@a.test/',
   'https://:pw@a.test/',
-])('an address %j is refused, and not repeated', (address) => {
+])('the address %j is refused, and not repeated in the error', (address) => {
   expect(() => httpTarget(address)).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', message: expect.not.stringContaining('pw') }),
   );

@@ -33,11 +33,11 @@ test.each([
   [503, 'ambiguous'],
   [504, 'ambiguous'],
   [600, 'ambiguous'],
-])('an answer of %i counts as %s', (status, kind) => {
+])('status %i means %s', (status, kind) => {
   expect(classifyAnswer(answer(status), rules).outcome.kind).toBe(kind);
 });
 
-test('409 and 422 are permanent only where the options say so', () => {
+test('409 and 422 are permanent only if the options list them', () => {
   const none = { ...rules, permanentStatuses: new Set<number>() };
   const both = { ...rules, permanentStatuses: new Set([409, 422]) };
   for (const status of [409, 422]) {
@@ -58,7 +58,7 @@ test.each([
   });
 });
 
-test('Retry-After may be a date, also one that has passed; what is neither is not there', () => {
+test('Retry-After may be a date, even a past one; any other text is ignored', () => {
   const inAMinute = new Date(Date.now() + 60_000).toUTCString();
   const { pauseMs = 0 } = classifyAnswer(answer(429, { retryAfter: inAMinute }), rules);
   expect(pauseMs).toBeGreaterThan(50_000);
@@ -69,7 +69,7 @@ test('Retry-After may be a date, also one that has passed; what is neither is no
     expect(classifyAnswer(answer(429, { retryAfter }), rules).outcome.kind).toBe('rejected');
 });
 
-test('a reason has the host, the status and one short line of the body, without what was sent as a secret', () => {
+test('a reason has the host, the status and a short line of the body, without secret header values', () => {
   const excerpt = `You sent\r\n\tBearer abcdef \u001b[31m ${'x'.repeat(900)}`;
   const { outcome } = classifyAnswer(answer(400, { excerpt }), { ...rules, hidden: ['Bearer abcdef'] });
   expect(outcome).toMatchObject({
@@ -78,7 +78,7 @@ test('a reason has the host, the status and one short line of the body, without 
   expect(JSON.stringify(outcome).length).toBeLessThan(300);
 });
 
-test('a redirect is told with its host alone', () => {
+test('the reason of a redirect names only its host', () => {
   const location = 'https://user:pw@other.test/token?secret=1';
   expect(classifyAnswer(answer(302, { location, excerpt: 'Found' }), rules).outcome).toEqual({
     kind: 'rejected',
@@ -112,7 +112,7 @@ test.each([
     'hooks.test: connect ECONNREFUSED ::1:80; connect ECONNREFUSED 127.0.0.1:80',
   ],
 ])(
-  'before the request left, "%s" holds the address; afterwards it leaves the message in doubt',
+  'before the request is sent, "%s" holds the address; afterwards the message is ambiguous',
   (error, reason) => {
     expect(classifyFailure(error, false, server)).toEqual({
       kind: 'hold',
@@ -123,9 +123,11 @@ test.each([
   },
 );
 
-test('a refused address rejects the message', () => {
-  expect(classifyFailure(new AddressRefused('hooks.test', '10.0.0.1'), false, server)).toEqual({
-    kind: 'rejected',
-    error: 'hooks.test (10.0.0.1) is not an address of the public internet, and `allow` does not name it',
+test('a refused address is held: no message is to blame', () => {
+  const { message: reason } = new AddressRefused(server, '10.0.0.1');
+  expect(classifyFailure(new AddressRefused(server, '10.0.0.1'), false, server)).toEqual({
+    kind: 'hold',
+    hold: { scope: 'topic', reason },
+    onWire: false,
   });
 });

@@ -39,7 +39,7 @@ test.each<[string, object]>([
   ['ssl', { ssl: true }],
   ['ssl.CA', { ssl: { CA: '' } }],
   ['timeout', { timeout: 1 }],
-])('a wrong `%s` is refused when it is given, without its value', (option, wrong) => {
+])('an invalid `%s` is refused at once, without its value in the error', (option, wrong) => {
   const given = { secret, ...wrong } as HttpOptions;
   expect(() => http(given)).toThrow(
     expect.objectContaining({
@@ -50,7 +50,7 @@ test.each<[string, object]>([
   );
 });
 
-test('what is a function is asked when it is needed', () => {
+test('an option that is a function is called when it is needed', () => {
   const settings = httpSettings({ secret: env('NO_SUCH_SECRET'), headers: () => ({ 'X-Tenant': 'a' }) });
   expect(() => settings.webhooks).toThrow(expect.objectContaining({ code: 'OUTBOX_CONFIG_MISSING' }));
   expect(settings.headers).toEqual({ 'x-tenant': 'a' });

@@ -1,28 +1,12 @@
-import { createRequire } from 'node:module';
-import kafkajs from 'kafkajs';
+import { protocolErrors } from '@platformatic/kafka';
 import { expect, test } from 'vitest';
 import {
+  answerFailure,
   brokerAnswers,
-  classify,
-  isTimeout,
   type KafkaFailure,
+  lossFailure,
 } from '../../../src/transports/kafka/failure.ts';
-
-interface CodeTable {
-  readonly errorCodes: readonly { readonly type: string; readonly code: number }[];
-  readonly createErrorFromCode: (code: number) => Error;
-}
-const { errorCodes, createErrorFromCode } = createRequire(import.meta.url)(
-  'kafkajs/src/protocol/error',
-) as CodeTable;
-
-const written = { connected: true, written: true };
-const unwritten = { connected: true, written: false };
-
-/** As kafkajs throws with retries off: what may be retried is wrapped. */
-function thrown(error: Error): Error {
-  return new kafkajs.KafkaJSNumberOfRetriesExceeded(error, { retryCount: 0, retryTime: 300 });
-}
+import { Unanswered } from '../../../src/transports/kafka/unanswered.ts';
 
 const refused = { kind: 'hold', scope: 'topic', stored: false } as const;
 const maybeInTopic = { kind: 'hold', scope: 'topic', stored: true } as const;
@@ -33,7 +17,7 @@ const listed: readonly (readonly [code: number, type: string, failure: Partial<K
   [2, 'CORRUPT_MESSAGE', { kind: 'split', single: 'rejected' }],
   [3, 'UNKNOWN_TOPIC_OR_PARTITION', maybeInTopic],
   [5, 'LEADER_NOT_AVAILABLE', maybeInTopic],
-  [6, 'NOT_LEADER_FOR_PARTITION', maybeInTopic],
+  [6, 'NOT_LEADER_OR_FOLLOWER', maybeInTopic],
   [7, 'REQUEST_TIMED_OUT', maybeInTopic],
   [8, 'BROKER_NOT_AVAILABLE', maybeStored],
   [9, 'REPLICA_NOT_AVAILABLE', maybeInTopic],
@@ -56,94 +40,56 @@ const listed: readonly (readonly [code: number, type: string, failure: Partial<K
   [75, 'UNKNOWN_LEADER_EPOCH', maybeInTopic],
   [87, 'INVALID_RECORD', { kind: 'split', single: 'permanent' }],
 ];
-const unlisted = errorCodes.filter(({ code }) => !listed.some(([known]) => known === code));
+const known = Object.values(protocolErrors).map(({ id, code }) => [code, id] as const);
+const unlisted = known.filter(([code]) => code !== 0 && !listed.some(([one]) => one === code));
 
-test.for(listed)('after a request was written, the answer %i %s means %o', ([code, type, failure]) => {
-  expect(classify(thrown(createErrorFromCode(code)), written)).toMatchObject({
+test.for(listed)('the answer %i %s means %o', ([code, type, failure]) => {
+  expect(answerFailure({ code, message: null })).toMatchObject({
     ...failure,
-    reason: expect.stringContaining(`${type}: `),
+    reason: expect.stringMatching(new RegExp(`^${type}: .`)),
   });
 });
 
-test.for(listed)('before a request was written, the answer %i %s says that nothing was stored', ([code]) => {
-  expect(classify(thrown(createErrorFromCode(code)), unwritten)).toMatchObject({
-    kind: 'hold',
-    stored: false,
-  });
-});
-
-test.for(unlisted.map(({ code, type }) => [code, type] as const))(
-  'the answer %i %s is not listed: it may blame a message, which may be stored nevertheless',
+test.for(unlisted)(
+  'the unlisted answer %i %s may concern a message, which may be stored nevertheless',
   ([code]) => {
-    expect(classify(thrown(createErrorFromCode(code)), written)).toMatchObject({
-      kind: 'split',
-      single: 'ambiguous',
-    });
+    expect(answerFailure({ code, message: null })).toMatchObject({ kind: 'split', single: 'ambiguous' });
   },
 );
 
-test('UNKNOWN is among the answers that are not listed', () => {
-  expect(unlisted).toContainEqual(expect.objectContaining({ code: -1, type: 'UNKNOWN' }));
+test('UNKNOWN_SERVER_ERROR is one of the unlisted answers', () => {
+  expect(unlisted).toContainEqual([-1, 'UNKNOWN_SERVER_ERROR']);
 });
 
-test('a refused time is told with the clock of this relay, and with what to set', () => {
-  expect(classify(createErrorFromCode(32), written).reason).toMatch(
+test('the reason of a refused timestamp has the clock of this relay and the setting to change', () => {
+  expect(answerFailure({ code: 32, message: null }).reason).toMatch(
     new RegExp(`${new Date().toISOString().slice(0, 13)}.*set it right.*message.timestamp.after.max.ms`),
   );
 });
 
-test('every answer in the table is one that kafkajs can name', () => {
-  const named = errorCodes.filter(({ type }) => type in brokerAnswers);
-  expect(named.map(({ code, type }) => [code, type])).toEqual(listed.map(([code, type]) => [code, type]));
+test('every answer in the table has the name that Kafka gives its code', () => {
+  const named = Object.entries(brokerAnswers).map(([code, [name]]) => [Number(code), name]);
+  expect(known).toEqual(expect.arrayContaining(named));
+  expect(named).toEqual(listed.map(([code, type]) => [code, type]));
 });
 
-test('an answer that kafkajs does not know blames a message, which may be stored nevertheless', () => {
-  expect(classify(createErrorFromCode(12_345), written)).toMatchObject({
+test('what a broker says itself stands in the reason', () => {
+  expect(answerFailure({ code: 87, message: 'One or more records have been rejected' }).reason).toBe(
+    'INVALID_RECORD: One or more records have been rejected',
+  );
+});
+
+test('an answer of a broker to come concerns a message, which may be stored nevertheless', () => {
+  expect(answerFailure({ code: 12_345, message: null })).toEqual({
     kind: 'split',
     single: 'ambiguous',
+    reason: 'error code 12345: unknown to this version.',
   });
 });
 
-test('no answer blames a message before anything was written', () => {
-  expect(classify(createErrorFromCode(12_345), unwritten)).toMatchObject({ kind: 'hold', stored: false });
-  expect(classify(createErrorFromCode(58), unwritten)).toMatchObject({ kind: 'hold', stored: false });
-});
-
-test('a lost connection after writing is maybe stored, and before it is not', () => {
-  const lost = thrown(new kafkajs.KafkaJSConnectionError('gone', { broker: 'b:1' }));
-  const hold = { kind: 'hold', reason: 'b:1: gone', scope: 'topic' };
-  expect(classify(lost, written)).toEqual({ ...hold, stored: true });
-  expect(classify(lost, unwritten)).toEqual({ ...hold, stored: false });
-});
-
-test('a lost connection concerns the transport when no other is open', () => {
-  const lost = thrown(new kafkajs.KafkaJSConnectionError('gone', { broker: 'b:1' }));
-  expect(classify(lost, { connected: false, written: false })).toMatchObject({ scope: 'transport' });
-});
-
-test('an error that no one foresaw holds the transport and is maybe stored once written', () => {
-  expect(classify(new TypeError('odd'), written)).toMatchObject({
-    kind: 'hold',
-    scope: 'transport',
-    stored: true,
-  });
-  expect(classify('text', unwritten)).toEqual({
-    kind: 'hold',
-    reason: 'text',
-    scope: 'transport',
-    stored: false,
-  });
-});
-
-test('a timeout is known as one under its wrapping', () => {
-  const timeout = new kafkajs.KafkaJSRequestTimeoutError('late', {
-    broker: 'b:1',
-    clientId: 'c',
-    correlationId: 1,
-    createdAt: 0,
-    pendingDuration: 0,
-    sentAt: 0,
-  });
-  expect(isTimeout(thrown(timeout))).toBe(true);
-  expect(isTimeout(thrown(new kafkajs.KafkaJSConnectionError('gone')))).toBe(false);
+test.for([true, false])('without an answer a batch may be stored only if it was written (%s)', (written) => {
+  const loss = new Unanswered('b:1: gone', { written });
+  const hold = { kind: 'hold', reason: 'b:1: gone', stored: written };
+  expect(lossFailure(loss, true)).toEqual({ ...hold, scope: 'topic' });
+  expect(lossFailure(loss, false)).toEqual({ ...hold, scope: 'transport' });
 });

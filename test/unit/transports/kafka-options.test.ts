@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { kafkaConnection } from '../../../src/transports/kafka/kafka-options.ts';
 
-test('brokers may be one text with commas or a list', () => {
+test('brokers may be a string with commas or a list', () => {
   expect(kafkaConnection({ brokers: 'a:1, b:2' }).brokers).toEqual(['a:1', 'b:2']);
   expect(kafkaConnection({ brokers: ['a:1', 'b:2'] }).brokers).toEqual(['a:1', 'b:2']);
 });
 
-test('without options a broker has five seconds to answer and nothing is logged', () => {
+test('the default request timeout is 5 s, and by default nothing is logged', () => {
   expect(kafkaConnection({ brokers: 'a:1' })).toMatchObject({
     clientId: 'temporal-outbox',
     logger: undefined,
@@ -22,7 +22,7 @@ for (const brokers of ['', ',', 'localhost', 'a:1,b', []]) {
   });
 }
 
-test('consumers have their defaults, each of which may be another', () => {
+test('consumer options have defaults, and each can be set', () => {
   const defaults = {
     sessionTimeoutMs: 10_000,
     rebalanceTimeoutMs: 60_000,
@@ -88,7 +88,7 @@ test.each([
   ['ssl', { brokers: 'a:1', ssl: 'yes' }],
   ['sasl', { brokers: 'a:1', sasl: 'plain' }],
   ['logger', { brokers: 'a:1', logger: {} }],
-])('a wrong %s is refused by its name: %o', (option, options) => {
+])('an invalid %s is refused by its name: %o', (option, options) => {
   expect(() => kafkaConnection(options as never)).toThrow(
     expect.objectContaining({
       code: 'OUTBOX_OPTION_INVALID',

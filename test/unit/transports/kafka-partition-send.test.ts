@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { KafkaFailure } from '../../../src/transports/kafka/failure.ts';
 import { sendPartition } from '../../../src/transports/kafka/partition-send.ts';
 import type { StoredAt } from '../../../src/transports/kafka/produce.ts';
+import { recordSizes } from '../../../src/transports/kafka/record-sizes.ts';
 import type { OutgoingMessage, PublishOutcome } from '../../../src/transports/transport.ts';
 
 type Send = (messages: readonly OutgoingMessage[]) => StoredAt | KafkaFailure;
@@ -18,7 +19,9 @@ async function run(messages: readonly OutgoingMessage[], send: Send, signal = ne
     maxBytes: 1_000_000,
     messages,
     outcomes,
-    send: async (_partition: number, some: readonly OutgoingMessage[]) => {
+    sizes: recordSizes(messages),
+    send: async (_partition: number, places: readonly number[]) => {
+      const some = places.flatMap((place) => messages[place] ?? []);
       sent.push(some.map(({ id }) => id));
       return send(some);
     },
@@ -38,7 +41,7 @@ function refusing(bad: ReadonlySet<string>, log: string[]): Send {
   };
 }
 
-test('whichever messages are bad: only they are permanent, only their followers skipped, all others stored in order', async () => {
+test('whichever messages are bad, only they are permanent, only later ones of their keys are skipped, and all others stored in order', async () => {
   const keys = fc.array(fc.constantFrom('a', 'b', 'c', null), { maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(keys, fc.array(fc.nat(59)), async (keysOfBatch, badPlaces) => {
@@ -73,7 +76,7 @@ test('one bad message among 2,000 is found within 24 requests', async () => {
   expect(sent.length).toBeLessThanOrEqual(24);
 });
 
-test('what was in a request without a clear answer says so until it is acknowledged', async () => {
+test('messages of a request without a clear answer are reported as such until they are acknowledged', async () => {
   // The first request may have stored all of them; alone, the broker refuses 1 and leaves 3 in doubt.
   const { outcomes } = await run(keyed(['x', 'a', 'a', 'b', 'b', 'c']), (some) => {
     const [only] = some;
@@ -93,7 +96,7 @@ test('what was in a request without a clear answer says so until it is acknowled
   ]);
 });
 
-test('after a hold nothing more is sent: what was in the request may be stored, the rest is not', async () => {
+test('after a hold nothing more is sent: the messages of the request may be stored, the rest is not', async () => {
   const messages = keyed(Array.from({ length: 8 }, () => 'a')).map((one) => ({
     ...one,
     payload: 'p'.repeat(400_000),
@@ -120,7 +123,7 @@ test('after a hold nothing more is sent: what was in the request may be stored, 
   ]);
 });
 
-test('a batch that is given up between two requests holds the rest unsent', async () => {
+test('a batch that is given up between two requests defers the rest as unsent', async () => {
   const stop = new AbortController();
   const messages = keyed(['a', 'b', 'c', 'd']).map((one) => ({ ...one, payload: 'p'.repeat(400_000) }));
   const send: Send = () => {
@@ -132,7 +135,7 @@ test('a batch that is given up between two requests holds the rest unsent', asyn
   expect(hold?.scope).toBe('topic');
 });
 
-test('offsets beyond what a number holds exactly stay exact', async () => {
+test('offsets above the safe integers stay exact', async () => {
   const { outcomes } = await run(keyed(['a', 'a']), () => ({
     baseOffset: 9_007_199_254_740_993n,
     kind: 'stored',

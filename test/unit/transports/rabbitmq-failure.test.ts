@@ -8,13 +8,13 @@ const refusedMessages = [311, 406];
 const refusedExchanges = [403, 404, 405];
 const lost = [320, 402, 501, 502, 503, 504, 505, 506, 530, 540, 541];
 
-test('every reply code of the table is one of these', () => {
+test('every reply code of the table is tested here', () => {
   expect(Object.keys(replies).map(Number)).toEqual(
     [...refusedMessages, ...refusedExchanges, ...lost].toSorted((a, b) => a - b),
   );
 });
 
-test.each(refusedMessages)('%i refuses the message that alone can have caused it, for ever', (code) => {
+test.each(refusedMessages)('%i fails a message that was in flight alone', (code) => {
   expect(rabbitmqFailure(closedWith(code))).toMatchObject({
     scope: 'topic',
     alone: 'permanent',
@@ -29,7 +29,7 @@ test.each(refusedExchanges)(
   },
 );
 
-test.each(lost)('%i holds all, and what was on its way may be stored', (code) => {
+test.each(lost)('%i holds the transport, and messages in flight may be stored', (code) => {
   expect(rabbitmqFailure(closedWith(code))).toMatchObject({
     scope: 'transport',
     alone: 'hold',
@@ -50,7 +50,7 @@ test.each([
   });
 });
 
-test('of an address that was tried at several places, every reason is told', () => {
+test('if several servers fail, the error has the reason of each', () => {
   const both = new AggregateError(
     [new Error('connect ECONNREFUSED ::1:5672'), new Error('connect ECONNREFUSED 127.0.0.1:5672')],
     'all failed',
@@ -66,6 +66,6 @@ test.each([
   ['PRECONDITION_FAILED - message size 200 is larger than configured max size 100', 100],
   ['PRECONDITION_FAILED - message size 200 is larger than max size 16777216', 16_777_216],
   ['PRECONDITION_FAILED - invalid expiration', undefined],
-])('%j tells the limit %o', (reason, limit) => {
+])('the size limit in %j is read as %o', (reason, limit) => {
   expect(maxBytesIn(reason)).toBe(limit);
 });

@@ -10,7 +10,7 @@ function untyped(options: Readonly<Record<string, unknown>>): RabbitmqOptions {
   return options as unknown as RabbitmqOptions;
 }
 
-test('an address tells host, port, TLS, user and virtual host, with the usual ones where it does not', () => {
+test('a URL gives host, port, TLS, user and virtual host, with defaults for those that it omits', () => {
   const { servers } = rabbitmqSettings({
     url: 'amqp://one, amqps://o%40x:p%2Fw@[::1]:7000/my%2Fshop',
   }).connection;
@@ -22,7 +22,7 @@ test('an address tells host, port, TLS, user and virtual host, with the usual on
   expect(rabbitmqSettings({ url: ['amqps://one'] }).connection.servers[0]?.port).toBe(5671);
 });
 
-test('what is shown of the addresses has no credentials', () => {
+test('the endpoint for display has no credentials', () => {
   const { connection } = rabbitmqSettings({
     url: 'amqp://me:secret@one:1/shop,amqp://me:secret@[::1]:2/shop',
   });
@@ -30,7 +30,7 @@ test('what is shown of the addresses has no credentials', () => {
   expect(endpointOf(connection)).toBe('one:1,[::1]:2 shop');
 });
 
-test('an address that is a function is asked whenever it is read, and judged then', () => {
+test('a URL that is a function is called and checked on every read', () => {
   let given = 'nonsense';
   const { connection } = rabbitmqSettings({ url: () => given });
 
@@ -39,7 +39,7 @@ test('an address that is a function is asked whenever it is read, and judged the
   expect(connection.servers[0]?.host).toBe('127.0.0.1');
 });
 
-test('the routing key is the key, empty without one, and otherwise what the exchange says', () => {
+test('the routing key is the key, or empty without one, unless the exchange has a function', () => {
   const settings = rabbitmqSettings({
     url,
     exchanges: { orders: { routingKey: ({ id }) => `order.${id}` } },
@@ -51,7 +51,7 @@ test('the routing key is the key, empty without one, and otherwise what the exch
   expect(settings.routingKey('orders')(message)).toBe('order.1');
 });
 
-test('a queue is named by address and group, gets everything, and is read in order', () => {
+test('a queue is named after address and group, receives everything, and is read in order by default', () => {
   const { queues } = rabbitmqSettings({ url });
 
   expect(queues).toMatchObject({ declare: true, order: true });
@@ -73,6 +73,9 @@ test.each([
   ['tls.timeout', { url, tls: { timeout: 5 } }],
   ['requestTimeout', { url, requestTimeout: '99ms' }],
   ['requestTimeout', { url, requestTimeout: '121s' }],
+  ['heartbeat', { url, heartbeat: '900ms' }],
+  ['heartbeat', { url, heartbeat: 2_500 }],
+  ['heartbeat', { url, heartbeat: '61s' }],
   ['maxInFlight', { url, maxInFlight: 0 }],
   ['maxInFlight', { url, maxInFlight: 10_001 }],
   ['exchanges', { url, exchanges: 'orders' }],
@@ -88,13 +91,13 @@ test.each([
   ['queues.deadLetterExchange', { url, queues: { deadLetterExchange: '' } }],
   ['queues.deliveryLimit', { url, queues: { deliveryLimit: 0, deadLetterExchange: 'dead' } }],
   ['queues.deliveryLimit', { url, queues: { deliveryLimit: 5 } }],
-])('the option %s is refused where it is %j', (option, options) => {
+])('the option %s is refused with %j', (option, options) => {
   expect(() => rabbitmqSettings(untyped(options))).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option } }),
   );
 });
 
-test('an address that is refused is not repeated, because it may hold a password', () => {
+test('a refused URL is not repeated in the error, because it may contain a password', () => {
   const refused = (): unknown => rabbitmqSettings({ url: 'amqp://me:secret@x?heartbeat=5' });
 
   expect(refused).toThrow(expect.not.objectContaining({ message: expect.stringContaining('secret') }));

@@ -12,7 +12,7 @@ const refused = (option: string): unknown =>
     details: expect.objectContaining({ option }),
   });
 
-test.each(Object.entries(all))('%s takes a URL and nothing more, and says where it goes', (_name, make) => {
+test.each(Object.entries(all))('%s needs only a URL, and shows its endpoint', (_name, make) => {
   const { endpoint } = make({ url: 'redis://ada:secret@cache.example:7000/2' });
   expect(endpoint).toBe('cache.example:7000');
   expect(make({ url: 'rediss://[::1]' }).endpoint).toBe('[::1]:6379');
@@ -43,7 +43,7 @@ test.each(
   Object.entries(all).flatMap(([name, make]) =>
     wrongs.map(([option, wrong]) => [name, option, wrong, make] as const),
   ),
-)('%s refuses a wrong %s by its name: %o', (_name, option, wrong, make) => {
+)('%s refuses an invalid %s by its name: %o', (_name, option, wrong, make) => {
   expect(() => make({ url, ...wrong })).toThrow(refused(option));
 });
 
@@ -59,11 +59,11 @@ test.each([
   ['replicas', () => redisPubSub({ url, replicas: 1 } as never)],
   ['claimAfter', () => redisList({ url, claimAfter: '1 min' } as never)],
   ['requireReceivers', () => redisPubSub({ url, requireReceivers: 'yes' } as never)],
-])('an impossible %s is refused: %s', (option, make) => {
+])('an invalid %s is refused: %s', (option, make) => {
   expect(make).toThrow(refused(option));
 });
 
-test.each(Object.entries(all))('no refusal of %s repeats a URL or a password', (_name, make) => {
+test.each(Object.entries(all))('no error of %s contains a URL or a password', (_name, make) => {
   for (const wrong of [
     { url: 'http://ada:secret@host' },
     { url: 'redis://ada:secret@host/orders' },
@@ -73,7 +73,7 @@ test.each(Object.entries(all))('no refusal of %s repeats a URL or a password', (
     expect(() => make(wrong)).toThrow(/^(?!.*secret)/);
 });
 
-test('what is given as a function is not asked before it is needed, and checked then', () => {
+test('an option that is a function is called only when it is needed, and checked then', () => {
   const lazy = redisStream({ url: () => 'http://host' });
   expect(() => lazy.endpoint).toThrow(refused('url'));
 });

@@ -18,7 +18,7 @@ function batch(
   };
 }
 
-test('a refused message holds those behind it of its key, and no others', async () => {
+test('a refused message holds the later messages of its key, and no others', async () => {
   const sent: string[] = [];
 
   const { outcomes, hold } = await sendByKey(batch(['a', 'b', 'a', null, 'b']), 2, ({ id }) => {
@@ -37,7 +37,7 @@ test('a refused message holds those behind it of its key, and no others', async 
   expect(hold).toBeUndefined();
 });
 
-test('a hold defers what was not sent, and says of its own message whether it may be stored', async () => {
+test('a hold defers unsent messages, and its own message states whether it may be stored', async () => {
   const { outcomes, hold } = await sendByKey(batch(['a', 'b', 'a', 'c']), 1, ({ id }) =>
     id === '1' ? { kind: 'hold', hold: away, onWire: true } : acknowledged,
   );
@@ -51,7 +51,7 @@ test('a hold defers what was not sent, and says of its own message whether it ma
   expect(hold).toBe(away);
 });
 
-test('a batch that is given up begins nothing further and says so', async () => {
+test('a batch that is given up sends nothing more, and has a hold', async () => {
   const stop = new AbortController();
 
   const { outcomes, hold } = await sendByKey(batch(['a', 'a', 'b'], stop.signal), 1, () => {
@@ -63,13 +63,13 @@ test('a batch that is given up begins nothing further and says so', async () => 
   expect(hold).toMatchObject({ scope: 'topic' });
 });
 
-test('what a send throws leaves its message in doubt', async () => {
+test('an error thrown by a send makes its message ambiguous', async () => {
   const { outcomes } = await sendByKey(batch(['a', 'a']), 4, () => Promise.reject(new Error('torn')));
 
   expect(outcomes).toEqual([{ kind: 'ambiguous', error: 'torn' }, { kind: 'held' }]);
 });
 
-test('messages of a key go one at a time and in order, others up to the limit side by side', async () => {
+test('messages of a key are sent one at a time and in order, others concurrently up to the limit', async () => {
   const keys = fc.array(fc.constantFrom('a', 'b', 'c', null), { maxLength: 40 });
 
   await fc.assert(

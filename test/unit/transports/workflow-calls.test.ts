@@ -32,13 +32,18 @@ test.each<[string, number, object]>([
   expect(classifyCall(failed(code), rules)).toEqual(outcome);
 });
 
-test('a connection that ended, and a namespace that is missing, hold the transport', () => {
+test('a call that is too large for gRPC itself is permanent', () => {
+  const error = 'grpc: received message larger than max (5000319 vs. 4194304)';
+  expect(classifyCall(failed(8, error), rules)).toEqual({ kind: 'permanent', error });
+});
+
+test('a lost connection and a missing namespace hold the transport', () => {
   expect(classifyCall(failed(2, 'transport error'), rules)).toEqual(hold(true, 'Temporal: transport error'));
   const missing = 'Namespace shop is not found.';
   expect(classifyCall(failed(5, missing), rules)).toEqual(hold(false, `Temporal: ${missing}`));
 });
 
-test('a workflow that does not run is what the option says, and one that has ended is no delivery of a signal', () => {
+test('a workflow that is not running has the outcome of the option, and an ended one has not received the signal', () => {
   const signal = { startCarries: false, missing: 'permanent' } as const;
   expect(classifyCall(failed(5), signal)).toEqual({ kind: 'permanent', error: 'said' });
   expect(classifyCall(failed(6), signal)).toMatchObject({
@@ -48,7 +53,7 @@ test('a workflow that does not run is what the option says, and one that has end
   expect(classifyCall(failed(6), { ...signal, missing: 'rejected' })).toMatchObject({ kind: 'rejected' });
 });
 
-test('what is no answer of gRPC proves nothing', () => {
+test('an error without a gRPC status is ambiguous', () => {
   expect(classifyCall(new Error('odd'), rules)).toEqual({ kind: 'ambiguous', error: 'odd' });
   expect(classifyCall('odd', rules)).toEqual({ kind: 'ambiguous', error: 'odd' });
 });

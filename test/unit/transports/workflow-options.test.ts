@@ -35,13 +35,13 @@ test.each<[string, object]>([
   ['connection', { connection: {} }],
   ['connection', { connection: () => undefined, tls: true }],
   ['ref', { ref: '' }],
-])('a wrong `%s` is refused when it is given', (option, wrong) => {
+])('an invalid `%s` is refused at once', (option, wrong) => {
   expect(() => workflow({ ...right, ...wrong })).toThrow(
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: expect.objectContaining({ option }) }),
   );
 });
 
-test('a signal needs no workflow to start, and what is a function is asked when it is needed', () => {
+test('a signal needs no workflow type, and an option that is a function is called when it is needed', () => {
   const address = (): string => {
     throw new Error('not yet');
   };

@@ -11,7 +11,7 @@ import { secret } from '../http-endpoint.ts';
 const messages = 200;
 const keys = 5;
 
-test('effects are there once and in order per key, while relays and the server are killed and answers are lost', async () => {
+test('each effect happens once, in order per key, while relays and the server are killed and answers are lost', async () => {
   const server = createServer();
   const port = await listen(server, 0);
   onTestFinished(() => stop(server));

@@ -17,7 +17,7 @@ const count = 150;
 const group = 'billing';
 const url = inject('rabbitmqUrl');
 
-test('F17: over RabbitMQ each effect happens once and in order, though connections break and a consumer dies before it acknowledges', async () => {
+test('F17: over RabbitMQ each effect happens once and in order, although connections break and a consumer dies before it acknowledges', async () => {
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());
   await made.database.query('create table effect (seq bigserial, n int, part int, consumer text)');

@@ -21,9 +21,9 @@ test.each<[kind: RedisKind, pass: number]>([
   ['stream', 7],
   ['list', 11],
 ])(
-  'F17: over a %s each effect happens once and in order, though consumer and server die before the acknowledgement',
+  'F17: over a %s each effect happens once and in order, although consumer and server die before the acknowledgement',
   async (kind, pass) => {
-    const redis = await ownRedis();
+    const redis = await ownRedis(['--appendfsync', 'always']);
     const made = await createTestDatabase();
     onTestFinished(() => made.drop());
     await made.database.query('create table effect (seq bigserial, n int, part int, consumer text)');

@@ -18,7 +18,7 @@ const orders = 40;
 const url = inject('rabbitmqUrl');
 const brokers = inject('kafkaBrokers');
 
-test('I10: of three transports in one commit one is away, and the others do not notice', async () => {
+test('I15: of three transports in one commit one is unreachable, and the others are not affected', async () => {
   quietTemporal();
   const made = await createTestDatabase();
   onTestFinished(() => made.drop());

@@ -1,0 +1,73 @@
+/** Fails unless our drain passes the bars of `bars.ts` beside every peer: `npm run bench:check`. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { quickBars } from './bars.ts';
+import { drain } from './contenders/arena.ts';
+import { type ContenderName, contenders, root } from './contenders/contenders.ts';
+import { installPeers, newerNodeProgram, openStand } from './contenders/prepare.ts';
+import { quick } from './measure.ts';
+import { warmUpMessages } from './workload.ts';
+
+/** A neighbor that takes the processors for a minute must not make it red: bars are held against the best of the rounds. */
+const mostRounds = 4;
+const everyone: readonly ContenderName[] = ['ours', ...quickBars.map(({ than }) => than)];
+
+function tell(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+type Best = Readonly<Record<'perSecond' | 'nodeUsPerMessage', number>>;
+
+/** What is below its bar, in words. */
+function missed(best: ReadonlyMap<ContenderName, Best>): readonly string[] {
+  const ours = bestOf(best, 'ours');
+  return quickBars.flatMap(({ cheaper, faster, than }) => {
+    const theirs = bestOf(best, than);
+    const ratios = [
+      { what: 'as fast as', ratio: ours.perSecond / theirs.perSecond, bar: faster },
+      { what: 'as cheap as', ratio: theirs.nodeUsPerMessage / ours.nodeUsPerMessage, bar: cheaper },
+    ];
+    return ratios.flatMap(({ bar, ratio, what }) => {
+      const line = `${ratio.toFixed(2)} times ${what} ${contenders[than].label}; the bar is ${bar}`;
+      tell(`${ratio >= bar ? 'passed' : 'MISSED'}: ${line}`);
+      return ratio >= bar ? [] : [line];
+    });
+  });
+}
+
+function bestOf(best: ReadonlyMap<ContenderName, Best>, name: ContenderName): Best {
+  return best.get(name) ?? { perSecond: 0, nodeUsPerMessage: Number.POSITIVE_INFINITY };
+}
+
+async function check(): Promise<readonly string[]> {
+  installPeers(tell);
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [compiler, '-p', join(root, 'bench/peers')], { stdio: 'inherit' });
+  const node = await newerNodeProgram(tell);
+  const stand = await openStand(tell);
+  try {
+    // The first drain finds servers that have compiled and cached nothing.
+    await drain(stand.servers, { name: 'ours', node, setting: {} }, warmUpMessages);
+    const best = new Map<ContenderName, Best>();
+    for (let round = 1; ; round += 1) {
+      for (const name of everyone) {
+        const entry = { name, node, setting: contenders[name].settings[0] ?? {} };
+        const { nodeUsPerMessage, perSecond } = await drain(stand.servers, entry, quick.drained[name]);
+        tell(`round ${round}, ${name}: ${perSecond}/s, ${nodeUsPerMessage} µs of node a message`);
+        const before = bestOf(best, name);
+        best.set(name, {
+          perSecond: Math.max(before.perSecond, perSecond),
+          nodeUsPerMessage: Math.min(before.nodeUsPerMessage, nodeUsPerMessage),
+        });
+      }
+      const below = missed(best);
+      if (below.length === 0 || round === mostRounds) return below;
+    }
+  } finally {
+    await stand.close();
+  }
+}
+
+const below = await check();
+process.stdout.write(below.length === 0 ? 'All bars are passed.\n' : `Below the bar: ${below.join(', ')}.\n`);
+process.exitCode = below.length === 0 ? 0 : 1;

@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startRelay } from '../../src/config/start-relay.ts';
+import { send } from '../../src/outbox/send.ts';
+import { type TransactionRunner, transaction } from '../../src/outbox/transact.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { openDatabase } from '../../src/store/database/pool.ts';
+import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
+import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import type { Transport } from '../../src/transports/transport.ts';
+import { announceTopic, type BodyTopic, body, fill, setPaused } from '../workload.ts';
+import type { Acknowledged, Contender, Place, Stored } from './protocol.ts';
+import { wallClock } from './serve.ts';
+
+/** So many transactions at a time, with a message each. */
+const connections = 16;
+const firstLooksMs = 20;
+
+/**
+ * temporal-outbox: one relay process with its defaults. Messages are stored by `sendBatch`, 2,000 in a transaction, by two
+ * writers; single ones by `send` in `transaction()`, which wakes the relay after the commit.
+ *
+ * Settings: `lanes`; `bytes` of a payload; `timer`, what waits until messages are due; `nudged`, 0 to leave the finding of messages to the relay's
+ * own look.
+ */
+export async function openOurs(place: Place, acknowledged: Acknowledged): Promise<Contender> {
+  const { databaseUrl, setting, temporalAddress } = place;
+  const database = openDatabase({ url: databaseUrl, connections });
+  const target = await announceTopic(database, place.topic, {
+    lanes: Number(setting['lanes'] ?? 2),
+    timer: setting['timer'] === 'workflow' ? 'workflow' : 'lane',
+  });
+  const client = clientOf(database);
+  const direct = kafka({ brokers: place.brokers });
+  const relay = startRelay({
+    database: { url: databaseUrl },
+    temporal: { address: temporalAddress },
+    topics: [target],
+    transports: { kafka: place.noting ? noting(direct, acknowledged) : direct },
+  });
+  await relay.ready;
+  await setPaused({ database }, target, true);
+  return {
+    fill: (count, dueAtMs) =>
+      fill({ database }, target, {
+        count,
+        at: dueAtMs === undefined ? undefined : new Date(dueAtMs),
+        ...(setting['bytes'] !== undefined && { bytes: Number(setting['bytes']) }),
+      }),
+    async start() {
+      await setPaused({ database }, target, false);
+      // The watcher has seen it when it has looked once more.
+      await delay(firstLooksMs);
+    },
+    sendOne: (index) => sendOne(client, target, index, setting['nudged'] !== 0),
+    async stop() {
+      await relay.stop();
+      await direct.close();
+      await database.close();
+    },
+  };
+}
+
+/** A client with the interface of Prisma's, which says when its transactions have been committed. */
+type Client = TransactionRunner<Transaction, (atMs: number) => void>;
+
+/** One client for all transactions, as in a program: it joins the wakings of the relay. */
+function clientOf(database: Database): Client {
+  return {
+    async $transaction(work, committed) {
+      const result = await database.transaction((sql) =>
+        work(fromQuery((text, values) => sql.query(text, values))),
+      );
+      committed?.(wallClock());
+      return result;
+    },
+    $queryRawUnsafe: <Answer>(text: string, ...values: unknown[]) =>
+      fromQuery((statement, bound) => database.query(statement, bound)).$queryRawUnsafe<Answer>(
+        text,
+        ...values,
+      ),
+  };
+}
+
+async function sendOne(client: Client, target: BodyTopic, index: number, nudged: boolean): Promise<Stored> {
+  let committedAtMs = 0;
+  const committed = (atMs: number): void => {
+    committedAtMs = atMs;
+  };
+  const work = (tx: Transaction) => send(tx, target, body, { key: `key-${index % 100}` });
+  const { id } = await (nudged ? transaction(client, work, committed) : client.$transaction(work, committed));
+  return { id, committedAtMs };
+}
+
+/** A transport that says when each message was acknowledged. */
+function noting(transport: Transport, acknowledged: Acknowledged): Transport {
+  return {
+    ...transport,
+    async publish(batch) {
+      const result = await transport.publish(batch);
+      acknowledged(
+        batch.messages
+          .filter((_, index) => result.outcomes[index]?.kind === 'acknowledged')
+          .map(({ id }) => id),
+      );
+      return result;
+    },
+  };
+}

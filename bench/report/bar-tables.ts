@@ -1,0 +1,90 @@
+import { type ActionFigures, actionKinds } from '../actions.ts';
+import type { CommitFigures } from '../commit.ts';
+import type { Figures } from '../measure.ts';
+import type { MemoryFigures } from '../memory.ts';
+import type { SizeRow } from '../size.ts';
+import type { WorkflowFigures } from '../workflows.ts';
+import { table } from './table.ts';
+
+/** What a relay costs its surroundings: each part with its heading, those that were not measured left out. */
+export function barTables({ actions, commit, memory, size, workflows }: Figures): readonly string[] {
+  return [
+    ...(commit === undefined ? [] : ['', '## Committing beside a relay', '', ...commitTables(commit)]),
+    ...(workflows === undefined ? [] : ['', '## Own workflows', '', ...workflowsTable(workflows)]),
+    ...(actions === undefined ? [] : ['', '## Actions of Temporal', '', ...actionsTable(actions)]),
+    ...(size === undefined ? [] : ['', '## Claim and settle', '', ...sizeTable(size)]),
+    ...(memory === undefined ? [] : ['', '## Memory of the relay', '', ...memoryTable(memory)]),
+  ];
+}
+
+function ratio(ours: number, theirs: number): string {
+  return (ours / theirs).toFixed(2);
+}
+
+function commitTables({ alone, beside, dead, messages, wal }: CommitFigures): readonly string[] {
+  const line = (name: string, { delivered, stored }: CommitFigures['wal']['ours']): string[] =>
+    [name, stored, delivered, stored + delivered].map(String);
+  return [
+    ...table(
+      ['', 'beside a relay', 'without one', 'ratio'],
+      [['commits/s by 16 connections', String(beside), String(alone), ratio(beside, alone)]],
+    ),
+    '',
+    ...table(
+      ['bytes of WAL for a message', 'stored', 'delivered', 'together'],
+      [line('temporal-outbox', wal.ours), line('pg-boss', wal.pgBoss)],
+    ),
+    '',
+    `Dead row versions of ${messages} messages: ${dead}.`,
+  ];
+}
+
+function workflowsTable({ bare, count, ours }: WorkflowFigures): readonly string[] {
+  const line = (what: string, of: keyof WorkflowFigures['ours']): string[] => [
+    what,
+    String(ours[of]),
+    String(bare[of]),
+    ratio(ours[of], bare[of]),
+  ];
+  return table(
+    [`${count} due together, a second`, 'messages', 'bare workflows', 'ratio'],
+    [line('started', 'started'), line('ended', 'ended'), line('both, without the sleep', 'whole')],
+  );
+}
+
+function actionsTable({ actions, messages, per1000, runs }: ActionFigures): readonly string[] {
+  return [
+    ...table(
+      ['', 'actions'],
+      actionKinds.map((kind) => [kind, String(actions[kind])]),
+    ),
+    '',
+    `${per1000} for 1,000 of ${messages} messages, by the histories of ${runs} runs.`,
+  ];
+}
+
+function sizeTable(rows: readonly SizeRow[]): readonly string[] {
+  return table(
+    ['ready', 'in the log', 'in the history', 'ms', 'ratio', 'with a reader, ms', 'ratio'],
+    rows.map(({ backlog, history, log, pinnedMs, pinnedRatio, quietMs, quietRatio }) =>
+      [backlog, log, history, quietMs, quietRatio, pinnedMs, pinnedRatio].map(String),
+    ),
+  );
+}
+
+function memoryTable(figures: MemoryFigures): readonly string[] {
+  const line = (what: string, { heapMb, rssMb }: MemoryFigures['atStart']): string[] => [
+    what,
+    String(rssMb),
+    String(heapMb),
+  ];
+  return table(
+    [`${figures.messages} messages`, 'held MB', 'live objects MB'],
+    [
+      line('at its start', figures.atStart),
+      line('waiting', figures.waiting),
+      line('the first tenth drains', figures.drainingFirst),
+      line('the rest drains', figures.drainingLater),
+    ],
+  );
+}

@@ -1,0 +1,103 @@
+import { type Size, SizeCase } from './size-case.ts';
+import type { Stage } from './workload.ts';
+
+export interface SizeSizes {
+  /** Ready messages of the cases that grow; the largest is also the number of rows in the log and in the history. */
+  readonly backlogs: readonly number[];
+  /** Batches of each case. */
+  readonly rounds: number;
+  /** Versions of the lane's row that a reader keeps: a batch leaves one. */
+  readonly pinnedBatches: number;
+}
+
+/** Milliseconds of a claim and its settle: the lower quartile, because noise only adds. */
+export interface SizeRow extends Size {
+  readonly quietMs: number;
+  /** While a reader needs old versions; nobody does in the first case, with which all are compared. */
+  readonly pinnedMs: number;
+  /** To the first case in the same minutes. */
+  readonly quietRatio: number;
+  readonly pinnedRatio: number;
+}
+
+type Tell = (line: string) => void;
+
+const smallest = 10_000;
+const warmUp = 20;
+
+/**
+ * What a claim and its settle cost at any backlog, behind published messages that the archive has not moved, beside a history,
+ * and while a reader keeps old versions.
+ *
+ * Each case is a database of its own. All take turns, so that whatever slows the machine slows all of them. The second case is
+ * as small as the first: its ratio says what the others may mean.
+ */
+export async function measureSize(stage: Stage, sizes: SizeSizes, tell: Tell): Promise<readonly SizeRow[]> {
+  const cases: SizeCase[] = [];
+  try {
+    for (const size of casesOf(sizes.backlogs)) {
+      cases.push(await SizeCase.create(stage, size));
+      tell(`${size.name}: ${size.backlog} ready, ${size.log} in the log, ${size.history} in the history`);
+    }
+    await inTurns(cases, warmUp);
+    const quiet = await inTurns(cases, sizes.rounds);
+    await Promise.all(cases.slice(1).map((one) => one.pin(sizes.pinnedBatches)));
+    tell(`a reader keeps ${sizes.pinnedBatches} versions`);
+    await inTurns(cases, warmUp);
+    const pinned = await inTurns(cases, sizes.rounds);
+    const rows = rowsOf(
+      cases.map(({ size }) => size),
+      quiet,
+      pinned,
+    );
+    for (const { name, pinnedMs, pinnedRatio, quietMs, quietRatio } of rows)
+      tell(
+        `claim and settle, ${name}: ${quietMs} ms (${quietRatio}), with a reader ${pinnedMs} ms (${pinnedRatio})`,
+      );
+    return rows;
+  } finally {
+    for (const one of cases) await one.drop(stage);
+  }
+}
+
+function casesOf(backlogs: readonly number[]): readonly Size[] {
+  const most = Math.max(...backlogs);
+  return [
+    { name: 'small', backlog: smallest, log: 0, history: 0 },
+    { name: 'again', backlog: smallest, log: 0, history: 0 },
+    ...backlogs.map((backlog) => ({ name: `backlog_${backlog}`, backlog, log: 0, history: 0 })),
+    { name: 'log', backlog: smallest, log: most, history: 0 },
+    { name: 'history', backlog: smallest, log: 0, history: most },
+  ];
+}
+
+/** @returns milliseconds of a batch of each case */
+async function inTurns(cases: readonly SizeCase[], rounds: number): Promise<readonly number[]> {
+  const ms: number[][] = cases.map(() => []);
+  for (let round = 0; round < rounds; round += 1)
+    for (const [index, one] of cases.entries()) ms[index]?.push(await one.batch());
+  return ms.map(lowerQuartile);
+}
+
+/** @param quiet milliseconds of each size @param pinned the same, with a reader */
+export function rowsOf(
+  sizes: readonly Size[],
+  quiet: readonly number[],
+  pinned: readonly number[],
+): readonly SizeRow[] {
+  const at = (values: readonly number[], index: number): number => values[index] ?? Number.NaN;
+  const ratio = (values: readonly number[], index: number): number =>
+    Math.round((100 * at(values, index)) / at(values, 0)) / 100;
+  return sizes.map((size, index) => ({
+    ...size,
+    quietMs: at(quiet, index),
+    pinnedMs: at(pinned, index),
+    quietRatio: ratio(quiet, index),
+    pinnedRatio: ratio(pinned, index),
+  }));
+}
+
+export function lowerQuartile(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return Math.round(1_000 * (sorted[Math.floor(sorted.length / 4)] ?? Number.NaN)) / 1_000;
+}

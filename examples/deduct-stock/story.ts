@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { operations } from 'temporal-outbox/operations';
+import { startRelay } from 'temporal-outbox/relay';
+import { type Figures, figuresOf, reset, type Stage, until } from './faults.ts';
+import inventoryConfig from './inventory/outbox.config.ts';
+import shopConfig from './shop/outbox.config.ts';
+import { placeOrder } from './shop/place-order.ts';
+
+/** Three orders on the outbox, with a fault each. */
+export async function playStory(stage: Stage): Promise<Figures> {
+  const { shop, inventory, network } = stage;
+  await reset(stage);
+  const relays = [startRelay(shopConfig, { logger: false }), startRelay(inventoryConfig, { logger: false })];
+  await Promise.all(relays.map(({ ready }) => ready));
+  const operator = operations(shopConfig);
+  const messageOf = async (key: string) => (await operator.list({ key })).messages[0];
+  const becomes = (id: string, status: string) =>
+    until(async () => (await shop.order.findUniqueOrThrow({ where: { id } })).status === status);
+
+  // The inventory deducts, and its answer is lost, three times. The order knows from the answer message all the same.
+  network.loseAnswers();
+  const first = await placeOrder(shop, 'apple', 2);
+  await until(async () => (await messageOf(first))?.state === 'failed');
+  await becomes(first, 'CONFIRMED');
+  await network.mend();
+
+  // A person cannot know whether it was deducted, and sends a copy, which has an id of its own.
+  const { id = '', attempts } = (await messageOf(first)) ?? {};
+  assert.equal(attempts, 3);
+  const payload = { orderId: first, sku: 'apple', quantity: 2 };
+  const copy = await operator.edit(id, { payload, actor: 'ada', reason: 'Was it deducted?' });
+  await until(async () => (await operator.show(copy.id))?.message.state === 'published');
+
+  // There are not that many.
+  const second = await placeOrder(shop, 'apple', 100);
+  await becomes(second, 'REJECTED');
+
+  // The inventory cannot be reached: the message waits, and no try counts.
+  await network.cut();
+  const third = await placeOrder(shop, 'apple', 1);
+  await until(async () => (await operator.status()).lanes.some(({ hold }) => hold !== null));
+  assert.equal((await messageOf(third))?.attempts, 0);
+  await network.mend();
+  await becomes(third, 'CONFIRMED');
+
+  assert.deepEqual(await inventory.stock.findMany(), [{ sku: 'apple', left: 12 }]);
+  await Promise.all([...relays.map((relay) => relay.stop()), operator.close()]);
+  const those = async (status: string) =>
+    (await shop.order.findMany({ where: { status } })).map(({ id }) => id);
+  return figuresOf(stage, await those('CONFIRMED'), await those('PLACED'));
+}

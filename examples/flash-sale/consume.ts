@@ -1,0 +1,22 @@
+import { crashAt } from 'temporal-outbox/testing';
+import { connect } from './database.ts';
+import { ownFault } from './faults.ts';
+import { createOrders } from './orders.ts';
+
+const prisma = connect();
+const orders = createOrders(prisma);
+
+// Your own program goes without these lines.
+const fault = ownFault();
+let handled = 0;
+if (fault.where === 'killed before the commit') crashAt('inbox:handled', { pass: fault.order });
+if (fault.where === 'killed after the commit') crashAt('inbox:committed', { pass: fault.order });
+if (fault.where === 'error')
+  orders.use(async (_, next) => {
+    handled += 1;
+    if (handled === fault.order) throw new Error('The database does not answer.');
+    await next();
+  });
+
+const running = await orders.start();
+process.once('SIGTERM', () => void running.stop().then(() => prisma.$disconnect()));

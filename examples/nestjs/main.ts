@@ -1,0 +1,44 @@
+import 'reflect-metadata';
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { startRelay } from 'temporal-outbox/relay';
+import { AppModule, startConsumer } from './app.module.ts';
+import config from './outbox.config.ts';
+import { PrismaService } from './prisma.service.ts';
+
+const app = await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter(), {
+  logger: ['error', 'warn'],
+});
+await startConsumer(app, { config });
+await app.listen(0);
+// Your own relay is a process of its own: `temporal-outbox relay`.
+const relay = startRelay(config, { logger: false });
+await relay.ready;
+
+const request = async (method: string, path: string) =>
+  fetch(`${await app.getUrl()}/bookings/${path}`, { method });
+const book = async (seat: string): Promise<string> => {
+  const answer = await request('POST', seat);
+  assert.equal(answer.status, 201);
+  const { id } = (await answer.json()) as { id: string };
+  return id;
+};
+
+const seats = ['A1', 'A2', 'B1', 'B2'];
+const ids = await Promise.all(seats.map(book));
+const taken = await request('POST', 'A1');
+assert.equal(taken.status, 409);
+const canceled = ids[0] ?? '';
+assert.equal((await request('DELETE', canceled)).status, 200);
+
+const prisma = app.get(PrismaService);
+const confirmed = async () => (await prisma.confirmation.findMany()).map(({ seat }) => seat).toSorted();
+while ((await confirmed()).join() !== 'A2,B1,B2') await delay(50);
+await relay.stop();
+assert.deepEqual(await confirmed(), ['A2', 'B1', 'B2']);
+await app.close();
+console.log(
+  `nestjs: ${seats.length} booked and confirmed once, 1 refused and never told, 1 canceled after its confirmation`,
+);

@@ -1,0 +1,10 @@
+import { defineConfig, env } from 'temporal-outbox';
+import { kafka } from 'temporal-outbox/transports';
+import { bookingCanceled, bookingMade } from './topics.ts';
+
+export default defineConfig({
+  database: { url: env('DATABASE_URL') },
+  temporal: { address: env('TEMPORAL_ADDRESS', 'localhost:7233') },
+  topics: [bookingMade, bookingCanceled],
+  transports: { kafka: kafka({ brokers: env('KAFKA_BROKERS') }) },
+});

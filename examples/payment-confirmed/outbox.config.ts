@@ -1,0 +1,11 @@
+import { defineConfig, env } from 'temporal-outbox';
+import { kafka } from 'temporal-outbox/transports';
+import { paymentMade } from './topics.ts';
+
+export default defineConfig({
+  database: { url: env('DATABASE_URL') },
+  temporal: { address: env('TEMPORAL_ADDRESS', 'localhost:7233') },
+  topics: [paymentMade],
+  // A consumer that was killed gives its partitions back after the shortest time that Kafka allows.
+  transports: { kafka: kafka({ brokers: env('KAFKA_BROKERS'), consumers: { sessionTimeout: '6s' } }) },
+});

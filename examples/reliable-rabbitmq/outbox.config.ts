@@ -1,0 +1,10 @@
+import { defineConfig, env } from 'temporal-outbox';
+import { rabbitmq } from 'temporal-outbox/transports';
+import { orderPlaced } from './topics.ts';
+
+export default defineConfig({
+  database: { url: env('DATABASE_URL') },
+  temporal: { address: env('TEMPORAL_ADDRESS', 'localhost:7233') },
+  topics: [orderPlaced],
+  transports: { rabbitmq: rabbitmq({ url: env('RABBITMQ_URL') }) },
+});

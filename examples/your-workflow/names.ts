@@ -1,0 +1,2 @@
+export const taskQueue = 'your-workflow';
+export const workflowId = (orderId: string): string => `your-workflow-order-${orderId}`;

@@ -1,0 +1,32 @@
+import type { Config } from '../config/config.ts';
+import { type DoctorFinding, type DoctorOptions, examineAll } from '../config/doctor.ts';
+import { counted } from '../operations/doctor/check.ts';
+import { exitCodes, type Output } from './output.ts';
+import { table } from './table.ts';
+
+const words = { problem: 'PROBLEM', warning: 'warning', ok: 'ok' } as const;
+const severities = ['problem', 'warning', 'ok'] as const;
+
+/** Examines every server of the configuration and shows what was found, problems first. */
+export async function doctorCommand(
+  config: Config,
+  output: Output,
+  options: DoctorOptions = {},
+): Promise<number> {
+  const found = await examineAll(config, options);
+  const of = (state: DoctorFinding['state']): readonly DoctorFinding[] =>
+    found.filter((finding) => finding.state === state);
+  const findings = severities.flatMap(of);
+  const [problems = 0, warnings = 0, passed = 0] = severities.map((state) => of(state).length);
+  output.line(table(['STATE', 'CHECK', 'FINDING'], findings.flatMap(rowsOf)));
+  output.line(
+    `\n${counted(problems, 'problem')}, ${counted(warnings, 'warning')}, ${counted(passed, 'check')} passed.`,
+  );
+  output.value({ ok: problems === 0, problems, warnings, passed, findings });
+  return problems === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+function rowsOf({ check, message, next, state }: DoctorFinding): readonly (readonly string[])[] {
+  const found = [words[state], check, message];
+  return next === null ? [found] : [found, ['', '', `Next: ${next}`]];
+}

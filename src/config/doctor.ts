@@ -1,0 +1,175 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboxError } from '../core/errors.ts';
+import { requirePackages } from '../core/packages.ts';
+import { receiptsAddress } from '../core/receipt.ts';
+import { resolveRetention } from '../core/retention.ts';
+import { counted, type DoctorFinding, judgeAll } from '../operations/doctor/check.ts';
+import { type HorizonLimits, normalHorizon } from '../operations/doctor/horizon-checks.ts';
+import { temporalChecks } from '../operations/doctor/temporal-checks.ts';
+import { type KafkaFacts, topicChecks } from '../operations/doctor/topic-checks.ts';
+import { examineCluster } from '../transports/kafka/examine.ts';
+import { isKafkaTransport, type KafkaTransport } from '../transports/kafka/kafka-transport.ts';
+import type { Transport } from '../transports/transport.ts';
+import { type Config, defineConfig, type RelayConfig, requireDatabase, transportOf } from './config.ts';
+import { databaseOf } from './database-config.ts';
+import { type DatabaseExamination, examineDatabase } from './doctor-database.ts';
+import { asFindings } from './doctor-findings.ts';
+import { relayConnections } from './relay-connections.ts';
+import { temporalOf } from './temporal-config.ts';
+import { policyOf } from './topic-policy.ts';
+
+export type { DoctorFinding };
+
+export interface DoctorOptions {
+  /** A server that does not answer within this time is a problem. Milliseconds. @defaultValue 7,000 */
+  readonly withinMs?: number;
+  /** @defaultValue {@link normalHorizon} */
+  readonly horizon?: HorizonLimits;
+  /** Milliseconds since 1970 by this machine's clock. @defaultValue `Date.now` */
+  readonly now?: () => number;
+}
+
+/**
+ * Examines every server of a configuration at the same time, and what the outbox needs of it. Writes nothing, and starts
+ * nothing. A server that is away, refuses, or does not answer in time is a finding.
+ *
+ * @throws OutboxError `OUTBOX_CONFIG_MISSING` without a database, and as `defineConfig`
+ */
+export async function examineAll(
+  given: Config,
+  options: DoctorOptions = {},
+): Promise<readonly DoctorFinding[]> {
+  const config = requireDatabase(defineConfig(given), 'The command doctor');
+  const { withinMs = 7_000 } = options;
+  const timely = <Answer>(server: string, work: () => Promise<Answer>): Promise<Answer> =>
+    inTime(server, withinMs, work);
+  const database = timely('PostgreSQL', () => askDatabase(config, options));
+  const known = database.catch(() => undefined);
+  const parts = [
+    asFindings('postgres', async () => (await database).findings),
+    asFindings('temporal', () => timely('Temporal', () => askTemporal(config, known))),
+    ...Object.entries(config.transports).map(([name, transport]) =>
+      asFindings(name, () => timely(name, () => askTransport(config, name, transport, known))),
+    ),
+  ];
+  return (await Promise.all(parts)).flat();
+}
+
+type Known = Promise<DatabaseExamination | undefined>;
+
+async function askDatabase(config: RelayConfig, options: DoctorOptions): Promise<DatabaseExamination> {
+  return examineDatabase({
+    at: databaseOf(config.database),
+    configured: config.topics.map((topic) => policyOf(topic, transportOf(config, topic).name)),
+    historyMs: resolveRetention(config.retention).historyMs,
+    relayConnections: relayConnections(config, 0) + 1,
+    horizon: options.horizon ?? normalHorizon,
+    now: options.now ?? Date.now,
+  });
+}
+
+async function askTemporal(config: Config, known: Known): Promise<readonly DoctorFinding[]> {
+  requirePackages('temporal');
+  const target = temporalOf(config.temporal);
+  const { address, namespace } = target;
+  // Temporal's packages take half a second to load.
+  const { examineTemporal } = await import('../temporal/examine.ts');
+  const seen = await examineTemporal(
+    target,
+    known.then((database) => database?.delivering),
+  );
+  const message = `Temporal ${seen.version} at ${address}, namespace "${namespace}"`;
+  return [
+    { check: 'temporal', state: 'ok', message, next: null },
+    ...judgeAll(temporalChecks, { ...seen, address, namespace }),
+  ];
+}
+
+async function askTransport(
+  config: Config,
+  name: string,
+  transport: Transport,
+  known: Known,
+): Promise<readonly DoctorFinding[]> {
+  const topics = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
+  if (isKafkaTransport(transport)) return askKafka(config, name, transport, known);
+  const addresses = [...new Set(topics.map(({ rules }) => rules.address))];
+  try {
+    const found = await Promise.all(
+      addresses.map((address) => asFindings(`${name} ${address}`, async () => probed(transport, address))),
+    );
+    const away = found.flat();
+    if (away.length > 0) return away;
+    const at = transport.endpoint === undefined ? '' : ` at ${transport.endpoint}`;
+    // Asking for its version may be forbidden, which hinders no message.
+    const server = (await transport.server?.().catch(() => undefined)) ?? transport.name;
+    return [
+      {
+        check: name,
+        state: 'ok',
+        message: `${server}${at} answers for ${counted(addresses.length, 'address', 'addresses')}.`,
+        next: null,
+      },
+    ];
+  } finally {
+    await transport.close();
+  }
+}
+
+async function probed(transport: Transport, address: string): Promise<readonly DoctorFinding[]> {
+  await transport.probe(address);
+  return [];
+}
+
+async function askKafka(
+  config: Config,
+  name: string,
+  transport: KafkaTransport,
+  known: Known,
+): Promise<readonly DoctorFinding[]> {
+  const { connection } = transport;
+  const topics = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
+  const byAddress = new Map(topics.map((topic) => [topic.rules.address, topic]));
+  const asksForReceipts = topics.some(({ rules }) => rules.confirm !== undefined);
+  const wanted = [...byAddress.keys(), ...(asksForReceipts ? [receiptsAddress] : [])];
+  const { brokerCount, topics: found, version } = await examineCluster(connection, wanted);
+  const pinned = (await known)?.pinned;
+  const brokers = connection.brokers.join(',');
+  const facts: KafkaFacts = {
+    brokers,
+    brokerCount,
+    receipts: asksForReceipts ? found.has(receiptsAddress) : undefined,
+    topics: [...byAddress].map(([address, topic]) => ({
+      address,
+      topic: topic.name,
+      payloadBytes: topic.rules.payloadLimitBytes,
+      pinned: pinned?.get(address) ?? null,
+      found: found.get(address),
+    })),
+  };
+  const message = `Kafka${version === undefined ? '' : ` ${version}`} at ${brokers}, ${brokerCount === 1 ? 'one broker' : `${brokerCount} brokers`}`;
+  return [{ check: name, state: 'ok', message, next: null }, ...judgeAll(topicChecks, facts)];
+}
+
+async function inTime<Answer>(
+  server: string,
+  withinMs: number,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const over = new AbortController();
+  const late = delay(withinMs, undefined, { signal: over.signal }).then(() => {
+    throw new OutboxError(
+      'OUTBOX_SERVER_UNAVAILABLE',
+      `${server} has not answered within ${withinMs / 1_000} s.`,
+      {
+        details: { server },
+      },
+    );
+  });
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    over.abort();
+    late.catch(() => undefined);
+  }
+}

@@ -1,0 +1,157 @@
+import type { ChangeFacts, LaneFacts, MonthFacts } from '../../store/doctor/lanes.ts';
+import { mending } from '../../store/doctor/mending.ts';
+import type { RelayStatus } from '../../store/installation/relays.ts';
+import type { Twin } from '../../store/installation/twin.ts';
+import type { TopicPolicyRow } from '../../store/lane/topic-policies.ts';
+import type { TopicPolicy } from '../../store/lane/topics.ts';
+import type { LaneLock } from '../lane-locks.ts';
+import { counted, type DoctorCheck, fine, firstOf, problem, warning } from './check.ts';
+
+/** Relays, lanes and topics as the database knows them, and the topics of the configuration. */
+export interface DoctorDelivery {
+  readonly relays: readonly RelayStatus[];
+  readonly lanes: readonly LaneFacts[];
+  readonly locks: readonly LaneLock[];
+  readonly changes: readonly ChangeFacts[];
+  readonly stored: readonly TopicPolicyRow[];
+  readonly configured: readonly TopicPolicy[];
+  readonly twin: Twin | null;
+  readonly months: readonly MonthFacts[];
+  /** How long a month of the history is kept after its end. */
+  readonly historyMs: number;
+}
+
+/** A change of lanes takes seconds, unless a transaction keeps it waiting. */
+const changeMs = 60_000;
+/** Relays drop a month within minutes; one that is in use, at the next round. */
+const dropMs = 24 * 3_600_000;
+const mebibyte = 1024 * 1024;
+
+/** Who delivers, and what keeps it from delivering. */
+export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
+  {
+    check: 'relays',
+    judge({ relays }) {
+      const living = relays.filter(({ alive }) => alive);
+      return living.length === 0
+        ? warning('No relay is running: nothing is delivered.', 'temporal-outbox relay')
+        : fine(
+            `${counted(living.length, 'relay')} running: ${firstOf(living.map(({ host, pid }) => `${host} (pid ${pid})`))}.`,
+          );
+    },
+  },
+  {
+    check: 'one database',
+    judge: ({ twin }) =>
+      twin === null
+        ? fine('No other living database of this installation was seen.')
+        : problem(
+            `Another living database of this installation, ${twin.place}, was seen ${twin.seenAt}: both deliver the same messages.`,
+            'Stop the relays of the copy, and adopt it: temporal-outbox migrate --adopt --new-installation',
+          ),
+  },
+  {
+    check: 'topics announced',
+    judge({ configured, stored }) {
+      const missing = configured.filter(({ name }) => !stored.some((row) => row.name === name));
+      if (missing.length > 0)
+        return warning(
+          `No relay has announced ${firstOf(missing.map(({ name }) => name))}: senders use the defaults, and nothing delivers it.`,
+          'temporal-outbox migrate --topics',
+        );
+      return judgePolicies(configured, stored);
+    },
+  },
+  {
+    check: 'lane leases',
+    judge({ lanes, relays }) {
+      const expired = lanes.filter((lane) => lane.expired).map(nameOf);
+      if (expired.length === 0) return fine('No lane waits for a relay that is gone.');
+      const [verb, pronoun] = expired.length === 1 ? ['was', 'it'] : ['were', 'them'];
+      const said = `${firstOf(expired)} ${verb} left by a relay that died without freeing ${pronoun}`;
+      return relays.some(({ alive }) => alive)
+        ? warning(
+            `${said}, and no other one has taken over yet.`,
+            'temporal-outbox status, in ten seconds again',
+          )
+        : problem(`${said}, and none is running.`, 'temporal-outbox relay');
+    },
+  },
+  {
+    check: 'lane locks',
+    judge({ locks: [lock] }) {
+      if (lock === undefined) return fine('No transaction keeps lanes locked.');
+      const which = lock.all ? 'All lanes are' : `${firstOf(lock.lanes.map(nameOf)) || 'Lanes'} locked`;
+      return problem(
+        `${which}${lock.all ? ' locked' : ''} by process ${lock.pid} of the server, in a transaction open for ${Math.round(lock.openMs / 1_000)} s: they wait.`,
+        mending.end(lock.pid),
+      );
+    },
+  },
+  {
+    check: 'holds',
+    judge({ lanes }) {
+      const held = lanes.flatMap((lane) =>
+        lane.hold === null ? [] : [{ name: nameOf(lane), ...lane.hold }],
+      );
+      const [first] = held;
+      if (first === undefined) return fine('No lane waits for its topic or transport.');
+      return warning(
+        `${firstOf(held.map(({ name }) => name))} wait${held.length === 1 ? 's' : ''} for the ${first.scope === 'settle' ? 'database' : first.scope}: ${first.reason}`,
+        'Restore it; lanes go on by themselves within a second.',
+      );
+    },
+  },
+  {
+    check: 'changes of lanes',
+    judge({ changes }) {
+      const open = changes.find(({ openMs }) => openMs >= changeMs);
+      if (open === undefined) return undefined;
+      return warning(
+        `A change of the ${open.kind} of ${open.topic} to ${open.wanted} is not complete; until then the topic is paused.`,
+        `temporal-outbox ${open.kind} ${open.topic} ${open.wanted}`,
+      );
+    },
+  },
+  {
+    check: 'history',
+    judge({ historyMs, months }) {
+      const late = months.filter(({ endedMs }) => endedMs > historyMs + dropMs);
+      const bytes = months.reduce((sum, month) => sum + month.bytes, 0);
+      const size = `${Math.ceil(bytes / mebibyte)} MiB`;
+      if (late.length === 0)
+        return fine(
+          months.length === 0 ? 'Nothing is archived yet.' : `${counted(months.length, 'month')}, ${size}.`,
+        );
+      return warning(
+        `${firstOf(late.map(({ name }) => name))} should have been dropped; the history takes ${size}.`,
+        `temporal-outbox relay; or, if a query uses it for ever: ${mending.dropMonth(late[0]?.name ?? '')}`,
+      );
+    },
+  },
+];
+
+function nameOf({ topic, lane }: { readonly topic: string; readonly lane: number }): string {
+  return `${topic}/${lane}`;
+}
+
+function judgePolicies(configured: readonly TopicPolicy[], stored: readonly TopicPolicyRow[]) {
+  for (const topic of configured) {
+    const row = stored.find(({ name }) => name === topic.name);
+    if (row === undefined) continue;
+    if (row.lanes !== topic.lanes)
+      return warning(
+        `The configuration gives ${topic.name} ${counted(topic.lanes, 'lane')}, the database has ${row.lanes}, which count.`,
+        `temporal-outbox lanes ${topic.name} ${topic.lanes}`,
+      );
+    const other = (
+      ['address', 'transport', 'timer', 'exhausted', 'payloadLimitBytes', 'delayLimitMs'] as const
+    ).find((name) => row[name] !== topic[name]);
+    if (other !== undefined)
+      return warning(
+        `The configuration differs from what senders use: ${other} of ${topic.name} is ${topic[other]} here and ${row[other]} in the database.`,
+        'temporal-outbox migrate --topics',
+      );
+  }
+  return fine(`The database knows ${counted(configured.length, 'topic')} of the configuration.`);
+}

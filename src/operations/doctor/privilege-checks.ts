@@ -1,0 +1,66 @@
+import { mending } from '../../store/doctor/mending.ts';
+import type { OwnerFacts, RoleFacts } from '../../store/doctor/privileges.ts';
+import { type DoctorCheck, fine, firstOf, problem, warning } from './check.ts';
+
+/** The rights of the role that is connected, and of those that were granted some. */
+export interface PrivilegeFacts {
+  readonly own: OwnerFacts;
+  readonly roles: readonly RoleFacts[];
+}
+
+/** Rights in the schema `outbox`. */
+export const privilegeChecks: readonly DoctorCheck<PrivilegeFacts>[] = [
+  {
+    check: 'relay role',
+    judge({ own: { foreign, owner, owns, role } }) {
+      if (!owns)
+        return problem(
+          `"${role}" does not own the schema outbox: with it neither relay, migrate nor commands work.`,
+          mending.member(role, owner),
+        );
+      const [first] = foreign;
+      if (first !== undefined)
+        return problem(
+          `"${role}" does not own ${firstOf(foreign)}: relays cannot keep the history, and migrations fail.`,
+          mending.own(first, owner),
+        );
+      return fine(`"${role}" may migrate, relay, send and consume.`);
+    },
+  },
+  {
+    check: 'sending roles',
+    judge({ roles }) {
+      const senders = roles.filter(({ consumes, sends }) => sends && !consumes);
+      const lacking = senders.find(({ lacksToSend }) => lacksToSend.length > 0);
+      if (lacking !== undefined)
+        return problem(
+          `"${lacking.role}" may insert messages, but cannot send: it lacks ${firstOf(lacking.lacksToSend)}.`,
+          mending.letSend(lacking.role),
+        );
+      return senders.length === 0
+        ? undefined
+        : fine(`May send: ${firstOf(senders.map(({ role }) => role))}.`);
+    },
+  },
+  {
+    check: 'consuming roles',
+    judge({ roles }) {
+      const consumers = roles.filter(({ consumes }) => consumes);
+      const lacking = consumers.find(({ lacksToConsume }) => lacksToConsume.length > 0);
+      if (lacking !== undefined)
+        return problem(
+          `"${lacking.role}" may insert processed ids, but cannot consume: it lacks ${firstOf(lacking.lacksToConsume)}.`,
+          mending.letConsume(lacking.role),
+        );
+      const idle = consumers.find(({ mayKeepIds }) => !mayKeepIds);
+      if (idle !== undefined)
+        return warning(
+          `"${idle.role}" consumes, but may not drop expired ids: without a relay in this database they stay for ever.`,
+          mending.letKeepIds(idle.role),
+        );
+      return consumers.length === 0
+        ? undefined
+        : fine(`May consume: ${firstOf(consumers.map(({ role }) => role))}.`);
+    },
+  },
+];

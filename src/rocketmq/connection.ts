@@ -1,0 +1,23 @@
+import type { ConnectionOptions } from 'node:tls';
+
+/** The user that connects to the proxy. */
+export interface AccessKey {
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+/** How to reach RocketMQ, validated and with defaults. Options given as functions are called on every read. */
+export interface RocketmqConnection {
+  /** `host:port` of one proxy or more. */
+  readonly endpoints: readonly string[];
+  readonly ssl: boolean | ConnectionOptions;
+  readonly credentials: AccessKey | undefined;
+  /** Empty if there is none. */
+  readonly namespace: string;
+  /** How long a proxy may take to answer. */
+  readonly requestTimeoutMs: number;
+  /** How long a received message stays with its consumer without a renewal. */
+  readonly invisibleMs: number;
+  /** Maps the endpoint of a proxy to the address to connect to, for fault proxies in tests. @defaultValue the endpoint */
+  readonly through?: (endpoint: string) => string;
+}

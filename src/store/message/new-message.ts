@@ -1,0 +1,36 @@
+import type { OutboxErrorCode } from '../../core/errors.ts';
+import type { State } from '../../core/transitions.ts';
+
+/** A message on its way into the table. */
+export interface NewMessage {
+  readonly payload: string;
+  readonly key?: string;
+  readonly ref?: string;
+  readonly id?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly contentType?: string;
+  readonly afterMs?: number;
+  /** ISO time. */
+  readonly at?: string;
+  /** For a single message with a ref. */
+  readonly replace?: true;
+}
+
+/** The database's answer about one message: stored, or refused. */
+export interface StoreAnswer {
+  /** 1 for the first message of the call. */
+  readonly n: number;
+  readonly id: string;
+  readonly workflowId: string;
+  readonly state: State;
+  readonly dueAt: Date | null;
+  readonly duplicate: boolean;
+  readonly refusal: StoreRefusal | null;
+}
+
+/** Why a message was not stored. */
+export interface StoreRefusal {
+  readonly code: OutboxErrorCode;
+  readonly message: string;
+  readonly details?: Record<string, unknown>;
+}

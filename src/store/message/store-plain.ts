@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import type { State } from '../../core/transitions.ts';
+import type { Sql } from '../database/database.ts';
+import type { NewMessage, StoreAnswer } from './new-message.ts';
+
+/** Between the elements of a list. JSON texts contain no control characters. */
+const separator = '\u001e';
+
+/** As `outbox.store_one` writes it; the due time in milliseconds. */
+type StoredOne = readonly [id: string, workflowId: string, state: State, dueAtMs: number | null];
+
+/** As `outbox.store_many` writes it; the due times in milliseconds. */
+type StoredMany = readonly [
+  laneWorkflows: string,
+  lanes: string,
+  timed: readonly (readonly [state: State, ownWorkflowId: string | null, dueAtMs: number | null])[] | null,
+];
+
+/**
+ * Stores messages that cannot be repeats, because they have no ids and refs, by the shortest way, which costs the server half.
+ *
+ * @returns `undefined`: nothing is stored, because a message may be a repeat, or is refused
+ */
+export async function storePlain(
+  sql: Sql,
+  topic: string,
+  messages: readonly NewMessage[],
+): Promise<readonly StoreAnswer[] | undefined> {
+  if (!messages.every(isPlain)) return undefined;
+  const [first] = messages;
+  if (first === undefined || messages.length > 1) return storeMany(sql, topic, messages);
+  const answer = await storeOne(sql, topic, first);
+  return answer && [answer];
+}
+
+function isPlain({ id, ref, contentType, key }: NewMessage): boolean {
+  return (id ?? ref ?? contentType) === undefined && key !== '' && !key?.includes(separator);
+}
+
+async function storeOne(sql: Sql, topic: string, message: NewMessage): Promise<StoreAnswer | undefined> {
+  const { payload, key, headers, afterMs, at } = message;
+  const [row] = await sql.query<{ stored: string | null }>(
+    `select outbox.store_one($1::text, $2::text, $3::text, $4::text::jsonb, $5::float8, $6::text::timestamptz,
+       $7::text::uuid) as stored`,
+    [topic, payload, key ?? null, headersOf(headers) || null, afterMs ?? null, at ?? null, uuidV7()],
+  );
+  if (row === undefined || row.stored === null) return undefined;
+  const [id, workflowId, state, dueAtMs] = JSON.parse(row.stored) as StoredOne;
+  return { n: 1, id, workflowId, state, dueAt: dateOf(dueAtMs), duplicate: false, refusal: null };
+}
+
+async function storeMany(
+  sql: Sql,
+  topic: string,
+  messages: readonly NewMessage[],
+): Promise<readonly StoreAnswer[] | undefined> {
+  const ids = messages.map(uuidV7);
+  const [row] = await sql.query<{ stored: string | null }>(
+    `select outbox.store_many($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text) as stored`,
+    [
+      topic,
+      ids.join(','),
+      messages.map(({ payload }) => payload).join(separator),
+      listOf(messages, ({ key }) => key),
+      listOf(messages, ({ headers }) => headersOf(headers)),
+      listOf(messages, ({ afterMs }) => afterMs?.toString()),
+      listOf(messages, ({ at }) => at),
+    ],
+  );
+  if (row === undefined || row.stored === null) return undefined;
+  const [laneWorkflows, lanes, timed] = JSON.parse(row.stored) as StoredMany;
+  const laneOf = lanes.split(',');
+  return ids.map((id, index) => {
+    const [state, ownWorkflowId, dueAtMs] = timed?.[index] ?? (['ready', null, null] as const);
+    return {
+      n: index + 1,
+      id,
+      workflowId: ownWorkflowId ?? `${laneWorkflows}${laneOf[index] ?? ''}`,
+      state,
+      dueAt: dateOf(dueAtMs),
+      duplicate: false,
+      refusal: null,
+    };
+  });
+}
+
+/** `null` if no message has a value. */
+function listOf(
+  messages: readonly NewMessage[],
+  valueOf: (message: NewMessage) => string | undefined,
+): string | null {
+  const values = messages.map((message) => valueOf(message) ?? '');
+  return values.some((value) => value !== '') ? values.join(separator) : null;
+}
+
+function headersOf(headers: NewMessage['headers']): string {
+  return headers === undefined ? '' : JSON.stringify(headers);
+}
+
+function dateOf(atMs: number | null): Date | null {
+  return atMs === null ? null : new Date(atMs);
+}
+
+/** UUID version 7, like the database function `outbox.uuid_v7`: 48 bits of milliseconds, then random bits. */
+function uuidV7(): string {
+  const time = Date.now().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}

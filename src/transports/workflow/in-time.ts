@@ -1,0 +1,20 @@
+/** DEADLINE_EXCEEDED of gRPC. */
+const deadlineExceeded = 4;
+
+/**
+ * What `work` resolves with, or an error of gRPC when that takes longer. The work itself goes on: a call carries the id of
+ * its message, so nothing is done twice.
+ *
+ * @param reason of that error
+ */
+export async function inTime<Result>(work: Promise<Result>, ms: number, reason: string): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(Object.assign(new Error(reason), { code: deadlineExceeded })), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

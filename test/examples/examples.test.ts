@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { compile, type Example, examples, runScript } from './example.ts';
+
+const timeout = 300_000;
+const named = (some: readonly Example[]) => some.map((one) => [one.name, one] as const);
+
+test.each(named(examples))(
+  '%s runs by one command and says what it shows',
+  { timeout },
+  async (_, example) => {
+    const { code, output, result } = await runScript(example, 'start');
+
+    expect(code, output).toBe(0);
+    expect(result).toMatch(new RegExp(`^${example.name}: .*\\d`));
+    console.log(result);
+  },
+);
+
+test.each(named(examples.filter(({ scripts }) => 'test' in scripts)))(
+  '%s passes its own tests',
+  { timeout },
+  async (_, example) => {
+    const { code, output } = await runScript(example, 'test');
+
+    expect(code, output).toBe(0);
+  },
+);
+
+test('all examples compile', { timeout }, async () => {
+  expect(await compile()).toBe('');
+});

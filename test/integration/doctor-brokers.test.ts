@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ConfigResourceTypes } from 'kafkajs';
+import { expect, inject, test, vi } from 'vitest';
+import { doctorCommand } from '../../src/cli/doctor-command.ts';
+import { startRelay } from '../../src/config/start-relay.ts';
+import { startKafka } from '../../src/local/index.ts';
+import { pinPartitions } from '../../src/store/lane/topics.ts';
+import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { redisStream } from '../../src/transports/redis/stream-transport.ts';
+import { runCli } from '../support/fixtures/cli.ts';
+import { createTestDatabase } from '../support/fixtures/database.ts';
+import { checksWith, examined } from '../support/fixtures/doctor.ts';
+import { laneFixture } from '../support/fixtures/lane-fixture.ts';
+import { ownCache } from '../support/fixtures/local-cache.ts';
+import { registerNamespace } from '../support/fixtures/namespaces.ts';
+import { ownPostgres } from '../support/fixtures/own-postgres.ts';
+import { numbered, quietTemporal } from '../support/fixtures/stage.ts';
+import { written } from '../support/fixtures/written.ts';
+import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+async function databaseOf(context: { readonly onTestFinished: (work: () => Promise<void>) => void }) {
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  return made;
+}
+
+test('with healthy servers and a relay nothing is a problem, in a table of 80 columns', async (context) => {
+  quietTemporal();
+  const { url } = await ownPostgres(context);
+  const address = await createTopic(observer(inject('kafkaBrokers')));
+  const config = {
+    database: { url },
+    temporal: { address: inject('temporalAddress') },
+    topics: [numbered('orders', { address })],
+    transports: { kafka: kafka({ brokers: inject('kafkaBrokers') }) },
+  };
+  const relay = startRelay(config, { logger: false });
+  context.onTestFinished(() => relay.stop());
+  await relay.ready;
+
+  const answers = await examined(config);
+  expect(checksWith('problem', answers)).toEqual([]);
+  // The broker of the test run is alone.
+  expect(checksWith('warning', answers)).toEqual(['replication']);
+  expect(answers.get('temporal')?.message).toMatch(/^Temporal \d+\.\d+\.\d+ at /);
+  expect(answers.get('kafka')?.message).toMatch(/^Kafka \d/);
+  expect(answers.get('temporal clock')).toMatchObject({ state: 'ok' });
+  expect(answers.get('search attributes')).toMatchObject({ state: 'ok' });
+
+  const { code, stdout } = await written((output) => doctorCommand(config, output));
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\n0 problems, 1 warning, \d\d checks passed\.\n$/);
+  expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+});
+
+test('topics that lose, refuse or keep back messages are named with the command that mends them', async (context) => {
+  const fixture = await laneFixture();
+  context.onTestFinished(() => fixture.drop());
+  const { env } = await ownCache(context);
+  const cluster = await startKafka({ env, brokers: 2 });
+  context.onTestFinished(() => cluster.stop());
+  const brokers = cluster.brokers.join(',');
+  const client = observer(brokers);
+  const admin = client.admin();
+  await admin.connect();
+  context.onTestFinished(() => admin.disconnect());
+  const address = await createTopic(client, { replicaAssignment: [{ partition: 0, replicas: [1, 2] }] });
+  const transports = { kafka: kafka({ brokers }) };
+  const confirm = { group: 'billing', receiptTimeout: ['1m'], maxSends: 3 } as const;
+  const look = (at = address, options = {}) =>
+    examined({
+      database: { url: fixture.url },
+      transports,
+      topics: [numbered('orders', { address: at, ...options })],
+    });
+  const set = (name: string, value: string) =>
+    admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: address, configEntries: [{ name, value }] }],
+    });
+
+  expect((await look('no-such-topic')).get('topics')).toMatchObject({
+    state: 'problem',
+    message: expect.stringContaining('no-such-topic'),
+    next: expect.stringContaining('temporal-outbox migrate --create'),
+  });
+  expect((await look(address, { confirm })).get('receipts')).toMatchObject({ state: 'problem' });
+  expect((await look()).get('replication')).toMatchObject({
+    state: 'warning',
+    next: expect.stringContaining('min.insync.replicas=2'),
+  });
+
+  await set('min.insync.replicas', '2');
+  const safe = await look();
+  for (const check of ['topics', 'partitions', 'replicas in sync', 'replication'])
+    expect(safe.get(check), check).toMatchObject({ state: 'ok' });
+  await set('max.message.bytes', '1000');
+  expect((await look()).get('message size')?.next).toContain('max.message.bytes=');
+  await set('unclean.leader.election.enable', 'true');
+  expect((await look()).get('leader election')).toMatchObject({ state: 'warning' });
+  await set('min.insync.replicas', '3');
+  expect((await look()).get('replicas in sync')).toMatchObject({
+    state: 'problem',
+    next: expect.stringContaining('min.insync.replicas=1'),
+  });
+
+  await fixture.database.query(`update outbox.topic set address = $1`, [address]);
+  await pinPartitions(fixture.database, 'orders', 1);
+  await admin.createPartitions({ topicPartitions: [{ topic: address, count: 3 }] });
+  expect((await look()).get('partitions')).toMatchObject({
+    state: 'warning',
+    next: 'temporal-outbox partitions orders 3 --group <groups>',
+  });
+  await fixture.database.query('update outbox.topic set partitions = 5');
+  expect((await look()).get('partitions')).toMatchObject({ state: 'problem' });
+
+  const alone = await createTopic(client, { replicaAssignment: [{ partition: 0, replicas: [2] }] });
+  expect((await look(alone)).get('replication')?.message).toContain('one replica');
+  await cluster.nodes[1]?.stop('SIGKILL');
+  await vi.waitUntil(
+    async () => (await look(alone)).get('replicas in sync')?.message.includes('no leader'),
+    60_000,
+  );
+});
+
+test('a namespace without search attributes, and one that is missing, are told with their commands', async (context) => {
+  const { url } = await databaseOf(context);
+  const namespace = `bare-${randomUUID()}`;
+  await registerNamespace(namespace);
+  const look = (name: string) =>
+    examined({ database: { url }, temporal: { address: inject('temporalAddress'), namespace: name } });
+
+  expect((await look(namespace)).get('search attributes')).toMatchObject({
+    state: 'warning',
+    next: `temporal operator search-attribute create --address ${inject('temporalAddress')} --namespace ${namespace} --name OutboxTopic --type Keyword --name OutboxKey --type Keyword --name OutboxRef --type Keyword`,
+  });
+  expect((await look(`missing-${namespace}`)).get('temporal')).toMatchObject({
+    state: 'problem',
+    message: expect.stringContaining(`missing-${namespace}`),
+  });
+});
+
+test('a transport of another server is asked by its probe', async (context) => {
+  const { url } = await databaseOf(context);
+  const look = (server: string) =>
+    examined({ database: { url }, transports: { orders: redisStream({ url: server }) } });
+
+  expect((await look(inject('redisUrl'))).get('orders')).toMatchObject({
+    state: 'ok',
+    message: expect.stringMatching(/^Redis \d+\.\d+\.\d+ at .* answers for 1 address\.$/),
+  });
+  expect((await look('redis://127.0.0.1:1')).get('orders orders')).toMatchObject({ state: 'problem' });
+});
+
+test('servers that are away, or accept connections and never answer, are findings within ten seconds', async (context) => {
+  const silent = createServer(() => undefined);
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  context.onTestFinished(async () => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const folder = await mkdtemp(path.join(tmpdir(), 'outbox-doctor-'));
+  context.onTestFinished(() => rm(folder, { recursive: true }));
+  const root = path.resolve(import.meta.dirname, '../..');
+  const file = path.join(folder, 'outbox.config.ts');
+  await writeFile(
+    file,
+    `import { defineConfig, env, topic } from '${root}/dist/src/index.js';
+import { kafka } from '${root}/dist/src/transports.js';
+import { z } from '${root}/node_modules/zod';
+const at = '127.0.0.1:' + env('PORT')();
+export default defineConfig({
+  database: { url: 'postgresql://a:b@' + at + '/shop' },
+  temporal: { address: at },
+  topics: [topic('orders', z.unknown())],
+  transports: { kafka: kafka({ brokers: at }) },
+});
+`,
+  );
+
+  const refusedMs = await timeOf(1);
+  // A process of its own takes long to start where others do so, too.
+  expect((await timeOf(port)) - refusedMs, 'ms').toBeLessThan(9_000);
+
+  async function timeOf(at: number): Promise<number> {
+    const startedAt = performance.now();
+    const { code, stdout, stderr } = await runCli(['doctor', '--json', '--config', file], {
+      PORT: String(at),
+    });
+    const tookMs = performance.now() - startedAt;
+    expect(code, stderr).toBe(1);
+    const { findings, ok } = JSON.parse(stdout);
+    expect(ok).toBe(false);
+    expect(findings).toMatchObject([
+      { check: 'postgres', state: 'problem' },
+      { check: 'temporal', state: 'problem' },
+      { check: 'kafka', state: 'problem' },
+    ]);
+    return tookMs;
+  }
+});

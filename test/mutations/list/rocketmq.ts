@@ -1,0 +1,35 @@
+import type { Mutation } from '../mutation.ts';
+
+const notStored = 'What a proxy of RocketMQ has not acknowledged does not count as published';
+const inOrder = 'Over RocketMQ keys of FIFO topics keep their order, and effects happen once';
+
+/** What a server that takes time with its messages, and answers each alone, must not make of them. */
+export const rocketmqMutations: readonly Mutation[] = [
+  {
+    name: 'missing-topic-fails-its-messages',
+    promise: notStored,
+    file: 'src/transports/rocketmq/send-failure.ts',
+    find: '  TOPIC_NOT_FOUND: topicAway,\n',
+    replace: '  TOPIC_NOT_FOUND: permanent,\n',
+    test: 'test/unit/transports/rocketmq-failure.test.ts',
+    title: 'has the outcome that fits its meaning',
+  },
+  {
+    name: 'messages-in-hand-are-not-renewed',
+    promise: inOrder,
+    file: 'src/sources/rocketmq/group-member.ts',
+    find: 'await this.#leases.renew(shares.flatMap((share) => share.held()));',
+    replace: 'await this.#leases.renew([]);',
+    test: 'test/transports/rocketmq/receiving.test.ts',
+    title: 'a handler may take longer than the invisible time',
+  },
+  {
+    name: 'what-is-behind-an-open-message-is-acknowledged',
+    promise: inOrder,
+    file: 'src/sources/rocketmq/share.ts',
+    find: 'this.#ordered ? taken.slice(0, end) : taken.filter(isDone)',
+    replace: 'taken.filter(isDone)',
+    test: 'test/unit/sources/rocketmq-share.test.ts',
+    title: 'with order, no message after an open one is done',
+  },
+];

@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { rocketmq } from '../../../src/transports.ts';
+import type { RocketmqEndingSettings } from './rocketmq-ending-process.ts';
+
+// Sends and receives one message, ends both when it is told to, and must then end by itself; `rocketmq-ending-process.ts`
+// starts it.
+const { address, endpoints, group } = JSON.parse(process.argv[2] ?? '') as RocketmqEndingSettings;
+
+const transport = rocketmq({ endpoints, requestTimeout: '2s' });
+const messages = [{ id: 'm-1', key: 'a', payload: '{}', headers: { ce_id: 'm-1' } }];
+const batch = { address, partitions: 1, messages, signal: new AbortController().signal };
+while ((await transport.publish(batch)).hold !== undefined) await delay(100);
+const subscribed = await transport.source().subscribe({
+  addresses: [address],
+  group,
+  concurrency: 1,
+  batchSize: 10,
+  fromBeginning: true,
+  joinWithinMs: 30_000,
+  assigned: () => undefined,
+  disconnected: () => undefined,
+  async handle(received) {
+    for (const message of received.messages) received.acknowledge(message);
+    process.stdout.write('received\n');
+  },
+});
+await once(process.stdin, 'data');
+process.stdin.destroy();
+await transport.publish(batch);
+await subscribed.stop();
+await transport.close();
+process.stdout.write('closed\n');

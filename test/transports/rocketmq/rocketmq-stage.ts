@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { inject } from 'vitest';
+import { fromProperties } from '../../../src/rocketmq/properties.ts';
+import type { DeliveredMessage } from '../../../src/testing.ts';
+import type { RocketmqOptions } from '../../../src/transports/rocketmq/rocketmq-options.ts';
+import { BrokerAdmin, type StoredMessage } from './broker-admin.ts';
+
+const { accessKey, broker, endpoint, secretKey } = inject('rocketmq');
+
+/** What the shared server is asked without gRPC. */
+export const admin = new BrokerAdmin(broker);
+
+/** Options for the shared server. */
+export const options = { endpoints: endpoint, accessKey, secretKey } as const satisfies RocketmqOptions;
+
+/** A topic that nobody else uses. */
+export async function newTopic(type: 'NORMAL' | 'FIFO' | 'DELAY', queues: number): Promise<string> {
+  const topic = `${type}-${randomUUID()}`;
+  await admin.createTopic(topic, type, queues);
+  return topic;
+}
+
+/** What a topic holds, as the contract wants it. */
+export async function delivered(topic: string, queues: number): Promise<readonly DeliveredMessage[]> {
+  return (await admin.read(topic, queues)).map(deliveredMessage);
+}
+
+function deliveredMessage({ body, properties }: StoredMessage): DeliveredMessage {
+  const { key, headers } = fromProperties(properties);
+  return {
+    id: properties.get('KEYS') ?? '',
+    key: key ?? null,
+    payload: body.toString(),
+    headers,
+    // A send answers with the offset alone, and so with nothing that says where a message lies.
+    partition: null,
+    offset: null,
+  };
+}

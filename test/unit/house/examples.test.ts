@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+const root = new URL('../../../', import.meta.url);
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'examples'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '');
+const names = [
+  ...new Set(
+    files.flatMap((file) => /^examples\/(?<name>[\w-]+)\/package\.json$/.exec(file)?.groups?.['name'] ?? []),
+  ),
+];
+const text = (file: string): string => readFileSync(new URL(file, root), 'utf8');
+
+describe.each(names)('the example %s', (name) => {
+  test('has files of at most 150 lines', () => {
+    const long = files
+      .filter((file) => file.startsWith(`examples/${name}/`) && /\.(?:ts|prisma|lua)$/.test(file))
+      .filter((file) => text(file).split('\n').length > 151);
+
+    expect(long).toEqual([]);
+  });
+
+  test('has a README with one picture, and is in the list of examples', () => {
+    const readme = text(`examples/${name}/README.md`);
+
+    expect(readme.match(/^```mermaid$/gm)).toHaveLength(1);
+    expect(readme).toContain('npm start');
+    expect(text('examples/README.md')).toContain(`(${name}/README.md)`);
+  });
+});

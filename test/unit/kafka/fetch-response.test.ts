@@ -1,0 +1,198 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import type { KafkaMessage } from 'kafkajs';
+import { expect, test } from 'vitest';
+import { type FetchResponse, OldFormat, readFetchResponse } from '../../../src/kafka/fetch-response.ts';
+import { headerText } from '../../../src/kafka/record-text.ts';
+
+const require = createRequire(import.meta.url);
+
+interface Encoded {
+  readonly buffer: Buffer;
+}
+type Message = KafkaMessage & {
+  readonly isControlRecord: boolean;
+  readonly batchContext: { readonly inTransaction: boolean; readonly producerId: string };
+};
+type Response = Omit<FetchResponse, 'responses'> & {
+  readonly responses: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly { readonly messages: readonly Message[] }[];
+  }[];
+};
+const encodeRecord = require('kafkajs/src/protocol/recordBatch/record/v0') as (record: object) => Encoded;
+const { RecordBatch: encodeBatch } = require('kafkajs/src/protocol/recordBatch/v0') as {
+  readonly RecordBatch: (batch: object) => Promise<Encoded>;
+};
+const { decode: decodeByKafkajs } = require('kafkajs/src/protocol/requests/fetch/v11/response') as {
+  readonly decode: (raw: Buffer) => Promise<Response>;
+};
+const Batch = require('kafkajs/src/consumer/batch') as new (
+  topic: string,
+  offset: string,
+  partition: unknown,
+) => { readonly messages: readonly KafkaMessage[]; lastOffset(): string };
+
+const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 80 }).map((some) => Buffer.from(some)),
+  fc.constantFrom(63, 64, 8_191, 8_192).map((size) => Buffer.alloc(size, 'x')),
+);
+const name = fc.oneof(
+  fc.constantFrom('ce_id', 'ce_type', 'é', 'x'.repeat(70), ''),
+  fc.stringMatching(/^[a-z_-]{1,20}$/).filter((one) => !(one in {})),
+);
+const record = fc.record({
+  timestampDelta: fc.integer({ min: -10_000, max: 100_000_000 }),
+  key: fc.option(bytes),
+  value: fc.option(bytes),
+  // A name that occurs repeatedly has an array.
+  headers: fc.dictionary(name, fc.oneof(bytes, fc.array(bytes, { minLength: 2, maxLength: 3 })), {
+    maxKeys: 6,
+  }),
+});
+const batch = fc.record({
+  firstOffset: fc.oneof(fc.maxSafeNat(), fc.bigInt({ min: 2n ** 53n, max: 2n ** 60n })),
+  firstTimestamp: fc.maxSafeNat(),
+  // None, and gzip, which kafkajs can write.
+  compression: fc.constantFrom(0, 1),
+  transactional: fc.boolean(),
+  appendTime: fc.boolean(),
+  control: fc.boolean(),
+  producerId: fc.integer({ min: -1, max: 3 }),
+  // Compaction leaves gaps.
+  step: fc.constantFrom(1, 3, 200),
+  records: fc.array(record, { maxLength: 20 }),
+});
+type BatchSpec = typeof batch extends fc.Arbitrary<infer Spec> ? Spec : never;
+
+const attributesAt = 8 + 4 + 9;
+
+async function encoded({ appendTime, control, records, step, ...rest }: BatchSpec): Promise<Buffer> {
+  const { buffer } = await encodeBatch({
+    ...rest,
+    maxTimestamp: rest.firstTimestamp,
+    lastOffsetDelta: records.length * step,
+    records: records.map((one, n) => encodeRecord({ ...one, offsetDelta: n * step })),
+  });
+  buffer.writeInt16BE(
+    buffer.readInt16BE(attributesAt) | (appendTime ? 0x8 : 0) | (control ? 0x20 : 0),
+    attributesAt,
+  );
+  return buffer;
+}
+
+function int32(...values: readonly number[]): Buffer {
+  const some = Buffer.alloc(4 * values.length);
+  for (const [n, value] of values.entries()) some.writeInt32BE(value, 4 * n);
+  return some;
+}
+function int64(...values: readonly (bigint | number)[]): Buffer {
+  const some = Buffer.alloc(8 * values.length);
+  for (const [n, value] of values.entries()) some.writeBigInt64BE(BigInt(value), 8 * n);
+  return some;
+}
+const int16 = (value: number): Buffer => int32(value).subarray(2);
+
+/** An answer with one topic, of whose partitions each has these bytes of batches. */
+function answer(partitions: readonly Buffer[], aborted: readonly number[] = []): Buffer {
+  const head = [int32(7), int16(0), int32(5), int32(1), int16(6), Buffer.from('orders')];
+  return Buffer.concat([
+    ...head,
+    int32(partitions.length),
+    ...partitions.flatMap((batches, n) => [
+      int32(n),
+      int16(0),
+      int64(90, 80, 70),
+      int32(aborted.length),
+      ...aborted.map((producerId) => int64(producerId, 0)),
+      int32(-1, batches.length),
+      batches,
+    ]),
+  ]);
+}
+
+const textOf = (value: KafkaMessage['value'] | string | undefined): string | null =>
+  value === null || value === undefined ? null : Buffer.from(value).toString('hex');
+
+function plain({ batchContext, headers = {}, isControlRecord, key, offset, timestamp, value }: Message) {
+  return {
+    isControlRecord,
+    offset,
+    timestamp,
+    key: textOf(key),
+    value: textOf(value),
+    inTransaction: batchContext.inTransaction,
+    producerId: batchContext.producerId,
+    headers: Object.entries(headers)
+      .map(([one, values]) => [one, [values].flat().map(textOf)] as const)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  };
+}
+
+test('an answer is read as by kafkajs, wherever it is cut off', async () => {
+  const specs = fc.array(fc.array(batch, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(specs, fc.nat(), fc.subarray([0, 1, 2, 3]), async (partitions, cut, aborted) => {
+      const sets = await Promise.all(
+        partitions.map(async (batches) => {
+          const whole = Buffer.concat(await Promise.all(batches.map(encoded)));
+          // The first batch is always whole.
+          const first = 12 + whole.readInt32BE(8);
+          return whole.subarray(0, whole.length - (cut % (whole.length - first + 1)));
+        }),
+      );
+      const raw = answer(sets, aborted);
+      const [own, theirs] = [await readFetchResponse(raw), await decodeByKafkajs(raw)];
+
+      const { responses: ownTopics, ...ownHead } = own as unknown as Response;
+      const { responses: theirTopics, ...theirHead } = theirs;
+      expect(ownHead).toEqual(theirHead);
+      for (const [topic, { partitions: theirPartitions, topicName }] of theirTopics.entries()) {
+        expect(ownTopics[topic]?.topicName).toBe(topicName);
+        for (const [n, their] of theirPartitions.entries()) {
+          const mine = ownTopics[topic]?.partitions[n] ?? { messages: [] };
+          expect({ ...mine, messages: mine.messages.map(plain) }).toEqual({
+            ...their,
+            messages: their.messages.map(plain),
+          });
+          expect(handed(mine)).toEqual(handed(their));
+        }
+      }
+      for (const [n, one] of own.responses[0]?.partitions[0]?.messages.entries() ?? []) {
+        const { headers } = theirTopics[0]?.partitions[0]?.messages[n] ?? {};
+        for (const asked of [
+          'ce_id',
+          'ce_type',
+          'é',
+          'x'.repeat(70),
+          '',
+          'none',
+          ...Object.keys(headers ?? {}),
+        ])
+          expect(one.header(asked)).toBe(headerText(headers, asked));
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** What kafkajs hands over: no control records, and nothing of aborted transactions. */
+function handed(partition: unknown): readonly string[] {
+  const made = new Batch('orders', '0', partition);
+  return [...made.messages.map(({ offset }) => offset), made.lastOffset()];
+}
+
+test('a batch of an older format is left to kafkajs, and a record beyond its batch is refused', async () => {
+  const spec = {
+    firstOffset: 1,
+    firstTimestamp: 1,
+    records: [encodeRecord({ offsetDelta: 0, value: 'abc' })],
+  };
+  const { buffer } = await encodeBatch(spec);
+  const old = Buffer.from(buffer);
+  old[16] = 1;
+  await expect(readFetchResponse(answer([old]))).rejects.toBeInstanceOf(OldFormat);
+  const broken = Buffer.from(buffer);
+  broken[61] = 0x7e;
+  await expect(readFetchResponse(answer([broken]))).rejects.toThrow('beyond the end of its batch');
+});
