@@ -216,10 +216,11 @@ test('who waits for a connection for too long is told so, and one that comes lat
   const both = [await pool.connect(), await pool.connect()];
   const work = client.$transaction(async () => 'never', { maxWait: 50 });
   const error: unknown = await work.catch((thrown: unknown) => thrown);
+  // Before what may be red: the end of the pool waits for them.
+  for (const connection of both) connection.release();
   expect(error).toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE', details: { server: 'PostgreSQL' } });
   expect(faultOf(error)).toBe('away');
 
-  for (const connection of both) connection.release();
   await until(() => pool.idleCount === 2);
   expect(await client.$queryRawUnsafe('select 1 as one')).toEqual([{ one: 1 }]);
 });
