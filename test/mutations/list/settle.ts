@@ -59,7 +59,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'src/relay/drain.ts',
     find: 'this.#at = settlement;',
     replace: `this.#at = settlement;
-    if (settlement.changes.some((change) => change.to === 'retrying')) await delay(600);`,
+    if (settlement.changes.some((change) => change.to === 'retrying')) await rest(600, this.#stop);`,
     test: 'test/invariants/isolation.test.ts',
     title: 'I15 beside a poison key',
   },

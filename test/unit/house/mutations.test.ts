@@ -32,4 +32,6 @@ test.each(mutations)('the bug $name can be planted, and its test is there', (mut
   expect(typeof planted === 'string' ? planted : 'fits').toBe('fits');
   expect(existsSync(join(projectRoot, mutation.test))).toBe(true);
   expect(read(mutation.test).includes(mutation.title ?? '')).toBe(true);
+  // The runner compares what stands in the title in their place.
+  expect(mutation.title ?? '').not.toMatch(/[%$]/);
 });
