@@ -15,9 +15,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/config/patience.ts',
     find: 'const sayEveryMs = 5_000;',
     replace: 'const sayEveryMs = 0;',
-    test: 'test/integration/start-waits.test.ts',
-    title: 'a relay without Temporal says what it waits for, goes on asking',
-    built: true,
+    test: 'test/unit/config/patience.test.ts',
   },
   {
     name: 'servers-asked-without-a-pause',
