@@ -1373,7 +1373,10 @@ begin
     or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
       select from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
-    or outbox.has_free_held(p_lane.topic, p_lane.n, p_failed_blocks);
+    -- Usually none is held, which costs a fifth of the walk to find.
+    or (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'held'
+        order by h.key, h.position limit 1) is not null
+      and outbox.has_free_held(p_lane.topic, p_lane.n, p_failed_blocks);
 end
 $function$;
 
@@ -2516,6 +2519,45 @@ AS $function$
         placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
       52, 1), 53, 1),
     'hex')::uuid
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.want_lanes(p_topics text[], p_orphans boolean, p_stuck interval, p_soon interval, p_soon_limit integer)
+ RETURNS TABLE(topic text, lane integer, replace boolean)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with soon as materialized (
+    select s.topic, s.lane from (
+      select m.topic, m.lane from outbox.message m
+      where m.state in ('waiting', 'retrying') and m.due_at > outbox.clock() and m.due_at < outbox.clock() + p_soon
+      order by m.due_at, m.position limit p_soon_limit) s
+    group by s.topic, s.lane
+  ), wanted as materialized (
+    select l.topic, l.n,
+      case when l.wanted_since is null then l.owner is not null else l.wanted_since < clock_timestamp() - p_stuck end as replace
+    from outbox.lane l
+    where l.topic = any(p_topics) and (not p_orphans or l.owner is not null) and not outbox.lane_held(l)
+      -- A time far in the future was written before the clock was set back.
+      and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
+      -- Only a lane with work is worth the question whether its topic is paused.
+      and case when (l.topic, l.n) in (select s.topic, s.lane from soon s)
+          or outbox.has_work(l, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = l.topic))
+        then not outbox.is_paused(l.topic) else false end
+    for update of l skip locked
+  )
+  update outbox.lane l
+  set started_at = clock_timestamp(),
+    wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
+  from wanted w where l.topic = w.topic and l.n = w.n
+  returning l.topic, l.n, w.replace;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.write_receive_one(p_epoch bigint)

@@ -34,30 +34,9 @@ export async function wantedLanes(
   { orphans }: { readonly orphans: boolean } = { orphans: false },
 ): Promise<readonly LaneStart[]> {
   return sql.query<LaneStart>(
-    `with soon as materialized (
-       select s.topic, s.lane from (
-         select m.topic, m.lane from outbox.message m
-         where m.state in ('waiting', 'retrying') and m.due_at > outbox.clock() and m.due_at < outbox.clock() + $4 * interval '1 ms'
-         order by m.due_at, m.position limit $5) s
-       group by s.topic, s.lane
-     ), wanted as materialized (
-       select l.topic, l.n,
-         case when l.wanted_since is null then l.owner is not null
-           else l.wanted_since < clock_timestamp() - $1 * interval '1 ms' end as replace
-       from outbox.lane l join outbox.topic t on t.name = l.topic
-       where l.topic = any($2) and (not $3 or l.owner is not null) and not outbox.is_paused(l.topic)
-         and not outbox.lane_held(l)
-         -- A time far in the future was written before the clock was set back.
-         and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
-         and ((l.topic, l.n) in (select s.topic, s.lane from soon s) or outbox.has_work(l, t.exhausted = 'hold-key'))
-       for update of l skip locked
-     )
-     update outbox.lane l
-     set started_at = clock_timestamp(),
-       wanted_since = case when w.replace then clock_timestamp() else coalesce(l.wanted_since, clock_timestamp()) end
-     from wanted w where l.topic = w.topic and l.n = w.n
-     returning l.topic, l.n as lane, outbox.lane_workflow_id(l.topic, l.n) as "workflowId", w.replace`,
-    [stuckAfterMs, [...topics], orphans, soonMs, soonLimit],
+    `select topic, lane, outbox.lane_workflow_id(topic, lane) as "workflowId", replace
+     from outbox.want_lanes($1, $2, $3 * interval '1 ms', $4 * interval '1 ms', $5)`,
+    [[...topics], orphans, stuckAfterMs, soonMs, soonLimit],
   );
 }
 
