@@ -220,7 +220,6 @@ test('who waits for a connection for too long is told so, and one that comes lat
   for (const connection of both) connection.release();
   expect(error).toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE', details: { server: 'PostgreSQL' } });
   expect(faultOf(error)).toBe('away');
-
   await until(() => pool.idleCount === 2);
   expect(await client.$queryRawUnsafe('select 1 as one')).toEqual([{ one: 1 }]);
 });
