@@ -246,7 +246,7 @@ CREATE INDEX message_due ON outbox.message USING btree (due_at, "position") WHER
 CREATE INDEX message_failed ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'failed'::outbox.state);
 CREATE INDEX message_finished ON outbox.message USING btree (state, updated_at, id) WHERE (state = ANY (ARRAY['published'::outbox.state, 'confirmed'::outbox.state, 'failed'::outbox.state, 'canceled'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]));
 CREATE INDEX message_held ON outbox.message USING btree (topic, lane, key, "position") WHERE (state = 'held'::outbox.state);
-CREATE INDEX message_lane_position ON outbox.message USING btree (topic, lane, "position") WHERE (state = 'ready'::outbox.state);
+CREATE INDEX message_lane_position ON outbox.message USING btree (topic, lane, "position") WHERE ((state = 'ready'::outbox.state) AND ("position" > 0));
 CREATE INDEX message_lane_xid ON outbox.message USING btree (topic, lane, xid) WHERE (state = 'ready'::outbox.state);
 CREATE INDEX message_listed ON outbox.message USING btree (topic, state, "position", id) WHERE ((state <> 'ready'::outbox.state) AND ("position" > 0));
 CREATE INDEX message_overdue ON outbox.message USING btree (topic, confirm_by, "position") WHERE ((state = 'published'::outbox.state) AND (confirm_by IS NOT NULL) AND ("position" > 0));
@@ -925,7 +925,7 @@ CREATE OR REPLACE FUNCTION outbox.claimable(p_topic text, p_lane integer, p_limi
 AS $function$
   (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at
    from outbox.message m where m.topic = p_topic and m.lane = p_lane and m.state = 'ready'
-     and m.position > p_cursor
+     and m.position > 0 and m.position > p_cursor
    order by m.position limit p_limit)
   union all
   (select m.id, m.position, m.xid, m.key, m.payload, m.content_type, m.headers, m.workflow_id, m.attempts, m.created_at
@@ -1366,7 +1366,7 @@ CREATE OR REPLACE FUNCTION outbox.has_work(p_lane outbox.lane, p_failed_blocks b
 AS $function$
 begin
   return (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
-      and m.position > p_lane.cursor order by m.position limit 1) is not null
+      and m.position > 0 and m.position > p_lane.cursor order by m.position limit 1) is not null
     -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.
     or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position + 0 <= p_lane.cursor and m.xid >= pg_snapshot_xmax(p_lane.snapshot) order by m.xid limit 1) is not null

@@ -76,7 +76,7 @@ const pageSql = `
       union all
       (select ${walkedColumns} from outbox.message m
        where s.part = 'beyond' and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
-         and m.position > s.cursor and m.position >= $12 and (m.position, m.id) > ($12, $13)
+         and m.position > 0 and m.position > s.cursor and m.position >= $12 and (m.position, m.id) > ($12, $13)
        order by m.position, m.id limit (select rows from share))
       union all
       (select ${walkedColumns} from outbox.message m

@@ -80,7 +80,7 @@ const target = 'outbox.lane_of(m.key, m.id, $2) as target';
 /** Ready rows beyond the cursor; $4 lane, $5 position. */
 const readyOfLane = move(
   `select m.id, ${target} from outbox.message m
-   where ${misplaced} and m.lane = $4 and m.state = 'ready' and m.position > $5::bigint
+   where ${misplaced} and m.lane = $4 and m.state = 'ready' and m.position > 0 and m.position > $5::bigint
    order by m.position limit $3 for update skip locked`,
   'm.position',
 );

@@ -67,7 +67,7 @@ export async function endLanesChange(database: Database, change: TopicChange, by
     const [row] = await sql.query<{ misplaced: boolean }>(
       `select exists (
            select from outbox.lane l join outbox.message m on m.topic = l.topic and m.lane = l.n and m.state = 'ready'
-             and m.position > l.cursor
+             and m.position > 0 and m.position > l.cursor
            where l.topic = $1 and m.lane <> outbox.lane_of(m.key, m.id, $2))
          or exists (
            select from outbox.lane l join outbox.message m on m.topic = l.topic and m.lane = l.n and m.state = 'ready'

@@ -46,7 +46,8 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
      ), pending as (
        select m.topic, m.lane, m.state, m.due_at, m.created_at
        from lanes l cross join lateral (
-         (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position > l.cursor limit $1)
+         (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position > 0
+            and r.position > l.cursor limit $1)
          union all
          (select * from outbox.message r where r.topic = l.topic and r.lane = l.lane and r.state = 'ready' and r.position + 0 <= l.cursor
             and r.xid >= pg_snapshot_xmax(l.snapshot) limit $1)

@@ -177,7 +177,7 @@ const liveSql = `
     select s.lane as source_lane, s.state as source_state, w.*
     from sources s cross join lateral (
       (select ${walkedColumns} from outbox.message m
-       where s.state is null and m.topic = s.topic and m.lane = s.lane and m.state = 'ready'
+       where s.state is null and m.topic = s.topic and m.lane = s.lane and m.state = 'ready' and m.position > 0
          and m.position <= coalesce($11, 9223372036854775807) and ($11::bigint is null or (m.position, m.id) < ($11, $12::uuid))
        order by m.position desc limit (select rows from share))
       union all

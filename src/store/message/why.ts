@@ -72,7 +72,7 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        left join lateral (
          select count(*)::integer from (
            select from outbox.message r where a.state = 'ready' and r.topic = a.topic and r.lane = a.lane and r.state = 'ready'
-             and r.position > l.cursor and r.position < a.position
+             and r.position > 0 and r.position > l.cursor and r.position < a.position
            order by r.position limit ${countLimit}) r) before on true
        cross join lateral (
          select count(*)::integer as count, count(s.error)::integer as cut_off, min(s.error) as error

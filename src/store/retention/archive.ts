@@ -111,7 +111,8 @@ export async function archivePassed(
   const [row] = await sql.query<ArchivedPage>(
     `with page as materialized (
        select m.ctid as place, m.position from outbox.message m
-       where m.topic = $1 and m.lane = $2 and m.state = 'ready' and m.position > $3 and m.position <= $4
+       where m.topic = $1 and m.lane = $2 and m.state = 'ready' and m.position > 0 and m.position > $3
+         and m.position <= $4
        order by m.position limit $7
      ), picked as materialized (
        select m.ctid as place from outbox.message m

@@ -41,7 +41,7 @@ export async function deleteBatches(
      ), free as (
        select place from page p where (
          select m.position from outbox.message m where m.topic = $1 and m.lane = $2 and m.state = 'ready'
-           and m.position between p.first_position and p.last_position order by m.position limit 1) is null
+           and m.position > 0 and m.position between p.first_position and p.last_position order by m.position limit 1) is null
      ), picked as materialized (
        select b.ctid as place from outbox.batch b where b.ctid = any(array(select place from free)) for update skip locked
      ), gone as (delete from outbox.batch b where b.ctid = any(array(select place from picked)) returning 1)
