@@ -675,6 +675,27 @@ begin
   return next answer;
 end $function$;
 
+CREATE OR REPLACE FUNCTION outbox.blocked(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_failed_blocks boolean)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return query
+  select k.id from (
+    select f.id, f.position, min(f.blocker) over (partition by f.key) as blocker
+    from (
+      select p.id, p.key, p.position, case when row_number() over (partition by p.key order by p.position) = 1 then least(
+          (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane and o.key = p.key
+             and o.state in ('retrying', 'held') order by o.position limit 1),
+          case when p_failed_blocks then (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane
+             and o.key = p.key and o.state = 'failed' order by o.position limit 1) end) end as blocker
+      from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) p where p.key is not null
+    ) f
+  ) k where k.blocker < k.position;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.bring_back_key(p_message outbox.parked)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -868,44 +889,36 @@ begin
     raise exception 'outbox: a claim was sent to a standby' using errcode = 'read_only_sql_transaction',
       hint = 'Connect relays to the primary, and let no proxy send their queries elsewhere.';
   end if;
+  owned := exists (select from outbox.lane l where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
+    or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner));
+  paused := outbox.is_paused(p_topic);
+  if not owned or paused then
+    snapshot := pg_current_snapshot();
+    truncated := false;
+    return next;
+    return;
+  end if;
   return query
-  with own as materialized (
-    select x.mine, x.paused, x.mine and not x.paused as may, getdatabaseencoding() = 'UTF8' as utf8
-    from (select
-        exists (select from outbox.lane l where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner))
-        or exists (select from outbox.lane l where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)) as mine,
-      -- `offset 0`: each is evaluated once, not once for each use.
-      outbox.is_paused(p_topic) as paused offset 0) x
-  ), blocking as materialized (
+  with blocking as materialized (
     select exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state in ('retrying', 'held'))
       or p_failed_blocks and exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed') as any
-  ), shut as materialized (
-    select k.id from (
-      select f.id, f.position, min(f.blocker) over (partition by f.key) as blocker
-      from (
-        select p.id, p.key, p.position, case when row_number() over (partition by p.key order by p.position) = 1 then least(
-            (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane and o.key = p.key
-               and o.state in ('retrying', 'held') order by o.position limit 1),
-            case when p_failed_blocks then (select o.position from outbox.message o where o.topic = p_topic and o.lane = p_lane
-               and o.key = p.key and o.state = 'failed' order by o.position limit 1) end) end as blocker
-        from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) p where p.key is not null
-      ) f
-    ) k where k.blocker < k.position
   ), batch as (
     -- One window with one frame, which ends with the row: no row is stored for it.
     select u.*, row_number() over w as n, sum(octet_length(u.payload)) over w - octet_length(u.payload) as before,
-      u.workflow_id <> (select outbox.lane_workflow_id(p_topic, p_lane)) and right(u.workflow_id, 45) = '/message/' || u.id::text as own_workflow,
+      u.workflow_id <> (select i.id || '/lane/' || p_topic || '/' || p_lane from outbox.installation i)
+        and right(u.workflow_id, 45) = '/message/' || u.id::text as own_workflow,
       coalesce(pg_visible_in_snapshot(u.xid, p_suspect), false) as suspect,
-      case when u.key is not null and (select b.any from blocking b) then u.id in (select s.id from shut s) else false end as blocked
-    from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) u where (select may from own)
+      case when u.key is not null and (select b.any from blocking b)
+        then u.id in (select outbox.blocked(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_failed_blocks)) else false end as blocked
+    from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) u
     window w as (order by u.position rows unbounded preceding)
   )
-  select pg_current_snapshot()::text, (select mine from own), (select paused from own),
+  select pg_current_snapshot()::text, true, false,
     count(*) = p_limit or count(*) > count(*) filter (where b.before < p_bytes),
     string_agg(b.id::text, '') filter (where b.before < p_bytes),
     string_agg(b.position::text, ',') filter (where b.before < p_bytes),
     string_agg(((date_part('epoch', b.created_at) * 1000000)::bigint / 1000)::text, ',') filter (where b.before < p_bytes),
-    string_agg(case when (select utf8 from own) then octet_length(b.payload) else octet_length(convert_to(b.payload, 'UTF8')) end::text, ',')
+    string_agg(case when getdatabaseencoding() = 'UTF8' then octet_length(b.payload) else octet_length(convert_to(b.payload, 'UTF8')) end::text, ',')
       filter (where b.before < p_bytes),
     string_agg(b.payload, '') filter (where b.before < p_bytes),
     case when count(b.key) > 0 then json_agg(b.key) filter (where b.before < p_bytes) end::text,
@@ -1688,6 +1701,35 @@ CREATE OR REPLACE FUNCTION outbox.parked_workflow_id(p_group text, p_id uuid)
  LANGUAGE sql
  STABLE
 AS $function$ select (select i.id from outbox.installation i)::text || '/parked/' || p_group || '/' || p_id::text $function$;
+
+CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_place tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb)
+ RETURNS tid
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  place tid;
+begin
+  update outbox.lane l
+  set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+  where l.ctid = p_place and l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+  returning l.ctid into place;
+  if place is null then
+    update outbox.lane l
+    set cursor = p_cursor, snapshot = p_snapshot, alive_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    where l.topic = p_topic and l.n = p_lane and outbox.lane_owned(l, p_owner)
+    returning l.ctid into place;
+  end if;
+  if place is not null and p_batch is not null then
+    insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
+    values (p_batch, p_topic, p_lane, p_first, p_last, p_count, outbox.clock(), p_partitions)
+    on conflict do nothing;
+  end if;
+  return place;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION outbox.policy(p_topic text)
  RETURNS outbox.topic

@@ -113,7 +113,7 @@ test('I1 I3 I11 F08: a relay whose settles do not arrive, or are not answered, s
 }, async (context) => {
   const { proxy, relay, finish } = await relayBehindProxy(context, 8);
   for (const kind of ['lose-reply', 'lose-request'] as const) {
-    proxy.inject({ kind, to: 'insert into outbox.batch', chance: 0.2 });
+    proxy.inject({ kind, to: 'outbox.pass(', chance: 0.2 });
     await until(() => proxy.fired(kind) >= rounds, patientMs);
   }
   const settlesFailed = (): number =>

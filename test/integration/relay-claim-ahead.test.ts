@@ -77,7 +77,7 @@ test('behind a batch that is not full the next one is claimed when that is ackno
   const settlingSlowly: Database = {
     ...database,
     query: async (text, values) => {
-      if (text.includes('insert into outbox.batch')) {
+      if (text.includes('outbox.pass(')) {
         settles += 1;
         if (settles === 1) await until(() => claims.answered === 2);
       }

@@ -241,7 +241,7 @@ test('a settle whose answer was lost is said again and writes its batch once', a
   const flaky: typeof fixture.database = {
     query: async (text, values) => {
       const rows = await database.query(text, values);
-      if (text.includes('outbox.batch') && lost++ === 0)
+      if (text.includes('outbox.pass(') && lost++ === 0)
         throw Object.assign(new Error('reset'), { code: 'ECONNRESET' });
       return rows as never;
     },

@@ -13,6 +13,12 @@ export function placeOf(lane: Lane): string | null {
   return places.get(lane) ?? null;
 }
 
+/** Notes where a write has left the row; nothing if it wrote nothing. @returns whether it wrote */
+export function notePlace(lane: Lane, place: string | null | undefined): boolean {
+  if (typeof place === 'string') places.set(lane, place);
+  return typeof place === 'string';
+}
+
 /** A condition for the row `l` of a lane that the caller owns, with topic, number, owner and ctid as the first four values. */
 type Condition = string;
 const owned = 'l.topic = $1 and l.n = $2 and outbox.lane_owned(l, $3)';
@@ -33,6 +39,5 @@ export async function writeOwnRow(
   const place = placeOf(lane);
   const there = place === null ? [] : await write(atPlace, [lane.topic, lane.lane, owner, place]);
   const [row] = there.length > 0 ? there : await write(byKey, [lane.topic, lane.lane, owner, null]);
-  if (row !== undefined) places.set(lane, row.place);
-  return row !== undefined;
+  return notePlace(lane, row?.place);
 }

@@ -1,7 +1,7 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { writeOwnRow } from './lane-row.ts';
+import { notePlace, placeOf } from './lane-row.ts';
 import { leaseMs } from './lease.ts';
 
 /** What a settle writes to one row; rows without a change are published by being passed. */
@@ -64,30 +64,24 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
 
 async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise<boolean> {
   const { batch, owner, cursor, snapshot } = settlement;
-  return writeOwnRow(lane, owner, (where, values) =>
-    sql.query(
-      `with moved as (
-         update outbox.lane l set cursor = $5, snapshot = $6::pg_snapshot, alive_until = clock_timestamp() + $7 * interval '1 ms'
-         where ${where} returning l.ctid::text as place
-       ), logged as (
-         insert into outbox.batch (id, topic, lane, first_position, last_position, count, published_at, partitions)
-         select $12::uuid, $1, $2, $8, $9, $10, outbox.clock(), $11::jsonb from moved where $12::uuid is not null
-         on conflict do nothing
-       )
-       select place from moved`,
-      [
-        ...values,
-        cursor,
-        snapshot,
-        leaseMs,
-        batch?.firstPosition ?? null,
-        batch?.lastPosition ?? null,
-        batch?.count ?? null,
-        JSON.stringify(batch?.partitions ?? {}),
-        batch?.id ?? null,
-      ],
-    ),
+  const [row] = await sql.query<{ place: string | null }>(
+    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)::text as place',
+    [
+      lane.topic,
+      lane.lane,
+      owner,
+      placeOf(lane),
+      cursor,
+      snapshot,
+      leaseMs,
+      batch?.id ?? null,
+      batch?.firstPosition ?? null,
+      batch?.lastPosition ?? null,
+      batch?.count ?? null,
+      JSON.stringify(batch?.partitions ?? {}),
+    ],
   );
+  return notePlace(lane, row?.place);
 }
 
 /**

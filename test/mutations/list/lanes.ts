@@ -30,7 +30,7 @@ export const laneMutations: readonly Mutation[] = [
   {
     name: 'claim-passes-held',
     promise: order,
-    file: 'outbox.claim()',
+    file: 'outbox.blocked()',
     find: `o.state in ('retrying', 'held') order by`,
     replace: `o.state in ('retrying', 'held') and o.state = 'retrying' order by`,
     test: 'test/integration/relay-held-keys.test.ts',
