@@ -1550,7 +1550,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION outbox.look(p_snapshot pg_snapshot, p_from timestamp with time zone)
- RETURNS TABLE(snapshot text, next_due_in_ms double precision, next_from timestamp with time zone, topic text, lane integer, ready boolean, waiting boolean)
+ RETURNS TABLE(snapshot text, next_due_in_ms double precision, next_from timestamp with time zone, topic text, lane integer, ready boolean, waiting boolean, xids text)
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1564,15 +1564,16 @@ begin
   select pg_current_snapshot()::text,
     ceil(extract(epoch from least(one.due, min(x.due) over ()) - outbox.clock()) * 1000)::float8,
     least(one.due, min(x.due) over (), outbox.clock() - interval '1 second'),
-    x.topic, x.lane, x.ready, x.waiting
+    x.topic, x.lane, x.ready, x.waiting, case when x.count <= 100 then array_to_string(x.xids, ',') end
   from (select (select min(due_at) from outbox.message
       where state in ('waiting', 'retrying') and due_at >= coalesce(p_from, '-infinity')) as due) one left join (
     select n.topic, n.lane, bool_or(n.state in ('ready', 'canceled')) as ready, bool_or(n.state in ('waiting', 'retrying')) as waiting,
-      min(n.due_at) filter (where n.state in ('waiting', 'retrying')) as due
+      min(n.due_at) filter (where n.state in ('waiting', 'retrying')) as due, count(*) as count,
+      array_agg(n.xid) filter (where n.state in ('ready', 'canceled')) as xids
     from (
-      select topic, lane, state, due_at from outbox.message where position > 0 and xid >= pg_snapshot_xmax(p_snapshot)
+      select topic, lane, state, due_at, xid from outbox.message where position > 0 and xid >= pg_snapshot_xmax(p_snapshot)
       union all
-      select m.topic, m.lane, m.state, m.due_at from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+      select m.topic, m.lane, m.state, m.due_at, m.xid from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
         select * from outbox.message r where r.position > 0 and r.xid = running.xid offset 0) m
     ) n group by n.topic, n.lane
   ) x on true;

@@ -24,6 +24,8 @@ export interface DrainInput {
   readonly signal: AbortSignal;
   /** Called whenever the drain makes progress, so that a watchdog can tell slow from stuck. */
   readonly progress: () => void;
+  /** Called when the lane has nothing left of what this snapshot shows, as far as it may be sent. @defaultValue none */
+  readonly caughtUp?: (snapshot: string) => void;
   /** Wraps the work on a batch between its claim and the end of its settle. @defaultValue none */
   readonly inHand?: <Result>(batch: () => Promise<Result>) => Promise<Result>;
 }

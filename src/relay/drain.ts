@@ -112,7 +112,10 @@ class Drain {
         if (hold !== undefined) await this.#hold(hold);
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
         if (!this.#caughtUp) continue;
+        this.#input.caughtUp?.(claimed.snapshot);
       } else if (performance.now() >= quietAt) return 'quiet';
+      // Held messages may have become free after they were looked at, and before the claim.
+      else if (!this.#mayHaveHeld) this.#input.caughtUp?.(claimed.snapshot);
       await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
     }
     return 'more';

@@ -1,9 +1,12 @@
 import { type Lane, laneName } from '../core/lane.ts';
+import { shows } from '../store/database/snapshot.ts';
 import { drainLane } from './drain.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { Wake } from './wake.ts';
 
 interface Running {
+  /** Everything that it shows is sent; `undefined`: unknown. */
+  caughtUpTo: string | undefined;
   readonly abort: AbortController;
   readonly wake: Wake;
   readonly done: Promise<unknown>;
@@ -35,9 +38,10 @@ export class LaneDrains {
       before?.abort.abort();
       await before?.done;
       const signal = AbortSignal.any([input.signal, abort.signal]);
-      return drainLane({ ...input, lane, wake, signal, inHand: (batch) => this.#during(batch) });
+      const caughtUp = (snapshot: string): void => void (running.caughtUpTo = snapshot);
+      return drainLane({ ...input, lane, wake, signal, caughtUp, inHand: (batch) => this.#during(batch) });
     })();
-    const running: Running = { abort, wake, done: answer.catch(() => undefined) };
+    const running: Running = { caughtUpTo: undefined, abort, wake, done: answer.catch(() => undefined) };
     this.#running.set(name, running);
     this.#counted(this.#running.size);
     try {
@@ -48,11 +52,19 @@ export class LaneDrains {
     }
   }
 
-  /** Wakes the drain of a lane. @returns false if no drain of this lane runs here */
-  wake(lane: Lane): boolean {
+  /**
+   * Wakes the drain of a lane, unless it has sent all that is new.
+   *
+   * @param xids the transactions that are new, with commas; `null`: unknown
+   * @returns false if no drain of this lane runs here
+   */
+  wake(lane: Lane, xids: string | null = null): boolean {
     const running = this.#running.get(laneName(lane));
-    running?.wake.ring();
-    return running !== undefined;
+    if (running === undefined) return false;
+    const { caughtUpTo } = running;
+    // Usually a nudge came first, and a claim that finds nothing costs as much as one that finds something.
+    if (xids === null || caughtUpTo === undefined || !shows(caughtUpTo, xids)) running.wake.ring();
+    return true;
   }
 
   async #during<Result>(batch: () => Promise<Result>): Promise<Result> {

@@ -70,11 +70,11 @@ export class Watcher {
   }
 
   /** Wakes the drains of these lanes. @returns those without one here for which the starter was not asked a moment ago */
-  #asleep(lanes: readonly Lane[]): readonly Lane[] {
+  #asleep<News extends Lane & { readonly xids?: string | null }>(lanes: readonly News[]): readonly News[] {
     const now = performance.now();
     const known = (lane: Lane): boolean =>
       now - (this.#askedAt.get(laneName(lane)) ?? -askAgainMs) < askAgainMs;
-    return lanes.filter((lane) => !this.#input.drains.wake(lane) && !known(lane));
+    return lanes.filter((lane) => !this.#input.drains.wake(lane, lane.xids) && !known(lane));
   }
 
   async stop(): Promise<void> {
@@ -125,7 +125,7 @@ export class Watcher {
     if (news.some((lane) => lane.waiting)) void this.#input.starter.startMessages();
   }
 
-  #wakeLanes(lanes: readonly Lane[]): void {
+  #wakeLanes(lanes: readonly (Lane & { readonly xids?: string | null })[]): void {
     const asleep = this.#asleep(lanes);
     if (asleep.length === 0) return;
     const now = performance.now();

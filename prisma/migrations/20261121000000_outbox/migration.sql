@@ -1219,7 +1219,8 @@ $$;
 -- =====================================================================================================================
 
 -- What became visible since the snapshot of the last look, by lane, and the time until the next message is due; one row with
--- a null topic if there is no news. Null as snapshot: the first look, without news.
+-- a null topic if there is no news. Null as snapshot: the first look, without news. `xids`: the transactions that made messages
+-- ready or canceled them, with commas; null if there were more than 100 messages.
 --
 -- `p_from`: every message that the last look saw and that is due before this time has been released; null: unknown.
 -- `next_from` is for the next sweep and look. Messages before it are released, but an old snapshot keeps their index entries,
@@ -1227,7 +1228,7 @@ $$;
 -- the news is considered, too. This misses a message that was moved to an earlier due time by a transaction that commits more
 -- than a second after that time: so the caller looks without `p_from` now and then.
 create function outbox.look(p_snapshot pg_snapshot, p_from timestamptz) returns table (
-  snapshot text, next_due_in_ms float8, next_from timestamptz, topic text, lane integer, ready boolean, waiting boolean
+  snapshot text, next_due_in_ms float8, next_from timestamptz, topic text, lane integer, ready boolean, waiting boolean, xids text
 ) language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -1240,15 +1241,16 @@ begin
   select pg_current_snapshot()::text,
     ceil(extract(epoch from least(one.due, min(x.due) over ()) - outbox.clock()) * 1000)::float8,
     least(one.due, min(x.due) over (), outbox.clock() - interval '1 second'),
-    x.topic, x.lane, x.ready, x.waiting
+    x.topic, x.lane, x.ready, x.waiting, case when x.count <= 100 then array_to_string(x.xids, ',') end
   from (select (select min(due_at) from outbox.message
       where state in ('waiting', 'retrying') and due_at >= coalesce(p_from, '-infinity')) as due) one left join (
     select n.topic, n.lane, bool_or(n.state in ('ready', 'canceled')) as ready, bool_or(n.state in ('waiting', 'retrying')) as waiting,
-      min(n.due_at) filter (where n.state in ('waiting', 'retrying')) as due
+      min(n.due_at) filter (where n.state in ('waiting', 'retrying')) as due, count(*) as count,
+      array_agg(n.xid) filter (where n.state in ('ready', 'canceled')) as xids
     from (
-      select topic, lane, state, due_at from outbox.message where position > 0 and xid >= pg_snapshot_xmax(p_snapshot)
+      select topic, lane, state, due_at, xid from outbox.message where position > 0 and xid >= pg_snapshot_xmax(p_snapshot)
       union all
-      select m.topic, m.lane, m.state, m.due_at from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
+      select m.topic, m.lane, m.state, m.due_at, m.xid from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
         select * from outbox.message r where r.position > 0 and r.xid = running.xid offset 0) m
     ) n group by n.topic, n.lane
   ) x on true;

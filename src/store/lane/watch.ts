@@ -9,6 +9,8 @@ export interface LaneNews {
   readonly ready: boolean;
   /** Something waits or retries, and may need a workflow of its own. */
   readonly waiting: boolean;
+  /** The transactions that made something ready or canceled it, with commas; `null`: unknown, because there are many. */
+  readonly xids: string | null;
 }
 
 export interface Look {
@@ -35,7 +37,7 @@ export async function look(
   const startedAt = performance.now();
   const from = edge.from(startedAt);
   const rows = await sql.query<LookRow>(
-    `select snapshot, next_due_in_ms as "nextDueInMs", next_from::text as next, topic, lane, ready, waiting
+    `select snapshot, next_due_in_ms as "nextDueInMs", next_from::text as next, topic, lane, ready, waiting, xids
      from outbox.look($1, $2)`,
     [lastSnapshot, from],
   );

@@ -37,6 +37,15 @@ export const laneMutations: readonly Mutation[] = [
     title: 'a head that vanishes between the held release and the claim',
   },
   {
+    name: 'late-news-taken-for-sent',
+    promise: 'Lateness is bounded (I7)',
+    file: 'src/store/database/snapshot.ts',
+    find: 'BigInt(xid) < BigInt(xmax) && !inProgress.has(xid)',
+    replace: `BigInt(xid) < BigInt(xmax) && !inProgress.has('')`,
+    test: 'test/integration/relay-caught-up.test.ts',
+    title: 'a look that finds what was committed late wakes the lane',
+  },
+  {
     name: 'claim-ahead-behind-exceptions',
     promise: order,
     file: 'src/relay/claim-ahead.ts',
