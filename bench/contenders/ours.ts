@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { send } from '../../src/outbox/send.ts';
 import { type TransactionRunner, transaction } from '../../src/outbox/transact.ts';
-import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
-import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
+import { clientOf } from '../../src/store/database/pool-client.ts';
+import type { Transaction } from '../../src/store/database/transaction.ts';
 import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import type { Transport } from '../../src/transports/transport.ts';
 import { announceTopic, type BodyTopic, body, fill, setPaused } from '../workload.ts';
@@ -29,7 +30,9 @@ export async function openOurs(place: Place, acknowledged: Acknowledged): Promis
     lanes: Number(setting['lanes'] ?? 2),
     timer: setting['timer'] === 'workflow' ? 'workflow' : 'lane',
   });
-  const client = clientOf(database);
+  // One more for nudges.
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: connections + 1 });
+  const client = sayingCommits(pool);
   const direct = kafka({ brokers: place.brokers });
   const relay = startRelay({
     database: { url: databaseUrl },
@@ -55,29 +58,24 @@ export async function openOurs(place: Place, acknowledged: Acknowledged): Promis
     async stop() {
       await relay.stop();
       await direct.close();
-      await database.close();
+      await Promise.all([pool.end(), database.close()]);
     },
   };
 }
 
-/** A client with the interface of Prisma's, which says when its transactions have been committed. */
+/** A client of a pool, which says when its transactions have been committed. */
 type Client = TransactionRunner<Transaction, (atMs: number) => void>;
 
 /** One client for all transactions, as in a program: it joins the wakings of the relay. */
-function clientOf(database: Database): Client {
+function sayingCommits(pool: pg.Pool): Client {
+  const client = clientOf(pool);
   return {
     async $transaction(work, committed) {
-      const result = await database.transaction((sql) =>
-        work(fromQuery((text, values) => sql.query(text, values))),
-      );
+      const result = await client.$transaction(work);
       committed?.(wallClock());
       return result;
     },
-    $queryRawUnsafe: <Answer>(text: string, ...values: unknown[]) =>
-      fromQuery((statement, bound) => database.query(statement, bound)).$queryRawUnsafe<Answer>(
-        text,
-        ...values,
-      ),
+    $queryRawUnsafe: (text, ...values) => client.$queryRawUnsafe(text, ...values),
   };
 }
 
