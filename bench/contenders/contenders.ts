@@ -17,12 +17,19 @@ export interface ContenderRules {
    * row of its own, because the library does not do it.
    */
   readonly gathered?: readonly Setting[];
+  /** The best for few messages. @defaultValue the first of `settings` */
+  readonly few?: Setting;
 }
 
 const platformatic = { client: 'platformatic' };
 
 export const contenders: Readonly<Record<ContenderName, ContenderRules>> = {
-  ours: { label: 'temporal-outbox', peer: false, settings: [{ lanes: 2 }, { lanes: 1 }, { lanes: 4 }] },
+  ours: {
+    label: 'temporal-outbox',
+    peer: false,
+    settings: [{ lanes: 2 }, { lanes: 1 }, { lanes: 4 }],
+    few: { lanes: 1 },
+  },
   bare: { label: 'its functions in a bare loop', peer: false, settings: [{ lanes: 2 }] },
   loop: { label: 'scan 100, send one, update one', peer: true, settings: [{}, platformatic] },
   pgBoss: {
