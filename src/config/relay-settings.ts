@@ -17,7 +17,10 @@ export interface RelaySettings {
   readonly batchMessages?: number;
   /** Payload bytes of one batch, 64 KiB to 256 MiB; a larger single message goes alone. @defaultValue 16 MiB */
   readonly batchBytes?: number;
-  /** How long a drain may keep a busy lane before it gives it back, 100 ms to 60 s (its activity may take 90 s). @defaultValue `'60s'` */
+  /**
+   * How long a drain may keep a busy lane before it gives it back, 100 ms to 60 s (its activity may take 90 s). Each takes half
+   * of it to all of it, so that lanes do not end together. @defaultValue `'60s'`
+   */
   readonly drainTimeout?: Duration;
   /** How long a lane must be empty before its drain calls it quiet, 0 to 60 s. @defaultValue `'5s'` */
   readonly laneIdleTimeout?: Duration;

@@ -1,6 +1,6 @@
 /** The relay's internal times, in milliseconds. Tests shorten them. */
 export interface RelayTimings {
-  /** Longest run of a drain before it hands the lane back. */
+  /** Longest run of a drain before it hands the lane back; each one takes between half of it and all of it. */
   readonly drainTimeoutMs: number;
   /** How long a lane must be empty before its drain calls it quiet. */
   readonly laneIdleTimeoutMs: number;
