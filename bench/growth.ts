@@ -2,7 +2,7 @@ import { drain, drainTogether, type Entry, type Servers } from './contenders/are
 import type { Setting } from './contenders/protocol.ts';
 
 /** What grows from row to row. */
-export const growing = ['payload bytes', 'lanes', 'backlog', 'processes'] as const;
+export const growing = ['payload bytes', 'lanes', 'topics', 'backlog', 'processes'] as const;
 export type Growing = (typeof growing)[number];
 
 /** A drain of ours at one size of what grows. */
@@ -18,6 +18,7 @@ export interface GrowthRow {
 export interface GrowthSizes {
   readonly bytes: readonly number[];
   readonly lanes: readonly number[];
+  readonly topics: readonly number[];
   readonly backlogs: readonly number[];
   /** Messages of a drain; of large ones as many as `megabytes` hold. */
   readonly messages: number;
@@ -28,7 +29,7 @@ type Tell = (line: string) => void;
 
 const usualBytes = 250;
 
-/** How the rate of a relay changes with payloads, lanes and backlog, and with a second process, one after the other. */
+/** How the rate of a relay changes with payloads, lanes, topics and backlog, and with a second process, one after the other. */
 export async function measureGrowth(
   servers: Servers,
   node: string,
@@ -53,6 +54,7 @@ export async function measureGrowth(
     await measure('payload bytes', bytes, { lanes: 2, bytes }, Math.min(sizes.messages, most));
   }
   for (const lanes of sizes.lanes) await measure('lanes', lanes, { lanes }, sizes.messages);
+  for (const topics of sizes.topics) await measure('topics', topics, { lanes: 1, topics }, sizes.messages);
   for (const backlog of sizes.backlogs) await measure('backlog', backlog, { lanes: 2 }, backlog);
   for (const processes of [1, 2]) await measure('processes', processes, { lanes: 1 }, sizes.messages);
   return rows;

@@ -43,6 +43,7 @@ export const quick: Sizes = {
   growth: {
     bytes: [100, 1_000, 100_000],
     lanes: [1, 4],
+    topics: [1, 20],
     backlogs: [20_000, 200_000],
     messages: 60_000,
     megabytes: 60,
@@ -74,6 +75,7 @@ export const full: Sizes = {
   growth: {
     bytes: [100, 250, 1_000, 10_000, 100_000, 900_000],
     lanes: [1, 2, 4, 8, 16],
+    topics: [1, 10, 100, 200],
     backlogs: [10_000, 100_000, 1_000_000],
     messages: 300_000,
     megabytes: 300,

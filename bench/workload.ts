@@ -86,11 +86,12 @@ export async function fill(
   await Promise.all(Array.from({ length: writers }, writer));
 }
 
-/** Pauses or resumes a topic: a paused one may be filled while relays run. */
+/** Pauses or resumes topics: paused ones may be filled while relays run. */
 export async function setPaused(
   stage: Pick<Stage, 'database'>,
-  target: BodyTopic,
+  targets: readonly BodyTopic[],
   paused: boolean,
 ): Promise<void> {
-  await stage.database.query('update outbox.topic set paused = $2 where name = $1', [target.name, paused]);
+  const names = targets.map(({ name }) => name);
+  await stage.database.query('update outbox.topic set paused = $2 where name = any($1)', [names, paused]);
 }

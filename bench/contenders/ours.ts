@@ -3,6 +3,7 @@ import pg from 'pg';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { send } from '../../src/outbox/send.ts';
 import { type TransactionRunner, transaction } from '../../src/outbox/transact.ts';
+import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { clientOf } from '../../src/store/database/pool-client.ts';
 import type { Transaction } from '../../src/store/database/transaction.ts';
@@ -20,16 +21,13 @@ const firstLooksMs = 20;
  * temporal-outbox: one relay process with its defaults. Messages are stored by `sendBatch`, 2,000 in a transaction, by two
  * writers; single ones by `send` in `transaction()`, which wakes the relay after the commit.
  *
- * Settings: `lanes`; `bytes` of a payload; `timer`, what waits until messages are due; `nudged`, 0 to leave the finding of messages to the relay's
- * own look.
+ * Settings: `lanes`; `topics` of the outbox that share the messages and go to one topic of Kafka; `bytes` of a payload; `timer`,
+ * what waits until messages are due; `nudged`, 0 to leave the finding of messages to the relay's own look.
  */
 export async function openOurs(place: Place, acknowledged: Acknowledged): Promise<Contender> {
   const { databaseUrl, setting, temporalAddress } = place;
   const database = openDatabase({ url: databaseUrl, connections });
-  const target = await announceTopic(database, place.topic, {
-    lanes: Number(setting['lanes'] ?? 2),
-    timer: setting['timer'] === 'workflow' ? 'workflow' : 'lane',
-  });
+  const targets = await announceAll(database, place);
   // One more for nudges.
   const pool = new pg.Pool({ connectionString: databaseUrl, max: connections + 1 });
   const client = sayingCommits(pool);
@@ -37,30 +35,47 @@ export async function openOurs(place: Place, acknowledged: Acknowledged): Promis
   const relay = startRelay({
     database: { url: databaseUrl },
     temporal: { address: temporalAddress },
-    topics: [target],
+    topics: targets,
     transports: { kafka: place.noting ? noting(direct, acknowledged) : direct },
   });
   await relay.ready;
-  await setPaused({ database }, target, true);
+  await setPaused({ database }, targets, true);
   return {
-    fill: (count, dueAtMs) =>
-      fill({ database }, target, {
-        count,
-        at: dueAtMs === undefined ? undefined : new Date(dueAtMs),
-        ...(setting['bytes'] !== undefined && { bytes: Number(setting['bytes']) }),
-      }),
+    async fill(count, dueAtMs) {
+      for (const [index, target] of targets.entries())
+        await fill({ database }, target, {
+          count: Math.floor((count + index) / targets.length),
+          at: dueAtMs === undefined ? undefined : new Date(dueAtMs),
+          ...(setting['bytes'] !== undefined && { bytes: Number(setting['bytes']) }),
+        });
+    },
     async start() {
-      await setPaused({ database }, target, false);
+      await setPaused({ database }, targets, false);
       // The watcher has seen it when it has looked once more.
       await delay(firstLooksMs);
     },
-    sendOne: (index) => sendOne(client, target, index, setting['nudged'] !== 0),
+    sendOne: (index) => sendOne(client, targets[0], index, setting['nudged'] !== 0),
     async stop() {
       await relay.stop();
       await direct.close();
       await Promise.all([pool.end(), database.close()]);
     },
   };
+}
+
+async function announceAll(
+  database: Database,
+  { setting, topic: address }: Place,
+): Promise<[BodyTopic, ...BodyTopic[]]> {
+  const options = {
+    address,
+    lanes: Number(setting['lanes'] ?? 2),
+    timer: setting['timer'] === 'workflow' ? ('workflow' as const) : ('lane' as const),
+  };
+  const announced: [BodyTopic, ...BodyTopic[]] = [await announceTopic(database, address, options)];
+  for (let n = 1; n < Number(setting['topics'] ?? 1); n += 1)
+    announced.push(await announceTopic(database, `${address}-${n}`, options));
+  return announced;
 }
 
 /** A client of a pool, which says when its transactions have been committed. */
