@@ -137,6 +137,9 @@ test('each branch of a claim reads its own index, and no claim reads the table f
   expect(fullScansOf(nodes)).not.toContain('message');
   expect(pagesOf(nodes)).toBeLessThan(fewPages);
   expect(laneIndexesOf(nodes)).toEqual(eachBranch);
+  const walked = indexesOf(nodes.filter((node) => (node['Actual Loops'] ?? 0) > 0));
+  expect(walked.filter((name) => name === 'message_lane_position')).toHaveLength(1);
+  expect(walked).not.toContain('message_blocking');
 });
 
 test('the search for what is blocked reads the same indexes', async () => {
