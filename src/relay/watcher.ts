@@ -26,6 +26,9 @@ const sweepAgainMs = 20;
  */
 const askAgainMs = 250;
 
+/** A lane to be woken, and what is new in it, if that is known. */
+type WokenLane = Lane & Partial<Pick<LaneNews, 'xids'>>;
+
 export interface WatcherInput {
   readonly database: Database;
   readonly drains: LaneDrains;
@@ -70,7 +73,7 @@ export class Watcher {
   }
 
   /** Wakes the drains of these lanes. @returns those without one here for which the starter was not asked a moment ago */
-  #asleep<News extends Lane & { readonly xids?: string | null }>(lanes: readonly News[]): readonly News[] {
+  #asleep(lanes: readonly WokenLane[]): readonly WokenLane[] {
     const now = performance.now();
     const known = (lane: Lane): boolean =>
       now - (this.#askedAt.get(laneName(lane)) ?? -askAgainMs) < askAgainMs;
@@ -125,7 +128,7 @@ export class Watcher {
     if (news.some((lane) => lane.waiting)) void this.#input.starter.startMessages();
   }
 
-  #wakeLanes(lanes: readonly (Lane & { readonly xids?: string | null })[]): void {
+  #wakeLanes(lanes: readonly WokenLane[]): void {
     const asleep = this.#asleep(lanes);
     if (asleep.length === 0) return;
     const now = performance.now();
