@@ -77,15 +77,17 @@ export async function beginChange(
 export class ChangeGone extends Error {}
 
 /**
- * Locks a change until the transaction ends: no other call can complete or replace it.
+ * Locks a change until the transaction ends: no other call can complete or replace it. And the transaction reads tables by
+ * their indexes: a new topic is unknown to the planner, which would read all messages of the others.
  *
  * @throws ChangeGone
  */
 export async function holdChange(sql: Sql, { topic, id }: TopicChange): Promise<void> {
-  const rows = await sql.query('select from outbox.topic_change where topic = $1 and id = $2 for update', [
-    topic,
-    id,
-  ]);
+  const rows = await sql.query(
+    `with planned as materialized (select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true))
+     select from outbox.topic_change c, planned where c.topic = $1 and c.id = $2 for update of c`,
+    [topic, id],
+  );
   if (rows.length === 0)
     throw new ChangeGone(`Another call has completed or replaced the change of "${topic}".`);
 }

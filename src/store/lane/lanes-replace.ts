@@ -25,8 +25,9 @@ export async function replaceMessages(database: Database, change: TopicChange): 
     moved += await inPages(cursor, (after) => [readyOfLane, [topic, wanted, batchRows, n, after]]);
     moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);
   }
-  const first = '00000000-0000-0000-0000-000000000000';
-  return moved + (await inPages(first, (after) => [others, [topic, wanted, batchRows, after]]));
+  for (const statement of others)
+    moved += await inPages('0', (after) => [statement, [topic, wanted, batchRows, after]]);
+  return moved;
 }
 
 interface MovedRow {
@@ -102,11 +103,21 @@ const lateOfLane = move(
   'm.position',
 );
 
-/** Waiting, held, retrying and failed rows, and published ones that may be resent; $4 id. */
-const others = move(
-  `select m.id, ${target} from outbox.message m
-   where ${misplaced} and m.id > $4::uuid
-     and (m.state in ('waiting', 'held', 'retrying', 'failed') or m.state = 'published' and m.confirm_by is not null)
-   order by m.id limit $3 for update skip locked`,
-  'm.id',
+/**
+ * Waiting, held, retrying and failed rows, and published ones that may be resent; $4 position. A statement for each state, so
+ * that it walks an index of its topic alone.
+ */
+const others = [
+  `m.state = 'waiting'`,
+  `m.state = 'held'`,
+  `m.state = 'retrying'`,
+  `m.state = 'failed'`,
+  `m.state = 'published' and m.confirm_by is not null`,
+].map((state) =>
+  move(
+    `select m.id, ${target} from outbox.message m
+     where ${misplaced} and ${state} and m.position > 0 and m.position > $4::bigint
+     order by m.position limit $3 for update skip locked`,
+    'm.position',
+  ),
 );
