@@ -76,8 +76,7 @@ export async function measureConsume(
   try {
     const many = await fillTopic(stage, sizes.batched);
     const few = await fillTopic(stage, sizes.single);
-    // So that neither vacuum work of earlier measurements nor warm connections and pages affect the next one.
-    await stage.database.query('vacuum analyze');
+    // So that warm connections and pages do not affect the first.
     await consumeOurs(stage, prisma, few, { group: randomUUID(), atOnce: 2 });
     await consumeBare(stage, prisma, few, { atOnce: 2 });
     const rates = new Map<Rate, number[]>(order.map((name) => [name, []]));

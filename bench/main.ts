@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { installPeers, newerNodeProgram, openStand } from './contenders/prepare.ts';
-import { full, measure, parts, quick, quickParts } from './measure.ts';
+import { type Figures, full, measure, parts, quick, quickParts } from './measure.ts';
 import { surroundingsOf } from './report/surroundings.ts';
 import { tables } from './report/tables.ts';
 import { writeResults } from './report/write-results.ts';
@@ -41,9 +41,13 @@ async function outbox(): Promise<void> {
     const surroundings = await surroundingsOf(stand.servers);
     const nodes = { newer, own: process.execPath };
     const sizes = flags.quick ? quick : full;
-    const figures = await measure(stand.servers, { sizes, nodes, only, tell });
     const name = flags.name ?? surroundings.measuredAt.replaceAll(':', '-').replace(/\..*/, '');
-    tell(writeResults(name, figures, surroundings));
+    let page = '';
+    const found = (figures: Figures): void => {
+      page = writeResults(name, figures, surroundings);
+    };
+    const figures = await measure(stand.servers, { sizes, nodes, only, tell, found });
+    tell(page);
     process.stdout.write(
       `${flags.json ? JSON.stringify({ ...figures, ...surroundings }) : tables(figures, surroundings)}\n`,
     );
