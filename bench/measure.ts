@@ -165,13 +165,13 @@ export async function measure(
     size: async () => ({ size: await measureSize(servers, sizes.size, tell) }),
     memory: async () => ({ memory: await measureMemory(servers, newer, sizes.memory, tell) }),
   };
-  let figures: Figures = {};
+  const figures: Figures = {};
   for (const [part, figuresOf] of Object.entries(measured)) {
     if (!only.some((wanted) => wanted === part)) continue;
     await finishWrites(servers);
-    figures = { ...figures, ...(await figuresOf()) };
+    Object.assign(figures, await figuresOf());
     if (part === 'drain' || part === 'latency')
-      figures = { ...figures, rowUpdates: await countRowUpdates(servers) };
+      Object.assign(figures, { rowUpdates: await countRowUpdates(servers) });
     found(figures);
   }
   return figures;
