@@ -1,6 +1,7 @@
 /** Runs one statement. Values are sent separately from the text; 64-bit integers are returned as strings. */
 export interface Sql {
-  query<Row>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** @param repeated it runs many times a second, and its plan is the same for all values: a connection may keep it prepared */
+  query<Row>(text: string, values?: readonly unknown[], repeated?: 'repeated'): Promise<readonly Row[]>;
 }
 
 /** Runs statements, alone or in transactions. */

@@ -3,6 +3,7 @@ import { clientConfig } from './client-config.ts';
 import type { Database, Session, Sql } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
 import { outlive } from './pool-connection.ts';
+import { PreparedStatements } from './prepared-statements.ts';
 import { openSession } from './session.ts';
 import { Silence, type SilenceLimits } from './silence.ts';
 
@@ -63,11 +64,12 @@ export function openDatabase({
   pool.on('connect', (client) => open.add(client));
   pool.on('remove', (client) => open.delete(client));
   const unheard = silence === undefined ? undefined : new Silence(address, silence);
+  const prepared = new PreparedStatements(pool);
   return {
-    query: (text, values) =>
-      unheard === undefined
-        ? run(pool, text, values)
-        : lend(pool, unheard, (lent) => lent.query(text, values)),
+    query(text, values, repeated) {
+      if (unheard !== undefined) return lend(pool, unheard, (lent) => lent.query(text, values));
+      return repeated === undefined ? run(pool, text, values) : prepared.run(text, values);
+    },
     transaction: (work) => lend(pool, unheard, (lent) => inTransaction(lent, limits, work)),
     openSession: (channel, onNotify) => openWatchedSession(pool, address, channel, onNotify),
     // The pool reads it on every checkout.

@@ -38,7 +38,7 @@ export const claimSql = `
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
 export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promise<Claim> {
   const { limit, cursor, snapshot, owner, bytes, failedBlocks, suspect } = request;
-  const [row] = await sql.query<ClaimRow & Omit<Claim, 'messages'>>(claimSql, [
+  const values = [
     lane.topic,
     lane.lane,
     limit,
@@ -49,7 +49,8 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     failedBlocks,
     suspect,
     placeOf(lane),
-  ]);
+  ];
+  const [row] = await sql.query<ClaimRow & Omit<Claim, 'messages'>>(claimSql, values, 'repeated');
   if (row === undefined) throw new Error('A claim answers one row.');
   return {
     snapshot: row.snapshot,

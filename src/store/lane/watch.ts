@@ -40,6 +40,7 @@ export async function look(
     `select snapshot, next_due_in_ms as "nextDueInMs", next_from::text as next, topic, lane, ready, waiting, xids
      from outbox.look($1, $2)`,
     [lastSnapshot, from],
+    'repeated',
   );
   const [first] = rows;
   if (first === undefined) throw new Error('A look answers at least one row.');

@@ -163,6 +163,15 @@ export const laneMutations: readonly Mutation[] = [
     title: 'I1 a claim that reaches a standby is refused',
   },
   {
+    name: 'refused-for-want-of-preparing',
+    promise: 'A pooler that shares connections costs speed only',
+    file: 'src/store/database/prepared-statements.ts',
+    find: 'if (!isRefusal(error)) throw error;',
+    replace: 'if (!isRefusal(error) || !this.#refused) throw error;',
+    test: 'test/integration/prepared-statements.test.ts',
+    title: 'one that the connection no longer has is answered all the same',
+  },
+  {
     name: 'silent-transaction-keeps-its-locks',
     promise: standsStill,
     file: 'src/store/database/pool.ts',
