@@ -1703,7 +1703,7 @@ CREATE OR REPLACE FUNCTION outbox.parked_workflow_id(p_group text, p_id uuid)
  STABLE
 AS $function$ select (select i.id from outbox.installation i)::text || '/parked/' || p_group || '/' || p_id::text $function$;
 
-CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_place tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb)
+CREATE OR REPLACE FUNCTION outbox.pass(p_topic text, p_lane integer, p_owner uuid, p_place tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms double precision, p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean)
  RETURNS tid
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1728,6 +1728,7 @@ begin
     values (p_batch, p_topic, p_lane, p_first, p_last, p_count, outbox.clock(), p_partitions)
     on conflict do nothing;
   end if;
+  if not p_durable then perform set_config('synchronous_commit', 'off', true); end if;
   return place;
 end
 $function$;

@@ -48,6 +48,9 @@ export function planSettlement(input: PlanInput): Settlement | undefined {
     owner,
     ...(next ?? progress),
     changes,
+    // Behind a backlog the wait for a disk costs nothing, because the next batch is claimed meanwhile, and a crash would repeat
+    // a hundred thousand messages instead of what arrived in half a second.
+    durable: claim.truncated || changes.length > 0,
     ...(batch !== undefined && { batch }),
   };
 }

@@ -50,6 +50,7 @@ const settled = (sql: Sql, lane = fixture.lane) =>
     cursor: '0',
     snapshot: null,
     changes: [],
+    durable: true,
   });
 const renewed = (sql: Sql, lane = fixture.lane) => renewLease(sql, lane, owner);
 

@@ -1183,10 +1183,12 @@ $$;
 -- Moves the lane's cursor past a batch, and notes what of it was acknowledged, if anything. The new ctid of the lane's row; null,
 -- and nothing is written, if the lane has another owner. `p_place` is as for a claim.
 --
+-- Not `p_durable`: the transaction waits for no disk and no standby. A crash may undo it, and the batch is sent again.
+--
 -- Why a function: planning these statements takes three times as long as to run them.
 create function outbox.pass(
   p_topic text, p_lane integer, p_owner uuid, p_place tid, p_cursor bigint, p_snapshot pg_snapshot, p_lease_ms float8,
-  p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb
+  p_batch uuid, p_first bigint, p_last bigint, p_count integer, p_partitions jsonb, p_durable boolean
 ) returns tid language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -1210,6 +1212,7 @@ begin
     values (p_batch, p_topic, p_lane, p_first, p_last, p_count, outbox.clock(), p_partitions)
     on conflict do nothing;
   end if;
+  if not p_durable then perform set_config('synchronous_commit', 'off', true); end if;
   return place;
 end
 $$;

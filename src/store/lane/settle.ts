@@ -33,6 +33,11 @@ export interface Settlement {
   readonly cursor: string;
   readonly snapshot: string | null;
   readonly changes: readonly SettledChange[];
+  /**
+   * Whether it must outlive a crash of the server once it is answered, or a failover. One that only moves the cursor need not:
+   * the batch is sent again. PostgreSQL writes such commits within three times its `wal_writer_delay`, 0.6 s by default.
+   */
+  readonly durable: boolean;
   /** What was acknowledged; absent if nothing was. */
   readonly batch?: {
     /** UUID; repeated settles with it write the batch once. */
@@ -63,9 +68,9 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
 }
 
 async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise<boolean> {
-  const { batch, owner, cursor, snapshot } = settlement;
+  const { batch, owner, cursor, durable, snapshot } = settlement;
   const [row] = await sql.query<{ place: string | null }>(
-    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)::text as place',
+    'select outbox.pass($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)::text as place',
     [
       lane.topic,
       lane.lane,
@@ -79,7 +84,9 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
       batch?.lastPosition ?? null,
       batch?.count ?? null,
       JSON.stringify(batch?.partitions ?? {}),
+      durable,
     ],
+    'repeated',
   );
   return notePlace(lane, row?.place);
 }

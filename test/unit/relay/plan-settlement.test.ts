@@ -37,6 +37,7 @@ test('acknowledged messages are published by being passed: the cursor moves and 
     cursor: '14',
     snapshot: '900:900:',
     changes: [],
+    durable: false,
     batch: {
       id: 'batch',
       firstPosition: '11',
@@ -173,6 +174,26 @@ test('a truncated batch that goes beyond the cursor has read all late rows, and 
   expect(settlement).toMatchObject({ cursor: '11', snapshot: '900:900:', changes: [] });
 });
 
+test.each([
+  [
+    'a settle that changes rows is durable',
+    [acknowledged(5), { kind: 'rejected', error: 'no' }],
+    false,
+    true,
+  ],
+  ['a settle is durable while more is waiting', [acknowledged(5), acknowledged(6)], true, true],
+  [
+    'a settle that only moves the cursor past the last arrivals is not durable',
+    [acknowledged(5), acknowledged(6)],
+    false,
+    false,
+  ],
+] as const)('%s', (_what, outcomes, truncated, durable) => {
+  const settlement = plan([claimedMessage(11), claimedMessage(12)], outcomes, { truncated });
+
+  expect(settlement?.durable).toBe(durable);
+});
+
 test('a hold before anything was sent settles nothing', () => {
   const messages = [claimedMessage(11), claimedMessage(12, { blocked: true })];
 
@@ -190,6 +211,7 @@ test('a hold of the whole batch leaves the cursor and marks only what was on the
     cursor: '10',
     snapshot: '800:800:',
     changes: [{ id: 'id-11', to: 'ready', maybePublished: true }],
+    durable: true,
   });
 });
 
