@@ -113,7 +113,7 @@ test('I1 I3 I11 F08: a relay whose settles do not arrive, or are not answered, s
 }, async (context) => {
   const { proxy, relay, finish } = await relayBehindProxy(context, 8);
   for (const kind of ['lose-reply', 'lose-request'] as const) {
-    proxy.inject({ kind, to: 'outbox.pass(', chance: 0.2 });
+    proxy.inject({ kind, to: 'outbox.pass', chance: 0.2 });
     await until(() => proxy.fired(kind) >= rounds, patientMs);
   }
   const settlesFailed = (): number =>
@@ -126,7 +126,7 @@ test('I1 I5 I13: a relay whose claims are not answered claims again, and neither
   timeout: faultTimeoutMs(400_000),
 }, async (context) => {
   const { proxy, relay, finish } = await relayBehindProxy(context, 9);
-  proxy.inject({ kind: 'lose-reply', to: 'from outbox.claim(', chance: 0.2 });
+  proxy.inject({ kind: 'lose-reply', to: 'outbox.claim', chance: 0.2 });
   await until(() => proxy.fired('lose-reply') >= rounds, patientMs);
   const claimsFailed = (): number =>
     relay.events.filter((event) => event.type === 'error' && event.during === 'claim').length;

@@ -31,11 +31,15 @@ export class PreparedStatements {
     return answer.rows as readonly Row[];
   }
 
-  /** Of the text, because programs of other versions may share the connections of a pooler. */
+  /**
+   * Its function, for whoever looks into `pg_prepared_statements`, and a hash, because programs of other versions may share the
+   * connections of a pooler.
+   */
   #nameOf(text: string): string {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
-    const name = `outbox-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+    const [called = 'outbox'] = /\boutbox\.\w+/.exec(text) ?? [];
+    const name = `${called}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
     this.#names.set(text, name);
     return name;
   }
