@@ -17,7 +17,7 @@ const dueWarmUp = 2_000;
 const dueAfterMs = 8_000;
 
 /** The servers of all contenders. */
-export interface Servers extends Omit<Place, 'topic' | 'noting' | 'setting'> {
+export interface Servers extends Omit<Place, 'topic' | 'noting' | 'delivers' | 'setting'> {
   readonly database: Database;
   readonly arrivals: Arrivals;
   readonly pids: ServerPids;
@@ -103,15 +103,40 @@ export async function drainTogether(
   }
 }
 
-/** From commit to Kafka's acknowledgement. @throws Error unless Kafka has every message exactly once */
+/**
+ * From commit to Kafka's acknowledgement, of messages that another process sends. @throws Error unless Kafka has every message
+ * exactly once
+ */
 export async function commitToKafka(servers: Servers, entry: Entry, loop: OpenLoop): Promise<Percentiles> {
+  const count = loop.perSecond * (loop.seconds + loop.warmUpSeconds);
   return withContender(servers, entry, { noting: true }, async (contender, topic) => {
-    await contender.ask('start', null);
-    const figures = await contender.ask('latency', loop);
-    await contender.stop();
-    await servers.arrivals.read(topic, loop.perSecond * (loop.seconds + loop.warmUpSeconds));
-    return figures;
+    const sender = await openContender(servers, entry, { topic, delivers: false });
+    try {
+      await contender.ask('start', null);
+      const stored = await sender.ask('send', loop);
+      await untilArrived(servers.arrivals, topic, count);
+      const acknowledgedAt = await acknowledgements(contender, count);
+      await contender.stop();
+      await servers.arrivals.read(topic, count);
+      return percentiles(
+        stored.map(({ committedAtMs, id }) => (acknowledgedAt.get(id) ?? Number.NaN) - committedAtMs),
+      );
+    } finally {
+      sender.kill();
+    }
   });
+}
+
+/** Of messages that Kafka has; its answers may still be on their way. */
+async function acknowledgements(
+  contender: ContenderProcess,
+  count: number,
+): Promise<ReadonlyMap<string, number>> {
+  for (;;) {
+    const acknowledgedAt = new Map(await contender.ask('acknowledged', null));
+    if (acknowledgedAt.size >= count) return acknowledgedAt;
+    await delay(lookEveryMs);
+  }
 }
 
 /** Lateness of messages that are all due at the same instant. @throws Error if one is early, or is not there exactly once */
@@ -153,11 +178,16 @@ export async function withContender<T>(
 export async function openContender(
   { brokers, databaseUrl, redisUrl, temporalAddress }: Servers,
   { name, node, setting, program = programOf(name) }: Entry,
-  { noting = false, topic }: Pick<Place, 'topic'> & Partial<Pick<Place, 'noting'>>,
+  {
+    delivers = true,
+    noting = false,
+    topic,
+  }: Pick<Place, 'topic'> & Partial<Pick<Place, 'noting' | 'delivers'>>,
 ): Promise<ContenderProcess> {
   const contender = new ContenderProcess(program, node);
   try {
-    await contender.ask('open', { brokers, databaseUrl, redisUrl, temporalAddress, topic, noting, setting });
+    const servers = { brokers, databaseUrl, redisUrl, temporalAddress };
+    await contender.ask('open', { ...servers, topic, noting, delivers, setting });
     return contender;
   } catch (error) {
     contender.kill();

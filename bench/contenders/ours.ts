@@ -11,7 +11,7 @@ import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import type { Transport } from '../../src/transports/transport.ts';
 import { announceTopic, type BodyTopic, body, fill, setPaused } from '../workload.ts';
 import type { Acknowledged, Contender, Place, Stored } from './protocol.ts';
-import { wallClock } from './serve.ts';
+import { machineClock } from './serve.ts';
 
 /** So many transactions at a time, with a message each. */
 const connections = 16;
@@ -32,13 +32,14 @@ export async function openOurs(place: Place, acknowledged: Acknowledged): Promis
   const pool = new pg.Pool({ connectionString: databaseUrl, max: connections + 1 });
   const client = sayingCommits(pool);
   const direct = kafka({ brokers: place.brokers });
-  const relay = startRelay({
+  const config = {
     database: { url: databaseUrl },
     temporal: { address: temporalAddress },
     topics: targets,
     transports: { kafka: place.noting ? noting(direct, acknowledged) : direct },
-  });
-  await relay.ready;
+  };
+  const relay = place.delivers ? startRelay(config) : undefined;
+  await relay?.ready;
   await setPaused({ database }, targets, true);
   return {
     async fill(count, dueAtMs) {
@@ -56,7 +57,7 @@ export async function openOurs(place: Place, acknowledged: Acknowledged): Promis
     },
     sendOne: (index) => sendOne(client, targets[0], index, setting['nudged'] !== 0),
     async stop() {
-      await relay.stop();
+      await relay?.stop();
       await direct.close();
       await Promise.all([pool.end(), database.close()]);
     },
@@ -87,7 +88,7 @@ function sayingCommits(pool: pg.Pool): Client {
   return {
     async $transaction(work, committed) {
       const result = await client.$transaction(work);
-      committed?.(wallClock());
+      committed?.(machineClock());
       return result;
     },
     $queryRawUnsafe: (text, ...values) => client.$queryRawUnsafe(text, ...values),

@@ -13,17 +13,22 @@ export interface Place {
   readonly topic: string;
   /** Note when each message is acknowledged, which costs a little: for latencies only. */
   readonly noting: boolean;
+  /** False: it is never started, and only sends. */
+  readonly delivers: boolean;
   readonly setting: Setting;
 }
 
 /** What is swept: sizes and numbers by the contender's own names. */
 export type Setting = Readonly<Record<string, number | string>>;
 
-/** A message that was stored, by the clock of this process in ms since 1970, with a fraction. */
+/** A message that was stored, by the clock of the machine in ms with a fraction, which its processes have in common. */
 export interface Stored {
   readonly id: string;
   readonly committedAtMs: number;
 }
+
+/** When Kafka acknowledged the message of an id, by the same clock. */
+export type AcknowledgedAt = readonly [id: string, atMs: number];
 
 /** One way to bring messages from where they are stored to Kafka. */
 export interface Contender {
@@ -79,7 +84,9 @@ export interface Calls {
   cpu: { readonly takes: null; readonly answers: readonly CpuSample[] };
   /** With `collect` after a collection, for which the program needs `--expose-gc`. */
   memory: { readonly takes: { readonly collect: boolean }; readonly answers: MemorySample };
-  latency: { readonly takes: OpenLoop; readonly answers: Percentiles };
+  /** All but those of the warm-up. */
+  send: { readonly takes: OpenLoop; readonly answers: readonly Stored[] };
+  acknowledged: { readonly takes: null; readonly answers: readonly AcknowledgedAt[] };
   stop: { readonly takes: null; readonly answers: null };
 }
 

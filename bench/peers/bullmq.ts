@@ -1,7 +1,7 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { Acknowledged, Contender, Place } from '../contenders/protocol.ts';
-import { wallClock } from '../contenders/serve.ts';
+import { machineClock } from '../contenders/serve.ts';
 import { connectSender, keyOf, text } from './kafka.ts';
 
 const perInsert = 1_000;
@@ -66,7 +66,7 @@ export async function openBullmq(place: Place, acknowledged: Acknowledged): Prom
     },
     async sendOne(index) {
       const { id = '' } = await queue.add('publish', { text, key: keyOf(index) });
-      return { id, committedAtMs: wallClock() };
+      return { id, committedAtMs: machineClock() };
     },
     async stop() {
       await worker.close();

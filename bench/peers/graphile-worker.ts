@@ -1,6 +1,6 @@
 import { makeWorkerUtils, type Runner, run } from 'graphile-worker';
 import type { Acknowledged, Contender, Place } from '../contenders/protocol.ts';
-import { wallClock } from '../contenders/serve.ts';
+import { machineClock } from '../contenders/serve.ts';
 import { connectSender, keyOf, text } from './kafka.ts';
 
 const perInsert = 1_000;
@@ -20,11 +20,13 @@ interface Payload {
  * Settings: `concurrency`; `localQueue`, jobs that are fetched at once; `client` and `gather` of `kafka.ts`.
  */
 export async function openGraphileWorker(place: Place, acknowledged: Acknowledged): Promise<Contender> {
-  const { databaseUrl, noting, setting } = place;
+  const { databaseUrl, delivers, noting, setting } = place;
   const concurrency = Number(setting['concurrency'] ?? 50);
   const utils = await makeWorkerUtils({ connectionString: databaseUrl });
-  await utils.withPgClient((client) => client.query('drop schema if exists graphile_worker cascade'));
-  await utils.migrate();
+  if (delivers) {
+    await utils.withPgClient((client) => client.query('drop schema if exists graphile_worker cascade'));
+    await utils.migrate();
+  }
   const sender = await connectSender(place);
   let runner: Runner | undefined;
   return {
@@ -70,7 +72,7 @@ export async function openGraphileWorker(place: Place, acknowledged: Acknowledge
     },
     async sendOne(index) {
       const { id } = await utils.addJob(task, { text, key: keyOf(index) });
-      return { id: String(id), committedAtMs: wallClock() };
+      return { id: String(id), committedAtMs: machineClock() };
     },
     async stop() {
       await runner?.stop();

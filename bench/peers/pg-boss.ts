@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss';
 import type { Acknowledged, Contender, Place } from '../contenders/protocol.ts';
-import { wallClock } from '../contenders/serve.ts';
+import { machineClock } from '../contenders/serve.ts';
 import { connectSender, keyOf, text } from './kafka.ts';
 
 const perInsert = 5_000;
@@ -65,7 +65,7 @@ export async function openPgBoss(place: Place, acknowledged: Acknowledged): Prom
     async sendOne(index) {
       const id = await boss.send(topic, { text, key: keyOf(index) });
       if (id === null) throw new Error('pg-boss refused a job.');
-      return { id, committedAtMs: wallClock() };
+      return { id, committedAtMs: machineClock() };
     },
     async stop() {
       await boss.offWork(topic, { wait: true });
