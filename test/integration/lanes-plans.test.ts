@@ -7,6 +7,8 @@ import { endLanesChange, switchLanes } from '../../src/store/lane/lanes-switch.t
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 
 const passed = 20_000;
+/** The few rows of the topic are read once for each lane and state; a scan reads all that was published. */
+const few = 1_000;
 const by = { actor: 'test' };
 
 let fixture: LaneFixture;
@@ -54,5 +56,5 @@ test('a change of lanes of a new topic reads none of the messages that others ha
   expect(await replaceMessages(database, change)).toBeGreaterThan(0);
   expect(await endLanesChange(database, change, by)).toBe(true);
 
-  expect((await read()) - before).toBeLessThan(100);
+  expect((await read()) - before).toBeLessThan(few);
 });
