@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import pg from 'pg';
 import { freePort } from '../../../src/local/process/free-port.ts';
-import { until } from '../fixtures/until.ts';
+import { untilAnswers } from '../fixtures/until-answers.ts';
 
 /** The user and the group "nobody": pgbouncer refuses to run as root. */
 const nobody = 65_534;
@@ -54,20 +53,6 @@ ignore_startup_parameters = extra_float_digits
     await ended;
   });
   const through = `postgresql://${username}@127.0.0.1:${listenPort}${pathname}`;
-  await until(() => answers(through));
+  await untilAnswers(through);
   return through;
-}
-
-async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    await client.query('select 1');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.end();
-  }
 }
