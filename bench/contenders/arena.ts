@@ -11,6 +11,8 @@ import { lateness } from './validity.ts';
 
 const lookEveryMs = 100;
 const drainedWithinMs = 120_000;
+/** From when Kafka has the last message until the contender knows. */
+const answeredWithinMs = 30_000;
 /** Delivered before, so that no code is loaded and no connection opened when the others are due. */
 const dueWarmUp = 2_000;
 /** Storing ten thousand messages must be over when they are due. */
@@ -127,14 +129,17 @@ export async function commitToKafka(servers: Servers, entry: Entry, loop: OpenLo
   });
 }
 
-/** Of messages that Kafka has; its answers may still be on their way. */
+/** Of messages that Kafka has; its answers may still be on their way. @throws Error if one stays out for too long */
 async function acknowledgements(
   contender: ContenderProcess,
   count: number,
 ): Promise<ReadonlyMap<string, number>> {
+  const until = performance.now() + answeredWithinMs;
   for (;;) {
     const acknowledgedAt = new Map(await contender.ask('acknowledged', null));
     if (acknowledgedAt.size >= count) return acknowledgedAt;
+    if (performance.now() > until)
+      throw new Error(`Of ${count} messages only ${acknowledgedAt.size} were acknowledged.`);
     await delay(lookEveryMs);
   }
 }
