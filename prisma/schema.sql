@@ -567,6 +567,7 @@ create view outbox.message_view as
 CREATE OR REPLACE FUNCTION outbox.begin_epoch_change(p_old outbox.processed_epoch, p_patience_ms integer, p_pause_ms integer)
  RETURNS integer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;
@@ -578,6 +579,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.begin_try(p_id uuid, p_retry_ms double precision[], p_hold boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean)
  RETURNS SETOF outbox.try_answer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_sort TO 'off'
@@ -679,6 +681,7 @@ CREATE OR REPLACE FUNCTION outbox.blocked(p_topic text, p_lane integer, p_limit 
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   return query
@@ -699,6 +702,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.bring_back_key(p_message outbox.parked)
  RETURNS uuid
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   found_id uuid;
@@ -730,6 +734,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_hold boolean, OUT gave_up text, OUT message_id text)
  RETURNS record
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   v_killed boolean := p_dead and k.begun_at > pg_postmaster_start_time();
@@ -757,6 +762,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.cancel(topic text, ref text DEFAULT NULL::text, id uuid DEFAULT NULL::uuid)
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   target uuid;
@@ -780,6 +786,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.carry_kept(p_epoch bigint, p_limit integer)
  RETURNS TABLE(carried integer, complete boolean, busy boolean)
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -827,6 +834,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.carry_live(p_epoch bigint, p_limit integer)
  RETURNS TABLE(carried integer, complete boolean, busy boolean)
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -877,6 +885,7 @@ CREATE OR REPLACE FUNCTION outbox.claim(p_topic text, p_lane integer, p_limit in
  RETURNS TABLE(snapshot text, owned boolean, paused boolean, truncated boolean, ids text, positions text, created text, lengths text, payloads text, keys text, headers text, others text)
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -962,6 +971,7 @@ CREATE OR REPLACE FUNCTION outbox.count_queue(p_group text, p_topic text, p_key 
  RETURNS integer
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
 AS $function$
@@ -985,6 +995,7 @@ AS $function$ select case when own then installation || '/message/' || id::text 
 CREATE OR REPLACE FUNCTION outbox.discard_kept(p_group text, p_id text, p_states text[] DEFAULT NULL::text[], p_reason text DEFAULT NULL::text, OUT result text, OUT details jsonb)
  RETURNS record
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   l record;
@@ -1005,6 +1016,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.drop_ended_kept(p_age_ms bigint, p_at timestamp with time zone, p_group text, p_id text, p_limit integer, OUT deleted integer, OUT next_at timestamp with time zone, OUT next_group text, OUT next_id text)
  RETURNS record
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1047,6 +1059,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.drop_failed_kept(p_group text, p_age_ms bigint, p_copied boolean, p_limit integer)
  RETURNS integer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1106,6 +1119,7 @@ CREATE OR REPLACE FUNCTION outbox.due_keys(p_group text, p_after_at timestamp wi
  RETURNS SETOF outbox.parked_key
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_sort TO 'off'
@@ -1118,6 +1132,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.edit_kept(p_group text, p_id text, p_version timestamp with time zone, p_copy text, p_wire text, p_body bytea, OUT result text, OUT details jsonb)
  RETURNS record
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   l record;
@@ -1156,6 +1171,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_hold boolean)
  RETURNS TABLE(key_id uuid, gave_up text)
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 declare
@@ -1183,6 +1199,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.end_key(p_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1198,6 +1215,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.end_try(p_id uuid, p_group text, p_ids text[])
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
@@ -1211,6 +1229,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.epoch_to_carry_to()
  RETURNS bigint
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   if not outbox.may_keep_processed() then return null; end if;
@@ -1228,6 +1247,7 @@ AS $function$ select make_interval(secs => extract(epoch from length)::float8) $
 CREATE OR REPLACE FUNCTION outbox.fail_try(p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean, p_retry_ms double precision[], p_hold boolean)
  RETURNS outbox.try_answer
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   answer outbox.try_answer;
@@ -1254,6 +1274,7 @@ CREATE OR REPLACE FUNCTION outbox.form_refusal(m jsonb, policy outbox.topic)
  RETURNS jsonb
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   -- "->>" returns null for anything but an object.
@@ -1294,6 +1315,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_hold boolean)
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   home uuid;
@@ -1320,6 +1342,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.go_on(p_id uuid, p_now boolean)
  RETURNS void
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   v_empty boolean := not exists (select from outbox.parked p where p.key_id = p_id);
@@ -1340,6 +1363,7 @@ CREATE OR REPLACE FUNCTION outbox.has_free_held(p_topic text, p_lane integer, p_
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1371,6 +1395,7 @@ CREATE OR REPLACE FUNCTION outbox.has_work(p_lane outbox.lane, p_failed_blocks b
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1397,6 +1422,7 @@ CREATE OR REPLACE FUNCTION outbox.headers_fit(headers jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
  IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   if headers is null or jsonb_typeof(headers) = 'null' then return true; end if;
@@ -1418,6 +1444,7 @@ CREATE OR REPLACE FUNCTION outbox.instant_of(candidate text)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   return candidate::timestamptz;
@@ -1437,6 +1464,7 @@ CREATE OR REPLACE FUNCTION outbox.is_json(candidate text)
  RETURNS boolean
  LANGUAGE plpgsql
  IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   return candidate::json is not null;
@@ -1466,6 +1494,7 @@ AS $function$ select name ~ '^[A-Za-z0-9._-]{1,200}$' $function$;
 CREATE OR REPLACE FUNCTION outbox.join_try(p_id uuid, p_group text, p_ids text[], p_number integer, p_worker bigint, p_idle_ms integer)
  RETURNS boolean
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   perform set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
@@ -1491,7 +1520,7 @@ CREATE OR REPLACE FUNCTION outbox.lane_of(key text, id uuid, lanes integer)
  IMMUTABLE
 AS $function$
   select case when lanes = 1 then 0
-    else (('x' || substr(md5(coalesce(key, id::text)), 1, 8))::bit(32)::bigint % lanes)::integer end
+    else (('x' || substr(md5(coalesce(key, id::text)), 1, 8))::bit(32)::bigint % lanes::bigint)::integer end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.lane_owned(l outbox.lane, p_owner uuid)
@@ -1504,24 +1533,25 @@ CREATE OR REPLACE FUNCTION outbox.lane_workflow_id(topic text, lane integer)
  RETURNS text
  LANGUAGE sql
  STABLE
-AS $function$ select (select id from outbox.installation) || '/lane/' || topic || '/' || lane $function$;
+AS $function$ select (select i.id::text from outbox.installation i) || '/lane/' || topic || '/' || lane::text $function$;
 
 CREATE OR REPLACE FUNCTION outbox.limit_idle()
  RETURNS text
  LANGUAGE sql
-AS $function$ select outbox.limit_transaction(30000, 30000) || set_config('lock_timeout', '5000', true) $function$;
+AS $function$ select outbox.limit_transaction(30000, 30000) || set_config('lock_timeout'::text, '5000'::text, true) $function$;
 
 CREATE OR REPLACE FUNCTION outbox.limit_transaction(p_idle_ms integer, p_limit_ms integer)
  RETURNS text
  LANGUAGE sql
 AS $function$
-  select set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
-    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true)
+  select set_config('idle_in_transaction_session_timeout'::text, p_idle_ms::text, true)
+    || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true)
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.lock_kept(p_group text, p_id text, OUT answer text, OUT home uuid, OUT is_first boolean, OUT message outbox.parked)
  RETURNS record
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   seen outbox.parked;
@@ -1553,6 +1583,7 @@ CREATE OR REPLACE FUNCTION outbox.look(p_snapshot pg_snapshot, p_from timestamp 
  RETURNS TABLE(snapshot text, next_due_in_ms double precision, next_from timestamp with time zone, topic text, lane integer, ready boolean, waiting boolean, xids text)
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1583,6 +1614,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.mark_processed(p_group text, p_ids text[], p_topics text[])
  RETURNS SETOF text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1619,12 +1651,14 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.may_keep_processed()
  RETURNS boolean
  LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ select pg_try_advisory_xact_lock(hashtextextended('outbox.processed_epoch', 0)) and outbox.limit_idle() is not null $function$;
 
 CREATE OR REPLACE FUNCTION outbox.message_of_ref(p_topic text, p_ref text)
  RETURNS uuid
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select coalesce(
     (select m.id from outbox.message m where m.topic = p_topic and m.ref = p_ref
@@ -1637,11 +1671,12 @@ CREATE OR REPLACE FUNCTION outbox.message_workflow_id(id uuid)
  RETURNS text
  LANGUAGE sql
  STABLE
-AS $function$ select (select i.id from outbox.installation i) || '/message/' || id $function$;
+AS $function$ select (select i.id::text from outbox.installation i) || '/message/' || id::text $function$;
 
 CREATE OR REPLACE FUNCTION outbox.move_due(p_topic text, p_ref text, p_id uuid, p_after interval, p_at timestamp with time zone)
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   target uuid := coalesce(p_id, outbox.message_of_ref(p_topic, p_ref));
@@ -1671,6 +1706,7 @@ AS $function$ select '18446744073709551615'::xid8 $function$;
 CREATE OR REPLACE FUNCTION outbox.park(p_group text, p_messages jsonb, p_retry_ms double precision DEFAULT NULL::double precision)
  RETURNS void
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   m jsonb;
@@ -1728,7 +1764,7 @@ begin
     values (p_batch, p_topic, p_lane, p_first, p_last, p_count, outbox.clock(), p_partitions)
     on conflict do nothing;
   end if;
-  if not p_durable then perform set_config('synchronous_commit', 'off', true); end if;
+  if not p_durable then perform set_config('synchronous_commit'::text, 'off'::text, true); end if;
   return place;
 end
 $function$;
@@ -1737,6 +1773,7 @@ CREATE OR REPLACE FUNCTION outbox.policy(p_topic text)
  RETURNS outbox.topic
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   policy outbox.topic;
@@ -1757,6 +1794,7 @@ CREATE OR REPLACE FUNCTION outbox.read_processed(p_group text, p_ids text[])
  RETURNS SETOF text
  LANGUAGE plpgsql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1772,6 +1810,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.receive(p_group text, p_ids text[], p_topics text[], p_keys text[], p_idle_ms integer, p_limit_ms integer)
  RETURNS text[]
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET jit TO 'off'
@@ -1821,13 +1860,14 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.receive_one(p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer)
  RETURNS boolean
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 declare
   v_xid xid8 := pg_current_xact_id();
   -- As outbox.limit_transaction, whose call would cost more.
-  v_limits text := set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
-    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true);
+  v_limits text := set_config('idle_in_transaction_session_timeout'::text, p_idle_ms::text, true)
+    || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true);
 begin
   if exists (select from outbox.parked_key k where k.consumer_group = p_group) then return null; end if;
   
@@ -1889,6 +1929,7 @@ CREATE OR REPLACE FUNCTION outbox.refuse(refusal jsonb, n bigint DEFAULT NULL::b
  RETURNS void
  LANGUAGE plpgsql
  IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   raise exception 'outbox: %', case when n is null then '' else 'message ' || n || ': ' end || (refusal ->> 'message')
@@ -1899,6 +1940,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.refuse_ended_epoch()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   raise exception 'outbox: the epoch % of processed ids has ended since this transaction began', new.epoch
@@ -1909,6 +1951,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.refuse_insert()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   raise exception 'outbox: a message cannot begin as %', new.state using errcode = 'OB001', detail = 'message ' || new.id;
@@ -1918,6 +1961,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.refuse_transition()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   raise exception 'outbox: % cannot become %', old.state, new.state
@@ -1929,6 +1973,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.release_held(p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer)
  RETURNS TABLE(held boolean, released integer, next text)
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -2007,6 +2052,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.replace_waiting(p_topic text, m jsonb, p_due timestamp with time zone, p_now timestamp with time zone)
  RETURNS outbox.store_result
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   answer outbox.store_result;
@@ -2024,6 +2070,7 @@ CREATE OR REPLACE FUNCTION outbox.require_handle(topic text, ref text, id uuid)
  RETURNS void
  LANGUAGE plpgsql
  IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   if topic is null or topic !~ '^[A-Za-z0-9._-]{1,200}$' then
@@ -2041,6 +2088,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.reschedule(topic text, ref text DEFAULT NULL::text, id uuid DEFAULT NULL::uuid, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   answer text;
@@ -2062,6 +2110,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.resolve_conflicts(p_topic text, p_messages jsonb, p_results outbox.store_result[])
  RETURNS outbox.store_result[]
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   resolved outbox.store_result[];
@@ -2090,6 +2139,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.retry_kept(p_group text, p_id text, p_states text[] DEFAULT NULL::text[], p_reason text DEFAULT NULL::text, OUT result text, OUT details jsonb)
  RETURNS record
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   l record;
@@ -2120,6 +2170,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.retry_kept_in_order(p_group text, p_ids text[], p_states text[] DEFAULT NULL::text[], p_reason text DEFAULT NULL::text)
  RETURNS TABLE(id text, result text, details jsonb)
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   v_key jsonb;
@@ -2142,6 +2193,7 @@ end $function$;
 CREATE OR REPLACE FUNCTION outbox.return_try(p_id uuid, p_group text, p_number integer, p_in_ms double precision)
  RETURNS boolean
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   k outbox.parked_key;
@@ -2220,6 +2272,7 @@ privileges {owner=X/owner}
 CREATE OR REPLACE FUNCTION outbox.send(topic text, payload text, key text DEFAULT NULL::text, after interval DEFAULT NULL::interval, at timestamp with time zone DEFAULT NULL::timestamp with time zone, ref text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, id uuid DEFAULT NULL::uuid, replace boolean DEFAULT false)
  RETURNS outbox.stored
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   message jsonb := jsonb_strip_nulls(jsonb_build_object('payload', payload, 'key', key, 'afterMs', extract(epoch from after) * 1000,
@@ -2243,6 +2296,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.send_batch(topic text, messages jsonb)
  RETURNS SETOF outbox.stored
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   policy outbox.topic := outbox.policy(topic);
@@ -2272,11 +2326,12 @@ CREATE OR REPLACE FUNCTION outbox.sha256(content text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select encode(sha256(convert_to(content, 'UTF8')), 'hex') $function$;
+AS $function$ select encode(sha256(convert_to(content, 'UTF8'::name)), 'hex'::text) $function$;
 
 CREATE OR REPLACE FUNCTION outbox.store(p_topic text, p_messages jsonb)
  RETURNS SETOF outbox.store_result
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
@@ -2394,6 +2449,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.store_as_json(p_topic text, p_messages jsonb)
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   return (select json_agg(json_build_array(r.n, r.id, r.workflow_id, r.state, floor(extract(epoch from r.due_at) * 1000), r.duplicate,
@@ -2405,6 +2461,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.store_many(p_topic text, p_new_ids text, p_payloads text, p_keys text, p_headers text, p_after_ms text, p_at text)
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   policy outbox.topic := outbox.policy(p_topic);
@@ -2484,19 +2541,20 @@ begin
     if due > now_at + outbox.exact(delay_limit) then return null; end if;
     if due > now_at then state := 'waiting'; end if;
     if due <= now_at or timer = 'lane' then workflow_due := due; end if;
-    workflow_id := outbox.deliverer(installation, p_topic, lane, id, state = 'waiting' and timer = 'workflow');
+    workflow_id := outbox.deliverer(installation, p_topic, lane, id, due > now_at and timer = 'workflow');
   else
-    workflow_id := installation || '/lane/' || p_topic || '/' || lane;
+    workflow_id := installation || '/lane/' || p_topic || '/' || lane::text;
   end if;
   insert into outbox.message (id, topic, lane, key, payload, headers, state, workflow_id, due_at, workflow_due_at)
   values (id, p_topic, lane, p_key, p_payload, p_headers, state, workflow_id, due, workflow_due);
-  return '["' || id || '","' || workflow_id || '","' || state || '",' || coalesce((extract(epoch from due) * 1000)::text, 'null') || ']';
+  return '["' || id::text || '","' || workflow_id || '","' || state::text || '",' || coalesce((extract(epoch from due) * 1000::numeric)::text, 'null') || ']';
 end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.sweep(p_punctual text[], p_limit integer, p_grace interval, p_from timestamp with time zone)
  RETURNS TABLE(released integer, next_from timestamp with time zone, lanes text[])
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -2532,6 +2590,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.take_back_archived(p_results outbox.store_result[], p_given uuid[])
  RETURNS outbox.store_result[]
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   archived uuid[] := array(select g.id from unnest(p_given) g (id)
@@ -2560,14 +2619,15 @@ AS $function$
   select encode(
     set_bit(set_bit(
       overlay(uuid_send(gen_random_uuid())
-        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000::numeric)::bigint) from 3) from 1 for 6),
       52, 1), 53, 1),
-    'hex')::uuid
+    'hex'::text)::uuid
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.want_lanes(p_topics text[], p_orphans boolean, p_stuck interval, p_soon interval, p_soon_limit integer)
  RETURNS TABLE(topic text, lane integer, replace boolean)
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -2607,6 +2667,7 @@ $function$;
 CREATE OR REPLACE FUNCTION outbox.write_receive_one(p_epoch bigint)
  RETURNS void
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $functionx$
 begin
   execute format($function$
@@ -2614,13 +2675,14 @@ create or replace function outbox.receive_one(
   p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer
 ) returns boolean
 language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $body$
 declare
   v_xid xid8 := pg_current_xact_id();
   -- As outbox.limit_transaction, whose call would cost more.
-  v_limits text := set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
-    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true);
+  v_limits text := set_config('idle_in_transaction_session_timeout'::text, p_idle_ms::text, true)
+    || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true);
 begin
   if exists (select from outbox.parked_key k where k.consumer_group = p_group) then return null; end if;
   %s

@@ -48,7 +48,7 @@ function open(config: DatabaseConfig | undefined): Opened {
     );
   }
   const at = databaseOf(config);
-  const database = openDatabase({ ...at, connections, silence: operatorSilence });
+  const database = openDatabase({ ...at, connections, silence: operatorSilence, ownNames: true });
   return { url: at.url, database, ready: once(() => requireMigrated(database)) };
 }
 

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { OutboxError } from '../core/errors.ts';
+import { rest } from '../core/rest.ts';
 import { unlessStopped } from '../core/unless-stopped.ts';
 
 /** Between attempts. */
@@ -48,7 +48,8 @@ export async function patiently<Answer>(
     } finally {
       clearTimeout(unanswered);
     }
-    await delay(againMs, undefined, { signal });
+    await rest(againMs, signal);
+    signal.throwIfAborted();
   }
 }
 

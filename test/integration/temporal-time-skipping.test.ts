@@ -25,7 +25,7 @@ async function replaceClock(database: Database): Promise<void> {
   await database.query(`insert into skipped values ('0')`);
   await database.query(
     `create or replace function outbox.clock() returns timestamptz language sql stable
-     as $$ select now() + (select by from skipped) $$`,
+     as $$ select now() + (select by from public.skipped) $$`,
   );
 }
 

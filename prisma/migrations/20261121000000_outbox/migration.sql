@@ -6,6 +6,11 @@
 -- Foundations
 -- =====================================================================================================================
 
+-- Names are resolved by pg_catalog alone, here and at every call: who may create operators in a schema of a caller's search path
+-- must not run code as that caller. So functions set the search path. Those that are inlined, or called so often that this would
+-- show, have operators and arguments of exactly the types that pg_catalog has, or are called by others alone.
+select set_config('outbox.search_path', current_setting('search_path'), true), set_config('search_path', 'pg_catalog, pg_temp', true);
+
 create schema outbox;
 
 -- The clock for every decision about time. Tests replace it to follow skipped time.
@@ -18,14 +23,14 @@ as $$
   select encode(
     set_bit(set_bit(
       overlay(uuid_send(gen_random_uuid())
-        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000::numeric)::bigint) from 3) from 1 for 6),
       52, 1), 53, 1),
-    'hex')::uuid
+    'hex'::text)::uuid
 $$;
 
 -- The hash that identifies a text in the audit without storing it; null for null.
 create function outbox.sha256(content text) returns text language sql immutable
-as $$ select encode(sha256(convert_to(content, 'UTF8')), 'hex') $$;
+as $$ select encode(sha256(convert_to(content, 'UTF8'::name)), 'hex'::text) $$;
 
 -- The interval in seconds: days of 24 hours, even if a session's time zone has one of 23.
 create function outbox.exact(length interval) returns interval language sql immutable
@@ -138,6 +143,7 @@ create table outbox.topic_change (
 
 -- The policy of a topic, or the defaults.
 create function outbox.policy(p_topic text) returns outbox.topic language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   policy outbox.topic;
@@ -279,6 +285,7 @@ create index attempt_message on outbox.attempt (message_id, at);
 
 -- For messages of the outbox, and for kept messages, whose id column has another name.
 create function outbox.refuse_transition() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception 'outbox: % cannot become %', old.state, new.state
@@ -300,6 +307,7 @@ when (old.state is distinct from new.state and not (
 execute function outbox.refuse_transition();
 
 create function outbox.refuse_insert() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception 'outbox: a message cannot begin as %', new.state using errcode = 'OB001', detail = 'message ' || new.id;
@@ -355,14 +363,14 @@ create index batch_lane_time on outbox.batch (topic, lane, published_at);
 create function outbox.lane_of(key text, id uuid, lanes integer) returns integer language sql immutable
 as $$
   select case when lanes = 1 then 0
-    else (('x' || substr(md5(coalesce(key, id::text)), 1, 8))::bit(32)::bigint % lanes)::integer end
+    else (('x' || substr(md5(coalesce(key, id::text)), 1, 8))::bit(32)::bigint % lanes::bigint)::integer end
 $$;
 
 create function outbox.lane_workflow_id(topic text, lane integer) returns text language sql stable
-as $$ select (select id from outbox.installation) || '/lane/' || topic || '/' || lane $$;
+as $$ select (select i.id::text from outbox.installation i) || '/lane/' || topic || '/' || lane::text $$;
 
 create function outbox.message_workflow_id(id uuid) returns text language sql stable
-as $$ select (select i.id from outbox.installation i) || '/message/' || id $$;
+as $$ select (select i.id::text from outbox.installation i) || '/message/' || id::text $$;
 
 -- The incarnation of this server, which changes with every start, failover and crash. All statistics are reset when a crash
 -- has ended every session without ending the server.
@@ -467,6 +475,7 @@ create type outbox.store_result as (
 -- outbox-version may be set, the version of the payload, 1 to 1,000,000 as text. Without it a payload has version 1.
 -- plpgsql, because an SQL function with a query is planned in every transaction that calls it.
 create function outbox.headers_fit(headers jsonb) returns boolean language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if headers is null or jsonb_typeof(headers) = 'null' then return true; end if;
@@ -512,6 +521,7 @@ $$;
 
 -- True for valid JSON. Versions before 16 have no "is json", so the error of a cast is caught.
 create function outbox.is_json(candidate text) returns boolean language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return candidate::json is not null;
@@ -522,6 +532,7 @@ $$;
 
 -- The time that a text denotes, or null.
 create function outbox.instant_of(candidate text) returns timestamptz language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return candidate::timestamptz;
@@ -533,6 +544,7 @@ $$;
 -- Checks that the library makes before it calls outbox.store, repeated for callers in other languages; null for a well-formed
 -- message.
 create function outbox.form_refusal(m jsonb, policy outbox.topic) returns jsonb language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   -- "->>" returns null for anything but an object.
@@ -572,6 +584,7 @@ $$;
 
 -- Raises the error of a refused message.
 create function outbox.refuse(refusal jsonb, n bigint default null) returns void language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception 'outbox: %', case when n is null then '' else 'message ' || n || ': ' end || (refusal ->> 'message')
@@ -581,6 +594,7 @@ $$;
 
 -- Raises OB002 unless a message is named by either its ref or its id, as outbox.cancel and outbox.reschedule require.
 create function outbox.require_handle(topic text, ref text, id uuid) returns void language plpgsql immutable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if topic is null or topic !~ '^[A-Za-z0-9._-]{1,200}$' then
@@ -600,6 +614,7 @@ $$;
 -- older than the archive's commit (REPEATABLE READ), the moved row is still visible in its old table.
 create function outbox.take_back_archived(p_results outbox.store_result[], p_given uuid[])
 returns outbox.store_result[] language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   archived uuid[] := array(select g.id from unnest(p_given) g (id)
@@ -618,6 +633,7 @@ $$;
 -- Returns the stored message, live or archived, for repeats. Any refusal deletes what the same call has inserted.
 create function outbox.resolve_conflicts(p_topic text, p_messages jsonb, p_results outbox.store_result[])
 returns outbox.store_result[] language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   resolved outbox.store_result[];
@@ -646,6 +662,7 @@ $$;
 -- Gives the waiting message of a ref the content and the due time of another one of the same key; null if none waits.
 create function outbox.replace_waiting(p_topic text, m jsonb, p_due timestamptz, p_now timestamptz) returns outbox.store_result
 language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answer outbox.store_result;
@@ -724,13 +741,13 @@ begin
     if due > now_at + outbox.exact(delay_limit) then return null; end if;
     if due > now_at then state := 'waiting'; end if;
     if due <= now_at or timer = 'lane' then workflow_due := due; end if;
-    workflow_id := outbox.deliverer(installation, p_topic, lane, id, state = 'waiting' and timer = 'workflow');
+    workflow_id := outbox.deliverer(installation, p_topic, lane, id, due > now_at and timer = 'workflow');
   else
-    workflow_id := installation || '/lane/' || p_topic || '/' || lane;
+    workflow_id := installation || '/lane/' || p_topic || '/' || lane::text;
   end if;
   insert into outbox.message (id, topic, lane, key, payload, headers, state, workflow_id, due_at, workflow_due_at)
   values (id, p_topic, lane, p_key, p_payload, p_headers, state, workflow_id, due, workflow_due);
-  return '["' || id || '","' || workflow_id || '","' || state || '",' || coalesce((extract(epoch from due) * 1000)::text, 'null') || ']';
+  return '["' || id::text || '","' || workflow_id || '","' || state::text || '",' || coalesce((extract(epoch from due) * 1000::numeric)::text, 'null') || ']';
 end
 $$;
 
@@ -746,6 +763,7 @@ $$;
 create function outbox.store_many(
   p_topic text, p_new_ids text, p_payloads text, p_keys text, p_headers text, p_after_ms text, p_at text
 ) returns text language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   policy outbox.topic := outbox.policy(p_topic);
@@ -792,6 +810,7 @@ $$;
 -- caller. Messages: [{payload, key?, ref?, id?, headers?, contentType?, afterMs?, at?}], in the order of sending; a single
 -- one may have replace: true.
 create function outbox.store(p_topic text, p_messages jsonb) returns setof outbox.store_result language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -909,6 +928,7 @@ $$;
 -- The same for the library, as one text: [[n, id, workflow id, state, due time in ms, duplicate, refusal], …] in the order of
 -- sending. Clients parse columns differently, and each row and column of a result costs Prisma some microseconds.
 create function outbox.store_as_json(p_topic text, p_messages jsonb) returns text language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (select json_agg(json_build_array(r.n, r.id, r.workflow_id, r.state, floor(extract(epoch from r.due_at) * 1000), r.duplicate,
@@ -923,6 +943,7 @@ create function outbox.send(
   topic text, payload text, key text default null, after interval default null, at timestamptz default null,
   ref text default null, headers jsonb default null, id uuid default null, replace boolean default false
 ) returns outbox.stored language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   message jsonb := jsonb_strip_nulls(jsonb_build_object('payload', payload, 'key', key, 'afterMs', extract(epoch from after) * 1000,
@@ -946,6 +967,7 @@ $$;
 -- Stores many messages, all or none, in their order: [{"payload": …, "key"?, "ref"?, "id"?, "headers"?, "contentType"?,
 -- "afterMs"? or "at"?}]. Raises OB002 if one is refused.
 create function outbox.send_batch(topic text, messages jsonb) returns setof outbox.stored language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   policy outbox.topic := outbox.policy(topic);
@@ -968,6 +990,7 @@ $$;
 
 -- The message of a ref: the waiting one, else the newest live one, else the newest archived one.
 create function outbox.message_of_ref(p_topic text, p_ref text) returns uuid language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(
     (select m.id from outbox.message m where m.topic = p_topic and m.ref = p_ref
@@ -979,6 +1002,7 @@ $$;
 -- Cancels a message by ref or id: 'canceled', 'too-late' or 'unknown'. Provisional until the transaction commits. Raises
 -- OB002 for an invalid ref or id.
 create function outbox.cancel(topic text, ref text default null, id uuid default null) returns text language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   target uuid;
@@ -1003,6 +1027,7 @@ $$;
 -- answer leaves the transaction usable.
 create function outbox.move_due(p_topic text, p_ref text, p_id uuid, p_after interval, p_at timestamptz) returns text
 language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   target uuid := coalesce(p_id, outbox.message_of_ref(p_topic, p_ref));
@@ -1028,6 +1053,7 @@ $$;
 create function outbox.reschedule(
   topic text, ref text default null, id uuid default null, after interval default null, at timestamptz default null
 ) returns text language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answer text;
@@ -1087,6 +1113,7 @@ $$;
 create function outbox.blocked(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_failed_blocks boolean
 ) returns setof uuid language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
@@ -1126,6 +1153,7 @@ create function outbox.claim(
   snapshot text, owned boolean, paused boolean, truncated boolean, ids text, positions text, created text, lengths text,
   payloads text, keys text, headers text, others text
 ) language plpgsql stable
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1212,7 +1240,7 @@ begin
     values (p_batch, p_topic, p_lane, p_first, p_last, p_count, outbox.clock(), p_partitions)
     on conflict do nothing;
   end if;
-  if not p_durable then perform set_config('synchronous_commit', 'off', true); end if;
+  if not p_durable then perform set_config('synchronous_commit'::text, 'off'::text, true); end if;
   return place;
 end
 $$;
@@ -1233,6 +1261,7 @@ $$;
 create function outbox.look(p_snapshot pg_snapshot, p_from timestamptz) returns table (
   snapshot text, next_due_in_ms float8, next_from timestamptz, topic text, lane integer, ready boolean, waiting boolean, xids text
 ) language plpgsql stable
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1265,6 +1294,7 @@ $$;
 -- and that was due before this time is released now, or locked. `lanes`: those of the released messages, as "topic/lane".
 create function outbox.sweep(p_punctual text[], p_limit integer, p_grace interval, p_from timestamptz)
 returns table (released integer, next_from timestamptz, lanes text[]) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1306,6 +1336,7 @@ $$;
 create function outbox.release_held(
   p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer
 ) returns table (held boolean, released integer, next text) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1383,6 +1414,7 @@ $$;
 
 -- True if the lane has a held message that outbox.release_held would release.
 create function outbox.has_free_held(p_topic text, p_lane integer, p_failed_blocks boolean) returns boolean language plpgsql stable
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1413,6 +1445,7 @@ $$;
 -- True if a claim would return a message of the lane, or a held one is free. A function for its settings: with statistics from
 -- before the messages were stored, the planner would scan the whole table.
 create function outbox.has_work(p_lane outbox.lane, p_failed_blocks boolean) returns boolean language plpgsql stable
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1445,6 +1478,7 @@ $$;
 create function outbox.want_lanes(
   p_topics text[], p_orphans boolean, p_stuck interval, p_soon interval, p_soon_limit integer
 ) returns table (topic text, lane integer, replace boolean) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1582,13 +1616,13 @@ create table outbox.reconciliation (
 -- ROLLBACK behind the waiting statement, so without a limit the connection would stay occupied. Null: the session's setting.
 create function outbox.limit_transaction(p_idle_ms integer, p_limit_ms integer) returns text language sql volatile
 as $$
-  select set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
-    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true)
+  select set_config('idle_in_transaction_session_timeout'::text, p_idle_ms::text, true)
+    || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true)
 $$;
 
 -- The same for transactions in which no handler runs.
 create function outbox.limit_idle() returns text language sql volatile
-as $$ select outbox.limit_transaction(30000, 30000) || set_config('lock_timeout', '5000', true) $$;
+as $$ select outbox.limit_transaction(30000, 30000) || set_config('lock_timeout'::text, '5000'::text, true) $$;
 
 -- Periods of time whose processed ids are stored together, so that expired ids are dropped at once and not deleted row by
 -- row. Exactly one has not ended.
@@ -1647,6 +1681,7 @@ create table outbox.processed_1 partition of outbox.processed for values in (1);
 -- statement begins.
 create function outbox.mark_processed(p_group text, p_ids text[], p_topics text[]) returns setof text
 language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1683,6 +1718,7 @@ $$;
 -- Those of the ids that are already stored.
 create function outbox.read_processed(p_group text, p_ids text[]) returns setof text
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1840,6 +1876,7 @@ as $$ select (select i.id from outbox.installation i)::text || '/parked/' || p_g
 create function outbox.receive(
   p_group text, p_ids text[], p_topics text[], p_keys text[], p_idle_ms integer, p_limit_ms integer
 ) returns text[] language plpgsql
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
@@ -1896,6 +1933,7 @@ end $$;
 -- A transaction that begins while the epoch ends may be refused, as in outbox.refuse_ended_epoch; that costs another try.
 -- So may one that calls outbox.mark_processed after this, by a deadlock, if the end of the epoch waits for long.
 create function outbox.write_receive_one(p_epoch bigint) returns void language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $write$
 begin
   execute format($function$
@@ -1903,13 +1941,14 @@ create or replace function outbox.receive_one(
   p_group text, p_id text, p_topic text, p_idle_ms integer, p_limit_ms integer
 ) returns boolean
 language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $body$
 declare
   v_xid xid8 := pg_current_xact_id();
   -- As outbox.limit_transaction, whose call would cost more.
-  v_limits text := set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true)
-    || set_config('lock_timeout', p_limit_ms::text, true) || set_config('statement_timeout', p_limit_ms::text, true);
+  v_limits text := set_config('idle_in_transaction_session_timeout'::text, p_idle_ms::text, true)
+    || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true);
 begin
   if exists (select from outbox.parked_key k where k.consumer_group = p_group) then return null; end if;
   %s
@@ -1933,6 +1972,7 @@ select outbox.write_receive_one(outbox.current_epoch());
 -- `p_retry_ms`, the delay of its first message, is given. A failed message that does not hold its key is in no queue, even if
 -- the key has just been parked.
 create function outbox.park(p_group text, p_messages jsonb, p_retry_ms float8 default null) returns void language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   m jsonb;
@@ -1965,11 +2005,13 @@ end $$;
 
 -- Serialises keepers that begin, carry over and drop epochs; false: another one is working.
 create function outbox.may_keep_processed() returns boolean language sql volatile
+set search_path = pg_catalog, pg_temp
 as $$ select pg_try_advisory_xact_lock(hashtextextended('outbox.processed_epoch', 0)) and outbox.limit_idle() is not null $$;
 
 -- Refuses writes to an epoch that has ended, by a transaction with an old snapshot, which still takes it for the current one.
 -- Raised as the serialization failure that it is.
 create function outbox.refuse_ended_epoch() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception 'outbox: the epoch % of processed ids has ended since this transaction began', new.epoch
@@ -1981,6 +2023,7 @@ $$;
 -- the last try was less than p_pause_ms ago.
 create function outbox.begin_epoch_change(p_old outbox.processed_epoch, p_patience_ms integer, p_pause_ms integer) returns integer
 language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;
@@ -2054,6 +2097,7 @@ $$;
 
 -- The current epoch, locked for writing; null: another keeper is carrying over.
 create function outbox.epoch_to_carry_to() returns bigint language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not outbox.may_keep_processed() then return null; end if;
@@ -2070,6 +2114,7 @@ $$;
 -- margin for clocks). Messages leave the live table and never come back, so one walk is enough.
 create function outbox.carry_live(p_epoch bigint, p_limit integer)
 returns table (carried integer, complete boolean, busy boolean) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2120,6 +2165,7 @@ $$;
 -- taken for a new one.
 create function outbox.carry_kept(p_epoch bigint, p_limit integer)
 returns table (carried integer, complete boolean, busy boolean) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2210,6 +2256,7 @@ revoke execute on function outbox.roll_processed(bigint, integer, integer), outb
 -- before a burst, PostgreSQL 15 read and sorted all due keys for each page.
 create function outbox.due_keys(p_group text, p_after_at timestamptz, p_after_id uuid, p_limit integer)
 returns setof outbox.parked_key language sql stable
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
@@ -2221,6 +2268,7 @@ $$;
 
 -- Number of messages in the queue of a key, counted up to `p_most`.
 create function outbox.count_queue(p_group text, p_topic text, p_key text, p_most integer) returns integer language sql stable
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -2246,6 +2294,7 @@ as $$ select '18446744073709551615'::xid8 $$;
 -- The first check starts where the queue is known to begin. An addition that committed late may be before that, so only a
 -- check of the whole queue is certain.
 create function outbox.end_key(p_id uuid) returns boolean language plpgsql
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 begin
@@ -2262,6 +2311,7 @@ end $$;
 -- goes on with the next message.
 create function outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_hold boolean) returns text
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   home uuid;
@@ -2292,6 +2342,7 @@ end $$;
 -- from the second one on kills are limited. A restart of the server ends all connections, so it proves nothing about processes.
 create function outbox.bury_try(k outbox.parked_key, p_dead boolean, p_max_kills integer, p_hold boolean, out gave_up text, out message_id text)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_killed boolean := p_dead and k.begun_at > pg_postmaster_start_time();
@@ -2328,6 +2379,7 @@ end $$;
 create function outbox.begin_try(
   p_id uuid, p_retry_ms float8[], p_hold boolean, p_max_kills integer, p_worker bigint, p_most integer, p_alone boolean
 ) returns setof outbox.try_answer language plpgsql
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
@@ -2429,6 +2481,7 @@ end $$;
 -- overtaken it.
 create function outbox.join_try(p_id uuid, p_group text, p_ids text[], p_number integer, p_worker bigint, p_idle_ms integer)
 returns boolean language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform set_config('idle_in_transaction_session_timeout', p_idle_ms::text, true);
@@ -2440,6 +2493,7 @@ end $$;
 
 -- Ends a try whose effects commit with it: 'gone' if the key is free again, 'more' if it has further messages.
 create function outbox.end_try(p_id uuid, p_group text, p_ids text[]) returns text language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from outbox.parked p where p.consumer_group = p_group and p.message_id = any(p_ids);
@@ -2456,6 +2510,7 @@ create function outbox.fail_try(
   p_id uuid, p_group text, p_message_id text, p_attempts integer, p_number integer, p_reason text, p_error text, p_final boolean,
   p_retry_ms float8[], p_hold boolean
 ) returns outbox.try_answer language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answer outbox.try_answer;
@@ -2481,6 +2536,7 @@ end $$;
 -- Gives back a try that failed for reasons other than its messages: no attempt counts, and the next try is due in `p_in_ms`.
 -- False if another try has overtaken it: then nothing is changed. Waits for transactions that have joined the try.
 create function outbox.return_try(p_id uuid, p_group text, p_number integer, p_in_ms float8) returns boolean language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   k outbox.parked_key;
@@ -2504,6 +2560,7 @@ end $$;
 -- keeps connections open (pgbouncer) hides that: then the try becomes overdue, like that of a frozen process.
 create function outbox.end_dead_tries(p_group text, p_worker bigint, p_max_kills integer, p_hold boolean)
 returns table (key_id uuid, gave_up text) language plpgsql
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
@@ -2537,7 +2594,9 @@ end $$;
 -- No message behind a failed one that holds the key is the first.
 create function outbox.lock_kept(
   p_group text, p_id text, out answer text, out home uuid, out is_first boolean, out message outbox.parked
-) language plpgsql as $$
+) language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   seen outbox.parked;
 begin
@@ -2566,7 +2625,9 @@ end $$;
 
 -- The parked key that a kept message returns to, locked: the existing one, or a new one. Null: another transaction has locked
 -- or is creating it.
-create function outbox.bring_back_key(p_message outbox.parked) returns uuid language plpgsql as $$
+create function outbox.bring_back_key(p_message outbox.parked) returns uuid language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   found_id uuid;
   v_before text := current_setting('lock_timeout');
@@ -2597,7 +2658,9 @@ end $$;
 -- Continues a locked key after an operator has changed its queue: with `p_now` its first message is tried now; if the queue is
 -- empty, the key ends. Does not wait for a transaction that is adding to the queue: then the next try finds nothing and ends
 -- the key. A message that an operator brings back may be before the known beginning of the queue.
-create function outbox.go_on(p_id uuid, p_now boolean) returns void language plpgsql as $$
+create function outbox.go_on(p_id uuid, p_now boolean) returns void language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_empty boolean := not exists (select from outbox.parked p where p.key_id = p_id);
 begin
@@ -2624,7 +2687,9 @@ as $$ select (p_states is null or p_message.state = any (p_states))
 -- these states, and kept for this reason; null: any.
 create function outbox.retry_kept(
   p_group text, p_id text, p_states text[] default null, p_reason text default null, out result text, out details jsonb
-) language plpgsql as $$
+) language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   l record;
   v_home uuid;
@@ -2655,7 +2720,9 @@ end $$;
 -- overtake it.
 create function outbox.retry_kept_in_order(
   p_group text, p_ids text[], p_states text[] default null, p_reason text default null
-) returns table (id text, result text, details jsonb) language plpgsql as $$
+) returns table (id text, result text, details jsonb) language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_key jsonb;
   v_busy jsonb[] := '{}';
@@ -2677,7 +2744,9 @@ end $$;
 -- Ends a failed or parked message for good; its key goes on. States and reason as in retry_kept.
 create function outbox.discard_kept(
   p_group text, p_id text, p_states text[] default null, p_reason text default null, out result text, out details jsonb
-) language plpgsql as $$
+) language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   l record;
 begin
@@ -2698,7 +2767,9 @@ end $$;
 -- id is stored as processed, so that the copy is not handled if it also arrives from the broker.
 create function outbox.edit_kept(
   p_group text, p_id text, p_version timestamptz, p_copy text, p_wire text, p_body bytea, out result text, out details jsonb
-) language plpgsql as $$
+) language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   l record;
   m outbox.parked;
@@ -2743,6 +2814,7 @@ create function outbox.drop_ended_kept(
   p_age_ms bigint, p_at timestamptz, p_group text, p_id text, p_limit integer,
   out deleted integer, out next_at timestamptz, out next_group text, out next_id text
 ) language plpgsql
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2786,6 +2858,7 @@ end $$;
 -- key stay, with p_copied also those without a dead-letter copy, and for now locked ones.
 create function outbox.drop_failed_kept(p_group text, p_age_ms bigint, p_copied boolean, p_limit integer) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2806,3 +2879,6 @@ begin
   get diagnostics v_deleted = row_count;
   return v_deleted;
 end $$;
+
+-- For what else is in this transaction.
+select set_config('search_path', current_setting('outbox.search_path'), true);

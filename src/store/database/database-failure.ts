@@ -21,7 +21,7 @@ const socketCodes = new Set([
 /** Error texts of `pg` if TLS could not begin. */
 const tlsWords = /^(?:The server does not support SSL connections|There was an error establishing an SSL)/;
 const clientWords =
-  /^(?:Connection terminated|timeout (?:exceeded|expired)|Client has encountered a connection)/;
+  /^(?:Connection terminated|timeout (?:exceeded|expired)|Query read timeout|Client has encountered a connection)/;
 
 /**
  * Makes the error of a failed connection, with the address of the server and the database, never the password.

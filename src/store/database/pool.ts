@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { clientConfig } from './client-config.ts';
-import type { Database, Session, Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
+import { trustLocally, trustOnlyCatalog } from './own-names.ts';
 import { outlive } from './pool-connection.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 import { openSession } from './session.ts';
@@ -14,6 +15,8 @@ export interface PoolOptions extends DatabaseAddress {
   readonly limits?: StatementLimits;
   /** For statements that may take minutes: limits so that a dead server cannot block this process. @defaultValue none */
   readonly silence?: SilenceLimits;
+  /** Resolve names by the catalog alone, whatever the role's search path is. @defaultValue false */
+  readonly ownNames?: boolean;
 }
 
 /** Milliseconds. */
@@ -49,6 +52,7 @@ export function openDatabase({
   connections = 10,
   limits,
   silence,
+  ownNames = false,
   ...address
 }: PoolOptions): ResizableDatabase {
   const pool = new pg.Pool({
@@ -58,30 +62,44 @@ export function openDatabase({
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     ...(limits !== undefined && { query_timeout: limits.statementMs }),
+    // Before a new connection is handed out.
+    ...(ownNames && { verify: (client, done) => void verified(client, done) }),
   });
   outlive(pool);
   const open = new Set<pg.PoolClient>();
   pool.on('connect', (client) => open.add(client));
   pool.on('remove', (client) => open.delete(client));
+  const dropAll = (): void => {
+    for (const client of open) client.connection.stream.destroy();
+  };
   const unheard = silence === undefined ? undefined : new Silence(address, silence);
   const prepared = new PreparedStatements(pool);
+  const begin = beginOf(limits, ownNames);
   return {
     query(text, values, repeated) {
       if (unheard !== undefined) return lend(pool, unheard, (lent) => lent.query(text, values));
       return repeated === undefined ? run(pool, text, values) : prepared.run(text, values);
     },
-    transaction: (work) => lend(pool, unheard, (lent) => inTransaction(lent, limits, work)),
-    openSession: (channel, onNotify) => openWatchedSession(pool, address, channel, onNotify),
+    transaction: (work) => lend(pool, unheard, (lent) => inTransaction(lent, begin, work)),
+    // If the session becomes silent, the server is probably unreachable. Answers that never arrive would block callers, also
+    // the next ones of connections that are idle now: those have died as well, and nothing would tell.
+    openSession: (channel, onNotify) => openSession(address, channel, onNotify, dropAll),
     // The pool reads it on every checkout.
     resize: (most) => void (pool.options.max = most),
     async close() {
       await pool.end();
-      const dropAll = (): void => {
-        for (const client of open) client.connection.stream.destroy();
-      };
       setTimeout(dropAll, goodbyeMs).unref();
     },
   };
+}
+
+async function verified(client: pg.PoolClient, done: (error?: Error) => void): Promise<void> {
+  try {
+    await trustOnlyCatalog(client);
+  } catch (error) {
+    return done(error instanceof Error ? error : new Error(String(error)));
+  }
+  done();
 }
 
 async function run<Row>(
@@ -133,11 +151,11 @@ async function lend<Result>(
 
 async function inTransaction<Result>(
   lent: Lent,
-  limits: StatementLimits | undefined,
+  begin: string,
   work: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
   try {
-    await lent.query(beginOf(limits));
+    await lent.query(begin);
     const result = await work({ query: (text, values) => lent.query(text, values) });
     await lent.query('commit');
     return result;
@@ -148,29 +166,12 @@ async function inTransaction<Result>(
 }
 
 /** One message. The settings are local to the transaction, so that a pooler may give its connection to other clients. */
-function beginOf(limits: StatementLimits | undefined): string {
+function beginOf(limits: StatementLimits | undefined, ownNames: boolean): string {
   const settings = {
     idle_in_transaction_session_timeout: idleMs,
     ...(limits !== undefined && { lock_timeout: limits.lockMs, statement_timeout: limits.statementMs }),
   };
   const local = Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`);
-  return ['begin', ...local].join('; ');
-}
-
-/**
- * If the session becomes silent, the server is probably unreachable: running statements are given up, too, because answers
- * that never arrive would block their callers.
- */
-async function openWatchedSession(
-  pool: pg.Pool,
-  address: DatabaseAddress,
-  channel: string,
-  onNotify: (payload: string) => void,
-): Promise<Session> {
-  const busy = new Set<pg.PoolClient>();
-  pool.on('acquire', (client) => busy.add(client));
-  pool.on('release', (_, client) => busy.delete(client));
-  return openSession(address, channel, onNotify, () => {
-    for (const client of busy) client.connection.stream.destroy();
-  });
+  // Whatever the default of the database is: a settle that meets a renewal of its lane must see it, not fail.
+  return ['begin isolation level read committed', ...local, ...(ownNames ? [trustLocally] : [])].join('; ');
 }

@@ -13,7 +13,7 @@ export async function visitDatabase<Result>(
   address: DatabaseAddress,
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
-  const database = openDatabase({ ...address, connections: 1, silence: operatorSilence });
+  const database = openDatabase({ ...address, connections: 1, silence: operatorSilence, ownNames: true });
   try {
     return await named(address.url, () => work(database));
   } finally {

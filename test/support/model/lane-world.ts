@@ -44,7 +44,7 @@ export class ModelDatabase {
     await made.database.query(`insert into skipped values ('0')`);
     await made.database.query(
       `create or replace function outbox.clock() returns timestamptz language sql stable
-       as $$ select now() + (select by from skipped) $$`,
+       as $$ select now() + (select by from public.skipped) $$`,
     );
     return new ModelDatabase(made);
   }

@@ -1,0 +1,23 @@
+import type pg from 'pg';
+
+/** Temporary tables last: nobody's can stand for one of the catalog. */
+const path = 'pg_catalog, pg_temp';
+
+/** For a transaction. The setting ends with it. */
+export const trustLocally = `set local search_path = ${path}`;
+
+/**
+ * Has the connection resolve names by the catalog alone. All other names of this package are qualified; but whoever may create
+ * operators in a schema of the search path could have them called, and so run code as our role.
+ *
+ * Not behind a pooler, which would hand the setting to other clients: it gives its clients process ids of its own. There only
+ * our functions and transactions are safe; `alter role … set search_path` does the rest.
+ */
+export async function trustOnlyCatalog(client: pg.ClientBase): Promise<void> {
+  const pid = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
+  await client.query(
+    `select pg_catalog.set_config('search_path', $1, false)
+     where pg_catalog.pg_backend_pid() operator(pg_catalog.=) $2::pg_catalog.int4`,
+    [path, pid],
+  );
+}
