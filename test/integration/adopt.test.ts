@@ -1,16 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { startPostgres } from '../../src/local/index.ts';
 import { type Adoption, adopt } from '../../src/operations/adopt.ts';
 import type { Database } from '../../src/store/database/database.ts';
-import { openDatabase } from '../../src/store/database/pool.ts';
 import { readInstallation } from '../../src/store/installation/installation.ts';
 import { runCli } from '../support/fixtures/cli.ts';
 import { dumpOutbox } from '../support/fixtures/dump.ts';
 import { gate } from '../support/fixtures/gate.ts';
 import { startKeyWriters } from '../support/fixtures/key-writers.ts';
-import { LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
+import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
+import { burn, movedFixture } from '../support/fixtures/moved-fixture.ts';
 import { startTestRelay } from '../support/fixtures/test-relay.ts';
 import { until } from '../support/fixtures/until.ts';
 
@@ -33,18 +32,6 @@ afterAll(async () => {
 
 const by = { actor: 'test' };
 
-/** An empty database on another cluster. */
-async function emptyElsewhere(): Promise<{ url: string; database: Database; drop(): Promise<void> }> {
-  const name = `moved_${randomUUID().replaceAll('-', '')}`;
-  const admin = openDatabase({ url: elsewhere.url, connections: 1 });
-  ends.push(() => admin.close());
-  await admin.query(`create database ${name}`);
-  const url = new URL(elsewhere.url);
-  url.pathname = `/${name}`;
-  const database = openDatabase({ url: url.href });
-  return { url: url.href, database, drop: () => database.close() };
-}
-
 async function originalFixture(): Promise<LaneFixture> {
   const fixture = await laneFixture({ lanes: 2 });
   ends.push(() => fixture.drop());
@@ -52,19 +39,8 @@ async function originalFixture(): Promise<LaneFixture> {
 }
 
 /** Restores a dump of the fixture on the other cluster. */
-async function moved(fixture: LaneFixture, dump = dumpOutbox(fixture.url)): Promise<LaneFixture> {
-  const target = await emptyElsewhere();
-  await (await dump).restore(target.url);
-  const copy = new LaneFixture(target, fixture.rules);
-  ends.push(() => copy.drop());
-  return copy;
-}
-
-/** Uses up transaction ids, so that one cluster is far ahead of the other. */
-async function burn(database: Database, count: number): Promise<void> {
-  await database.query(
-    `do $$ begin for i in 1..${count} loop perform pg_current_xact_id(); commit; end loop; end $$`,
-  );
+function moved(fixture: LaneFixture, dump = dumpOutbox(fixture.url)): Promise<LaneFixture> {
+  return movedFixture(fixture, elsewhere.url, ends, dump);
 }
 
 interface Snapshot {

@@ -2,6 +2,7 @@ import { OutboxError } from '../../core/errors.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { raiseSequences } from './adopt-sequences.ts';
+import { rowsOfAnotherCluster } from './installation.ts';
 
 /** The result of an adoption. */
 export interface Adoption {
@@ -18,7 +19,7 @@ export interface Adoption {
 }
 
 /**
- * Adapts an outbox that was copied to this cluster by a dump and restore, or by a logical upgrade.
+ * Adapts an outbox that was copied to this cluster by a dump and restore, by logical replication, or by a logical upgrade.
  *
  * Snapshots and transaction ids belong to one cluster. The old ones are used a last time, to mark what was published; then
  * every row gets a transaction id of this cluster, and every lane starts over. One transaction, during which nothing else may
@@ -68,7 +69,7 @@ async function readPlace(sql: Sql): Promise<Place> {
   const [row] = await sql.query<Place>(
     `select id, (system_identifier, database_oid) is distinct from (
          (select c.system_identifier::text from pg_control_system() c),
-         (select oid from pg_database where datname = current_database())) as moved,
+         (select oid from pg_database where datname = current_database())) or ${rowsOfAnotherCluster} as moved,
        exists (select from outbox.lane l where outbox.lane_held(l)) as delivering
      from outbox.installation`,
   );

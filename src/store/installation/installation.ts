@@ -7,21 +7,38 @@ interface InstallationRow {
 }
 
 /**
+ * A condition on a lane `l`: its snapshot was not taken on this cluster, which has not reached its transactions yet. Never
+ * true on the cluster that took it, also after a failover that lost commits: the write-ahead log has them in their order.
+ */
+export const laneOfAnotherCluster = `greatest(pg_snapshot_xmax(l.snapshot), pg_snapshot_xmax(l.suspect))
+  > pg_snapshot_xmax(pg_current_snapshot())`;
+
+/**
+ * True if rows were written on another cluster, whatever identifier this one has: a physical copy that logical replication
+ * kept up to date has the identifier of its original and lower transaction ids. Snapshots of the original then hide what
+ * becomes ready here.
+ */
+export const rowsOfAnotherCluster = `(exists (select from outbox.lane l where ${laneOfAnotherCluster})
+  or coalesce((select m.xid from outbox.message m where m.position > 0 order by m.xid desc limit 1)
+    >= pg_snapshot_xmax(pg_current_snapshot()), false))`;
+
+/**
  * The id of this installation, part of every workflow id and task queue.
  *
- * @throws OutboxError `OUTBOX_INSTALLATION_MOVED` when the database is a copy (dump and restore, logical upgrade):
- * its cursors belong to the transactions of another cluster, and delivering from them could lose or repeat messages.
+ * @throws OutboxError `OUTBOX_INSTALLATION_MOVED` when the database is a copy (dump and restore, logical replication or
+ * upgrade): its cursors belong to the transactions of another cluster, and delivering from them could lose or repeat messages.
  */
 export async function readInstallation(sql: Sql): Promise<string> {
   const [row] = await sql.query<InstallationRow>(
     `select id, system_identifier = (select system_identifier::text from pg_control_system())
-       and database_oid = (select oid from pg_database where datname = current_database()) as same
+       and database_oid = (select oid from pg_database where datname = current_database())
+       and not ${rowsOfAnotherCluster} as same
      from outbox.installation`,
   );
   if (row?.same) return row.id;
   throw new OutboxError(
     'OUTBOX_INSTALLATION_MOVED',
-    'This database is a copy: it was installed in another cluster or under another database.',
+    'This database is a copy: its rows were written in another cluster, or under another database.',
     { details: { installation: row?.id ?? null } },
   );
 }

@@ -1,4 +1,5 @@
 import type { Sql } from '../database/database.ts';
+import { laneOfAnotherCluster } from '../installation/installation.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
 const triggers = ['message_transition', 'message_insert'];
@@ -37,7 +38,7 @@ const wrong = `
   where l.cursor > 0 and l.snapshot is null
   union all
   select 'The snapshot of the lane belongs to another cluster.', l.topic, l.n::text, null from outbox.lane l
-  where pg_snapshot_xmax(l.snapshot) > pg_snapshot_xmax(pg_current_snapshot())
+  where ${laneOfAnotherCluster}
   union all
   select 'The cursor of the lane is beyond every position.', l.topic, l.n::text, null from outbox.lane l
   where l.cursor > (select last_value from outbox.message_position)
