@@ -9,7 +9,7 @@ export type Once<Result> =
   | { readonly duplicate: true };
 
 /** Limit for a group's name and for a message id: both are part of one index entry. */
-const longestNameBytes = 512;
+export const longestNameBytes = 512;
 
 /**
  * Does `work` at most once per group and message id: for HTTP endpoints that receive a retried request, and for

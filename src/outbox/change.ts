@@ -1,6 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
+import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
 import { assertIdentifier, type Due, dueOf, outOfRange, uuid } from './prepare.ts';
@@ -19,12 +20,12 @@ export type RescheduleAnswer = 'rescheduled' | 'too-late' | 'unknown';
  * @param handle the ref, or `{ id }`
  * @throws OutboxError `OUTBOX_REF_INVALID` or `OUTBOX_ID_INVALID`; the transaction stays usable
  */
-export async function cancel(
+export function cancel(
   tx: Transaction,
   topic: Topic,
   handle: string | { readonly id: string },
 ): Promise<CancelAnswer> {
-  return cancelMessage(sqlOf(tx), topic.name, handleOf(handle));
+  return partOf(tx, async () => cancelMessage(sqlOf(tx), topic.name, handleOf(handle)));
 }
 
 /**
@@ -32,7 +33,16 @@ export async function cancel(
  *
  * @throws OutboxError `OUTBOX_DELAY_OUT_OF_RANGE`, `OUTBOX_REF_INVALID` or `OUTBOX_ID_INVALID`; the transaction stays usable
  */
-export async function reschedule(
+export function reschedule(
+  tx: Transaction,
+  topic: Topic,
+  handle: string | { readonly id: string },
+  due: Due,
+): Promise<RescheduleAnswer> {
+  return partOf(tx, () => moveDue(tx, topic, handle, due));
+}
+
+async function moveDue(
   tx: Transaction,
   topic: Topic,
   handle: string | { readonly id: string },

@@ -1,6 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import type { State } from '../core/transitions.ts';
+import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
 import { storeMessages } from '../store/message/write.ts';
@@ -32,15 +33,17 @@ export type BatchMessage<Input> = MessageOptions & { readonly payload: Input };
  *
  * @throws OutboxError for bad input. Nothing is written, and the transaction stays usable.
  */
-export async function send<Input>(
+export function send<Input>(
   tx: Transaction,
   topic: Topic<Input, unknown>,
   payload: Input,
   options: SendOptions = {},
 ): Promise<Stored> {
-  const [stored] = await store(tx, topic.name, [await prepare(topic, payload, options)]);
-  if (stored === undefined) throw new Error('The database returned no row for a stored message.');
-  return stored;
+  return partOf(tx, async () => {
+    const [stored] = await store(tx, topic.name, [await prepare(topic, payload, options)]);
+    if (stored === undefined) throw new Error('The database returned no row for a stored message.');
+    return stored;
+  });
 }
 
 /**
@@ -48,17 +51,19 @@ export async function send<Input>(
  *
  * @throws OutboxError for bad input of any message; `details.index` is its index, from 0. Nothing is written.
  */
-export async function sendBatch<Input>(
+export function sendBatch<Input>(
   tx: Transaction,
   topic: Topic<Input, unknown>,
   messages: readonly BatchMessage<Input>[],
 ): Promise<readonly Stored[]> {
-  const prepared: NewMessage[] = [];
-  for (const [index, { payload, ...options }] of messages.entries()) {
-    // In turn, so that the error names the first bad message.
-    prepared.push(await prepareAt(index, topic, payload, options));
-  }
-  return prepared.length === 0 ? [] : store(tx, topic.name, prepared);
+  return partOf(tx, async () => {
+    const prepared: NewMessage[] = [];
+    for (const [index, { payload, ...options }] of messages.entries()) {
+      // In turn, so that the error names the first bad message.
+      prepared.push(await prepareAt(index, topic, payload, options));
+    }
+    return prepared.length === 0 ? [] : store(tx, topic.name, prepared);
+  });
 }
 
 async function store(

@@ -1,4 +1,5 @@
 import type { Lane } from '../core/lane.ts';
+import { withItsWrites } from '../store/database/pending-writes.ts';
 import { lanesFilledBy } from './ready-lanes.ts';
 import { nudge } from './wake.ts';
 
@@ -17,6 +18,9 @@ export interface TransactionRunner<Tx, Options = unknown> {
  * A lost wake-up delays a message by at most 100 ms. No message is sent if the transaction is rolled back. `$transaction` of
  * the client is as safe: its messages are sent at the relay's next look, or at once with {@link wake}.
  *
+ * A `send`, `sendBatch`, `cancel` or `reschedule` that `work` does not await is awaited before the commit; if it fails, the
+ * transaction is rolled back and this call rejects with its error.
+ *
  * @param prisma the client, extended or not, or a pool wrapped by `clientOf`
  * @param options passed to `$transaction`: isolation level, timeouts
  * @throws whatever `$transaction` and `work` throw; a wake-up never fails
@@ -28,7 +32,7 @@ export async function transaction<Tx, Result, Options>(
 ): Promise<Result> {
   let filled: readonly Lane[] = [];
   const result = await prisma.$transaction(async (tx) => {
-    const answer = await work(tx);
+    const answer = await withItsWrites(tx, () => work(tx));
     filled = lanesFilledBy(tx);
     return answer;
   }, options);

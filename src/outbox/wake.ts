@@ -60,7 +60,7 @@ const nudges = new WeakMap<object, Nudge>();
  * wake(prisma);
  */
 export function wake(through: Waker): void {
-  nudge(through, runQueryOf(through), []);
+  nudge(through, runQueryOf(through, 'wake'), []);
 }
 
 /** Never awaited, and never fails: the commit is valid whether or not a relay is woken. */
@@ -91,19 +91,20 @@ function notify(run: RunQuery, next: Nudge): void {
   void sendNudge(sql, lanes).catch(() => undefined);
 }
 
-function runQueryOf(through: Waker): RunQuery {
+/** @throws OutboxError `OUTBOX_OPTION_INVALID`, which names the caller */
+export function runQueryOf(through: Waker, caller: string): RunQuery {
   if (typeof through === 'function') return through;
   const given: unknown = through;
-  if (typeof given !== 'object' || given === null) throw noWaker();
+  if (typeof given !== 'object' || given === null) throw noWaker(caller);
   if (isRootClient(through)) return (text, values) => through.$queryRawUnsafe(text, ...values);
   if (isPool(through)) return (text, values) => through.query(text, values);
-  throw noWaker();
+  throw noWaker(caller);
 }
 
-function noWaker(): OutboxError {
+function noWaker(caller: string): OutboxError {
   return new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    'wake takes a client, a pool, or a function that runs one statement; never a part of a transaction.',
+    `${caller} takes a client, a pool, or a function that runs one statement; never a part of a transaction.`,
     { details: { option: 'through' } },
   );
 }

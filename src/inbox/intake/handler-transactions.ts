@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { OutboxError } from '../../core/errors.ts';
+import { withItsWrites } from '../../store/database/pending-writes.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { HandlerContext } from '../handler.ts';
 import type { InboxTransactions } from '../inbox-transactions.ts';
@@ -82,7 +83,7 @@ export class HandlerTransactions<Tx extends Transaction> {
       return await Promise.race([
         client.$transaction((tx) => {
           handling.begin();
-          return work(tx, handling);
+          return withItsWrites(tx, () => work(tx, handling));
         }),
         handling.abandoned,
       ]);

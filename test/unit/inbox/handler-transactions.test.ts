@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
 import { GivenUp, HandlerTransactions } from '../../../src/inbox/intake/handler-transactions.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
+import { partOf } from '../../../src/store/database/pending-writes.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 
@@ -101,4 +102,20 @@ test('as many handlers as are in hand of a partition may listen without a warnin
   expect(new Set(await Promise.all(running))).toEqual(new Set([false]));
   await turn();
   expect(warnings).toEqual([]);
+});
+
+test('a write that a handler does not await is part of its transaction, and its failure fails the message', async () => {
+  const { transactions } = made();
+  const written: string[] = [];
+  const write = (name: string, refused: boolean): Promise<void> =>
+    partOf(tx, async () => {
+      await turn();
+      if (refused) throw new Error(`${name} is refused`);
+      written.push(name);
+    });
+
+  await transactions.run([], undefined, async () => void write('first', false));
+  expect(written).toEqual(['first']);
+  const refused = transactions.run([], undefined, async () => void write('second', true));
+  await expect(refused).rejects.toThrow('second is refused');
 });

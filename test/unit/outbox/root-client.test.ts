@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+
+// On a busy machine the compiler takes minutes.
+vi.setConfig({ testTimeout: 300_000 });
 
 const root = path.resolve(import.meta.dirname, '../../..');
 let folder: string;
