@@ -4,10 +4,13 @@ import { counted } from '../operations/doctor/check.ts';
 import { exitCodes, type Output } from './output.ts';
 import { table } from './table.ts';
 
-const words = { problem: 'PROBLEM', warning: 'warning', ok: 'ok' } as const;
-const severities = ['problem', 'warning', 'ok'] as const;
+const words = { problem: 'PROBLEM', unexamined: 'not examined', warning: 'warning', ok: 'ok' } as const;
+const severities = ['problem', 'unexamined', 'warning', 'ok'] as const;
 
-/** Examines every server of the configuration and shows what was found, problems first. */
+/**
+ * Examines every server of the configuration and shows what was found, problems first. Exit code 1 if there is a problem, 3
+ * if there is none and something could not be examined in time.
+ */
 export async function doctorCommand(
   config: Config,
   output: Output,
@@ -17,13 +20,16 @@ export async function doctorCommand(
   const of = (state: DoctorFinding['state']): readonly DoctorFinding[] =>
     found.filter((finding) => finding.state === state);
   const findings = severities.flatMap(of);
-  const [problems = 0, warnings = 0, passed = 0] = severities.map((state) => of(state).length);
+  const [problems = 0, unexamined = 0, warnings = 0, passed = 0] = severities.map(
+    (state) => of(state).length,
+  );
   output.line(table(['STATE', 'CHECK', 'FINDING'], findings.flatMap(rowsOf)));
   output.line(
-    `\n${counted(problems, 'problem')}, ${counted(warnings, 'warning')}, ${counted(passed, 'check')} passed.`,
+    `\n${counted(problems, 'problem')}, ${unexamined === 0 ? '' : `${unexamined} not examined, `}${counted(warnings, 'warning')}, ${counted(passed, 'check')} passed.`,
   );
-  output.value({ ok: problems === 0, problems, warnings, passed, findings });
-  return problems === 0 ? exitCodes.ok : exitCodes.failed;
+  output.value({ ok: problems + unexamined === 0, problems, unexamined, warnings, passed, findings });
+  if (problems > 0) return exitCodes.failed;
+  return unexamined > 0 ? exitCodes.unreachable : exitCodes.ok;
 }
 
 function rowsOf({ check, message, next, state }: DoctorFinding): readonly (readonly string[])[] {

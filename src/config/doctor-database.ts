@@ -11,6 +11,7 @@ import type { Sql } from '../store/database/database.ts';
 import type { DatabaseAddress } from '../store/database/database-address.ts';
 import { openDatabase } from '../store/database/pool.ts';
 import { named } from '../store/database/visit.ts';
+import { readArchiveFacts } from '../store/doctor/archive.ts';
 import { readConnectionFacts } from '../store/doctor/connections.ts';
 import { readHorizonFacts } from '../store/doctor/horizon.ts';
 import { readChangeFacts, readLaneFacts, readMonths } from '../store/doctor/lanes.ts';
@@ -22,6 +23,7 @@ import { readTwin } from '../store/installation/twin.ts';
 import { readTopicPolicies } from '../store/lane/topic-policies.ts';
 import type { TopicPolicy } from '../store/lane/topics.ts';
 import { asFindings } from './doctor-findings.ts';
+import { isTimeOut } from './time-out.ts';
 
 export interface DatabaseExamination {
   readonly findings: readonly DoctorFinding[];
@@ -36,6 +38,8 @@ export interface DatabaseQuestions {
   /** The topics of the configuration. */
   readonly configured: readonly TopicPolicy[];
   readonly historyMs: number;
+  /** How long a published message stays in the live table. */
+  readonly archiveAfterMs: number;
   /** How many connections a relay opens. */
   readonly relayConnections: number;
   readonly horizon: HorizonLimits;
@@ -43,7 +47,7 @@ export interface DatabaseQuestions {
   readonly now: () => number;
 }
 
-/** A statement that takes longer, because a lock keeps it waiting, is a finding. */
+/** What a statement that takes longer asks about is not examined, unless a lock is seen to keep it waiting. */
 const statementMs = 3_000;
 const clockSamples = 3;
 
@@ -54,7 +58,12 @@ const clockSamples = 3;
  */
 export async function examineDatabase(questions: DatabaseQuestions): Promise<DatabaseExamination> {
   const { at } = questions;
-  const database = openDatabase({ ...at, connections: 2, limits: { statementMs, lockMs: statementMs } });
+  const database = openDatabase({
+    ...at,
+    connections: 2,
+    ownNames: true,
+    limits: { statementMs, lockMs: statementMs },
+  });
   try {
     return await named(at.url, () => examine(database, questions));
   } finally {
@@ -87,7 +96,7 @@ async function examine(sql: Sql, questions: DatabaseQuestions): Promise<Database
 async function examineDelivery(sql: Sql, questions: DatabaseQuestions): Promise<DatabaseExamination> {
   let facts: DoctorDelivery | undefined;
   const findings = await asFindings('delivery', async () => {
-    facts = await readDelivery(sql, questions);
+    facts = await readDelivery(sql, questions).catch((error: unknown) => unlessLocked(sql, error));
     return judgeAll(deliveryChecks, facts);
   });
   const running = facts?.relays.some(({ alive }) => alive) ?? false;
@@ -108,10 +117,20 @@ async function examineDelivery(sql: Sql, questions: DatabaseQuestions): Promise<
   };
 }
 
-async function readDelivery(sql: Sql, { configured, historyMs }: DatabaseQuestions): Promise<DoctorDelivery> {
+/** A lock against reads is a problem, not slowness. */
+async function unlessLocked(sql: Sql, error: unknown): Promise<never> {
+  if (isTimeOut(error)) await readLaneLocks(sql, 0);
+  throw error;
+}
+
+async function readDelivery(
+  sql: Sql,
+  { configured, historyMs, archiveAfterMs }: DatabaseQuestions,
+): Promise<DoctorDelivery> {
   return {
     configured,
     historyMs,
+    unarchived: await readArchiveFacts(sql, archiveAfterMs),
     // First, because it does not wait for locks, as the others would.
     locks: await readLaneLocks(sql),
     relays: await readRelays(sql),

@@ -62,6 +62,7 @@ async function askDatabase(config: RelayConfig, options: DoctorOptions): Promise
     at: databaseOf(config.database),
     configured: config.topics.map((topic) => policyOf(topic, transportOf(config, topic).name)),
     historyMs: resolveRetention(config.retention).historyMs,
+    archiveAfterMs: resolveRetention(config.retention).archiveAfterMs,
     relayConnections: relayConnections(config, 0) + 1,
     horizon: options.horizon ?? normalHorizon,
     now: options.now ?? Date.now,

@@ -3,6 +3,7 @@ import type { RetentionRules } from '../core/retention.ts';
 import type { Database } from '../store/database/database.ts';
 import { answerQuestion, type PlaceAnswer } from '../store/installation/twin.ts';
 import { applyRetention, type RetentionOutcome } from '../store/retention/retention.ts';
+import { Progress } from '../store/retention/turns.ts';
 import { createRelayBulkRunner } from './bulk.ts';
 import type { AskPlace, Withdraw, WorkflowCensus } from './ports.ts';
 import { type Reconciliation, reconcileWorkflows } from './reconcile.ts';
@@ -28,17 +29,28 @@ export interface MaintenanceInput {
   readonly retention: RetentionRules;
   readonly withdraw: Withdraw;
   readonly report: Report;
+  /** How long a round of the archive may take. @defaultValue 240,000 */
+  readonly archiveWithinMs?: number;
 }
 
 /** Binds the tasks to their dependencies, and reports what they did. */
 export function createMaintenance(input: MaintenanceInput): Maintenance {
-  const { database, census, askPlace, retention, withdraw, report } = input;
+  const { database, census, askPlace, retention, withdraw, report, archiveWithinMs: withinMs } = input;
+  const from = new Progress();
   return {
     answerPlace: (question) => answerQuestion(database, question),
     bulk: createRelayBulkRunner({ database, withdraw, report }),
     async archive(signal, progress) {
-      const outcome = await applyRetention({ database, rules: retention, signal, progress });
+      const outcome = await applyRetention({
+        database,
+        rules: retention,
+        signal,
+        progress,
+        from,
+        ...(withinMs !== undefined && { withinMs }),
+      });
       report({ type: 'archived', count: outcome.archived });
+      if (!outcome.complete && !signal.aborted) report({ type: 'archive-behind', count: outcome.archived });
       return outcome;
     },
     async reconcile(signal, progress) {

@@ -1,12 +1,42 @@
 import type { Lane } from '../core/lane.ts';
 import type { Hold } from '../transports/transport.ts';
 
+/** A message whose try has failed, as the database has it. */
+export interface FailedSend extends Lane {
+  /** Its id, as the consumer would have got it. */
+  readonly id: string;
+  /** `null`: it has none, or its topic does not show keys (`visible: false`). */
+  readonly key: string | null;
+  /** Number of the try, from 1; after an operator's retry of a failed message it begins again. */
+  readonly attempt: number;
+  /**
+   * What is certain: `rejected` and `permanent` were not stored by the broker, `ambiguous` may have been; `unconfirmed` was
+   * stored, and its group has passed it without a receipt.
+   */
+  readonly outcome: 'rejected' | 'ambiguous' | 'permanent' | 'unconfirmed';
+  /** Why, as `show` prints it. */
+  readonly error: string;
+  /** Name of the kind of transport: `kafka`, `http`, … */
+  readonly transport: string;
+  /** The topic's address there. */
+  readonly address: string;
+}
+
 /** What a relay reports. Nothing depends on a listener. */
 export type RelayEvent =
   | { readonly type: 'archived'; readonly count: number }
+  /** A round of the archive ran out of time: more messages are sent than it moves. The next one goes on where it ended. */
+  | { readonly type: 'archive-behind'; readonly count: number }
+  /**
+   * A try has failed, and another one follows. Told after it is committed, once per message and try; once more only if its
+   * relay dies or loses the lane meanwhile: then whoever has the lane next tells what may not have been told.
+   */
+  | ({ readonly type: 'attempt-failed'; readonly retryInMs: number } & FailedSend)
   | ({ readonly type: 'batch-settled'; readonly acknowledged: number; readonly exceptions: number } & Lane)
   | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
   | { readonly type: 'bulk-started'; readonly id: string }
+  /** A message has failed for good: it needs a person. Told as `attempt-failed` is, and instead of it. */
+  | ({ readonly type: 'failed' } & FailedSend)
   | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
   | ({ readonly type: 'hold-ended'; readonly heldMs: number } & Lane)
   | ({ readonly type: 'lane-acquired'; readonly lapsed: boolean } & Lane)
@@ -23,6 +53,9 @@ export type RelayEvent =
   | { readonly type: 'messages-unconfirmed'; readonly topic: string; readonly count: number }
   /** A record in the topic of receipts is not a receipt; it was skipped. */
   | { readonly type: 'receipt-unreadable'; readonly reason: string }
+  /** Temporal did not start a workflow: until it is back, relays drain their lanes without. Reported once per outage. */
+  | { readonly type: 'temporal-away'; readonly error: unknown }
+  | { readonly type: 'temporal-back'; readonly awayMs: number }
   /** A new topic is not delivered yet: its lanes wait for these transactions, or for locked messages. */
   | {
       readonly type: 'topic-waiting';
@@ -46,6 +79,8 @@ export type RelayEvent =
       readonly during:
         | 'announce'
         | 'claim'
+        | 'drain'
+        | 'publish'
         | 'installation'
         | 'look'
         | 'sweep'
@@ -54,6 +89,7 @@ export type RelayEvent =
         | 'start-bulk'
         | 'bulk'
         | 'settle'
+        | 'tell'
         | 'schedules'
         | 'workers'
         | 'overdue'

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { State } from '../../src/core/transitions.ts';
 import { acquireLane, markSuspect } from '../../src/store/lane/lease.ts';
@@ -205,7 +206,7 @@ test('failed messages stay unless the retention says otherwise, and those that h
   expect(await at.whereabouts('failed')).toEqual(['archived failed']);
 });
 
-test('of a topic with confirmation only what is confirmed moves', async () => {
+test('of a topic with confirmation everything moves but what awaits a receipt', async () => {
   const { fixture } = at;
   await fixture.send('passed');
   await fixture.drain();
@@ -221,11 +222,23 @@ test('of a topic with confirmation only what is confirmed moves', async () => {
   );
   await at.age('25 hours');
 
-  expect(await at.archive()).toMatchObject({ archived: 1 });
-  expect(await at.whereabouts('passed', 'stored', 'confirmed')).toEqual([
-    'live published',
-    'live published',
+  await fixture.database.query(
+    `insert into outbox.message (id, topic, lane, payload, state, workflow_id) values ($1, 'orders', 0, '{}', 'ready', 'w')`,
+    [randomUUID()],
+  );
+  const [awaits] = await fixture.database.query<{ id: string }>(
+    `update outbox.message set state = 'published', confirm_by = now(), updated_at = now() - interval '25 hours'
+     where workflow_id = 'w' returning id`,
+  );
+  fixture.know('awaits', awaits?.id ?? '');
+
+  // The first two were published before the topic asked for receipts.
+  expect(await at.archive()).toMatchObject({ archived: 3 });
+  expect(await at.whereabouts('passed', 'stored', 'confirmed', 'awaits')).toEqual([
+    'archived published',
+    'archived published',
     'archived confirmed',
+    'live published',
   ]);
 });
 

@@ -113,3 +113,22 @@ test('a month of the history that nobody drops is a warning', async () => {
     message: expect.stringContaining('message_history_2001_01'),
   });
 });
+
+test('an archive that is behind is named with its lane', async () => {
+  await fixture.send('old');
+  await fixture.drain();
+  await fixture.send('young');
+  await fixture.drain();
+  expect((await look()).get('archive')).toMatchObject({ state: 'ok' });
+  const age = async (column: string, table: string) =>
+    fixture.database.query(`update outbox.${table} set ${column} = ${column} - interval '27 hours'`);
+
+  await age('updated_at', 'message');
+  // It waited for long, and was published just now.
+  expect((await look()).get('archive')).toMatchObject({ state: 'ok' });
+  await age('published_at', 'batch');
+  expect((await look()).get('archive')).toMatchObject({
+    state: 'warning',
+    message: 'The archive is 3 hours behind with orders/0: the live table grows.',
+  });
+});

@@ -1,5 +1,8 @@
-/** `problem`: a promise is at risk, or something does not work. `warning`: it works, but look at it. */
-export type FindingState = 'ok' | 'warning' | 'problem';
+/**
+ * `problem`: a promise is at risk, or something does not work. `warning`: it works, but look at it. `unexamined`: there was no
+ * answer in time, twice, which on a busy machine says nothing about the server.
+ */
+export type FindingState = 'ok' | 'warning' | 'problem' | 'unexamined';
 
 /** The answer to one check. */
 export interface Diagnosis {

@@ -1,3 +1,4 @@
+import type { ArchiveFacts } from '../../store/doctor/archive.ts';
 import type { ChangeFacts, LaneFacts, MonthFacts } from '../../store/doctor/lanes.ts';
 import { mending } from '../../store/doctor/mending.ts';
 import type { RelayStatus } from '../../store/installation/relays.ts';
@@ -17,6 +18,7 @@ export interface DoctorDelivery {
   readonly configured: readonly TopicPolicy[];
   readonly twin: Twin | null;
   readonly months: readonly MonthFacts[];
+  readonly unarchived: readonly ArchiveFacts[];
   /** How long a month of the history is kept after its end. */
   readonly historyMs: number;
 }
@@ -26,6 +28,9 @@ const changeMs = 60_000;
 /** Relays drop a month within minutes; one that is in use, at the next round. */
 const dropMs = 24 * 3_600_000;
 const mebibyte = 1024 * 1024;
+
+/** Rounds of the archive begin every five minutes, and some messages may have been changed meanwhile. */
+const archiveLateMs = 3_600_000;
 
 /** Who delivers, and what keeps it from delivering. */
 export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
@@ -110,6 +115,18 @@ export const deliveryChecks: readonly DoctorCheck<DoctorDelivery>[] = [
       return warning(
         `A change of the ${open.kind} of ${open.topic} to ${open.wanted} is not complete; until then the topic is paused.`,
         `temporal-outbox ${open.kind} ${open.topic} ${open.wanted}`,
+      );
+    },
+  },
+  {
+    check: 'archive',
+    judge({ unarchived }) {
+      const late = unarchived.filter(({ lateMs }) => lateMs > archiveLateMs);
+      if (late.length === 0) return fine('No lane has old messages in the live table.');
+      const hours = Math.floor(Math.max(...late.map(({ lateMs }) => lateMs)) / 3_600_000);
+      return warning(
+        `The archive is ${counted(hours, 'hour')} behind with ${firstOf(late.map(nameOf))}: the live table grows.`,
+        'temporal-outbox relay; if it runs, more is sent than the archive moves: see docs/performance.md',
       );
     },
   },

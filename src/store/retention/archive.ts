@@ -74,7 +74,7 @@ export interface ArchivableLane extends Lane {
 }
 
 /**
- * Lanes of topics without confirmation that have passed something, with the positions that they had passed `ageMs` ago.
+ * Lanes that have passed something, with the positions that they had passed `ageMs` ago.
  *
  * The recorded batches show how far a lane had come at that time. Late rows make batches that end below others, hence the
  * greatest of the last hundred; a lane without a newer batch has not moved since.
@@ -92,8 +92,7 @@ export async function readArchivableLanes(
         order by published_at desc limit 100) b), 0) end`;
   return sql.query<ArchivableLane>(
     `select l.topic, l.n as lane, ${passedBefore('$1')} as "upTo", ${passedBefore('$2')} as "suspectUpTo"
-     from outbox.lane l left join outbox.topic t on t.name = l.topic
-     where l.snapshot is not null and l.cursor > 0 and t.confirm_group is null
+     from outbox.lane l where l.snapshot is not null and l.cursor > 0
      order by l.topic, l.n`,
     [ageMs, suspectAgeMs],
   );
@@ -101,7 +100,8 @@ export async function readArchivableLanes(
 
 /**
  * Moves a page of messages that their lane has passed. Messages that were changed less than `ageMs` ago stay, and so do
- * those that a dead owner may have seen, as long as that matters.
+ * those that a dead owner may have seen, as long as that matters. Of a topic with confirmation only what was published before it
+ * asked for receipts is merely passed: a message that awaits one is published by its row.
  */
 export async function archivePassed(
   sql: Sql,
@@ -117,11 +117,10 @@ export async function archivePassed(
      ), picked as materialized (
        select m.ctid as place from outbox.message m
          join outbox.lane l on l.topic = m.topic and l.n = m.lane
-         left join outbox.topic t on t.name = m.topic
        where m.ctid = any(array(select place from page)) and m.topic = $1 and m.lane = $2 and m.state::text = 'ready'
          and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)
          and (m.position <= $5 or l.suspect is null or not pg_visible_in_snapshot(m.xid, l.suspect))
-         and m.updated_at <= outbox.clock() - $6 * interval '1 ms' and t.confirm_group is null
+         and m.updated_at <= outbox.clock() - $6 * interval '1 ms'
        for update of m skip locked
      ), gone as (
        delete from outbox.message m where m.ctid = any(array(select place from picked)) returning m.*
@@ -146,8 +145,8 @@ export const firstFinished: FinishedPlace = {
 };
 
 /**
- * Moves a page of messages whose rows say that they are finished, the longest unchanged first. Published ones of topics with
- * confirmation stay until they are confirmed; failed ones that hold their key stay.
+ * Moves a page of messages whose rows say that they are finished, the longest unchanged first. Published ones that await a
+ * receipt stay until they are confirmed; failed ones that hold their key stay.
  */
 export async function archiveFinished(
   sql: Sql,
@@ -165,7 +164,7 @@ export async function archiveFinished(
        select m.ctid as place from outbox.message m left join outbox.topic t on t.name = m.topic
        where m.ctid = any(array(select place from page)) and m.state::text = $1::text
          and m.updated_at <= outbox.clock() - $4 * interval '1 ms'
-         and (m.state::text <> 'published' or t.confirm_group is null)
+         and (m.state::text <> 'published' or t.confirm_group is null or m.confirm_by is null)
          and (m.state::text <> 'failed' or t.exhausted is distinct from 'hold-key')
        for update of m skip locked
      ), gone as (

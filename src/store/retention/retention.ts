@@ -11,8 +11,9 @@ import {
   firstFinished,
   readArchivableLanes,
 } from './archive.ts';
-import { type DeletedPage, deleteAttempts, deleteBatches, readNotedLanes } from './deletes.ts';
+import { deleteAttempts, deleteBatches, readNotedLanes } from './deletes.ts';
 import { dropExpired, makePartitions } from './history.ts';
+import { Progress, type Task, takeTurns } from './turns.ts';
 
 /** What one round of the retention did. */
 export interface RetentionOutcome {
@@ -26,7 +27,7 @@ export interface RetentionOutcome {
   readonly dropped: number;
   /** Number of expired months of the history that were in use, and are left to the next round. */
   readonly inUse: number;
-  /** False if the round ran out of time; the next one continues. */
+  /** False if the round ran out of time, or was stopped; the next one continues. */
   readonly complete: boolean;
 }
 
@@ -40,20 +41,25 @@ export interface RetentionInput {
   readonly pageRows?: number;
   /** How long a round may take. @defaultValue 240,000 */
   readonly withinMs?: number;
+  /** Of the rounds before; this one goes on there. @defaultValue at the beginning */
+  readonly from?: Progress;
 }
 
 /** An owner that has been frozen for this long will not wake up and send. */
 const suspectMs = 24 * 60 * 60_000;
 /** Pages of one lane without anything to move, after which the lane is left to the next round. */
 const idlePages = 10;
+/** Of a round: what is not done in this time shows that the archive is behind, and has no time to rest. */
+const restingShare = 0.25;
 /** States that are final on their own, whatever the rules of the topic. */
 const finished: readonly State[] = ['published', 'confirmed', 'canceled', 'superseded', 'discarded'];
 
 /**
  * One round: moves finished messages to the history, deletes what has expired, drops old months.
  *
- * Every transaction is one statement on one page, and does not wait for row locks. Between pages it rests for as long as the
- * page took, so that it uses at most half of one connection's time. The next round does what this one does not reach;
+ * Every transaction is one statement on one page, and does not wait for row locks. Lanes, states and deletes take turns page by
+ * page, so that a lane with more than a round can move keeps nothing else waiting. Between pages it rests for as long as the
+ * page took, to use at most half of one connection's time, unless it is behind. The next round goes on where this one ends;
  * rounds of several relays may overlap.
  */
 export async function applyRetention(input: RetentionInput): Promise<RetentionOutcome> {
@@ -62,22 +68,30 @@ export async function applyRetention(input: RetentionInput): Promise<RetentionOu
   await makePartitions(database);
   // First, because it is short: rounds that run out of time must not keep processed ids for ever.
   const processed = await keepProcessed(round);
-  const archived = (await archiveLanes(round)) + (await archiveStates(round));
-  const deleted = await deleteOld(round);
+  const tasks = [...(await laneTasks(round)), ...stateTasks(round), ...(await deleteTasks(round))];
+  const complete = await takeTurns(tasks, round.progress, () => round.over);
+  round.progress.behind = !complete;
   const { dropped, inUse } = await dropExpired(database, rules.historyMs);
-  return { archived, deleted, processed, dropped, inUse, complete: !round.over };
+  const { archived, batches, attempts } = round.done;
+  return { archived, deleted: { batches, attempts }, processed, dropped, inUse, complete };
 }
 
-/** Time and size of the pages of one round. */
+/** Time, size and results of the pages of one round. */
 class Round {
   readonly input: RetentionInput;
   readonly limit: number;
+  readonly progress: Progress;
+  readonly done = { archived: 0, batches: 0, attempts: 0 };
   readonly #untilMs: number;
+  readonly #restsUntilMs: number;
 
   constructor(input: RetentionInput) {
+    const withinMs = input.withinMs ?? 240_000;
     this.input = input;
     this.limit = input.pageRows ?? 1_000;
-    this.#untilMs = performance.now() + (input.withinMs ?? 240_000);
+    this.progress = input.from ?? new Progress();
+    this.#untilMs = performance.now() + withinMs;
+    this.#restsUntilMs = this.progress.behind ? 0 : performance.now() + withinMs * restingShare;
   }
 
   /** True if no time is left for another page. */
@@ -94,68 +108,102 @@ class Round {
     const startedAt = performance.now();
     const result = await work();
     this.input.progress();
-    await delay(performance.now() - startedAt, undefined, { signal: this.input.signal }).catch(
-      () => undefined,
-    );
+    const endedAt = performance.now();
+    if (endedAt < this.#restsUntilMs)
+      await delay(endedAt - startedAt, undefined, { signal: this.input.signal }).catch(() => undefined);
     return result;
   }
+
+  /** A task that walks from the first place to the last, page by page, and begins where it stood when the last round ended. */
+  walk(
+    name: string,
+    first: string,
+    page: (after: string) => Promise<{ readonly count: number; readonly next: string | null }>,
+    mostIdle = Number.POSITIVE_INFINITY,
+  ): Task {
+    const { places } = this.progress;
+    let idle = 0;
+    return {
+      name,
+      page: async () => {
+        const { count, next } = await this.page(() => page(places.get(name) ?? first));
+        idle = count === 0 ? idle + 1 : 0;
+        if (next === null) places.delete(name);
+        else places.set(name, next);
+        return next !== null && idle < mostIdle;
+      },
+    };
+  }
 }
 
-async function archiveLanes(round: Round): Promise<number> {
+async function laneTasks(round: Round): Promise<readonly Task[]> {
   const { database, rules } = round.input;
   const ageMs = rules.archiveAfterMs;
-  let archived = 0;
-  for (const lane of await readArchivableLanes(database, ageMs, Math.max(ageMs, suspectMs))) {
-    let after: string | null = '0';
-    for (let idle = 0; after !== null && idle < idlePages && !round.over; ) {
-      const place: string = after;
-      const { moved, next } = await round.page(() =>
-        archivePassed(database, lane, { after: place, ageMs, limit: round.limit }),
-      );
-      archived += moved;
-      idle = moved === 0 ? idle + 1 : 0;
-      after = next;
-    }
-  }
-  return archived;
+  const lanes = await readArchivableLanes(database, ageMs, Math.max(ageMs, suspectMs));
+  return lanes.map((lane) =>
+    round.walk(
+      `lane ${lane.topic}/${lane.lane}`,
+      '0',
+      async (after) => {
+        const { moved, next } = await archivePassed(database, lane, { after, ageMs, limit: round.limit });
+        round.done.archived += moved;
+        return { count: moved, next };
+      },
+      idlePages,
+    ),
+  );
 }
 
-async function archiveStates(round: Round): Promise<number> {
+function stateTasks(round: Round): readonly Task[] {
   const { archiveAfterMs, archiveFailedAfterMs } = round.input.rules;
-  let archived = 0;
-  for (const state of finished) archived += await archiveState(round, state, archiveAfterMs);
-  if (archiveFailedAfterMs !== null) archived += await archiveState(round, 'failed', archiveFailedAfterMs);
-  return archived;
+  const tasks = finished.map((state) => stateTask(round, state, archiveAfterMs));
+  return archiveFailedAfterMs === null ? tasks : [...tasks, stateTask(round, 'failed', archiveFailedAfterMs)];
 }
 
-async function archiveState(round: Round, state: State, ageMs: number): Promise<number> {
-  let archived = 0;
-  let after: FinishedPlace | null = firstFinished;
-  while (after !== null && !round.over) {
-    const place: FinishedPlace = after;
-    const { moved, next } = await round.page(() =>
-      archiveFinished(round.input.database, state, { after: place, ageMs, limit: round.limit }),
-    );
-    archived += moved;
-    after = next;
-  }
-  return archived;
+function stateTask(round: Round, state: State, ageMs: number): Task {
+  return round.walk(`state ${state}`, placeOf(firstFinished), async (place) => {
+    const [updatedAt = '', id = ''] = place.split(separator);
+    const { moved, next } = await archiveFinished(round.input.database, state, {
+      after: { updatedAt, id },
+      ageMs,
+      limit: round.limit,
+    });
+    round.done.archived += moved;
+    return { count: moved, next: next === null ? null : placeOf(next) };
+  });
 }
 
-async function deleteOld(round: Round): Promise<RetentionOutcome['deleted']> {
+const separator = '|';
+const placeOf = ({ updatedAt, id }: FinishedPlace): string => `${updatedAt}${separator}${id}`;
+
+async function deleteTasks(round: Round): Promise<readonly Task[]> {
   const { database, rules } = round.input;
-  const { limit } = round;
+  const { limit, done } = round;
   // A batch must not expire before its messages.
   const batchAgeMs = Math.max(rules.batchesMs, rules.archiveAfterMs);
-  let batches = 0;
-  for (const lane of await readNotedLanes(database))
-    batches += await deletePages(round, (after) =>
-      deleteBatches(database, lane, { after, ageMs: batchAgeMs, limit }),
-    );
-  const attempts = await deletePages(round, (after) =>
-    deleteAttempts(database, { after, ageMs: rules.attemptsMs, limit }),
-  );
-  return { batches, attempts };
+  const lanes = await readNotedLanes(database);
+  return [
+    ...lanes.map((lane) =>
+      round.walk(`batches ${lane.topic}/${lane.lane}`, '', async (after) => {
+        const { deleted, next } = await deleteBatches(database, lane, {
+          after: after || null,
+          ageMs: batchAgeMs,
+          limit,
+        });
+        done.batches += deleted;
+        return { count: deleted, next };
+      }),
+    ),
+    round.walk('attempts', '', async (after) => {
+      const { deleted, next } = await deleteAttempts(database, {
+        after: after || null,
+        ageMs: rules.attemptsMs,
+        limit,
+      });
+      done.attempts += deleted;
+      return { count: deleted, next };
+    }),
+  ];
 }
 
 /** Consumers do this, too, with the same window: so neither the relay nor the consumer depends on the other one. */
@@ -169,19 +217,4 @@ async function keepProcessed({ input, leftMs }: Round): Promise<KeptWindow> {
     progress,
     withinMs: leftMs / 4,
   });
-}
-
-async function deletePages(
-  round: Round,
-  page: (after: string | null) => Promise<DeletedPage>,
-): Promise<number> {
-  let deleted = 0;
-  let after: string | null = null;
-  do {
-    const place: string | null = after;
-    const answer: DeletedPage = await round.page(() => page(place));
-    deleted += answer.deleted;
-    after = answer.next;
-  } while (after !== null && !round.over);
-  return deleted;
 }
