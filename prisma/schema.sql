@@ -190,7 +190,9 @@ create table outbox.lane (
   suspect pg_snapshot,
   hold jsonb,
   wanted_since timestamp with time zone,
-  started_at timestamp with time zone
+  started_at timestamp with time zone,
+  untold_from bigint,
+  untold_to bigint
 ) with (fillfactor=50);
 constraint lane_pkey PRIMARY KEY (topic, n);
 
@@ -1403,7 +1405,8 @@ CREATE OR REPLACE FUNCTION outbox.has_work(p_lane outbox.lane, p_failed_blocks b
  SET jit TO 'off'
 AS $function$
 begin
-  return (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+  return p_lane.untold_from is not null
+    or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position > 0 and m.position > p_lane.cursor order by m.position limit 1) is not null
     -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.
     or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'

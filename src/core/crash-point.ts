@@ -4,7 +4,8 @@
  * - `relay:claimed`: a batch was read, nothing was sent.
  * - `relay:acknowledged`: the broker has the batch, the database does not know it.
  * - `relay:settling`: the cursor is moved past it in a transaction that is open, its exceptions are not written.
- * - `relay:settled`: the database knows it.
+ * - `relay:settled`: the database knows it; of what has failed nobody was told.
+ * - `relay:told`: what has failed is reported, the database does not know that.
  * - `relay:confirmed`: a receipt is applied, the broker does not know that it was read.
  * - `bulk:page-open`: a page of a bulk operation is written in a transaction that is open.
  * - `bulk:page-committed`: it is committed, its workflow does not know it.
@@ -26,6 +27,7 @@ export const crashPoints = [
   'relay:acknowledged',
   'relay:settling',
   'relay:settled',
+  'relay:told',
   'relay:confirmed',
   'bulk:page-open',
   'bulk:page-committed',

@@ -192,6 +192,10 @@ export const errorRules = {
     retryable: true,
     next: 'Let every error of a statement reject the work of the transaction; set a time limit on what the work waits for, or raise the timeout of the transaction.',
   },
+  OUTBOX_TRANSPORT_STUCK: {
+    retryable: true,
+    next: 'Nothing, if it stays at this once: the batch is sent again. Otherwise find out what the transport waits for without a time limit, and give it one.',
+  },
   OUTBOX_TRANSPORT_UNKNOWN: { retryable: false, next: 'Name a transport that the configuration defines.' },
   OUTBOX_WINDOW_LATE: {
     retryable: true,

@@ -5,8 +5,11 @@ import type { BatchLimits, RelayTimings } from './timings.ts';
 import type { TopicRoute } from './topic-route.ts';
 import type { Wake } from './wake.ts';
 
-/** `more`: call again at once. `quiet`: the lane was empty for a while, or an operator has paused the topic. */
-export type DrainAnswer = 'more' | 'quiet';
+/**
+ * `more`: call again at once. `quiet`: the lane was empty for a while, or an operator has paused the topic. `taken`: the lane has
+ * another owner; only a stand-in answers so.
+ */
+export type DrainAnswer = 'more' | 'quiet' | 'taken';
 
 export interface DrainInput {
   readonly database: Database;
@@ -22,6 +25,8 @@ export interface DrainInput {
   readonly report: Report;
   /** Shutdown or cancel: settle the batch in hand, free the lane, return. */
   readonly signal: AbortSignal;
+  /** It drains in place of the lane's workflow, and answers `taken` at once if the lane has an owner. @defaultValue false */
+  readonly standIn?: boolean;
   /** Called whenever the drain makes progress, so that a watchdog can tell slow from stuck. */
   readonly progress: () => void;
   /** Called when the lane has nothing left of what this snapshot shows, as far as it may be sent. @defaultValue none */

@@ -339,6 +339,9 @@ create table outbox.lane (
   hold         jsonb,
   wanted_since timestamptz,
   started_at   timestamptz,
+  -- The ids of the first and the last attempt whose failure its owner has settled and not told yet; null: it has told all.
+  untold_from  bigint,
+  untold_to    bigint,
   primary key (topic, n)
 ) with (fillfactor = 50);
 
@@ -1442,7 +1445,7 @@ begin
 end
 $$;
 
--- True if a claim would return a message of the lane, or a held one is free. A function for its settings: with statistics from
+-- True if a claim would return a message of the lane, a held one is free, or a failure is to be told. A function for its settings: with statistics from
 -- before the messages were stored, the planner would scan the whole table.
 create function outbox.has_work(p_lane outbox.lane, p_failed_blocks boolean) returns boolean language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -1453,7 +1456,8 @@ set enable_sort = off
 set jit = off
 as $$
 begin
-  return (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
+  return p_lane.untold_from is not null
+    or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
       and m.position > 0 and m.position > p_lane.cursor order by m.position limit 1) is not null
     -- An order and a limit instead of exists: the planner estimates a third of the table and would scan it.
     or (select m.id from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'

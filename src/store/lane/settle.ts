@@ -24,6 +24,11 @@ export interface SettledChange {
   readonly offset?: string | null;
 }
 
+/** True for the end of a try that has failed. */
+export function isFailure({ attempt }: SettledChange): boolean {
+  return attempt !== undefined && attempt !== 'acknowledged';
+}
+
 /** First offset and number of messages, by partition. */
 export type PartitionRanges = Readonly<Record<string, { readonly first: string; readonly count: number }>>;
 
@@ -62,7 +67,7 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
     // The lane first: its row lock prevents a new owner from claiming what is being settled here.
     const owned = await moveCursor(sql, lane, settlement);
     passCrashPoint('relay:settling');
-    if (owned) await applyChanges(sql, settlement.changes);
+    if (owned) await applyChanges(sql, lane, settlement.changes);
     return owned;
   });
 }
@@ -93,9 +98,9 @@ async function moveCursor(sql: Sql, lane: Lane, settlement: Settlement): Promise
 
 /**
  * Every change is a compare-and-set on `ready`: a row that has another state meanwhile keeps it. A message whose receipt was
- * faster stays confirmed, and gets its partition and offset.
+ * faster stays confirmed, and gets its partition and offset. Which failures are to be told is noted in the lane's row.
  */
-async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promise<void> {
+async function applyChanges(sql: Sql, lane: Lane, changes: readonly SettledChange[]): Promise<void> {
   await sql.query(
     `with changed as (
        update outbox.message m set
@@ -123,9 +128,14 @@ async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promis
        where m.id = c.id and t.name = m.topic
          and (m.state::text = 'ready' or m.state::text = 'confirmed' and c.state = 'published' and m.published_at is null)
        returning m.id, c.attempt, c.error, c.partition, c."offset"
+     ), tried as (
+       insert into outbox.attempt (message_id, at, outcome, error, partition, "offset")
+       select id, outbox.clock(), attempt, error, partition, "offset" from changed where attempt is not null
+       returning id, outcome
      )
-     insert into outbox.attempt (message_id, at, outcome, error, partition, "offset")
-     select id, outbox.clock(), attempt, error, partition, "offset" from changed where attempt is not null`,
+     update outbox.lane l set untold_from = coalesce(l.untold_from, f.first), untold_to = f.last
+     from (select min(id) as first, max(id) as last from tried where outcome <> 'acknowledged') f
+     where l.topic = $9 and l.n = $10 and f.first is not null`,
     [
       changes.map((change) => change.id),
       changes.map((change) => change.to),
@@ -135,6 +145,8 @@ async function applyChanges(sql: Sql, changes: readonly SettledChange[]): Promis
       changes.map((change) => change.maybePublished ?? false),
       changes.map((change) => change.partition ?? null),
       changes.map((change) => change.offset ?? null),
+      lane.topic,
+      lane.lane,
     ],
   );
 }

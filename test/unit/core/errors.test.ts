@@ -34,6 +34,7 @@ const retryable: ReadonlySet<string> = new Set([
   'OUTBOX_QUEUE_FULL',
   'OUTBOX_SERVER_UNAVAILABLE',
   'OUTBOX_TRANSACTION_ROLLED_BACK',
+  'OUTBOX_TRANSPORT_STUCK',
   'OUTBOX_WINDOW_LATE',
 ]);
 

@@ -1,0 +1,71 @@
+import { rest } from '../core/rest.ts';
+import type { LaneStart } from '../store/lane/starts.ts';
+import type { WorkflowStarter } from './ports.ts';
+import type { Report } from './report.ts';
+
+/** A request without an answer for so long: the engine is away. */
+const silentMs = 1_000;
+
+/** The workflow engine, which may not be connected yet, or be away: then lanes are drained without their workflows. */
+export class Supervision {
+  readonly #report: Report;
+  #workflows: WorkflowStarter | undefined;
+  #awaySince: number | undefined;
+  #asking = 0;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** `undefined` until the engine is connected. */
+  get workflows(): WorkflowStarter | undefined {
+    return this.#workflows;
+  }
+
+  /** From now on workflows are started. */
+  begin(workflows: WorkflowStarter): void {
+    this.#workflows = workflows;
+  }
+
+  /**
+   * Asks for the workflow of a lane. While the engine is away, one request at a time finds out whether it is back: each may
+   * last for ten seconds, and there is one for every lane every second. Never rejects.
+   *
+   * @returns false if the workflow will not come soon: the request failed, has no answer within a second, or was not made
+   */
+  async ask(start: LaneStart): Promise<boolean> {
+    const workflows = this.#workflows;
+    if (workflows === undefined || (this.#awaySince !== undefined && this.#asking > 0)) return false;
+    this.#asking += 1;
+    const answered = new AbortController();
+    const answer = workflows
+      .startLane(start)
+      .then(
+        () => this.#reached(),
+        (error: unknown) => this.#missed(error),
+      )
+      .finally(() => {
+        this.#asking -= 1;
+        answered.abort();
+      });
+    return Promise.race([answer, this.#silence(answered.signal)]);
+  }
+
+  #reached(): true {
+    if (this.#awaySince !== undefined)
+      this.#report({ type: 'temporal-back', awayMs: performance.now() - this.#awaySince });
+    this.#awaySince = undefined;
+    return true;
+  }
+
+  #missed(error: unknown): false {
+    if (this.#awaySince === undefined) this.#report({ type: 'temporal-away', error });
+    this.#awaySince ??= performance.now();
+    return false;
+  }
+
+  async #silence(answered: AbortSignal): Promise<boolean> {
+    await rest(silentMs, answered, { ref: false });
+    return answered.aborted || this.#missed(new Error(`No answer for ${silentMs / 1_000} s.`));
+  }
+}

@@ -1,0 +1,43 @@
+import { passCrashPoint } from '../core/crash-point.ts';
+import { noteTold, readUntold, type UntoldTry } from '../store/lane/untold.ts';
+import type { DrainInput } from './drain-input.ts';
+import type { FailedSend, RelayEvent } from './report.ts';
+import type { TopicRoute } from './topic-route.ts';
+
+/**
+ * Reports every failed try of the lane that was settled and not told, by this owner or by one before it.
+ *
+ * What is told is read from the rows, so that it is what the settle has written, even if its answer was lost or a row had
+ * another state by then. Told first and noted afterwards: a death in between repeats it.
+ *
+ * @returns false if it must be called again, because the database could not be reached
+ */
+export async function tellFailures(
+  { database, lane, route, report }: Pick<DrainInput, 'database' | 'lane' | 'route' | 'report'>,
+  owner: string,
+): Promise<boolean> {
+  try {
+    for (const tried of await readUntold(database, lane, owner))
+      report(failureEvent(route, lane.lane, tried));
+    passCrashPoint('relay:told');
+    await noteTold(database, lane, owner);
+    return true;
+  } catch (error) {
+    report({ type: 'error', during: 'tell', error });
+    return false;
+  }
+}
+
+function failureEvent(route: TopicRoute, lane: number, { retryInMs, ...tried }: UntoldTry): RelayEvent {
+  const failure: FailedSend = {
+    topic: route.name,
+    lane,
+    ...tried,
+    key: route.rules.visible ? tried.key : null,
+    transport: route.transport.name,
+    address: route.rules.address,
+  };
+  return retryInMs === null
+    ? { type: 'failed', ...failure }
+    : { type: 'attempt-failed', retryInMs, ...failure };
+}

@@ -1,0 +1,45 @@
+import type { Lane } from '../../core/lane.ts';
+import type { Sql } from '../database/database.ts';
+
+/** A failed try that nobody was told of. */
+export interface UntoldTry {
+  readonly id: string;
+  readonly key: string | null;
+  readonly attempt: number;
+  readonly outcome: 'rejected' | 'ambiguous' | 'permanent';
+  readonly error: string;
+  /** Until the next try; 0 if it is due. `null`: none follows, the message has failed. */
+  readonly retryInMs: number | null;
+}
+
+/**
+ * The failed tries of a lane that were settled and not told, in their order; none if the lane has another owner.
+ *
+ * Attempts that other lanes have settled meanwhile lie between them, and a message may have been tried twice.
+ */
+export function readUntold(sql: Sql, { topic, lane }: Lane, owner: string): Promise<readonly UntoldTry[]> {
+  return sql.query<UntoldTry>(
+    `select m.id, m.key, a.outcome, coalesce(a.error, '') as error,
+       greatest(m.attempts + 1 - row_number() over later, 1)::integer as attempt,
+       case when m.state not in ('failed', 'superseded', 'discarded') or row_number() over later > 1
+         then greatest(0, coalesce(ceil(extract(epoch from m.due_at - outbox.clock()) * 1000), 0))::float8 end as "retryInMs"
+     from (select untold_from as first, untold_to as last from outbox.lane
+       where topic = $1 and n = $2 and owner = $3 offset 0) l
+     cross join lateral (select * from outbox.attempt t where t.id between l.first and l.last offset 0) a
+     cross join lateral (select * from outbox.message r where r.id = a.message_id and r.topic = $1 and r.lane = $2 offset 0) m
+     where a.outcome <> 'acknowledged'
+     window later as (partition by m.id order by a.id desc)
+     order by a.id`,
+    [topic, lane, owner],
+  );
+}
+
+/** Notes that all of it was told. Waits for no disk: what a crash forgets is told once more. */
+export async function noteTold(sql: Sql, { topic, lane }: Lane, owner: string): Promise<void> {
+  await sql.query(
+    `update outbox.lane set untold_from = null, untold_to = null
+     where topic = $1 and n = $2 and owner = $3 and untold_from is not null
+     returning set_config('synchronous_commit', 'off', true)`,
+    [topic, lane, owner],
+  );
+}
