@@ -25,14 +25,18 @@ export async function relayCommand(
   if (!(await untilReady(relay, signal))) return exitCodes.ok;
   output.line(`Delivering ${config.topics.length} topics. Stop with Ctrl-C.`);
   output.value({ event: 'ready', topics: config.topics.map((topic) => topic.name) });
-  if (!(await relay.searchAttributes)) {
-    output.trouble(
-      'Workflows are not searchable: the namespace lacks the keywords OutboxTopic, OutboxKey and OutboxRef.\n' +
-        '  Next: temporal operator search-attribute create --name OutboxTopic --type Keyword (and the other two).',
-    );
-  }
+  void warnIfNotSearchable(relay, output);
   await relay.done;
   return exitCodes.ok;
+}
+
+async function warnIfNotSearchable({ searchAttributes }: RunningRelay, output: Output): Promise<void> {
+  // If Temporal never answers, there is nothing to search.
+  if (await searchAttributes.catch(() => true)) return;
+  output.trouble(
+    'Workflows are not searchable: the namespace lacks the keywords OutboxTopic, OutboxKey and OutboxRef.\n' +
+      '  Next: temporal operator search-attribute create --name OutboxTopic --type Keyword (and the other two).',
+  );
 }
 
 /** @returns false if it was stopped before it could deliver */

@@ -81,7 +81,7 @@ function askingTopics(
 ): ReadonlyMap<KafkaTransport, readonly Omit<ConfirmingTopic, 'offsets'>[]> {
   const asking = new Map<KafkaTransport, Omit<ConfirmingTopic, 'offsets'>[]>();
   for (const topic of config.topics) {
-    const { confirm, address } = topic.rules;
+    const { confirm, address, visible } = topic.rules;
     if (confirm === undefined) continue;
     const { name: transportName, transport } = transportOf(config, topic);
     if (!isKafkaTransport(transport)) {
@@ -91,7 +91,8 @@ function askingTopics(
         { details: { topic: topic.name, transport: transportName } },
       );
     }
-    asking.set(transport, [...(asking.get(transport) ?? []), { name: topic.name, address, confirm }]);
+    const asks = { name: topic.name, address, confirm, visible, transport: transport.name };
+    asking.set(transport, [...(asking.get(transport) ?? []), asks]);
   }
   return asking;
 }

@@ -5,7 +5,7 @@ import type { MaintenanceIntervals } from '../relay/timings.ts';
 import type { Database } from '../store/database/database.ts';
 import { readInstallation } from '../store/installation/installation.ts';
 import type { ServerView } from '../store/installation/relays.ts';
-import type { Engine } from '../temporal/relay/engine.ts';
+import type { AskedServer } from './relay-presence.ts';
 
 /** Records what the events of a relay say about its health. */
 export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): Report {
@@ -22,6 +22,10 @@ export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): 
       case 'lane-freed':
       case 'lane-lost':
         return health.mended(nameOf(event));
+      case 'temporal-away':
+        return health.failed('Temporal', event.error, { away: true });
+      case 'temporal-back':
+        return health.mended('Temporal');
       case 'error':
         return health.failed(event.during, event.error, {
           away: event.during === 'look',
@@ -41,11 +45,15 @@ export function noteView(health: HealthRecord, { server, error }: ServerView): v
 }
 
 /** Checks and records whether the servers answer that a stop has to talk to. Never rejects. */
-export async function askServers(database: Database, engine: Engine, health: HealthRecord): Promise<void> {
+export async function askServers(
+  database: Database,
+  temporal: AskedServer,
+  health: HealthRecord,
+): Promise<void> {
   await Promise.allSettled([
     health.during('PostgreSQL', readInstallation(database)),
     health
-      .during('Temporal', engine.ping())
+      .during('Temporal', temporal.ask())
       .catch((error: unknown) => health.failed('Temporal', error, { away: true })),
   ]);
 }

@@ -16,8 +16,8 @@ export interface RelayServers {
   readonly report: Report;
   /** Queries the database, as soon as it answers. */
   database<Answer>(question: () => Promise<Answer>): Promise<Answer>;
-  /** Connects to Temporal, as soon as it answers. */
-  engine(extra: WorkerExtras | undefined): Promise<Engine>;
+  /** Connects to Temporal, as soon as it answers. @param away called when it does not, again and again */
+  engine(away: () => void): Promise<Engine>;
   /** Temporal, with a check whether it answers. */
   readonly temporal: AskedServer;
 }
@@ -26,21 +26,23 @@ export interface RelayServersInput {
   readonly at: DatabaseAddress;
   readonly target: TemporalAddress;
   readonly report: Report;
+  readonly workers: WorkerExtras | undefined;
   /** Called when a server was reached. */
   readonly reached: (server: 'PostgreSQL' | 'Temporal') => void;
   /** Ends every wait. */
   readonly signal: AbortSignal;
+  /** How long to wait for the database. A relay delivers without Temporal, and waits for it as long as it takes. */
   readonly withinMs: number;
 }
 
-/** Waits for PostgreSQL and Temporal, and reports that. If they refuse the relay, the error is thrown at once. */
+/** Waits for PostgreSQL, and for Temporal, and reports that. If they refuse the relay, the error is thrown at once. */
 export function relayServers(input: RelayServersInput): RelayServers {
   const { at, target, report, reached, signal, withinMs } = input;
   const { url } = at;
   const { address } = target;
   const waiting = (server: 'PostgreSQL' | 'Temporal', place: string) => (error: unknown) =>
     report({ type: 'waiting-for-server', server, address: place, error });
-  const rules = { signal, withinMs, passing: isAway };
+  const rules = { signal, passing: isAway };
   let connected: Engine | undefined;
   let failure: unknown = new Error('It was not checked yet.');
   return {
@@ -55,20 +57,23 @@ export function relayServers(input: RelayServersInput): RelayServers {
     database: async (question) => {
       const answer = await patiently(() => named(url, question), {
         ...rules,
+        withinMs,
         waiting: waiting('PostgreSQL', databasePlace(url).address),
       });
       reached('PostgreSQL');
       return answer;
     },
-    engine: async (extra) => {
+    engine: async (away) => {
       const tell = waiting('Temporal', address);
       // Temporal's packages take half a second to load, and must be installed only where relays run.
       const { connectEngine } = await import('../temporal/relay/engine.ts');
-      connected = await patiently(() => connectEngine(target, extra), {
+      connected = await patiently(() => connectEngine(target, input.workers), {
         ...rules,
+        withinMs: Infinity,
         waiting: (error) => {
           failure = error;
           tell(error);
+          away();
         },
         late: (engine) => void engine.close().catch(() => undefined),
       });

@@ -92,6 +92,7 @@ export function resolveRelaySettings(given: RelaySettings = {}): ResolvedRelaySe
     idleLookIntervalMs: duration('idleLookInterval'),
     checkIntervalMs: duration('checkInterval'),
     probeIntervalMs: duration('probeInterval'),
+    stuckAfterMs: defaultTimings.stuckAfterMs,
   };
   const intervals = {
     reconcileIntervalMs: duration('reconcileInterval'),

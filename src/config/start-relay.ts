@@ -3,31 +3,27 @@ import { OutboxError } from '../core/errors.ts';
 import { type Health, HealthRecord } from '../core/health.ts';
 import { assertOptions } from '../core/option-names.ts';
 import { requirePackages } from '../core/packages.ts';
-import { type RetentionRules, resolveRetention } from '../core/retention.ts';
+import { resolveRetention } from '../core/retention.ts';
 import { Running, type StopOptions } from '../core/running.ts';
 import { unlessStopped } from '../core/unless-stopped.ts';
-import { withdrawIds } from '../operations/withdraw.ts';
-import { createMaintenance } from '../relay/maintenance.ts';
-import { Relay } from '../relay/relay.ts';
 import type { Report } from '../relay/report.ts';
 import type { TopicRoute } from '../relay/topic-route.ts';
-import { refuseTwin } from '../relay/twin.ts';
-import type { Database } from '../store/database/database.ts';
 import { openDatabase, relayLimits } from '../store/database/pool.ts';
 import { writeSettings } from '../store/installation/settings.ts';
-import type { Engine, WorkerExtras } from '../temporal/relay/engine.ts';
+import type { WorkerExtras } from '../temporal/relay/engine.ts';
 import { isKafkaTransport } from '../transports/kafka/kafka-transport.ts';
 import { announce } from './announce.ts';
-import { completeInBackground } from './announced-topics.ts';
 import { type Config, defineConfig, type RelayConfig, requireDatabase } from './config.ts';
-import { confirmationOf, requireReceiptTopics } from './confirmation.ts';
+import { requireReceiptTopics } from './confirmation.ts';
 import { databaseOf } from './database-config.ts';
+import { deliver } from './deliver.ts';
 import type { Logger } from './logger.ts';
 import { relayConnections } from './relay-connections.ts';
-import { askServers, notedBy, noteView } from './relay-health.ts';
+import { notedBy, noteView } from './relay-health.ts';
 import { keepPresence } from './relay-presence.ts';
 import { relayServers } from './relay-servers.ts';
-import { type ResolvedRelaySettings, resolveRelaySettings } from './relay-settings.ts';
+import { resolveRelaySettings } from './relay-settings.ts';
+import type { RelaySupervision } from './relay-supervision.ts';
 import { retentionInWords } from './retention-in-words.ts';
 import { temporalOf } from './temporal-config.ts';
 import { temporalInWords } from './temporal-in-words.ts';
@@ -43,7 +39,7 @@ export interface RelayOptions {
    * repeats as `more`. `false`: none. @defaultValue writes one line of JSON per trouble to standard error
    */
   readonly logger?: Logger | false;
-  /** How long to wait at the start for each of PostgreSQL and Temporal, more than 0. @defaultValue as long as it takes */
+  /** How long to wait at the start for PostgreSQL, more than 0. @defaultValue as long as it takes */
   readonly startTimeout?: Duration;
   /** Interceptors of the workers, for tests and tracing, and the id of this build, for the Temporal UI. */
   readonly workers?: WorkerExtras;
@@ -51,14 +47,20 @@ export interface RelayOptions {
 
 /** A relay, from its start to its stop. */
 export interface RunningRelay {
-  /** Resolves when the relay delivers. Rejects if it could not start, with `OUTBOX_STOPPED` if it was stopped before. */
+  /**
+   * Resolves when the relay delivers, and Temporal supervises it or is away: then it delivers without, and connects as soon as
+   * Temporal answers. Rejects if it could not start, with `OUTBOX_STOPPED` if it was stopped before.
+   */
   readonly ready: Promise<void>;
   /**
    * Resolves when the relay has ended, which only {@link RunningRelay.stop} causes: later failures are retried. Rejects if it
    * could not start.
    */
   readonly done: Promise<void>;
-  /** False if the namespace lacks OutboxTopic, OutboxKey and OutboxRef: workflows cannot be searched by them. */
+  /**
+   * False if the namespace lacks OutboxTopic, OutboxKey and OutboxRef: workflows cannot be searched by them. Known once Temporal
+   * has answered.
+   */
   readonly searchAttributes: Promise<boolean>;
   /** Its health, answered at once from what this process knows. */
   health(): Health;
@@ -74,14 +76,10 @@ export interface RunningRelay {
   stop(options?: StopOptions): Promise<void>;
 }
 
-interface Started {
-  readonly searchAttributes: boolean;
-}
-
 /**
- * Starts a relay in this process: watcher, starter and Temporal workers. Any number of relays may run. While PostgreSQL or
- * Temporal is unreachable or starting, it waits and reports `waiting-for-server`. It handles no process signals: the caller
- * must stop it on SIGTERM.
+ * Starts a relay in this process: watcher, starter and Temporal workers. Any number of relays may run. While PostgreSQL is
+ * unreachable or starting, it waits; while Temporal is, it delivers without it. Both are reported as `waiting-for-server`. It
+ * handles no process signals: the caller must stop it on SIGTERM.
  *
  * @throws OutboxError (from `ready`) `OUTBOX_MIGRATION_MISSING`, `OUTBOX_INSTALLATION_MOVED`, `OUTBOX_INSTALLATION_TWICE`,
  * `OUTBOX_SERVER_REFUSED`, `OUTBOX_TLS_FAILED`, `OUTBOX_CONFIG_MISSING`, `OUTBOX_PACKAGE_MISSING` without Temporal's packages,
@@ -109,7 +107,9 @@ export function startRelay(config: RelayConfig, options: RelayOptions = {}): Run
   return {
     ready: observed(starting.then(() => undefined)),
     done: observed(done),
-    searchAttributes: observed(starting.then((started) => started.searchAttributes)),
+    searchAttributes: observed(
+      starting.then(async (supervision) => (await supervision.connected()).searchAttributes),
+    ),
     health: () => health.read(),
     stop: (stopOptions) => running.stop(stopOptions),
   };
@@ -138,7 +138,11 @@ interface StartOptions extends RelayOptions {
   readonly startTimeoutMs: number;
 }
 
-async function start(config: RelayConfig, options: StartOptions, running: Running): Promise<Started> {
+async function start(
+  config: RelayConfig,
+  options: StartOptions,
+  running: Running,
+): Promise<RelaySupervision> {
   const { stopping } = running;
   try {
     requirePackages('temporal');
@@ -152,7 +156,7 @@ async function start(config: RelayConfig, options: StartOptions, running: Runnin
   }
 }
 
-async function open(config: RelayConfig, options: StartOptions, running: Running): Promise<Started> {
+async function open(config: RelayConfig, options: StartOptions, running: Running): Promise<RelaySupervision> {
   const { health, stopping } = running;
   const at = databaseOf(config.database);
   const target = temporalOf(config.temporal);
@@ -161,6 +165,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
     ...at,
     connections: relayConnections(config, 0),
     limits: relayLimits,
+    ownNames: true,
   });
   running.add(() => database.close());
   const { settings, ...resolved } = resolveRelaySettings(config.relay);
@@ -168,6 +173,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   const servers = relayServers({
     at,
     target,
+    workers: options.workers,
     // A failure that the stop itself causes is not reported.
     report: (event) => (health.state === 'stopped' ? undefined : told?.(event)),
     reached: (server) => health.mended(server),
@@ -181,87 +187,18 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   );
   const retention = resolveRetention(config.retention);
   const words = [...settings, ...retentionInWords(retention), ...temporalInWords(target)];
-  await health.during('PostgreSQL', writeSettings(database, words));
+  await servers.database(() => health.during('PostgreSQL', writeSettings(database, words)));
   stopping.throwIfAborted();
   running.add(() => closeTransports(routes));
   for (const { transport } of routes) transport.prepare?.();
   const { temporal } = servers;
   const presence = keepPresence({ database, config, temporal, asked: (view) => noteView(health, view) });
   running.add(() => presence.stop());
-  const engine = await servers.engine(options.workers);
-  running.add(() => engine.close());
-  const { report } = servers;
   const draining = (lanes: number): void => database.resize(relayConnections(config, lanes));
-  await host(
-    { config, database, engine, installation, routes, retention, report, draining, ...resolved },
+  return deliver(
+    { config, database, servers, installation, routes, retention, draining, ...resolved },
     running,
   );
-  return { searchAttributes: engine.searchAttributes };
-}
-
-/** What a relay consists of once it has reached its servers. */
-interface HostInput extends Omit<ResolvedRelaySettings, 'settings'> {
-  readonly config: Config;
-  readonly database: Database;
-  readonly engine: Engine;
-  readonly installation: string;
-  readonly routes: readonly TopicRoute[];
-  readonly retention: RetentionRules;
-  readonly report: Report;
-  readonly draining: (lanes: number) => void;
-}
-
-/** Runs the workers and watches the outbox. */
-async function host(input: HostInput, running: Running): Promise<void> {
-  const { database, engine, installation, intervals, limits, report, retention, routes, timings } = input;
-  const { health, stopping } = running;
-  const askPlace = engine.placeAsker(installation);
-  await refuseTwin(database, askPlace);
-  stopping.throwIfAborted();
-  const confirmation = confirmationOf(input.config, { database, installation, report });
-  running.add(() => confirmation.stop());
-  const relay = new Relay({
-    database,
-    installation,
-    routes,
-    workflows: engine.starter(installation),
-    timings,
-    limits,
-    report,
-    confirming: confirmation.topics,
-    draining: input.draining,
-    looking: async (round) => {
-      const waitMs = await health.during('PostgreSQL', round);
-      health.mended('look');
-      return waitMs;
-    },
-  });
-  running.inHand(() => relay.inHand > 0);
-  const topics = routes.map(({ name }) => name);
-  const completing = completeInBackground(database, topics, report);
-  running.add(() => completing.stop());
-  const maintenance = createMaintenance({
-    database,
-    census: engine.census(installation),
-    askPlace,
-    withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
-    retention,
-    report,
-  });
-  await relay.open();
-  running.add(() => relay.close());
-  stopping.throwIfAborted();
-  const hosted = await engine.host({ relay, maintenance }, installation, routes.length, report);
-  running.add(() => hosted.stop());
-  stopping.throwIfAborted();
-  health.joined = () => hosted.running();
-  stopping.addEventListener('abort', () => void askServers(database, engine, health), { once: true });
-  const kept = engine.keep(hosted, installation, intervals, report);
-  running.add(() => kept.stop());
-  // Stopped first, so that nothing is started for workers that are about to end.
-  running.add(() => relay.stop());
-  relay.start();
-  confirmation.start();
 }
 
 /** Calls settings that are functions now, so that a missing value is reported at the start. */

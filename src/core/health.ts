@@ -25,8 +25,8 @@ export interface Health {
    */
   readonly state: 'starting' | 'running' | 'stopping' | 'stopped';
   /**
-   * True while it can take work: a relay whose workers are connected to Temporal, or a consumer that is a member of its group
-   * at each of its brokers, even without partitions if others have them all. It says nothing about PostgreSQL.
+   * True while it can take work: a relay that has begun to watch the outbox, with Temporal or without, or a consumer that is a
+   * member of its group at each of its brokers, even without partitions if others have them all. It says nothing about PostgreSQL.
    */
   readonly joined: boolean;
   /**

@@ -20,7 +20,6 @@ export interface Why {
     | 'queued'
     | 'retrying'
     | 'superseded'
-    | 'temporal-away'
     | 'topic-paused'
     | 'topic-unknown'
     | 'transport-paused'
@@ -130,14 +129,9 @@ function blocked({ blocker, key, state }: DeliveryFacts): Why | undefined {
 
 const noRelay = 'No relay is running: start one.';
 
-function queued({ owned, wantedSince, before, relays, temporalError }: DeliveryFacts): Why {
+function queued({ owned, wantedSince, before, relays }: DeliveryFacts): Why {
   if (!owned) {
     if (relays === 0) return { code: 'no-relay', text: noRelay };
-    if (temporalError !== null)
-      return {
-        code: 'temporal-away',
-        text: `Relays run, but cannot use Temporal: ${temporalError}`,
-      };
     const since = wantedSince === null ? '' : `, which has waited for one since ${wantedSince.toISOString()}`;
     return { code: 'no-relay', text: `No relay drains its lane at the moment${since}.` };
   }

@@ -4,7 +4,7 @@ import type { Duration } from '../core/duration.ts';
 import { type Lane, laneName } from '../core/lane.ts';
 import type { Author } from '../store/audit/author.ts';
 import type { Database } from '../store/database/database.ts';
-import { abandonLease, acquireLane, freeLease, markSuspect } from '../store/lane/lease.ts';
+import { abandonLease, acquireLane, freeLease, markAllSuspect } from '../store/lane/lease.ts';
 import { sendNudge } from '../store/lane/nudge.ts';
 import { pauseIfRunning, resumeOwn } from '../store/lane/pause.ts';
 import {
@@ -15,7 +15,7 @@ import {
   messagesPerTransaction,
   type Round,
 } from '../store/message/change-messages.ts';
-import { makeLane, readSnapshot, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
+import { makeLane, withdrawAsOwner, withdrawWaiting } from '../store/message/withdraw.ts';
 import { idsOf, lanesOf, wakeLanes } from './change.ts';
 import { authorOf, durationOf, type OperationOptions, type Target } from './operation-options.ts';
 
@@ -143,7 +143,7 @@ class Withdrawal {
   /** The previous owner died and may have published everything visible now. @returns false if we were fenced */
   async #suspectAll(lane: Lane): Promise<boolean> {
     try {
-      return await markSuspect(this.#database, lane, this.#owner, await readSnapshot(this.#database));
+      return await markAllSuspect(this.#database, lane, this.#owner);
     } catch (error) {
       // Without the mark, the next owner must see that the lane was not freed cleanly.
       await abandonLease(this.#database, lane, this.#owner);

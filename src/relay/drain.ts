@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { passCrashPoint } from '../core/crash-point.ts';
-import { reasonOf } from '../core/reason.ts';
 import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
 import { type Claim, claim } from '../store/lane/claim.ts';
 import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
-import type { Settlement } from '../store/lane/settle.ts';
-import { isPaused, pinPartitions, readPartitions } from '../store/lane/topics.ts';
+import { isFailure, type Settlement } from '../store/lane/settle.ts';
+import { isPaused } from '../store/lane/topics.ts';
 import { releaseHeld } from '../store/message/release-held.ts';
 import type { Hold } from '../transports/transport.ts';
 import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { sitOutHold } from './hold.ts';
 import { LaneLease } from './lane-lease.ts';
+import { pinnedPartitions } from './pinned-partitions.ts';
 import { type LaneProgress, type PlanInput, planSettlement, progressPast } from './plan-settlement.ts';
 import { publishBatch } from './publish-batch.ts';
 import { reconnectEveryMs, settlePatiently } from './settle-patiently.ts';
+import { settledInTime } from './settled-in-time.ts';
+import { tellFailures } from './tell-failures.ts';
 
 /** Between tries to acquire a lane while another owner's lease is valid. */
 const acquireEveryMs = 250;
@@ -33,15 +35,17 @@ interface TimedClaim {
  * a statement; the broker's answers are written to the rows.
  */
 export async function drainLane(input: DrainInput): Promise<DrainAnswer> {
-  const lease = new LaneLease(input.database, input.lane, randomUUID(), input.session ?? (() => undefined));
+  const lease = new LaneLease(input);
   // 200 lanes that began together and ended together would wait for each other's workflows, which delayed messages by 0.2 s.
   const deadline = performance.now() + input.timings.drainTimeoutMs * (1 - Math.random() / 2);
+  const { standIn = false } = input;
   for (;;) {
     const acquired = await lease.acquire();
     if (acquired !== undefined) {
-      input.report({ type: 'lane-acquired', lapsed: acquired.lapsed, ...input.lane });
+      input.report({ type: 'lane-acquired', lapsed: acquired.lapsed, standIn, ...input.lane });
       return new Drain(input, lease, deadline, acquired).run();
     }
+    if (standIn) return 'taken';
     if (input.signal.aborted || performance.now() > deadline) return 'more';
     input.progress();
     await rest(acquireEveryMs, input.signal);
@@ -65,6 +69,8 @@ class Drain {
   #heldAfter = '';
   #partitions: number | undefined;
   #ahead: ClaimAhead | undefined;
+  /** Failures are settled that nobody was told of yet, by this owner or the one before it. */
+  #untold: boolean;
   #lastHoldEndedAt = Number.NEGATIVE_INFINITY;
 
   constructor(input: DrainInput, lease: LaneLease, deadline: number, at: AcquiredLane) {
@@ -76,6 +82,7 @@ class Drain {
     this.#at = { cursor: at.cursor, snapshot: at.snapshot };
     this.#suspect = at.suspect;
     this.#suspectMarked = !at.lapsed;
+    this.#untold = at.untold;
   }
 
   async run(): Promise<DrainAnswer> {
@@ -104,6 +111,7 @@ class Drain {
     let quietAt = performance.now() + timings.laneIdleTimeoutMs;
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
       progress();
+      await this.#tell();
       const { claimed, claimedAt } = (await this.#takeAhead()) ?? (await this.#claimPatiently());
       if (!claimed.owned) this.#lease.lose();
       else if (claimed.paused) return 'paused';
@@ -213,7 +221,7 @@ class Drain {
     // Behind a batch that is not full, which is the usual one, there is nothing yet.
     let ahead = claimed.truncated ? this.#claimAhead(claimed, true) : undefined;
     const { outcomes, hold } = await this.#lease.during(() =>
-      publishBatch(route, source, partitions, claimed, this.#stop),
+      this.#settled('a batch', (signal) => publishBatch(route, source, partitions, claimed, signal)),
     );
     if (hold === undefined && (claimed.truncated || wake.rung)) ahead ??= this.#claimAhead(claimed, false);
     const settled = await this.#settle(claimed, outcomes);
@@ -224,19 +232,25 @@ class Drain {
     return hold;
   }
 
-  /** The number of partitions by which keys are placed, or the hold if the broker cannot be asked for it yet. */
+  /** What a transport answers, unless it never does. */
+  #settled<Answer>(what: string, call: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+    const { lane, report, route, timings } = this.#input;
+    const transport = route.transport.name;
+    const limits = { what, transport, lane, report, stop: this.#stop, withinMs: timings.stuckAfterMs };
+    return settledInTime(limits, call);
+  }
+
   async #pinnedPartitions(): Promise<number | Hold> {
     if (this.#partitions !== undefined) return this.#partitions;
-    const { database, route } = this.#input;
-    if (route.transport.partitionCount === undefined) return (this.#partitions = 1);
-    const pinned = await readPartitions(database, route.name);
-    if (pinned !== null) return (this.#partitions = pinned);
-    try {
-      const seen = await route.transport.partitionCount(route.rules.address);
-      return (this.#partitions = await pinPartitions(database, route.name, seen));
-    } catch (error) {
-      return { scope: 'topic', reason: reasonOf(error) };
-    }
+    const pinned = await pinnedPartitions(this.#input, (ask) =>
+      this.#settled('the number of partitions', ask),
+    );
+    if (typeof pinned === 'number') this.#partitions = pinned;
+    return pinned;
+  }
+
+  async #tell(): Promise<void> {
+    if (this.#untold) this.#untold = !(await tellFailures(this.#input, this.#lease.owner));
   }
 
   /** @returns what was written, if anything was */
@@ -260,6 +274,7 @@ class Drain {
     this.#lease.prolonged(startedAt);
     this.#at = settlement;
     this.#mayHaveHeld ||= settlement.changes.some((change) => change.to === 'held' || change.to === 'failed');
+    this.#untold ||= settlement.changes.some(isFailure);
     passCrashPoint('relay:settled');
     report({
       type: 'batch-settled',
@@ -267,6 +282,7 @@ class Drain {
       exceptions: settlement.changes.filter((change) => change.to !== 'published').length,
       ...lane,
     });
+    await this.#tell();
     return settlement;
   }
 

@@ -4,6 +4,7 @@ import { isPaused } from '../store/lane/topics.ts';
 import type { Hold } from '../transports/transport.ts';
 import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
+import { settledInTime } from './settled-in-time.ts';
 
 interface HoldLimits {
   /** Before the first probe; 0 for a hold that may already be over. */
@@ -41,10 +42,14 @@ export async function sitOutHold(
   }
 
   async function reachable(): Promise<boolean> {
+    const transport = route.transport.name;
+    const limits = { what: 'a probe', transport, lane, report, stop, withinMs: timings.stuckAfterMs };
     return lease.during(() =>
-      route.transport.probe(route.rules.address).then(
-        () => true,
-        () => false,
+      settledInTime(limits, () =>
+        route.transport.probe(route.rules.address).then(
+          () => true,
+          () => false,
+        ),
       ),
     );
   }

@@ -28,6 +28,11 @@ export class LaneDrains {
     return this.#inHand;
   }
 
+  /** Whether a drain of this lane runs here, or waits for the lane. */
+  has(lane: Lane): boolean {
+    return this.#running.has(laneName(lane));
+  }
+
   /** Drains a lane. If a drain of the same lane still runs here, it is ended and awaited first. */
   async run(lane: Lane, input: Omit<DrainInput, 'inHand' | 'lane' | 'wake'>): Promise<DrainAnswer> {
     const name = laneName(lane);
@@ -65,6 +70,11 @@ export class LaneDrains {
     // Usually a nudge came first, and a claim that finds nothing costs as much as one that finds something.
     if (xids === null || caughtUpTo === undefined || !shows(caughtUpTo, xids)) running.wake.ring();
     return true;
+  }
+
+  /** Wakes all drains: what is new is unknown. */
+  wakeAll(): void {
+    for (const { wake } of this.#running.values()) wake.ring();
   }
 
   async #during<Result>(batch: () => Promise<Result>): Promise<Result> {

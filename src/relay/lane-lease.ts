@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Lane } from '../core/lane.ts';
 import type { Database, LiveSession } from '../store/database/database.ts';
 import {
@@ -8,6 +9,7 @@ import {
   leaseMs,
   renewLease,
 } from '../store/lane/lease.ts';
+import type { DrainInput } from './drain-input.ts';
 
 /** A lease is renewed once it is this old. */
 const renewAfterMs = 3_000;
@@ -15,22 +17,25 @@ const renewAfterMs = 3_000;
 /** How often a long step checks whether the lease is old or the session has changed. */
 const lookEveryMs = 200;
 
+export type LeaseInput = Pick<DrainInput, 'database' | 'lane' | 'session' | 'standIn'>;
+
 /** This drain's ownership of the lane. Lost for good once another owner has taken the lane. */
 export class LaneLease {
-  readonly owner: string;
+  readonly owner = randomUUID();
   readonly #database: Database;
   readonly #lane: Lane;
   readonly #session: () => LiveSession | undefined;
+  readonly #standIn: boolean;
   readonly #lost = new AbortController();
   #renewedAt = 0;
   /** The session that the lane was last tied to. */
   #tiedTo: string | undefined;
 
-  constructor(database: Database, lane: Lane, owner: string, session: () => LiveSession | undefined) {
+  constructor({ database, lane, session = () => undefined, standIn = false }: LeaseInput) {
     this.#database = database;
     this.#lane = lane;
-    this.owner = owner;
     this.#session = session;
+    this.#standIn = standIn;
   }
 
   /** Fires when the lane has another owner. */
@@ -45,9 +50,10 @@ export class LaneLease {
 
   async acquire(): Promise<AcquiredLane | undefined> {
     const startedAt = performance.now();
-    const key = this.#session()?.key;
-    const acquired = await acquireLane(this.#database, this.#lane, this.owner, key);
-    if (acquired !== undefined) this.#renewed(startedAt, key);
+    const session = this.#session()?.key;
+    const standIn = this.#standIn;
+    const acquired = await acquireLane(this.#database, this.#lane, this.owner, { session, standIn });
+    if (acquired !== undefined) this.#renewed(startedAt, session);
     return acquired;
   }
 
@@ -69,17 +75,29 @@ export class LaneLease {
   async renew(): Promise<boolean> {
     if (this.#lost.signal.aborted) return false;
     const startedAt = performance.now();
-    const key = this.#session()?.key;
-    const ours = await renewLease(this.#database, this.#lane, this.owner, key);
-    if (ours) this.#renewed(startedAt, key);
+    const session = this.#session()?.key;
+    const standIn = this.#standIn;
+    // In a transaction, because these do not wait for a lock as long as single statements would.
+    const ours = await this.#database.transaction((sql) =>
+      renewLease(sql, this.#lane, this.owner, { session, standIn }),
+    );
+    if (ours) this.#renewed(startedAt, session);
     else this.lose();
     return ours;
   }
 
   /** Renews the lease while `work` runs, so that a slow broker or a slow claim does not lose the lane. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
-    // A failed renewal does not show who owns the lane; the settle will.
-    const timer = setInterval(() => void this.renewIfOld().catch(() => undefined), lookEveryMs);
+    // One at a time: whoever has the row locked would soon have every connection waiting. A failed renewal does not show who
+    // owns the lane; the settle will.
+    let renewing = false;
+    const look = async (): Promise<void> => {
+      if (renewing) return;
+      renewing = true;
+      await this.renewIfOld().catch(() => undefined);
+      renewing = false;
+    };
+    const timer = setInterval(() => void look(), lookEveryMs);
     try {
       return await work();
     } finally {

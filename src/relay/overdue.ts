@@ -1,6 +1,13 @@
 import type { ConfirmRules } from '../core/topic.ts';
 import type { Database } from '../store/database/database.ts';
-import { giveUp, lockOverdue, overdueTopics, postpone, resend } from '../store/message/confirm-overdue.ts';
+import {
+  giveUp,
+  lockOverdue,
+  overdueTopics,
+  postpone,
+  resend,
+  type Unconfirmed,
+} from '../store/message/confirm-overdue.ts';
 import { coalesce } from './coalesce.ts';
 import type { CommittedOffsets } from './overdue-offsets.ts';
 import { judgeOverdue, type OverdueVerdict } from './overdue-verdict.ts';
@@ -14,6 +21,10 @@ const batchesPerRound = 10;
 export interface ConfirmingTopic {
   readonly name: string;
   readonly address: string;
+  /** Name of its transport. */
+  readonly transport: string;
+  /** False if its keys are not shown. */
+  readonly visible: boolean;
   readonly confirm: ConfirmRules;
   readonly offsets: CommittedOffsets;
 }
@@ -21,7 +32,7 @@ export interface ConfirmingTopic {
 interface BatchResult {
   readonly count: number;
   readonly resent: number;
-  readonly givenUp: number;
+  readonly givenUp: readonly Unconfirmed[];
 }
 
 /**
@@ -90,7 +101,7 @@ export class Overdue {
     for (let batch = 0; batch < batchesPerRound && !this.#stopping.signal.aborted; batch += 1) {
       const { count, resent, givenUp } = await this.#batch(topic, passed);
       if (resent > 0) this.#report({ type: 'messages-resent', topic: topic.name, count: resent });
-      if (givenUp > 0) this.#report({ type: 'messages-unconfirmed', topic: topic.name, count: givenUp });
+      if (givenUp.length > 0) this.#tellGivenUp(topic, givenUp);
       if (count < batchSize) return;
     }
   }
@@ -105,8 +116,27 @@ export class Overdue {
       const givenUp = verdicts['give-up'];
       if (verdicts.postpone.length > 0) await postpone(sql, verdicts.postpone);
       const resent = verdicts.resend.length > 0 ? await resend(sql, verdicts.resend, givenUp) : 0;
-      if (givenUp.length > 0) await giveUp(sql, givenUp, confirm.group);
-      return { count: overdue.length, resent, givenUp: givenUp.length };
+      const failed = givenUp.length > 0 ? await giveUp(sql, givenUp, confirm.group) : [];
+      return { count: overdue.length, resent, givenUp: failed };
     });
+  }
+
+  #tellGivenUp(
+    { name, address, transport, visible }: ConfirmingTopic,
+    givenUp: readonly Unconfirmed[],
+  ): void {
+    this.#report({ type: 'messages-unconfirmed', topic: name, count: givenUp.length });
+    for (const { id, key, lane, sends, error } of givenUp) {
+      const shown = { id, key: visible ? key : null, attempt: sends, error };
+      this.#report({
+        type: 'failed',
+        topic: name,
+        lane,
+        ...shown,
+        outcome: 'unconfirmed',
+        transport,
+        address,
+      });
+    }
   }
 }

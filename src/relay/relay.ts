@@ -4,14 +4,16 @@ import type { Database, Session } from '../store/database/database.ts';
 import { lanesOfNudge, nudgeChannel } from '../store/lane/nudge.ts';
 import { cancelAudited } from '../store/message/cancel-audited.ts';
 import { type ReleaseAnswer, readOutcomes, releaseMessages } from '../store/message/release.ts';
-import type { DrainAnswer } from './drain-input.ts';
+import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { gather } from './gather.ts';
 import { LaneBlockers } from './lane-blockers.ts';
 import { LaneDrains } from './lane-drains.ts';
 import { type ConfirmingTopic, Overdue } from './overdue.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
+import { StandIns } from './stand-ins.ts';
 import { Starter } from './starter.ts';
+import { Supervision } from './supervision.ts';
 import type { BatchLimits, RelayTimings } from './timings.ts';
 import type { TopicRoute } from './topic-route.ts';
 import { Watcher } from './watcher.ts';
@@ -21,7 +23,6 @@ export interface RelayInput {
   /** UUID of the installation. */
   readonly installation: string;
   readonly routes: readonly TopicRoute[];
-  readonly workflows: WorkflowStarter;
   readonly timings: RelayTimings;
   readonly limits: BatchLimits;
   readonly report: Report;
@@ -42,6 +43,8 @@ export class Relay {
   readonly #input: RelayInput;
   readonly #routes: ReadonlyMap<string, TopicRoute>;
   readonly #drains: LaneDrains;
+  readonly #supervision: Supervision;
+  readonly #standIns: StandIns;
   readonly #starter: Starter;
   readonly #overdue: Overdue;
   readonly #watcher: Watcher;
@@ -50,16 +53,24 @@ export class Relay {
   #session: Session | undefined;
 
   constructor(input: RelayInput) {
-    const { database, workflows, report, routes, timings } = input;
+    const { database, report, routes, timings } = input;
     this.#input = input;
     this.#drains = new LaneDrains(input.draining ?? (() => undefined));
     this.#routes = new Map(routes.map((route) => [route.name, route]));
-    this.#starter = new Starter(
-      database,
-      workflows,
-      routes.map((route) => route.name),
+    this.#supervision = new Supervision(report);
+    this.#standIns = new StandIns({
+      drain: (lane, signal, progress) => this.#standIn(lane, signal, progress),
+      ask: (start) => this.#supervision.ask(start),
+      left: () => void this.#starter.startLanes(),
       report,
-    );
+    });
+    this.#starter = new Starter({
+      database,
+      supervision: this.#supervision,
+      standIns: this.#standIns,
+      topics: routes.map((route) => route.name),
+      report,
+    });
     this.#overdue = new Overdue(database, input.confirming ?? [], report);
     this.#watcher = new Watcher({
       database,
@@ -86,15 +97,26 @@ export class Relay {
     );
   }
 
-  /** Begins to watch the outbox and to start workflows. */
+  /** Begins to watch the outbox, and to drain lanes that nobody drains. */
   start(): void {
     this.#watcher.start();
   }
 
-  /** Stops watching and starting. Drains end by the signals of their callers. */
+  /** From now on workflows are started, which take over what this relay drains without them. */
+  supervise(workflows: WorkflowStarter): void {
+    this.#supervision.begin(workflows);
+  }
+
+  /** Resolves when the lanes that nobody drained at the start have sent their first batches, or there are none. */
+  async begun(): Promise<void> {
+    await Promise.all([this.#starter.startLanes(), this.#starter.startOrphans()]);
+    await this.#standIns.begun();
+  }
+
+  /** Stops watching and starting. Drains of workflows end by the signals of their callers. */
   async stop(): Promise<void> {
     await this.#watcher.stop();
-    await this.#starter.stop();
+    await Promise.all([this.#starter.stop(), this.#standIns.stop()]);
     await this.#overdue.stop();
   }
 
@@ -107,8 +129,22 @@ export class Relay {
     return this.#routes.has(topic);
   }
 
-  /** Drains a lane of a known topic until it is quiet, its time is over, or the signal fires. */
-  async drain(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
+  /** Drains a lane of a known topic for its workflow, until it is quiet, its time is over, or the signal fires. */
+  drain(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
+    return this.#drain(lane, { signal, progress });
+  }
+
+  async #standIn(lane: Lane, signal: AbortSignal, progress: () => void): Promise<DrainAnswer> {
+    // A drain of the workflow runs or waits here, and must not be ended by its stand-in.
+    if (this.#drains.has(lane)) return 'taken';
+    const answer = await this.#drain(lane, { signal, progress, standIn: true });
+    return this.#drains.has(lane) ? 'taken' : answer;
+  }
+
+  async #drain(
+    lane: Lane,
+    caller: Pick<DrainInput, 'progress' | 'signal' | 'standIn'>,
+  ): Promise<DrainAnswer> {
     const route = this.#routes.get(lane.topic);
     if (route === undefined)
       throw new Error(`The topic "${lane.topic}" is not in this relay's configuration.`);
@@ -119,9 +155,11 @@ export class Relay {
       source: `/outbox/${installation}`,
       timings,
       limits,
-      report,
-      signal,
-      progress,
+      ...caller,
+      report: (event) => {
+        if (event.type === 'batch-settled') this.#standIns.settled(lane);
+        report(event);
+      },
       session: () => this.#session?.current(),
     });
   }

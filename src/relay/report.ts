@@ -39,7 +39,8 @@ export type RelayEvent =
   | ({ readonly type: 'failed' } & FailedSend)
   | ({ readonly type: 'hold-began'; readonly hold: Hold } & Lane)
   | ({ readonly type: 'hold-ended'; readonly heldMs: number } & Lane)
-  | ({ readonly type: 'lane-acquired'; readonly lapsed: boolean } & Lane)
+  /** `lapsed`: its owner had died. `standIn`: it is drained in place of its workflow, which is late or cannot be started. */
+  | ({ readonly type: 'lane-acquired'; readonly lapsed: boolean; readonly standIn: boolean } & Lane)
   | ({ readonly type: 'lane-freed'; readonly quiet: boolean } & Lane)
   | ({ readonly type: 'lane-lost' } & Lane)
   | { readonly type: 'lanes-started'; readonly count: number }

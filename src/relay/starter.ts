@@ -11,6 +11,8 @@ import {
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
+import type { StandIns } from './stand-ins.ts';
+import type { Supervision } from './supervision.ts';
 
 /** Messages per read, and concurrent starts. */
 const messagesPerRound = 200;
@@ -21,26 +23,37 @@ const orphansPause = 10;
 /** Between searches for terminated workflows. */
 const terminatedEveryMs = 5_000;
 
+export interface StarterInput {
+  readonly database: Database;
+  readonly supervision: Supervision;
+  readonly standIns: StandIns;
+  /** The topics whose lanes this relay can drain; it starts no others. */
+  readonly topics: readonly string[];
+  readonly report: Report;
+}
+
 /**
- * Ensures that the workflow runs of every lane with work, and of every waiting message within its horizon.
+ * Ensures that the workflow runs of every lane with work, and of every waiting message within its horizon. A lane whose workflow
+ * does not come is drained by a stand-in.
  *
  * Level-triggered: it looks at the current rows, so a start that fails or is lost is repeated. Any number of starters may
  * run.
  */
 export class Starter {
   readonly #database: Database;
-  readonly #workflows: WorkflowStarter;
+  readonly #supervision: Supervision;
+  readonly #standIns: StandIns;
   readonly #topics: readonly string[];
   readonly #report: Report;
   readonly #stopping = new AbortController();
   #terminatedAskedAt = Number.NEGATIVE_INFINITY;
   #orphansAskableAt = Number.NEGATIVE_INFINITY;
 
-  /** @param topics the topics whose lanes this relay can drain; it starts no others */
-  constructor(database: Database, workflows: WorkflowStarter, topics: readonly string[], report: Report) {
+  constructor({ database, supervision, standIns, topics, report }: StarterInput) {
     this.#database = database;
+    this.#supervision = supervision;
+    this.#standIns = standIns;
     this.#topics = topics;
-    this.#workflows = workflows;
     this.#report = report;
   }
 
@@ -77,10 +90,11 @@ export class Starter {
   }
 
   async #bulksOnce(): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
+    const { workflows } = this.#supervision;
+    if (this.#stopping.signal.aborted || workflows === undefined) return;
     for (const bulk of await wantedBulks(this.#database, null)) {
       try {
-        await this.#workflows.startBulk(bulk);
+        await workflows.startBulk(bulk);
         this.#report({ type: 'bulk-started', id: bulk.id });
       } catch (error) {
         this.#report({ type: 'error', during: 'start-bulk', error });
@@ -91,15 +105,17 @@ export class Starter {
 
   async #terminatedOnce(): Promise<void> {
     const now = performance.now();
-    if (this.#stopping.signal.aborted || now - this.#terminatedAskedAt < terminatedEveryMs) return;
+    const { workflows } = this.#supervision;
+    if (this.#stopping.signal.aborted || workflows === undefined) return;
+    if (now - this.#terminatedAskedAt < terminatedEveryMs) return;
     this.#terminatedAskedAt = now;
-    const ids = await this.#workflows.terminatedMessages();
+    const ids = await workflows.terminatedMessages();
     if (ids.length > 0) await forgetTold(this.#database, ids);
   }
 
   async #lanesOnce(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    await this.#start(await wantedLanes(this.#database, this.#topics));
+    this.#start(await wantedLanes(this.#database, this.#topics));
   }
 
   /** While an old snapshot keeps dead versions of the lane rows, each search reads them all and is slow. */
@@ -112,21 +128,35 @@ export class Starter {
       askedAt + orphansEveryMs,
       answeredAt + orphansPause * (answeredAt - askedAt),
     );
-    await this.#start(orphans);
+    this.#start(orphans);
   }
 
-  async #start(lanes: readonly LaneStart[]): Promise<void> {
-    if (lanes.length === 0) return;
-    await Promise.all(lanes.map((lane) => this.#workflows.startLane(lane)));
-    this.#report({ type: 'lanes-started', count: lanes.length });
+  /** Does not wait for the engine, which may be silent for seconds: meanwhile other lanes may need a drain. */
+  #start(lanes: readonly LaneStart[]): void {
+    const asked = lanes.map((lane) => {
+      const answer = this.#supervision.ask(lane);
+      this.#standIns.offer(lane, answer);
+      return answer;
+    });
+    void this.#tellStarted(asked);
+  }
+
+  async #tellStarted(asked: readonly Promise<boolean>[]): Promise<void> {
+    const count = (await Promise.all(asked)).filter(Boolean).length;
+    if (count > 0) this.#report({ type: 'lanes-started', count });
   }
 
   async #allMessages(signal: AbortSignal): Promise<void> {
+    const { workflows } = this.#supervision;
+    if (workflows === undefined) return;
+    // Somebody has these locked, and may have for long: the others go on.
+    const left: string[] = [];
     while (!signal.aborted) {
-      const messages = await untoldMessages(this.#database, messagesPerRound);
-      const { told, failures } = await this.#tell(messages, signal);
+      const messages = await untoldMessages(this.#database, messagesPerRound, left);
+      const { told, failures } = await this.#tell(workflows, messages, signal);
       if (told.length > 0) {
-        await markTold(this.#database, told);
+        const marked = new Set(await markTold(this.#database, told));
+        left.push(...told.map(({ id }) => id).filter((id) => !marked.has(id)));
         this.#report({ type: 'messages-started', count: told.length });
       }
       for (const error of failures) this.#report({ type: 'error', during: 'start-messages', error });
@@ -136,6 +166,7 @@ export class Starter {
 
   /** Starts concurrently. A worker stops at its first failure; the next check finds what is left. */
   async #tell(
+    workflows: WorkflowStarter,
     messages: readonly MessageStart[],
     signal: AbortSignal,
   ): Promise<{ told: readonly MessageStart[]; failures: readonly unknown[] }> {
@@ -144,7 +175,7 @@ export class Starter {
     const work = async (): Promise<void> => {
       for (const message of queue) {
         if (signal.aborted) return;
-        await this.#workflows.startMessage(message);
+        await workflows.startMessage(message);
         told.push(message);
       }
     };

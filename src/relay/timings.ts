@@ -11,6 +11,11 @@ export interface RelayTimings {
   readonly checkIntervalMs: number;
   /** Between probes of a topic on hold. */
   readonly probeIntervalMs: number;
+  /**
+   * A transport that has not settled a call within this time is asked to stop; as long after that, the lane is given up. Far
+   * above the time limits of transports, which end what is slow.
+   */
+  readonly stuckAfterMs: number;
 }
 
 export const defaultTimings: RelayTimings = {
@@ -20,6 +25,7 @@ export const defaultTimings: RelayTimings = {
   idleLookIntervalMs: 100,
   checkIntervalMs: 1_000,
   probeIntervalMs: 1_000,
+  stuckAfterMs: 60_000,
 };
 
 /** Messages and bytes of one batch. */

@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { rest } from '../core/rest.ts';
-import type { Database } from '../store/database/database.ts';
+import type { Sql } from '../store/database/database.ts';
 import {
   deleteQuestion,
   noteServed,
@@ -12,7 +12,7 @@ import type { AskPlace } from './ports.ts';
 import type { Report } from './report.ts';
 
 export interface TwinSearch {
-  readonly database: Database;
+  readonly database: Sql;
   readonly ask: AskPlace;
   readonly signal: AbortSignal;
   /** Called before every question. */
@@ -65,7 +65,7 @@ async function askOnce({ database, ask, signal, progress }: TwinSearch): Promise
  *
  * @throws OutboxError `OUTBOX_INSTALLATION_TWICE`
  */
-export async function refuseTwin(database: Database, ask: AskPlace): Promise<void> {
+export async function refuseTwin(database: Sql, ask: AskPlace): Promise<void> {
   if (await servedElsewhere(database)) {
     const place = await findTwin({
       database,

@@ -1,7 +1,7 @@
 import { type Lane, laneName } from '../core/lane.ts';
 import type { Database } from '../store/database/database.ts';
 import { DueEdge } from '../store/lane/due-edge.ts';
-import { type LaneNews, look } from '../store/lane/watch.ts';
+import { type LaneNews, type Look, look } from '../store/lane/watch.ts';
 import { sweep } from '../store/message/release.ts';
 import type { LaneBlockers } from './lane-blockers.ts';
 import type { LaneDrains } from './lane-drains.ts';
@@ -98,12 +98,14 @@ export class Watcher {
 
   /** Looks once and acts on what it finds. @returns milliseconds until the next look */
   async #round(): Promise<number> {
-    const { database, timings, starter, overdue, blockers } = this.#input;
-    const { snapshot, news, nextDueInMs } = await look(database, this.#snapshot, this.#dueEdge);
+    const { timings, starter, overdue, blockers } = this.#input;
+    const blind = this.#snapshot === null;
+    const { snapshot, news, nextDueInMs } = await this.#look();
     this.#snapshot = snapshot;
     const now = performance.now();
-    if (news.length > 0) this.#newsAt = now;
+    if (news.length > 0 || blind) this.#newsAt = now;
     this.#spread(news);
+    if (blind) this.#input.drains.wakeAll();
     void starter.startOrphans();
     if (now - this.#checkedAt >= timings.checkIntervalMs) {
       this.#checkedAt = now;
@@ -121,6 +123,16 @@ export class Watcher {
     const released = await this.#sweep();
     // The next look is due at once, because it will find what was released.
     return released > 0 ? 0 : Math.min(pause, sweepAgainMs);
+  }
+
+  /**
+   * A look reads all that is new since the last one. If that was too much for its time limit, it would be more each time: after a
+   * failure the next look begins at its own time, and everybody looks at the rows instead.
+   */
+  async #look(): Promise<Look> {
+    const from = this.#snapshot;
+    this.#snapshot = null;
+    return look(this.#input.database, from, this.#dueEdge);
   }
 
   #spread(news: readonly LaneNews[]): void {

@@ -157,6 +157,7 @@ test('a hold during a repeat keeps it ready, and counts no send', async () => {
       idleLookIntervalMs: 10,
       checkIntervalMs: 10,
       probeIntervalMs: 10,
+      stuckAfterMs: 60_000,
     },
   });
 
@@ -178,7 +179,21 @@ test('a message that is given up says why, is alerted, and a late receipt still 
     maybePublished: true,
     withinS: null,
   });
-  expect(fixture.events).toEqual([{ type: 'messages-unconfirmed', topic: 'orders', count: 1 }]);
+  expect(fixture.events).toEqual([
+    { type: 'messages-unconfirmed', topic: 'orders', count: 1 },
+    {
+      type: 'failed',
+      topic: 'orders',
+      lane: 0,
+      id: fixture.lanes.idOf('A'),
+      key: 'K',
+      attempt: 3,
+      outcome: 'unconfirmed',
+      error: 'The group "shop" has passed this message without a receipt, 3 times.',
+      transport: 'scripted',
+      address: 'orders',
+    },
+  ]);
   await fixture.receipt(['A']);
   expect(await fixture.lanes.states('A')).toEqual(['confirmed']);
 });

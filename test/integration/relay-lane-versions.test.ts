@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { WorkflowStarter } from '../../src/relay/ports.ts';
+import { StandIns } from '../../src/relay/stand-ins.ts';
 import { Starter } from '../../src/relay/starter.ts';
+import { Supervision } from '../../src/relay/supervision.ts';
 import type { Database, Sql } from '../../src/store/database/database.ts';
 import { claim } from '../../src/store/lane/claim.ts';
 import { acquireLane, renewLease } from '../../src/store/lane/lease.ts';
@@ -99,14 +100,6 @@ test('knowing where its row was does not make a former owner an owner', async ()
   expect(await fixture.laneRow()).toMatchObject({ owner: next });
 });
 
-const refused = () => Promise.reject(new Error('There is nothing to start.'));
-const nothingToStart: WorkflowStarter = {
-  startLane: refused,
-  startMessage: refused,
-  startBulk: refused,
-  terminatedMessages: refused,
-};
-
 test('dead owners are looked for less often when the answer takes its time', async () => {
   let asked = 0;
   const slow: Database = {
@@ -117,7 +110,11 @@ test('dead owners are looked for less often when the answer takes its time', asy
       return fixture.database.query<Row>(text, values);
     },
   };
-  const starter = new Starter(slow, nothingToStart, ['orders'], () => undefined);
+  const report = () => undefined;
+  const supervision = new Supervision(report);
+  const drain = () => Promise.reject(new Error('There is nothing to drain.'));
+  const standIns = new StandIns({ drain, ask: (start) => supervision.ask(start), left: report, report });
+  const starter = new Starter({ database: slow, supervision, standIns, topics: ['orders'], report });
   const endsAt = performance.now() + 900;
   while (performance.now() < endsAt) await Promise.race([starter.startOrphans(), delay(5)]);
   await starter.stop();

@@ -65,6 +65,7 @@ test('every return frees the lane: quiet, out of time, stopped', async () => {
         idleLookIntervalMs: 1,
         checkIntervalMs: 1,
         probeIntervalMs: 1,
+        stuckAfterMs: 60_000,
       },
     }),
   ).toBe('more');
@@ -151,7 +152,7 @@ test('a lane that was taken before the server was started again has to be taken 
 test('an owner whose session has ended is followed half a second after its last renewal', async () => {
   const session = await fixture.begin();
   await session.query('select pg_advisory_xact_lock(4711)');
-  await acquireLane(fixture.database, fixture.lane, randomUUID(), '4711');
+  await acquireLane(fixture.database, fixture.lane, randomUUID(), { session: '4711' });
   const renewedAgo = (ms: number) =>
     fixture.database.query(
       `update outbox.lane set alive_until = clock_timestamp() + interval '10 s' - $1 * interval '1 ms'`,

@@ -71,6 +71,7 @@ test('a hold that outlasts the run hands the lane back with its messages as they
       idleLookIntervalMs: 1,
       checkIntervalMs: 50,
       probeIntervalMs: 10,
+      stuckAfterMs: 60_000,
     },
   });
 

@@ -118,17 +118,6 @@ test('a lane is started at most once a second, and replaced when starts have not
   expect(lane).toEqual({ wanted_since: null });
 });
 
-test('a relay without lane starts is late, not wrong: work is found again when starts work', async () => {
-  relay = await startTestRelay(fixture, { running: false });
-  await fixture.send('A');
-  await until(() => (relay?.workflows.laneStarts.length ?? 0) >= 2);
-  expect(fixture.broker.log).toEqual([]);
-
-  relay.workflows.running = true;
-
-  await until(() => fixture.broker.labels.includes('A'));
-});
-
 test('a relay beside the one that drains a lane asks for its start a few times a second, however many messages come', async () => {
   relay = await startTestRelay(fixture, { timings: { laneIdleTimeoutMs: 60_000 } });
   await fixture.send('first');

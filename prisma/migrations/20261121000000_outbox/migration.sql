@@ -1276,18 +1276,20 @@ begin
   select pg_current_snapshot()::text,
     ceil(extract(epoch from least(one.due, min(x.due) over ()) - outbox.clock()) * 1000)::float8,
     least(one.due, min(x.due) over (), outbox.clock() - interval '1 second'),
-    x.topic, x.lane, x.ready, x.waiting, case when x.count <= 100 then array_to_string(x.xids, ',') end
+    x.topic, x.lane, x.ready, x.waiting,
+    case when x.count <= 100 and sum(x.count) over () <= 1000 then array_to_string(x.xids, ',') end
   from (select (select min(due_at) from outbox.message
       where state in ('waiting', 'retrying') and due_at >= coalesce(p_from, '-infinity')) as due) one left join (
     select n.topic, n.lane, bool_or(n.state in ('ready', 'canceled')) as ready, bool_or(n.state in ('waiting', 'retrying')) as waiting,
       min(n.due_at) filter (where n.state in ('waiting', 'retrying')) as due, count(*) as count,
-      array_agg(n.xid) filter (where n.state in ('ready', 'canceled')) as xids
-    from (
+      -- Not more than a look may name: after hours without one there may be millions.
+      array_agg(n.xid) filter (where n.state in ('ready', 'canceled') and n.nth <= 1000) as xids
+    from (select *, row_number() over () as nth from (
       select topic, lane, state, due_at, xid from outbox.message where position > 0 and xid >= pg_snapshot_xmax(p_snapshot)
       union all
       select m.topic, m.lane, m.state, m.due_at, m.xid from pg_snapshot_xip(p_snapshot) running (xid) cross join lateral (
         select * from outbox.message r where r.position > 0 and r.xid = running.xid offset 0) m
-    ) n group by n.topic, n.lane
+    ) visible) n group by n.topic, n.lane
   ) x on true;
 end
 $$;

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Lane } from '../../core/lane.ts';
 import type { Database } from '../database/database.ts';
-import { readSnapshot } from '../message/withdraw.ts';
-import { abandonLease, acquireLane, freeLease, markSuspect } from './lease.ts';
+import { abandonLease, acquireLane, freeLease, markAllSuspect } from './lease.ts';
 
 /**
  * Ensures that no relay has messages of a paused lane in hand: takes the lane like a new owner, which fences the previous
@@ -24,7 +23,7 @@ export async function emptyHands(database: Database, lane: Lane): Promise<boolea
 /** @returns false if fenced. After an error the next owner must see that the lane was not freed cleanly. */
 async function suspectAll(database: Database, lane: Lane, owner: string): Promise<boolean> {
   try {
-    return await markSuspect(database, lane, owner, await readSnapshot(database));
+    return await markAllSuspect(database, lane, owner);
   } catch (error) {
     await abandonLease(database, lane, owner);
     throw error;

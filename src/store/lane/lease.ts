@@ -17,19 +17,28 @@ export interface AcquiredLane {
   readonly suspect: string | null;
   /** True if the previous owner has not freed the lane, or a failover may have lost the record of an owner. */
   readonly lapsed: boolean;
+  /** True if failures were settled that nobody has told yet. */
+  readonly untold: boolean;
+}
+
+/** What an owner says of itself when it takes or renews a lane. */
+export interface Ownership {
+  /** The advisory lock of its process's session. @defaultValue none: only the lease shows that it lives */
+  readonly session?: string | undefined;
+  /** It drains in place of the lane's workflow, which stays wanted until it drains the lane itself. @defaultValue false */
+  readonly standIn?: boolean;
 }
 
 /**
  * Takes the lane if it has no owner.
  *
- * @param session the advisory lock of this process's session; `null`: it has none, and only the lease shows that it lives
  * @returns `undefined`: the lane has an owner, its row is locked, or it does not exist
  */
 export async function acquireLane(
   sql: Sql,
   { topic, lane }: Lane,
   owner: string,
-  session: string | null = null,
+  { session, standIn = false }: Ownership = {},
 ): Promise<AcquiredLane | undefined> {
   const [row] = await sql.query<AcquiredLane>(
     `with before as materialized (
@@ -37,14 +46,16 @@ export async function acquireLane(
        where topic = $1 and n = $2 for update skip locked
      )
      update outbox.lane l
-     set owner = $3, alive_until = clock_timestamp() + $4 * interval '1 ms', wanted_since = null, hold = null,
+     set owner = $3, alive_until = clock_timestamp() + $4 * interval '1 ms', hold = null,
+       wanted_since = case when $6 then l.wanted_since end,
        incarnation = outbox.incarnation(), session = case when outbox.session_lives($5) then $5::bigint end
      from before b
      where l.topic = $1 and l.n = $2 and (b.owner = $3 or not b.held)
      returning l.cursor, l.snapshot::text, l.suspect::text,
        -- Also after a restart: a failover may have lost the record of a later owner.
-       (b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed`,
-    [topic, lane, owner, leaseMs, session],
+       (b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed,
+       l.untold_from is not null as untold`,
+    [topic, lane, owner, leaseMs, session ?? null, standIn],
   );
   return row;
 }
@@ -54,14 +65,15 @@ export async function renewLease(
   sql: Sql,
   lane: Lane,
   owner: string,
-  session: string | null = null,
+  { session, standIn = false }: Ownership = {},
 ): Promise<boolean> {
   return writeOwnRow(lane, owner, (where, values) =>
     sql.query(
-      `update outbox.lane l set alive_until = clock_timestamp() + $5 * interval '1 ms', wanted_since = null,
+      `update outbox.lane l set alive_until = clock_timestamp() + $5 * interval '1 ms',
+         wanted_since = case when $7 then l.wanted_since end,
          session = case when outbox.session_lives($6) then $6::bigint end
        where ${where} returning l.ctid::text as place`,
-      [...values, leaseMs, session],
+      [...values, leaseMs, session ?? null, standIn],
     ),
   );
 }
@@ -101,6 +113,19 @@ export async function markSuspect(sql: Sql, lane: Lane, owner: string, snapshot:
     sql.query(
       `update outbox.lane l set suspect = $5::pg_snapshot where ${where} returning l.ctid::text as place`,
       [...values, snapshot],
+    ),
+  );
+}
+
+/**
+ * The same for a new owner that has claimed nothing: everything that can be seen now. The statement that writes it also takes
+ * the snapshot, because a query of its own may be answered by a standby, which has not seen what the dead owner sent last.
+ */
+export async function markAllSuspect(sql: Sql, lane: Lane, owner: string): Promise<boolean> {
+  return writeOwnRow(lane, owner, (where, values) =>
+    sql.query(
+      `update outbox.lane l set suspect = pg_current_snapshot() where ${where} returning l.ctid::text as place`,
+      values,
     ),
   );
 }

@@ -57,7 +57,11 @@ export interface MessageStart {
 }
 
 /** Waiting and retrying messages within their topic's horizon whose workflow was not given their due time. */
-export async function untoldMessages(sql: Sql, limit: number): Promise<readonly MessageStart[]> {
+export async function untoldMessages(
+  sql: Sql,
+  limit: number,
+  without: readonly string[] = [],
+): Promise<readonly MessageStart[]> {
   return sql.query<MessageStart>(
     `select m.id, m.workflow_id as "workflowId", m.topic, m.key, m.ref, m.due_at::text as "dueAt",
        greatest(0, ceil(extract(epoch from m.due_at - outbox.clock()) * 1000))::float8 as "dueInMs",
@@ -65,36 +69,51 @@ export async function untoldMessages(sql: Sql, limit: number): Promise<readonly 
      from outbox.message m left join outbox.topic t on t.name = m.topic
      where m.state in ('waiting', 'retrying') and m.workflow_due_at is distinct from m.due_at
        and m.due_at < outbox.clock() + (select greatest(max(horizon), interval '24 hours') from outbox.topic)
-       and m.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours')
+       and m.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours') and m.id <> all($2::uuid[])
      order by m.due_at limit $1`,
-    [limit],
+    [limit, [...without]],
   );
 }
 
 /**
  * Records the due times that workflows were given, even if a message was rescheduled meanwhile: the difference causes another
- * start, and the old time shows whether the sleeping workflow must be replaced.
+ * start, and the old time shows whether the sleeping workflow must be replaced. What somebody has locked is left out, and told
+ * once more: waiting for business transactions could end in a deadlock with them.
+ *
+ * @returns the ids of those that it recorded
  */
-export async function markTold(sql: Sql, told: readonly Pick<MessageStart, 'id' | 'dueAt'>[]): Promise<void> {
-  await sql.query(
+export async function markTold(
+  sql: Sql,
+  told: readonly Pick<MessageStart, 'id' | 'dueAt'>[],
+): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string }>(
     `update outbox.message m set workflow_due_at = t.due_at
-     from unnest($1::uuid[], $2::timestamptz[]) as t(id, due_at)
-     where m.id = t.id and m.state::text in ('waiting', 'retrying')`,
+     from unnest($1::uuid[], $2::timestamptz[]) as t(id, due_at) join (${freeOf('$1')}) free on free.id = t.id
+     where m.id = free.id returning m.id`,
     [told.map((start) => start.id), told.map((start) => start.dueAt)],
   );
+  return rows.map(({ id }) => id);
 }
 
 /**
- * Forgets the due times that the workflows of waiting messages were given, so that they are started again.
+ * Forgets the due times that the workflows of waiting messages were given, so that they are started again. What somebody has
+ * locked is left to the next call.
  *
  * @returns the number of these messages
  */
 export async function forgetTold(sql: Sql, ids: readonly string[]): Promise<number> {
   const rows = await sql.query(
     `update outbox.message m set workflow_due_at = null
-     where m.id = any($1::uuid[]) and m.state::text in ('waiting', 'retrying') and m.workflow_id = outbox.message_workflow_id(m.id)
+     from (${freeOf('$1')}) free
+     where m.id = free.id and m.workflow_id = outbox.message_workflow_id(m.id)
      returning 1`,
     [[...ids]],
   );
   return rows.length;
+}
+
+/** The messages of these ids that still wait and that nobody has locked, locked by this statement. */
+function freeOf(ids: string): string {
+  return `select l.id from outbox.message l where l.id = any(${ids}::uuid[]) and l.state::text in ('waiting', 'retrying')
+       for no key update skip locked`;
 }

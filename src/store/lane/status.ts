@@ -25,6 +25,8 @@ export interface LaneStatus {
   readonly paused: boolean;
   /** True while a relay drains the lane. */
   readonly owned: boolean;
+  /** True if a relay could do something here now: send, release what is due, or tell what has failed. */
+  readonly hasWork: boolean;
   /** The Temporal workflow `deliverLane` of the lane; `null` like `lane`. */
   readonly workflowId: string | null;
 }
@@ -41,6 +43,7 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
        select (select min(m.topic) from outbox.message m where m.state = 'ready' and m.topic > t.topic) from topics t where t.topic is not null
      ), lanes as (
        select l.topic, l.n as lane, l.cursor, l.snapshot, l.hold, outbox.lane_held(l) as owned,
+         l.untold_from is not null as untold,
          outbox.lane_workflow_id(l.topic, l.n) as workflow_id
        from outbox.lane l
      ), pending as (
@@ -73,17 +76,20 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
          count(*) filter (where state = 'ready')::integer as ready, count(*) filter (where state = 'held')::integer as held,
          count(*) filter (where state = 'retrying')::integer as retrying, count(*) filter (where state = 'waiting')::integer as waiting,
          count(*) filter (where state = 'failed')::integer as failed,
-         greatest(0, extract(epoch from outbox.clock() - min(coalesce(due_at, created_at)) filter (where state in ('ready', 'held')
-           or state in ('waiting', 'retrying') and due_at <= outbox.clock())) * 1000)::float8 as oldest
+         bool_or(state = 'ready' or state in ('waiting', 'retrying') and due_at <= outbox.clock()) as due,
+         extract(epoch from outbox.clock() - min(coalesce(due_at, created_at)) filter (where state in ('ready', 'held')
+           or state in ('waiting', 'retrying') and due_at <= outbox.clock())) * 1000 as age
        from pending group by topic, lane
      )
-     select coalesce(l.topic, c.topic) as topic, coalesce(l.lane, c.lane) as lane, c.oldest as "oldestDueMs",
+     select coalesce(l.topic, c.topic) as topic, coalesce(l.lane, c.lane) as lane, case when c.age is not null then greatest(c.age, 0)::float8 end as "oldestDueMs",
        coalesce(c.ready, 0) as ready, coalesce(c.held, 0) as held, coalesce(c.retrying, 0) as retrying,
        coalesce(c.waiting, 0) as waiting, coalesce(c.failed, 0) as failed, l.hold, coalesce(l.owned, false) as owned,
        outbox.is_paused(coalesce(l.topic, c.topic)) as paused,
-       l.workflow_id as "workflowId"
+       l.workflow_id as "workflowId",
+       coalesce(l.untold, false) or coalesce(c.due, false) or case when c.held > 0 then outbox.has_free_held(c.topic, c.lane,
+         (select t.exhausted = 'hold-key' from outbox.topic t where t.name = c.topic)) else false end as "hasWork"
      from lanes l full join counted c on c.topic = l.topic and c.lane = l.lane
-     order by c.oldest desc nulls last, 1, 2`,
+     order by c.age desc nulls last, 1, 2`,
     [countLimit],
   );
   return rows.map((row) => ({ ...row, hold: holdOf(row.hold) }));

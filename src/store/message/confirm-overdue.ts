@@ -87,12 +87,26 @@ export async function postpone(sql: Sql, ids: readonly string[]): Promise<void> 
   );
 }
 
+/** A message that failed because no receipt came. */
+export interface Unconfirmed {
+  readonly id: string;
+  readonly key: string | null;
+  readonly lane: number;
+  readonly sends: number;
+  readonly error: string;
+}
+
 /** Fails locked messages that have no receipt after all of their sends. A late receipt still confirms them. */
-export async function giveUp(sql: Sql, ids: readonly string[], group: string): Promise<void> {
-  await sql.query(
+export async function giveUp(
+  sql: Sql,
+  ids: readonly string[],
+  group: string,
+): Promise<readonly Unconfirmed[]> {
+  return sql.query<Unconfirmed>(
     `update outbox.message m set state = 'failed', maybe_published = true, confirm_by = null, updated_at = outbox.clock(),
        last_error = format('The group "%s" has passed this message without a receipt, %s times.', $2::text, m.sends)
-     where m.id = any($1::uuid[])`,
+     where m.id = any($1::uuid[])
+     returning m.id, m.key, m.lane, m.sends, m.last_error as error`,
     [[...ids], group],
   );
 }

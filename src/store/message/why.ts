@@ -28,8 +28,6 @@ export interface DeliveryFacts {
   readonly wantedSince: Date | null;
   /** How many relays run. */
   readonly relays: number;
-  /** Why Temporal does not answer, if it answers no running relay. */
-  readonly temporalError: string | null;
   /** The message of the same key that must go first. */
   readonly blocker: { readonly id: string; readonly state: State } | null;
   /** Ready messages of the lane that go first, counted up to {@link countLimit}; late commits are left out. */
@@ -57,8 +55,7 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
        outbox.is_paused(a.topic) and not coalesce(t.paused, false) and not coalesce(x.paused, false) as changing,
        l.hold, coalesce(outbox.lane_held(l), false) as owned,
        l.wanted_since as "wantedSince",
-       blocker.found as blocker, coalesce(before.count, 0) as before, running.count as relays,
-       case when running.count = running.cut_off then running.error end as "temporalError"
+       blocker.found as blocker, coalesce(before.count, 0) as before, running.count as relays
      from outbox.message_all a
        left join outbox.topic t on t.name = a.topic
        left join outbox.transport x on x.name = t.transport
@@ -75,10 +72,7 @@ export async function readDeliveryFacts(sql: Sql, id: string): Promise<DeliveryF
              and r.position > 0 and r.position > l.cursor and r.position < a.position
            order by r.position limit ${countLimit}) r) before on true
        cross join lateral (
-         select count(*)::integer as count, count(s.error)::integer as cut_off, min(s.error) as error
-         from outbox.relay r left join lateral (
-           select e ->> 'address' || ': ' || (e ->> 'error') as error from jsonb_array_elements(r.servers) e
-           where e ->> 'server' = 'Temporal' and e ->> 'error' is not null limit 1) s on true
+         select count(*)::integer as count from outbox.relay r
          where r.seen_at > clock_timestamp() - $2 * interval '1 ms') running
      where a.id = $1`,
     [id, relayStaleMs],

@@ -66,13 +66,6 @@ export async function makeLane(sql: Sql, { topic, lane }: Lane): Promise<void> {
   await sql.query('insert into outbox.lane (topic, n) values ($1, $2) on conflict do nothing', [topic, lane]);
 }
 
-/** The current snapshot. */
-export async function readSnapshot(sql: Sql): Promise<string> {
-  const [row] = await sql.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot');
-  if (row === undefined) throw new Error('A snapshot is always answered.');
-  return row.snapshot;
-}
-
 function except(rows: readonly LockedMessage[], others: readonly LockedMessage[]): readonly LockedMessage[] {
   return rows.filter((row) => !others.includes(row));
 }

@@ -24,6 +24,7 @@ test('what is left out has the documented defaults, and all of it can be read in
     idleLookIntervalMs: 100,
     checkIntervalMs: 1_000,
     probeIntervalMs: 1_000,
+    stuckAfterMs: 60_000,
   });
   expect(limits).toEqual({ messages: 2_000, bytes: 16_777_216 });
   expect(settings).toEqual([

@@ -24,7 +24,6 @@ const ready: DeliveryFacts = {
   blocker: null,
   before: 0,
   relays: 1,
-  temporalError: null,
 };
 const hold = {
   scope: 'transport',
@@ -50,12 +49,6 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
     { state: 'waiting', dueInMs: -90_400, dueAt, relays: 0 },
     /^It has been due for 1 min 30 s\. No relay is running/,
   ],
-  [
-    'temporal-away',
-    { owned: false, temporalError: 'localhost:7233: no answer' },
-    /^Relays run, but cannot use Temporal: localhost:7233: no answer$/,
-  ],
-  ['next', { temporalError: 'localhost:7233: no answer' }, /about to publish/],
   ['behind-key', { blocker, before: 5 }, /^Message m-1 of the key "K" comes first, and is retrying\.$/],
   ['behind-key', { state: 'held', blocker }, /m-1/],
   ['behind-key', { state: 'held' }, /free again/],
