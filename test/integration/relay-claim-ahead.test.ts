@@ -93,6 +93,29 @@ test('behind a batch that is not full the next one is claimed when that is ackno
   expect(claims.begun).toBe(3);
 });
 
+test('what was rung for and claimed behind a batch that is not full is sent at once, not at the next check', async () => {
+  await sendAll('a1');
+  const wake = new Wake();
+  const stop = new AbortController();
+  fixture.broker.after = async () => {
+    fixture.broker.after = () => undefined;
+    await sendAll('a2');
+    wake.ring();
+  };
+  const draining = fixture.drain({
+    wake,
+    signal: stop.signal,
+    timings: { ...defaultTimings, laneIdleTimeoutMs: 60_000, checkIntervalMs: 60_000 },
+  });
+
+  // What is claimed when the drain is stopped is not sent any more.
+  await until(() => fixture.broker.labels.length === 2, 10_000).catch(() => undefined);
+  stop.abort();
+  await draining;
+
+  expect(fixture.broker.labels).toEqual(['a1', 'a2']);
+});
+
 test('a lane that is caught up is not claimed from until somebody rings', async () => {
   await sendAll('a1');
   const wake = new Wake();
