@@ -74,9 +74,15 @@ function reachable(url: string, { relays, servers }: Status): readonly (readonly
           ['', `not seen for ${age(relay.seenMs)}: ${nameOf(relay)}`] as const satisfies [string, string],
       ),
     ...(living.length === 0 ? [['Temporal', 'unknown: no relay runs'] as const] : []),
-    ...servers.map((server) => [clip(server.server, nameWidth - 1), serverInWords(server)] as const),
+    ...servers.flatMap((server) => [
+      [clip(server.server, nameWidth - 1), serverInWords(server)] as const,
+      ...(server.server === 'Temporal' && server.error !== null ? [['', withoutTemporal] as const] : []),
+    ]),
   ];
 }
+
+/** What an outage of it means, which is less than one fears. */
+const withoutTemporal = 'Relays deliver without it; archive and bulk operations wait.';
 
 function nameOf({ host, pid }: RelayStatus): string {
   return `${clip(host, 24)} (pid ${pid})`;
@@ -167,7 +173,7 @@ function row(lane: LaneStatus, answer: Status): string[] {
   ];
 }
 
-function stateOf(lane: LaneStatus, { laneLocks, relays, servers }: Status): string {
+function stateOf(lane: LaneStatus, { laneLocks, relays }: Status): string {
   if (lane.lane === null) return 'no relay delivers this topic: add it to `topics`';
   const lock = lockOf(lane, laneLocks);
   if (lock !== undefined) return `${lane.paused ? 'paused, ' : ''}locked by pid ${lock.pid}`;
@@ -175,10 +181,6 @@ function stateOf(lane: LaneStatus, { laneLocks, relays, servers }: Status): stri
   if (lane.hold !== null)
     return `on hold (${lane.hold.scope}) since ${lane.hold.since.toISOString()}: ${lane.hold.reason}`;
   if (lane.owned) return 'draining';
-  if (lane.oldestDueMs === null && lane.ready === 0) return 'quiet';
-  if (!relays.some(({ alive }) => alive)) return 'waits: no relay runs';
-  const temporal = servers.filter(({ server }) => server === 'Temporal');
-  return temporal.length > 0 && temporal.every(({ answering }) => answering === 0)
-    ? 'waits for Temporal'
-    : 'waits for a relay';
+  if (!lane.hasWork) return lane.held === 0 ? 'quiet' : 'its held messages wait for their keys';
+  return relays.some(({ alive }) => alive) ? 'waits for a relay' : 'waits: no relay runs';
 }
