@@ -208,12 +208,11 @@ create table outbox.mark (
   address text collate "C" not null,
   partition integer not null,
   owner uuid not null,
-  size integer not null,
-  last_id text not null,
+  ids integer[] not null,
   kills integer not null default 0,
   begun_at timestamp with time zone not null default clock_timestamp()
 );
-constraint mark_pkey PRIMARY KEY (consumer_group, address, partition);
+constraint mark_pkey PRIMARY KEY (consumer_group, address, partition, owner);
 
 create table outbox.message (
   id uuid not null,

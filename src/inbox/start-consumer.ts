@@ -216,7 +216,6 @@ function intakeOf<Tx extends Transaction>(
       client,
       group,
       maxKills: rules.tries.maxKills,
-      inOrder: rules.keyConcurrency === 1,
       suspects,
     }),
     queues: new KeyQueues({ group, most: rules.maxQueued, report, ask }),

@@ -74,6 +74,21 @@ test('a message is applied once, and its repetition is a success', async () => {
   expect(Math.abs((seen[0]?.signedAt.getTime() ?? 0) - Date.now())).toBeLessThan(30_000);
 });
 
+test('of two senders that use the same id, each with a group of its own, each is heard', async () => {
+  const shop = signed('{"of":"shop"}');
+  const bank = signed('{"of":"bank"}', { id: shop.id });
+  const answers = [];
+  for (const [group, { request }] of [
+    ['hooks-of-shop', shop],
+    ['hooks-of-bank', bank],
+    ['hooks-of-bank', bank],
+  ] as const)
+    answers.push(await told(await receive(request(), only(optionsOf({ group })), effect)));
+
+  expect(answers).toEqual(['204 ', '204 ', '204 ']);
+  expect(await effects(shop.id)).toBe(2);
+});
+
 test('of repetitions side by side one has its effect, and all of them are a success', async () => {
   const { id, request } = signed('{}');
   const answers = await Promise.all(

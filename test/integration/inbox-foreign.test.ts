@@ -80,6 +80,40 @@ test('a header of another system tells the id: its repeats are dropped', async (
   expect(handled).toEqual([`${orders.name} ${orders.name}:r1 1`, `${orders.name} ${orders.name}:r2 2`]);
 });
 
+test('of two systems that both count their events from 1 every event is handled, and every repeat dropped', async () => {
+  const { topic: orders } = stage;
+  const payments = topic('payments', schema, { address: await createTopic(stage.kafka) });
+  const events = (ce_source: string) =>
+    Array.from({ length: 50 }, (_, n) => ({
+      value: `{"n":${n + 1}}`,
+      headers: { ce_source, ce_id: `${n + 1}` },
+    }));
+  await publish(orders.rules.address, [...events('/shop'), ...events('/shop')]);
+  await publish(payments.rules.address, [...events('/bank'), ...events('/bank')]);
+
+  const inbox = await consume([orders, payments]);
+  await until(() => inbox.counts().handled + inbox.counts().duplicates === 200);
+
+  expect(inbox.counts()).toMatchObject({ handled: 100, duplicates: 100 });
+  expect(handled.filter((one) => one.endsWith(' 7')).toSorted()).toEqual(
+    [`${orders.name} /shop|7 7`, 'payments /bank|7 7'].toSorted(),
+  );
+});
+
+test('of two systems that both count their events from 1 every event of an unknown topic is kept', async () => {
+  const { address } = stage.topic.rules;
+  const event = (ce_source: string) => ({
+    value: '{"n":1}',
+    headers: { ce_source, ce_id: '1', ce_type: 'new' },
+  });
+  await publish(address, [event('/shop'), event('/bank'), event('/bank')]);
+
+  const inbox = await consume([stage.topic]);
+  await until(() => inbox.counts().failed + inbox.counts().duplicates === 3);
+
+  expect((await kept()).map(({ id }) => id).toSorted()).toEqual(['/bank|1', '/shop|1']);
+});
+
 test('one request in two topics is two messages of one group', async () => {
   const mails = topic('mails', schema, { address: await createTopic(stage.kafka) });
   for (const { rules } of [stage.topic, mails])

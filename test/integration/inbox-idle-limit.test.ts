@@ -28,7 +28,7 @@ const message = { ...begun, wire: '{"key":"k","headers":{}}', body: null, sentAt
 
 type Step = (sql: Sql) => Promise<unknown>;
 
-const mark: Step = (sql) => setMark(sql, partition, { owner: id, size: 1, lastId: 'a', kills: 0 });
+const mark: Step = (sql) => setMark(sql, partition, { owner: id, ids: ['a'], kills: 0 });
 
 /** Whatever holds a lock of the inbox until its transaction ends, and what was committed before it. */
 const steps: readonly [name: string, step: Step, before?: Step][] = [

@@ -138,8 +138,8 @@ test('every model of the outbox reads its table', async () => {
      insert into outbox.parked_key (consumer_group, topic, key, workflow_id, next_at) values ('group', 'model', 'k', 'w', now());
      insert into outbox.parked (consumer_group, message_id, key_id, topic, key, address, partition, "offset", wire, body, sent_at)
        select 'group', 'm-2', id, 'model', 'k', 'model', 0, '7', '{}', 'body', now() from outbox.parked_key;
-     insert into outbox.mark (consumer_group, address, partition, owner, size, last_id)
-       values ('group', 'model', 0, gen_random_uuid(), 1, 'm-3')`,
+     insert into outbox.mark (consumer_group, address, partition, owner, ids)
+       values ('group', 'model', 0, gen_random_uuid(), '{7}')`,
   );
   expect(await reader.outboxTopic.findMany()).toMatchObject([{ name: 'model', retryMs: [10_000n, 30_000n] }]);
   expect(await reader.outboxLane.findMany()).toMatchObject([
@@ -167,7 +167,7 @@ test('every model of the outbox reads its table', async () => {
       body: new Uint8Array(Buffer.from('body')),
     },
   ]);
-  expect(await reader.outboxMark.findMany()).toMatchObject([{ lastId: 'm-3', kills: 0 }]);
+  expect(await reader.outboxMark.findMany()).toMatchObject([{ ids: [7], kills: 0 }]);
   expect(await reader.outboxInstallation.count()).toBe(1);
   expect(await reader.outboxMigration.count()).toBeGreaterThan(0);
 });

@@ -1818,18 +1818,18 @@ create trigger parked_transition before update of state on outbox.parked
     ('parked', 'superseded'), ('parked', 'discarded')))
   execute function outbox.refuse_transition();
 
--- What a consumer has in hand, one row per partition: if it is left unfinished, one of these messages may have killed it.
+-- What a consumer has in hand, one row per partition and consumer: if it is left unfinished, one of these messages may have
+-- killed it, and whoever gets them next tries them one at a time.
 create table outbox.mark (
   consumer_group text collate "C" not null,
   address        text collate "C" not null,
   partition      integer not null,
   owner          uuid not null,
-  -- Number of messages, and the last of them; for a single one, how often it was left unfinished.
-  size           integer not null,
-  last_id        text not null,
+  -- The ids of the messages, as hashtext() has them; for a single one, how often it was left unfinished.
+  ids            integer[] not null,
   kills          integer not null default 0,
   begun_at       timestamptz not null default clock_timestamp(),
-  primary key (consumer_group, address, partition)
+  primary key (consumer_group, address, partition, owner)
 );
 
 -- One row per address that the breaker of a running consumer pauses. That consumer writes it every two seconds and deletes

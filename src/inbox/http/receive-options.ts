@@ -11,7 +11,10 @@ import type { TransactionClient } from '../transaction-client.ts';
 export interface ReceiveOptions<Tx extends Transaction> {
   /** A Prisma client, or what `clientOf` makes of a pool. The work is done in its transactions, with its limits. */
   readonly client: TransactionClient<Tx>;
-  /** Whose effect it is, 1 to 512 bytes: a message is handled once per group. */
+  /**
+   * Whose effect it is, 1 to 512 bytes: a message is handled once per group. One for each sender: `webhook-id`s are unique
+   * among those of one sender only.
+   */
   readonly group: string;
   /** What the sender signs with; of several any is accepted. A function is asked for every request. */
   readonly secret: Lazy<WebhookSecret>;

@@ -3,7 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import type { IncomingMessage } from '../../sources/source.ts';
 import { storableText } from '../../store/inbox/park.ts';
 import { isName } from '../once.ts';
-import { positionId } from '../reading/message-id.ts';
+import { eventId, positionId } from '../reading/message-id.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import type { Route } from '../route.ts';
 import type { RouteTable } from '../route-table.ts';
@@ -55,7 +55,10 @@ export function identify<Tx>(incoming: IncomingMessage, routes: RouteTable<Tx>):
     // The id identifies repeats even for an unknown topic.
     const id = reason === 'no-id' ? undefined : incoming.header('ce_id');
     return new Arrived<Tx>(incoming, {
-      id: isName(id) && id === storableText(id) ? id : positionId(incoming),
+      id:
+        isName(id) && id === storableText(id)
+          ? eventId(id, incoming.header('ce_source'))
+          : positionId(incoming),
       topic: bounded(incoming.header('ce_type') ?? incoming.address),
       way: { kind: 'refused', error },
     });

@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { OutboxError } from '../../core/errors.ts';
+import { installationOf } from '../../core/receipt.ts';
 import type { IncomingMessage } from '../../sources/source.ts';
 import type { Position } from '../consumer-event.ts';
-import { isName } from '../once.ts';
+import { isName, longestNameBytes } from '../once.ts';
 import { unreadable } from './unreadable.ts';
 
 /**
@@ -15,7 +17,7 @@ export type MessageIdRule = 'key' | { readonly header: string } | ((message: Inc
 export type IdReader = (message: IncomingMessage) => string;
 
 /**
- * Makes a reader for the rule. Without a rule the id is the header `ce_id`, which is globally unique.
+ * Makes a reader for the rule. Without a rule it is the id of CloudEvents: see {@link eventId}.
  *
  * With a rule it is `<topic>:<what the rule reads>`: the same key or request id may occur in several topics of one group
  * and identifies a different message in each.
@@ -24,7 +26,11 @@ export type IdReader = (message: IncomingMessage) => string;
  */
 export function idReader(topic: string, rule: MessageIdRule | undefined): IdReader {
   if (rule === undefined) {
-    return (message) => checked(message, message.header('ce_id'), 'header ce_id');
+    return (message) => {
+      const id = checked(message, message.header('ce_id'), 'header ce_id');
+      const source = message.header('ce_source');
+      return eventId(id, source === undefined ? source : utf8(message, source, 'header ce_source'));
+    };
   }
   const { read, name } = readerOf(topic, rule);
   return (message) => checked(message, `${topic}:${checked(message, read(message), name)}`, name);
@@ -70,10 +76,31 @@ function checked(message: IncomingMessage, id: unknown, name: string): string {
   if (id === undefined) throw unreadable(message, 'no-id', `it has no ${name}`);
   if (!isName(id))
     throw unreadable(message, 'no-id', `its ${name} is not an id of 1 to 512 bytes without NUL`);
-  // Decoding replaces invalid bytes, so different ids could become equal.
-  if (id.includes('\u{fffd}') || /\p{Surrogate}/u.test(id))
-    throw unreadable(message, 'no-id', `its ${name} is not text in UTF-8`);
-  return id;
+  return utf8(message, id, name);
+}
+
+/** Decoding replaces invalid bytes, so different texts could become equal. */
+function utf8(message: IncomingMessage, text: string, name: string): string {
+  if (!text.includes('\u{fffd}') && !/\p{Surrogate}/u.test(text)) return text;
+  throw unreadable(message, 'no-id', `its ${name} is not text in UTF-8`);
+}
+
+/** A source with which an id can be written. URIs are ASCII without the sign between the two, which may not be ambiguous. */
+const plainSource = /^[\x20-\x7b\x7d\x7e]*$/;
+
+/**
+ * What tells an event of CloudEvents from all others. Only source and id together are unique, and the ids of many systems
+ * count from 1. Those of an outbox are unique by themselves; and without a source there is nothing to tell apart.
+ *
+ * @returns `<source>|<id>`, or a digest of both where that is too long, or ambiguous; the id alone of an outbox's message
+ */
+export function eventId(id: string, source: string | undefined): string {
+  if (source === undefined || source === '' || installationOf(source) !== undefined) return id;
+  const both = `${source}|${id}`;
+  if (plainSource.test(source) && Buffer.byteLength(both) <= longestNameBytes) return both;
+  return `sha256:${createHash('sha256')
+    .update(JSON.stringify([source, id]))
+    .digest('hex')}`;
 }
 
 /** The position of a message, as the id of one that has no other. */

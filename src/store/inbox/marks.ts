@@ -11,44 +11,67 @@ export interface MarkedPartition {
 export interface Mark {
   /** UUID of the consumer. */
   readonly owner: string;
-  /** Number of messages. */
-  readonly size: number;
-  /** Id of the last one. */
-  readonly lastId: string;
+  /** Ids of the messages. */
+  readonly ids: readonly string[];
   /** For a single message: how often it was left unfinished. */
   readonly kills: number;
 }
 
-/** The mark of a partition, of any consumer; `undefined`: everything that was begun has ended. */
-export async function readMark(
-  sql: Sql,
-  { group, address, partition }: MarkedPartition,
-): Promise<Mark | undefined> {
-  const [row] = await sql.query<Mark>(
-    `select owner, size, last_id as "lastId", kills from outbox.mark
-     where consumer_group = $1 and address = $2 and partition = $3`,
-    [group, address, partition],
-  );
-  return row;
+/** A message that another consumer had in hand and left unfinished: it may have killed that one. */
+export interface Suspect {
+  readonly id: string;
+  /** How many consumers may have died of it. */
+  readonly kills: number;
+  /** Whether one of them had nothing else in hand. */
+  readonly alone: boolean;
 }
 
+/** The mark need not survive a crash of the database: at worst the search for a message that kills takes one more round. */
+const quick = `quick as materialized (select set_config('synchronous_commit', 'off', true), outbox.limit_idle())`;
+
+const stored = `insert into outbox.mark (consumer_group, address, partition, owner, ids, kills)
+  select $1, $2, $3, $4::uuid, array(select hashtext(id) from unnest($5::text[]) id), $6::integer from quick`;
+const overwritten = `on conflict (consumer_group, address, partition, owner) do update set ids = excluded.ids,
+  kills = excluded.kills, begun_at = excluded.begun_at`;
+
 /**
- * Marks what is in hand from now on. The mark need not survive a crash of the database: at worst the search for a message that
- * kills takes one more round.
+ * Marks messages as in hand from now on, unless other consumers have left some of them unfinished: what is delivered here is no
+ * longer theirs, whether they live or not.
+ *
+ * @returns those that others have left; if there are any, nothing is marked
  */
+export async function markUnlessSuspect(
+  sql: Sql,
+  { group, address, partition }: MarkedPartition,
+  { owner, ids, kills }: Mark,
+): Promise<readonly Suspect[]> {
+  return sql.query<Suspect>(
+    `with ${quick}, suspect as materialized (
+       select given.id, max(case when cardinality(m.ids) = 1 then m.kills + 1 else 1 end) as kills,
+         bool_or(cardinality(m.ids) = 1) as alone
+       from quick, outbox.mark m, unnest(m.ids) hash join unnest($5::text[]) given (id) on hashtext(given.id) = hash
+       where m.consumer_group = $1 and m.address = $2 and m.partition = $3 and m.owner <> $4::uuid
+       group by given.id),
+     noted as (${stored} where not exists (select from suspect) ${overwritten})
+     select id, kills, alone from suspect`,
+    [group, address, partition, owner, [...ids], kills],
+  );
+}
+
+/** Marks messages as in hand from now on. */
 export async function setMark(
   sql: Sql,
   { group, address, partition }: MarkedPartition,
-  { owner, size, lastId, kills }: Mark,
+  { owner, ids, kills }: Mark,
 ): Promise<void> {
-  await sql.query(
-    `with quick as materialized (select set_config('synchronous_commit', 'off', true), outbox.limit_idle())
-     insert into outbox.mark (consumer_group, address, partition, owner, size, last_id, kills)
-     select $1, $2, $3, $4::uuid, $5, $6, $7 from quick
-     on conflict (consumer_group, address, partition) do update set owner = excluded.owner, size = excluded.size,
-       last_id = excluded.last_id, kills = excluded.kills, begun_at = excluded.begun_at`,
-    [group, address, partition, owner, size, lastId, kills],
-  );
+  await sql.query(`with ${quick} ${stored} ${overwritten}`, [
+    group,
+    address,
+    partition,
+    owner,
+    [...ids],
+    kills,
+  ]);
 }
 
 /** A consumer that is frozen before the commit must not block the next owner. */
@@ -59,6 +82,15 @@ export async function clearMarks(sql: Sql, group: string, owner: string): Promis
   await sql.query(
     `${limited} delete from outbox.mark using limited where consumer_group = $1 and owner = $2::uuid`,
     [group, owner],
+  );
+}
+
+/** Deletes the marks of consumers that died, or have had nothing to do, for a day. */
+export async function clearOldMarks(sql: Sql, group: string): Promise<void> {
+  await sql.query(
+    `${limited} delete from outbox.mark using limited
+     where consumer_group = $1 and begun_at < clock_timestamp() - interval '1 day'`,
+    [group],
   );
 }
 

@@ -11,6 +11,43 @@ test('without a rule the id is the header of CloudEvents, as it is', () => {
   expect(idOf(undefined, { headers: { ce_id: 'a' } })).toBe('a');
 });
 
+const outbox = '/outbox/0190a5c8-7d6e-7bbb-8a4f-2f6b6a1c0d11';
+
+test.for([
+  ['an outbox', outbox, 'a', 'a'],
+  ['no source', undefined, 'a', 'a'],
+  ['an empty source', '', 'a', 'a'],
+  ['a shop', 'https://shop.test/a', '1', 'https://shop.test/a|1'],
+  ['one that looks like an outbox', `${outbox}/more`, '1', `${outbox}/more|1`],
+  ['one as long as can be', 'x'.repeat(510), '1', `${'x'.repeat(510)}|1`],
+] as const)('the id of an event of %s is told by its source as well', ([, ce_source, ce_id, id]) => {
+  const headers = { ce_id, ...(ce_source === undefined ? {} : { ce_source }) };
+  expect(idOf(undefined, { headers })).toBe(id);
+});
+
+test('however long its source and its id are, each event has an id of its own, the same each time', () => {
+  const long = 'x'.repeat(511);
+  const events = [
+    ['urn:shop', 'orders:1'],
+    ['urn:shop:orders', '1'],
+    [long, '1'],
+    [`${long}x`, '1'],
+    [long, '11'],
+    ['x', long],
+    ['x', `${long}x`],
+    ['a|b', 'c'],
+    ['a', 'b|c'],
+    ['é', '1'],
+    ['nul\0', '1'],
+    [`[${long}`, '1'],
+  ] as const;
+  const ids = events.map(([ce_source, ce_id]) => idOf(undefined, { headers: { ce_source, ce_id } }));
+
+  expect(new Set(ids).size).toBe(events.length);
+  for (const id of ids) expect(id).toMatch(/^[\x20-\x7e]{1,512}$/);
+  expect(events.map(([ce_source, ce_id]) => idOf(undefined, { headers: { ce_source, ce_id } }))).toEqual(ids);
+});
+
 test.for([
   ['a header', { header: 'x-request-id' }],
   ['the key', 'key'],
@@ -36,6 +73,12 @@ test.for([
   ['with an id of too many bytes', undefined, { headers: { ce_id: 'é'.repeat(257) } }, 'not an id'],
   ['with NUL', undefined, { headers: { ce_id: 'a\0' } }, 'not an id'],
   ['with an id that was no UTF-8', undefined, { headers: { ce_id: 'a\u{fffd}' } }, 'not text in UTF-8'],
+  [
+    'with a source that was no UTF-8',
+    undefined,
+    { headers: { ce_id: '1', ce_source: 'a\u{fffd}' } },
+    'its header ce_source is not text in UTF-8',
+  ],
   ['without a key', 'key', { key: null }, 'it has no key'],
   ['with an empty key', 'key', { key: '' }, 'its key is not an id'],
   ['with a key too long beside the topic', 'key', { key: 'x'.repeat(506) }, 'its key is not an id'],
