@@ -660,7 +660,7 @@ begin
     end if;
     update outbox.parked_key x set tries = k.tries + 1, worker = p_worker, begun_at = clock_timestamp(),
       begun_from = v_first.position, begun_to = k.begun_to, ended = v_first.position - 1, next_at = outbox.clock()
-      + coalesce(p_retry_ms[least(v_first.attempts + 1, cardinality(p_retry_ms))], 0) * interval '1 ms'
+      + greatest(p_retry_ms[least(v_first.attempts + 1, cardinality(p_retry_ms))], 5000) * interval '1 ms'
     where x.id = p_id;
     return;
   end if;

@@ -35,7 +35,7 @@ export interface ConsumerOptions extends ConsumerSettings {
  * `pg` pool wrapped by `clientOf`.
  *
  * The client must be connected to a database that has the tables of the outbox; it may be another database than the
- * sender's. Temporal is needed once a message is parked, not before.
+ * sender's. Temporal supervises and shows parked messages; while it is away, the consumers try them by themselves.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_CONFIG_INVALID`; `OUTBOX_PACKAGE_MISSING` without Temporal's packages
  * @example

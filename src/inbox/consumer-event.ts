@@ -71,8 +71,15 @@ export type ConsumerEvent =
       'id'
     > &
       Partial<IdentifiedMessage>)
-  /** Workflows of parked keys or bulk operations could not be started, or fail; their messages wait. */
+  /**
+   * Temporal does not answer or refuses, or the consumer's workers fail: parked messages are tried by the consumers
+   * themselves, bulk operations on kept messages wait. Reported once, until `workflows-resumed`.
+   */
   | { readonly type: 'workflows-failing'; readonly error: unknown }
+  /** Temporal answers again. */
+  | { readonly type: 'workflows-resumed'; readonly since: Date }
+  /** The database did not answer to a look at the parked keys, or to a try of one; it is tried again. */
+  | { readonly type: 'parked-failing'; readonly error: unknown; readonly retryInMs: number }
   /** An operator's bulk operation on messages that the group keeps has ended: number of messages by result. */
   | { readonly type: 'bulk-ended'; readonly id: string; readonly counts: Readonly<Record<string, number>> }
   /** A page of a bulk operation failed; it is tried again, at most ten times in a row. */

@@ -2,17 +2,15 @@ import type { Failing, HealthRecord } from '../core/health.ts';
 import type { ConsumerReport, PausedAddress } from './consumer-event.ts';
 import type { FailingPartition } from './intake/failing-partitions.ts';
 
-/** The longest time between two looks at the workflows of parked keys. */
-const keysAgainMs = 10_000;
-
 /** Records what the events of a consumer say about its health, and passes them on. */
 export function noting(health: HealthRecord, report: ConsumerReport): ConsumerReport {
   return (event) => {
     // A failure that the stop itself causes is not reported.
     if (health.state === 'stopped') return;
     if (event.type === 'waiting-for-server') health.failed(event.server, event.error, { away: true });
-    if (event.type === 'workflows-failing')
-      health.failed('parked keys', event.error, { retryInMs: keysAgainMs });
+    if (event.type === 'workflows-failing') health.failed('Temporal', event.error);
+    if (event.type === 'workflows-resumed') health.mended('Temporal');
+    if (event.type === 'parked-failing') health.failed('parked keys', event.error, event);
     if (event.type === 'window-failing') health.failed('window', event.error, event);
     if (event.type === 'dead-letters-failing') health.failed('dead letters', event.error, event);
     if (event.type === 'receipts-unsent') health.failed('receipts', event.error, event);

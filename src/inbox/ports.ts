@@ -22,6 +22,10 @@ export interface ParkedKeyStart {
 /** Starts workflows of parked keys; any number of consumers may start the same one. */
 export interface ParkedKeyWorkflows {
   start(key: ParkedKeyStart): Promise<void>;
+  /** Asks whether they could be started. Rejects if not, within some seconds. */
+  check(): Promise<void>;
+  /** Whether workers of this process run, as far as it knows. */
+  hosting(): boolean;
 }
 
 /** Runs bulk operations on messages that a group keeps; any number of its consumers may start and host the same one. */
@@ -46,6 +50,18 @@ export interface KeyDrains {
   /**
    * @param signal ends the drain and leaves the rest to the next one
    * @param progress called now and then while it works
+   * @param standIn set for a drain in place of a workflow
    */
-  drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<ParkedKeyAnswer>;
+  drain(
+    keyId: string,
+    signal: AbortSignal,
+    progress: () => void,
+    standIn?: StandInRules,
+  ): Promise<ParkedKeyAnswer>;
+}
+
+/** A stand-in ends at once if the key is in other hands, instead of waiting for a moment. */
+export interface StandInRules {
+  /** Ends it after the try in hand, with its quick retries: a workflow takes the key over. */
+  readonly leave: AbortSignal;
 }

@@ -1,43 +1,105 @@
 import { randomBytes } from 'node:crypto';
 import { type BulkRunner, createBulkRunner } from '../bulk/bulk-runner.ts';
+import { rest } from '../core/rest.ts';
 import type { Running } from '../core/running.ts';
 import type { Transaction } from '../store/database/transaction.ts';
-import { endDeadTries } from '../store/inbox/parked-keys.ts';
+import { type DeadTries, endDeadTries } from '../store/inbox/parked-keys.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { type InboxTransactions, transactionsOf } from './inbox-transactions.ts';
+import { DrainSlots } from './parked/drain-slots.ts';
 import { KeyDrain } from './parked/key-drain.ts';
 import { ParkedWatcher } from './parked/parked-watcher.ts';
+import { KeyStandIns } from './parked/stand-ins.ts';
+import { TemporalOutage } from './parked/temporal-outage.ts';
 import { topicDelaysOf } from './route-delays.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SourceRoutes } from './source-routes.ts';
 
-/** Makes what tries parked messages, and starts the watcher that starts their workflows. */
+/** Makes what tries parked messages, and starts the watcher that starts their workflows and stand-ins. */
 export function startParked<Tx extends Transaction>(
-  {
-    plan: { client, hostParkedKeys, routes: all, rules },
-    handlers,
-    sourceRoutes,
-    installation,
-    suspects,
-    breaker,
-    tally,
-    report,
-    ask,
-  }: SharedParts<Tx>,
+  shared: SharedParts<Tx>,
   running: Running,
 ): ParkedWatcher {
-  const { group } = rules;
-  const failed = (error: unknown): void => report({ type: 'workflows-failing', error });
-  const onFailed = (): void => nudgeDeadLetters(sourceRoutes);
+  const {
+    plan: { client, hostParkedKeys, rules },
+    installation,
+    report,
+    ask,
+  } = shared;
+  const { group, parkedConcurrency: concurrency } = rules;
   // Identifies this process in the database.
   const worker = randomBytes(8).readBigInt64BE().toString();
-  const drains = new KeyDrain({
+  const onFailed = (): void => nudgeDeadLetters(shared.sourceRoutes);
+  const slots = new DrainSlots(concurrency);
+  const standIns = new KeyStandIns({
+    drains: keyDrainOf(shared, worker, onFailed),
+    slots,
+    failed: (error, retryInMs) => report({ type: 'parked-failing', error, retryInMs }),
+    drained: () => watcher.drained(),
+  });
+  const outage = new TemporalOutage(report);
+  const hosted = hostParkedKeys({
+    installation,
+    group,
+    drains: standIns,
+    bulk: bulkRunnerOf(client, report),
+    concurrency,
+    failed: (error) => outage.failed(error),
+  });
+  running.add(() => hosted.stop());
+  running.add(() => standIns.stop());
+  const watcher = new ParkedWatcher({
+    withSql: ask,
+    group,
+    workflows: hosted.workflows,
+    bulks: hosted.bulks,
+    standIns,
+    supervised: untilAtWork(running),
+    endDeadTries: () => buryDead(shared, worker, onFailed),
+    failed: ({ what, error, retryInMs }) => {
+      if (what === 'start') outage.failed(error);
+      else report({ type: 'parked-failing', error, retryInMs });
+    },
+    answered: () => {
+      if (hosted.workflows.hosting()) outage.answered();
+    },
+  });
+  watcher.start();
+  running.add(() => watcher.stop());
+  return watcher;
+}
+
+/** How long Temporal's packages, which keep a process busy while they load, are held back for the first message. */
+const firstMessageMs = 2_000;
+const mostMs = 10_000;
+const lookEveryMs = 50;
+
+/** Resolves once the consumer has joined and ended its first message, or has none. */
+async function untilAtWork({ health, stopping }: Running): Promise<void> {
+  const startedAt = performance.now();
+  let joinedAt: number | undefined;
+  while (!stopping.aborted && performance.now() - startedAt < mostMs) {
+    if (health.joined()) joinedAt ??= performance.now();
+    const { lastProgressAt } = health.read();
+    if (lastProgressAt !== null) return;
+    if (joinedAt !== undefined && performance.now() - joinedAt >= firstMessageMs) return;
+    await rest(lookEveryMs, stopping, { ref: false });
+  }
+}
+
+function keyDrainOf<Tx extends Transaction>(
+  { plan, handlers, sourceRoutes, suspects, breaker, tally, report }: SharedParts<Tx>,
+  worker: string,
+  onFailed: () => void,
+): KeyDrain<Tx> {
+  const { client, routes, rules } = plan;
+  return new KeyDrain({
     client,
     handlers,
-    group,
+    group: rules.group,
     routes: sourceRoutes.map(({ lookup }) => lookup),
     rules: rules.tries,
-    topics: topicDelaysOf(all, rules.tries.retryMs),
+    topics: topicDelaysOf(routes, rules.tries.retryMs),
     quickRetriesMs: rules.quickRetriesMs,
     limits: client.limits,
     worker,
@@ -45,32 +107,23 @@ export function startParked<Tx extends Transaction>(
     breaker,
     tally,
     report,
-    receiptsOf: (routes) => sourceRoutes.find(({ lookup }) => lookup === routes)?.receipts,
+    receiptsOf: (some) => sourceRoutes.find(({ lookup }) => lookup === some)?.receipts,
     onFailed,
   });
-  const { parkedConcurrency: concurrency } = rules;
-  const bulk = bulkRunnerOf(client, report);
-  const hosted = hostParkedKeys({ installation, group, drains, bulk, concurrency, failed });
-  running.add(() => hosted.stop());
-  const watcher = new ParkedWatcher({
-    withSql: ask,
-    group,
-    workflows: hosted.workflows,
-    bulks: hosted.bulks,
-    async endDeadTries() {
-      const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, group, worker, rules.tries));
-      for (const id of gaveUp) {
-        tally.count('failed');
-        report({ type: 'failed', id, reason: 'killed', error: undefined });
-        onFailed();
-      }
-      return dead;
-    },
-    failed: ({ error }) => failed(error),
-  });
-  watcher.start();
-  running.add(() => watcher.stop());
-  return watcher;
+}
+
+async function buryDead<Tx extends Transaction>(
+  { plan: { rules }, ask, report, tally }: SharedParts<Tx>,
+  worker: string,
+  onFailed: () => void,
+): Promise<Omit<DeadTries, 'gaveUp'>> {
+  const { gaveUp, ...dead } = await ask((sql) => endDeadTries(sql, rules.group, worker, rules.tries));
+  for (const id of gaveUp) {
+    tally.count('failed');
+    report({ type: 'failed', id, reason: 'killed', error: undefined });
+    onFailed();
+  }
+  return dead;
 }
 
 function bulkRunnerOf<Tx extends Transaction>(

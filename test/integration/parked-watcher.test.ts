@@ -9,7 +9,7 @@ import {
 import type { ParkedKeyStart } from '../../src/inbox/ports.ts';
 import { countParkedKeys } from '../../src/store/inbox/parked-keys.ts';
 import { type KeyRows, openKeyRows } from '../support/fixtures/key-rows.ts';
-import { noDeadTries } from '../support/fixtures/parked-stage.ts';
+import { noDeadTries, noStandIns } from '../support/fixtures/parked-stage.ts';
 import { until } from '../support/fixtures/until.ts';
 
 interface TestEnd {
@@ -33,7 +33,11 @@ function watch(
         await given.start?.(key);
         starts.push(key);
       },
+      check: async () => undefined,
+      hosting: () => true,
     },
+    standIns: noStandIns,
+    answered: () => undefined,
     bulks: { host: async () => undefined, start: async () => undefined },
     failed: (failure) => failures.push(failure),
     ...given,

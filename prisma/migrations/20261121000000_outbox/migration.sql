@@ -2377,6 +2377,9 @@ end $$;
 -- before. The try of one message counts from now on, that of many only when it ends: so a message that kills its process is
 -- not tried again before its next due time, and not more often than others.
 --
+-- No other try begins for at least five seconds, even if the delay is shorter: a workflow and a stand-in may come at the same
+-- time, and a busy process may take a while to join what it has begun. From then on the lock of the key's row keeps others out.
+--
 -- The first try of a key that an operator brought back determines which transactions to wait for. The transaction that brought
 -- it back cannot know: others may begin while it runs, and do not see the key until it commits.
 --
@@ -2465,7 +2468,7 @@ begin
     end if;
     update outbox.parked_key x set tries = k.tries + 1, worker = p_worker, begun_at = clock_timestamp(),
       begun_from = v_first.position, begun_to = k.begun_to, ended = v_first.position - 1, next_at = outbox.clock()
-      + coalesce(p_retry_ms[least(v_first.attempts + 1, cardinality(p_retry_ms))], 0) * interval '1 ms'
+      + greatest(p_retry_ms[least(v_first.attempts + 1, cardinality(p_retry_ms))], 5000) * interval '1 ms'
     where x.id = p_id;
     return;
   end if;

@@ -16,7 +16,7 @@ import type { IdentifiedMessage } from '../consumer-event.ts';
 import { isFinal, judgeTry } from '../intake/failed-try.ts';
 import { GivenUp } from '../intake/handler-transactions.ts';
 import type { Receipts } from '../intake/receipts.ts';
-import type { KeyDrains, ParkedKeyAnswer } from '../ports.ts';
+import type { KeyDrains, ParkedKeyAnswer, StandInRules } from '../ports.ts';
 import { refusalReasonOf } from '../reading/unreadable.ts';
 import { delaysOf } from '../route-delays.ts';
 import { verdictOf } from '../verdict.ts';
@@ -39,16 +39,24 @@ const longestBusyMs = 2_000;
 export class KeyDrain<Tx extends Transaction> implements KeyDrains {
   readonly #options: KeyDrainOptions<Tx>;
   readonly #uncounted: UncountedTries<Tx>;
+  /** Of stand-ins that a workflow has ended: it goes on at their pace, so that no message is tried with others once more. */
+  readonly #left = new Map<string, DrainPace>();
 
   constructor(options: KeyDrainOptions<Tx>) {
     this.#options = options;
     this.#uncounted = new UncountedTries(options);
   }
 
-  async drain(keyId: string, signal: AbortSignal, progress: () => void): Promise<ParkedKeyAnswer> {
-    const pace = new DrainPace();
+  async drain(
+    keyId: string,
+    signal: AbortSignal,
+    progress: () => void,
+    standIn?: StandInRules,
+  ): Promise<ParkedKeyAnswer> {
+    const pace = this.#left.get(keyId) ?? new DrainPace();
+    this.#left.delete(keyId);
     let busySince: number | undefined;
-    while (!signal.aborted) {
+    while (!signal.aborted && standIn?.leave.aborted !== true) {
       progress();
       const answer = await this.#next(keyId, pace, signal);
       if (answer !== 'busy') {
@@ -57,9 +65,11 @@ export class KeyDrain<Tx extends Transaction> implements KeyDrains {
         continue;
       }
       busySince ??= performance.now();
-      if (performance.now() - busySince > longestBusyMs) return { kind: 'waiting', inMs: 1_000 };
+      if (standIn !== undefined || performance.now() - busySince > longestBusyMs)
+        return { kind: 'waiting', inMs: 1_000 };
       await rest(busyPauseMs, signal);
     }
+    if (standIn?.leave.aborted === true) this.#left.set(keyId, pace);
     return { kind: 'waiting', inMs: 0 };
   }
 

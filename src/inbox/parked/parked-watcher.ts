@@ -1,20 +1,21 @@
-import { passCrashPoint } from '../../core/crash-point.ts';
-import { anyBulkRuns, type BulkStart, forgetBulkTold, wantedBulks } from '../../store/bulk/starts.ts';
+import { anyBulkRuns, type BulkStart, wantedBulks } from '../../store/bulk/starts.ts';
 import type { Sql } from '../../store/database/database.ts';
 import {
   anyKey,
   type DeadTries,
   type KeyPlace,
-  markKeysTold,
+  nextKeyInMs,
   overdueKeys,
   untoldKeys,
   type WantedKey,
 } from '../../store/inbox/parked-keys.ts';
 import type { BulkWorkflows, ParkedKeyWorkflows } from '../ports.ts';
+import type { KeyStandIns } from './stand-ins.ts';
+import { WorkflowStarts } from './workflow-starts.ts';
 
 /** A look at the parked keys that failed, fully or in part. The next look follows by itself. */
 export interface ParkedWatchFailure {
-  /** `look`: the database did not answer. `start`: a workflow was not started; reported once per look. */
+  /** `look`: the database did not answer. `start`: a workflow was not started; reported once per round of starts. */
   readonly what: 'look' | 'start';
   readonly error: unknown;
   readonly retryInMs: number;
@@ -26,10 +27,16 @@ export interface ParkedWatcherInput {
   readonly withSql: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
   readonly workflows: ParkedKeyWorkflows;
   readonly bulks: BulkWorkflows;
+  /** Drains keys that nobody drains. */
+  readonly standIns: Pick<KeyStandIns, 'offer' | 'room'>;
+  /** Before it resolves, nothing is started: until then stand-ins drain all. @defaultValue at once */
+  readonly supervised?: Promise<void>;
   /** Ends the tries of dead processes. */
   readonly endDeadTries: () => Promise<Omit<DeadTries, 'gaveUp'>>;
   /** Must not throw. */
   readonly failed: (failure: ParkedWatchFailure) => void;
+  /** Temporal has answered everything that it was asked. Must not throw. */
+  readonly answered: () => void;
 }
 
 const lookEveryMs = 1_000;
@@ -39,29 +46,43 @@ const watchEveryMs = 400;
 const nudgedEveryMs = 50;
 const againMs = { first: 1_000, most: 10_000 } as const;
 const keysPerLook = 100;
-const concurrentStarts = 20;
+/** How long a due key waits for its workflow, while Temporal answers. */
+const graceMs = 300;
+/** Between looks at the times at which keys become due, while no workflow can be waited for. */
+const dueEveryMs = 200;
 
 /**
  * Ensures that every parked key of a consumer group that waits for a try has its workflow, and so has every bulk operation
- * on messages that the group keeps.
+ * on messages that the group keeps. A due key that its workflow does not drain is offered to the stand-ins: after a short
+ * grace, or at once while Temporal does not answer.
  *
  * Level-triggered: it looks at the current rows, so a start that fails or is lost is repeated, and it resumes after an
  * outage of the database or Temporal. Any number of consumers may watch the same group.
  */
 export class ParkedWatcher {
   readonly #input: ParkedWatcherInput;
+  readonly #starts: WorkflowStarts;
   #running: Promise<void> | undefined;
   #stopped = false;
   #nudged = false;
   #endPause: (() => void) | undefined;
-  /** Every consumer of a group with parked keys must host their workflows; its first start makes it do so. */
-  #hosting = false;
-  #hostingBulks = false;
+  #supervised: boolean;
   #overdueAfter: KeyPlace | null = null;
-  #othersTry = false;
+  #nextLookMs = lookEveryMs;
+  /** The last look may have left some due keys out. */
+  #full = false;
 
   constructor(input: ParkedWatcherInput) {
     this.#input = input;
+    this.#starts = new WorkflowStarts(input);
+    this.#supervised = input.supervised === undefined;
+    void this.#supervise(input.supervised);
+  }
+
+  async #supervise(begin: Promise<void> | undefined): Promise<void> {
+    await begin;
+    this.#supervised = true;
+    this.nudge();
   }
 
   /** Begins to look; a second call does nothing. */
@@ -75,11 +96,16 @@ export class ParkedWatcher {
     this.#endPause?.();
   }
 
-  /** Stops looking, and waits for the current starts. */
+  /** Looks for more: what was offered to the stand-ins is drained. */
+  drained(): void {
+    if (this.#full) this.nudge();
+  }
+
+  /** Stops looking, and waits for the current starts, unless Temporal does not answer. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.nudge();
-    await this.#running;
+    await Promise.all([this.#running, this.#starts.stop()]);
   }
 
   async #run(): Promise<void> {
@@ -87,107 +113,67 @@ export class ParkedWatcher {
     while (!this.#stopped) {
       this.#nudged = false;
       try {
-        const more = await this.#look();
+        await this.#look();
         retryInMs = againMs.first;
         await this.#pause(nudgedEveryMs, () => this.#stopped);
-        const everyMs = this.#othersTry ? watchEveryMs : lookEveryMs;
-        if (!more) await this.#pause(everyMs - nudgedEveryMs, () => this.#nudged);
+        await this.#pause(this.#nextLookMs - nudgedEveryMs, () => this.#nudged);
       } catch (error) {
-        this.#report(error, retryInMs);
+        if (!this.#stopped) this.#input.failed({ what: 'look', error, retryInMs });
         await this.#pause(retryInMs, () => this.#stopped);
         retryInMs = Math.min(2 * retryInMs, againMs.most);
       }
     }
   }
 
-  /** Looks once and starts what it finds. @returns whether there may be more */
-  async #look(): Promise<boolean> {
-    const { endDeadTries, withSql } = this.#input;
+  /** Looks once, and has started and drained what it finds. */
+  async #look(): Promise<void> {
+    const { endDeadTries, group, standIns, withSql } = this.#input;
     const dead = await endDeadTries();
-    this.#othersTry = dead.others;
-    const { keys, bulks } = await withSql(async (sql) => ({
-      keys: await this.#wantedKeys(sql, dead.keys),
-      bulks: await this.#wantedBulks(sql),
-    }));
-    const { started, failures } = await this.#startAll(keys);
-    if (started.length > 0) {
-      this.#hosting = true;
-      passCrashPoint('inbox:key-started');
-      await withSql((sql) => markKeysTold(sql, started));
-    }
-    await this.#startBulks(bulks);
-    if (failures.length > 0) throw new StartFailure(failures[0]);
-    return keys.length >= keysPerLook;
+    const answering = this.#supervised && this.#starts.answering;
+    const starting = this.#supervised && this.#starts.ready;
+    const found = await withSql(async (sql) => {
+      const untold = starting ? await untoldKeys(sql, group, keysPerLook) : [];
+      const due = await overdueKeys(sql, group, this.#overdueAfter, keysPerLook);
+      this.#overdueAfter = due.next;
+      const inMs = answering ? null : await nextKeyInMs(sql, group);
+      const late = due.idle.filter(({ lateMs }) => (lateMs ?? 0) >= graceMs).slice(0, standIns.room);
+      // A workflow that is late may be lost, and is asked for: so it also shows when Temporal is away.
+      const again = answering ? late.map((key) => ({ ...key, replace: 'never' as const })) : [];
+      const keys = starting
+        ? await this.#wantedKeys(sql, [...dead.keys, ...untold, ...due.keys, ...again])
+        : [];
+      return {
+        keys,
+        free: answering ? late : due.idle,
+        inMs,
+        due,
+        bulks: starting ? await this.#wantedBulks(sql) : undefined,
+      };
+    });
+    if (this.#stopped) return;
+    const { keys, bulks, due, free } = found;
+    this.#full = due.next !== null;
+    standIns.offer(free.map(({ keyId }) => keyId));
+    if (starting)
+      this.#starts.begin({ keys, bulks }, () => {
+        if (keys.length >= keysPerLook) this.nudge();
+      });
+    const waiting = due.idle.length > free.length && standIns.room > 0 ? graceMs : lookEveryMs;
+    const others = dead.others ? watchEveryMs : lookEveryMs;
+    this.#nextLookMs = Math.min(others, waiting, Math.max(dueEveryMs, found.inMs ?? lookEveryMs));
   }
 
-  async #wantedKeys(sql: Sql, dead: readonly WantedKey[]): Promise<readonly WantedKey[]> {
-    const { group } = this.#input;
-    const untold = await untoldKeys(sql, group, keysPerLook);
-    const first = [...dead, ...untold];
-    if (untold.length >= keysPerLook) return first;
-    const { keys, next } = await overdueKeys(sql, group, this.#overdueAfter, keysPerLook - untold.length);
-    this.#overdueAfter = next;
-    const wanted = [...first, ...keys.filter(({ keyId }) => first.every((one) => one.keyId !== keyId))];
-    return wanted.length > 0 || this.#hosting ? wanted : anyKey(sql, group);
+  /** @param found in the order in which they are started; the first reason to start a key counts */
+  async #wantedKeys(sql: Sql, found: readonly WantedKey[]): Promise<readonly WantedKey[]> {
+    const byId = new Map(found.toReversed().map((key) => [key.keyId, key]));
+    const wanted = [...byId.values()].toReversed();
+    return wanted.length > 0 || this.#starts.hostsKeys ? wanted : anyKey(sql, this.#input.group);
   }
 
   /** `undefined`: none runs, so none has to be hosted. */
   async #wantedBulks(sql: Sql): Promise<readonly BulkStart[] | undefined> {
     const { group } = this.#input;
-    return this.#hostingBulks || (await anyBulkRuns(sql, group)) ? wantedBulks(sql, group) : undefined;
-  }
-
-  /** All consumers of the group host every bulk operation: when one of them dies, another continues. */
-  async #startBulks(wanted: readonly BulkStart[] | undefined): Promise<void> {
-    if (wanted === undefined) return;
-    const { bulks, withSql } = this.#input;
-    const left = [...wanted];
-    try {
-      await bulks.host();
-      this.#hostingBulks = true;
-      for (const bulk of wanted) {
-        await bulks.start(bulk);
-        left.shift();
-      }
-    } catch (error) {
-      await withSql(async (sql) => {
-        for (const bulk of left) await forgetBulkTold(sql, bulk);
-      });
-      throw new StartFailure(error);
-    }
-  }
-
-  /** Starts concurrently. If the first starts all fail, Temporal is unreachable, and the rest is left to the next look. */
-  async #startAll(
-    keys: readonly WantedKey[],
-  ): Promise<{ readonly started: readonly WantedKey[]; readonly failures: readonly unknown[] }> {
-    const started: WantedKey[] = [];
-    const failures: unknown[] = [];
-    const queue = keys.values();
-    const work = async (): Promise<void> => {
-      for (const key of queue) {
-        if (this.#stopped) return;
-        try {
-          await this.#input.workflows.start(key);
-          started.push(key);
-        } catch (error) {
-          failures.push(error);
-          if (started.length === 0) return;
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(concurrentStarts, keys.length) }, work));
-    return { started, failures };
-  }
-
-  #report(error: unknown, retryInMs: number): void {
-    if (this.#stopped) return;
-    const failed = error instanceof StartFailure;
-    this.#input.failed({
-      what: failed ? 'start' : 'look',
-      error: failed ? error.cause : error,
-      retryInMs,
-    });
+    return this.#starts.hostsBulks || (await anyBulkRuns(sql, group)) ? wantedBulks(sql, group) : undefined;
   }
 
   /** Waits; a nudge ends the wait if `isOver` then holds. */
@@ -204,12 +190,5 @@ export class ParkedWatcher {
       };
     });
     this.#endPause = undefined;
-  }
-}
-
-/** Distinguishes a failed start from a failed query. */
-class StartFailure extends Error {
-  constructor(cause: unknown) {
-    super('A workflow was not started.', { cause });
   }
 }

@@ -48,12 +48,28 @@ export async function anyKey(sql: Sql, group: string): Promise<readonly WantedKe
   );
 }
 
+/** A due key that nobody works on. */
+export interface IdleKey extends WantedKey {
+  /** For how long it has been due with its workflow started; `null`: its workflow was not started. */
+  readonly lateMs: number | null;
+}
+
+/** What {@link overdueKeys} has found. */
+export interface DueKeys {
+  readonly keys: readonly WantedKey[];
+  readonly idle: readonly IdleKey[];
+  readonly next: KeyPlace | null;
+}
+
 /**
  * Among the next `limit` due keys of a group, those whose workflow seems to be lost or stuck: started, overdue, and not
  * started recently. Once a minute a start replaces the workflow if it is idle; `told_at = '-infinity'` requests an
  * unconditional replacement at once, as after a try was moved to an earlier time.
  *
  * A locked key is being worked on, and is left out.
+ *
+ * `idle`: those that have no try in hand, in the order of their due times. If a process has one in hand that is overdue, its
+ * lock tells whether it still works.
  *
  * @param after the place of the walk; `null`: from the beginning
  * @returns `next`: where to continue, `null` at the end. Walking in pages keeps a look short, and every key has its turn,
@@ -64,16 +80,20 @@ export async function overdueKeys(
   group: string,
   after: KeyPlace | null,
   limit: number,
-): Promise<{ readonly keys: readonly WantedKey[]; readonly next: KeyPlace | null }> {
-  const rows = await sql.query<WantedKey & KeyPlace & { readonly wanted: boolean }>(
+): Promise<DueKeys> {
+  const rows = await sql.query<IdleKey & KeyPlace & { readonly wanted: boolean; readonly idle: boolean }>(
     `with k as materialized (
-       select p.id, p.workflow_id, p.topic, p.key, p.next_at, p.told_at, p.told_at = '-infinity' as asked
+       select p.id, p.workflow_id, p.topic, p.key, p.next_at, p.told_at, p.told_at = '-infinity' as asked, p.worker
        from outbox.due_keys($1, $2::timestamptz, $3::uuid, $4) p
      )
      select ${columns}, k.next_at::text as "nextAt",
        case when k.asked or (k.told_at is not null and greatest(k.told_at, k.next_at) < outbox.clock() - $5 * interval '1 ms')
          -- During a try its key is locked.
          then exists (select from outbox.parked_key l where l.id = k.id for share skip locked) else false end as wanted,
+       case when k.worker is not null then exists (select from outbox.parked_key l where l.id = k.id for share skip locked)
+         else true end as idle,
+       case when k.told_at > '-infinity'
+         then (extract(epoch from outbox.clock() - greatest(k.next_at, k.told_at)) * 1000)::float8 end as "lateMs",
        case when k.asked then 'always'
          when floor(extract(epoch from outbox.clock() - k.next_at) * 1000 / $6)
            > greatest(0, floor(extract(epoch from k.told_at - k.next_at) * 1000 / $6)) then 'if-idle' else 'never' end as replace
@@ -90,8 +110,19 @@ export async function overdueKeys(
   const last = rows.at(-1);
   return {
     keys: rows.filter(({ wanted }) => wanted),
+    idle: rows.filter(({ idle }) => idle),
     next: last !== undefined && rows.length === limit ? { nextAt: last.nextAt, keyId: last.keyId } : null,
   };
+}
+
+/** Milliseconds until the next key of a group is due, of those that are not due yet; `null`: none. */
+export async function nextKeyInMs(sql: Sql, group: string): Promise<number | null> {
+  const [row] = await sql.query<{ inMs: number }>(
+    `select ceil(extract(epoch from k.next_at - outbox.clock()) * 1000)::float8 as "inMs" from outbox.parked_key k
+     where k.consumer_group = $1 and k.next_at > outbox.clock() and k.next_at < 'infinity' order by k.next_at limit 1`,
+    [group],
+  );
+  return row?.inMs ?? null;
 }
 
 /** What {@link endDeadTries} has found. */

@@ -47,7 +47,11 @@ export function startParkedKeys(input: ParkedKeysInput): ParkedKeys {
   }
 
   return {
-    workflows: { start: async (key) => (await connected()).start(key) },
+    workflows: {
+      start: async (key) => (await connected()).start(key),
+      check: async () => (await connected()).check(),
+      hosting: () => hosting?.hosting() ?? false,
+    },
     bulks: {
       host: async () => (await connected()).bulks.host(),
       start: async (bulk) => (await connected()).bulks.start(bulk),

@@ -45,7 +45,8 @@ export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Pr
     const searchAttributes = await hasSearchAttributes(client, namespace).catch(() => false);
     const concurrency = input.concurrency ?? defaultConcurrency;
     const worker = { connection, namespace, installation, group, drains, bulk, concurrency, failed: report };
-    const hosted = [await hostParkedKeyWorkers(worker)];
+    const keyWorkers = await hostParkedKeyWorkers(worker);
+    const hosted = [keyWorkers];
     // Created on demand: hardly any consumer needs it.
     let bulks: Promise<void> | undefined;
     const hostBulks = async (): Promise<void> => void hosted.push(await hostKeptBulkWorkers(worker));
@@ -56,6 +57,8 @@ export async function openHosting(input: ParkedKeysInput, stop: AbortSignal): Pr
     };
     const look = namespaceLook(client, renewAll, stop);
     return {
+      check: () => starter.check(),
+      hosting: () => keyWorkers.running(),
       async start(key) {
         await starter.start(key);
         void look();

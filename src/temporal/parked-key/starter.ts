@@ -2,6 +2,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { drainParkedKey } from '../../../workflows/index.ts';
 import type { BulkWorkflows, ParkedKeyStart, ParkedKeyWorkflows } from '../../inbox/ports.ts';
 import { startBulkWorkflow } from '../bulk-start.ts';
+import { readNamespaceId } from '../namespace-look.ts';
 import { type Searchable, searchAttributePairs } from '../search-attributes.ts';
 import { keptBulkTaskQueue, parkedKeyTaskQueue } from '../task-queues.ts';
 import { keyWords } from '../workflow-words.ts';
@@ -22,7 +23,9 @@ const startTimeoutMs = 5_000;
 const longestShownKey = 1_024;
 
 /** Starts workflows of parked keys by id, so that any number of consumers may start the same one. */
-export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyWorkflows {
+export function createParkedKeyStarter(
+  input: ParkedKeyStarterInput,
+): Pick<ParkedKeyWorkflows, 'start' | 'check'> {
   const { client, installation, group, visible, searchAttributes } = input;
   const taskQueue = parkedKeyTaskQueue(installation, group);
 
@@ -49,6 +52,9 @@ export function createParkedKeyStarter(input: ParkedKeyStarterInput): ParkedKeyW
   }
 
   return {
+    async check() {
+      await client.withDeadline(Date.now() + startTimeoutMs, () => readNamespaceId(client));
+    },
     async start(start) {
       const { keyId, workflowId, dueInMs } = start;
       const replace =

@@ -9,6 +9,7 @@ import type { Handler, HandlerContext } from '../../../src/inbox/handler.ts';
 import type { HandlerOptions } from '../../../src/inbox/handler-options.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
 import type { DeadLetter } from '../../../src/inbox/parked/dead-letter.ts';
+import type { KeyDrains } from '../../../src/inbox/ports.ts';
 import type { InboxMessage } from '../../../src/inbox/reading/inbox-message.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { MemorySource } from '../../../src/sources/memory/memory-source.ts';
@@ -46,12 +47,16 @@ export interface FedSettings extends Partial<ConsumerSettings> {
   readonly middlewares?: readonly Middleware[];
   /** Has a handler for another topic only, like an older or newer deployment of the group. */
   readonly elsewhere?: boolean;
+  /** Stands in for workflows at once, although they run. */
+  readonly impatient?: boolean;
 }
 
 export interface FedConsumer extends RunningConsumer {
   readonly events: readonly ConsumerEvent[];
   /** Copies of failed messages. */
   readonly letters: readonly DeadLetter[];
+  /** How many drains its workflows have begun here. */
+  drainsOfWorkflows(): number;
 }
 
 export function feed(source: MemorySource, ...messages: readonly FedMessage[]): void {
@@ -76,6 +81,7 @@ export async function startFed(
     after,
     inBatches = false,
     elsewhere = false,
+    impatient = false,
     own = {},
     middlewares = [],
     ...settings
@@ -83,6 +89,7 @@ export async function startFed(
 ): Promise<FedConsumer> {
   const events: ConsumerEvent[] = [];
   const letters: DeadLetter[] = [];
+  let byWorkflows = 0;
   const consumer = new InboxConsumer<ShopTransaction>({
     client: prisma,
     // In sequence, so that a test can tell the order; concurrent keys have their own tests.
@@ -98,13 +105,23 @@ export async function startFed(
       close: async () => undefined,
     }),
     place: { host: 'here', pid: process.pid },
-    hostParkedKeys: ({ failed, ...input }) =>
-      startParkedKeys({
+    hostParkedKeys({ drains, failed, ...input }) {
+      const counted: KeyDrains = {
+        drain(...given) {
+          byWorkflows += 1;
+          return drains.drain(...given);
+        },
+      };
+      const hosted = startParkedKeys({
         ...input,
+        drains: counted,
         temporal: { address: temporalAddress, namespace: 'default' },
         visible: () => true,
         report: failed,
-      }),
+      });
+      const { workflows } = hosted;
+      return { ...hosted, workflows: impatient ? { ...workflows, hosting: () => false } : workflows };
+    },
   });
   const handle: Handler<ShopTransaction, { n: number }> = async (tx, message, context) => {
     await before?.(message, context);
@@ -121,5 +138,5 @@ export async function startFed(
     );
   else consumer.on(elsewhere ? others : numbers, handle, own);
   for (const middleware of middlewares) consumer.use(middleware);
-  return { ...(await consumer.start()), events, letters };
+  return { ...(await consumer.start()), events, letters, drainsOfWorkflows: () => byWorkflows };
 }

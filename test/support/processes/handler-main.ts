@@ -4,7 +4,7 @@ import { ParkedWatcher } from '../../../src/inbox/parked/parked-watcher.ts';
 import { openDatabase } from '../../../src/store/database/pool.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
-import { noBulk, noDeadTries } from '../fixtures/parked-stage.ts';
+import { noBulk, noDeadTries, noStandIns } from '../fixtures/parked-stage.ts';
 import type { HandlerProcessSettings } from './handler-process.ts';
 
 // A consumer's watcher and hosted workflows, with drains that never end; `handler-process.ts` starts it.
@@ -41,5 +41,7 @@ new ParkedWatcher({
   endDeadTries: async () => noDeadTries,
   workflows,
   bulks,
+  standIns: noStandIns,
+  answered: () => undefined,
   failed: () => undefined,
 }).start();

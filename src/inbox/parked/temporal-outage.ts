@@ -1,0 +1,24 @@
+import type { ConsumerReport } from '../consumer-event.ts';
+
+/** Reports an outage of Temporal once, and its end, however many workflows and workers fail meanwhile. */
+export class TemporalOutage {
+  readonly #report: ConsumerReport;
+  #since: Date | undefined;
+
+  constructor(report: ConsumerReport) {
+    this.#report = report;
+  }
+
+  failed(error: unknown): void {
+    if (this.#since !== undefined) return;
+    this.#since = new Date();
+    this.#report({ type: 'workflows-failing', error });
+  }
+
+  /** Temporal has answered everything that it was asked. */
+  answered(): void {
+    if (this.#since === undefined) return;
+    this.#report({ type: 'workflows-resumed', since: this.#since });
+    this.#since = undefined;
+  }
+}
