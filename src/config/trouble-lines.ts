@@ -8,13 +8,19 @@ import { type Logger, type Trouble, troublesTo } from './logger.ts';
 const againMs = 5_000;
 /** Kinds of trouble that are remembered; texts may differ from message to message. */
 const maxKinds = 1_000;
+/** Of one event at most this many kinds are logged in {@link againMs}: each message may fail with a text of its own. */
+const maxKindsOfOne = 20;
 
 const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
+  'archive-behind',
+  'attempt-failed',
   'error',
+  'failed',
   'hold-began',
   'lane-lost',
   'messages-unconfirmed',
   'receipt-unreadable',
+  'temporal-away',
   'topic-waiting',
   'waiting-for-server',
 ]);
@@ -28,6 +34,7 @@ const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
   'handled',
   'ignored',
   'partition-resumed',
+  'workflows-resumed',
 ]);
 
 /** Events that need a person, whatever their error says. */
@@ -41,7 +48,15 @@ const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
 ]);
 
 /** Facts that may differ between two occurrences of the same trouble. */
-const passing: ReadonlySet<string> = new Set(['attempt', 'id', 'lane', 'offset', 'partition', 'retryInMs']);
+const passing: ReadonlySet<string> = new Set([
+  'attempt',
+  'id',
+  'key',
+  'lane',
+  'offset',
+  'partition',
+  'retryInMs',
+]);
 
 /**
  * Logs the troubles among the events of a relay.
@@ -92,6 +107,8 @@ function troubleOf(from: Readonly<Record<string, string>>, event: RelayEvent | C
 
 /** What to do about troubles without an error, whose `next` would say it. */
 function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
+  if (event.type === 'failed' && 'transport' in event)
+    return `temporal-outbox show ${event.id}, then retry, edit or discard it; list --state failed shows all.`;
   return event.type === 'pool-small'
     ? `Give the consumer a client of its own, with new PrismaPg({ connectionString, max: ${event.needed} }), or lower its concurrency, keyConcurrency or parkedConcurrency.`
     : undefined;
@@ -100,36 +117,68 @@ function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
 function inWords(event: RelayEvent | ConsumerEvent): string {
   switch (event.type) {
     case 'waiting-for-server':
-      return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}`;
+      return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}${meanwhile(event)}`;
+    case 'temporal-away':
+      return 'delivers without Temporal until it is back';
     case 'error':
       return `${event.during} failed`;
     case 'hold-began':
       return `lane ${event.topic}/${event.lane} waits: ${event.hold.reason}`;
+    case 'attempt-failed':
+      return 'transport' in event ? `try ${event.attempt} of ${messageOf(event)} failed` : event.type;
+    case 'failed':
+      return 'transport' in event ? `${messageOf(event)} has failed for good` : event.type;
+    case 'workflows-failing':
+      return 'Temporal runs no workflows, parked messages are tried by the consumers themselves';
     default:
       return event.type;
   }
+}
+
+/** A relay that waits for Temporal delivers all the same. */
+function meanwhile({ server }: { readonly server: string }): string {
+  return server === 'Temporal' ? ', and delivers without it meanwhile' : '';
+}
+
+function messageOf({ id, topic }: { readonly id: string; readonly topic: string }): string {
+  return `message ${id} of ${topic}`;
 }
 
 function errorInWords(error: unknown): string {
   return causeIn(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 
-/** Troubles that differ only in numbers and positions count as the same. */
+/** Numbers, and the ids of messages. */
+const passingParts = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
+
+/** Troubles that differ only in numbers, ids and positions count as the same. */
 function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (trouble: Trouble) => void {
   if (tell === undefined) return () => undefined;
   const told = new Map<string, { at: number; more: number }>();
+  const windows = new Map<unknown, { since: number; kinds: number; more: number }>();
   return (trouble) => {
     const facts = Object.entries(trouble.facts).filter(([name]) => !passing.has(name));
-    const kind = JSON.stringify(facts).replaceAll(/\d+/g, '#');
+    const kind = JSON.stringify(facts).replaceAll(passingParts, '#');
     const before = told.get(kind);
     const now = performance.now();
     if (before !== undefined && now - before.at < againMs) {
       before.more += 1;
       return;
     }
+    const { event } = trouble.facts;
+    const open = windows.get(event);
+    const fresh = open === undefined || now - open.since >= againMs;
+    const window = fresh ? { since: now, kinds: 0, more: open?.more ?? 0 } : open;
+    windows.set(event, window);
+    if (window.kinds === maxKindsOfOne) {
+      window.more += 1;
+      return;
+    }
+    window.kinds += 1;
     if (told.size >= maxKinds) told.clear();
     told.set(kind, { at: now, more: 0 });
-    const more = before === undefined || before.more === 0 ? undefined : before.more;
-    tell(more === undefined ? trouble : { ...trouble, facts: { ...trouble.facts, more } });
+    const more = (before?.more ?? 0) + window.more;
+    window.more = 0;
+    tell(more === 0 ? trouble : { ...trouble, facts: { ...trouble.facts, more } });
   };
 }

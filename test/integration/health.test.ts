@@ -30,6 +30,13 @@ async function withoutTemporal(context: TestContext): Promise<RelayConfig> {
   };
 }
 
+/** The configuration of a relay whose database refuses connections. */
+async function withoutDatabase(context: TestContext): Promise<RelayConfig> {
+  const config = await withoutTemporal(context);
+  const database = await refusingServer(context);
+  return { ...config, database: { url: `postgres://relay@${database.address}/outbox` } };
+}
+
 /** A relay that delivers to the journal of a stage, behind proxies before both of its servers. */
 async function proxiedRelay(
   context: TestContext,
@@ -75,16 +82,31 @@ test('the health of a relay tells its start, its progress and its stop, and a se
   expect(relay.health()).toMatchObject({ state: 'stopped', joined: false });
 });
 
-test('a relay that is stopped while it waits tells so, and its start says that it was stopped', async (context) => {
+test('a relay without Temporal is ready, names what is away, and whether workflows can be searched stays open', async (context) => {
   const config = await withoutTemporal(context);
   const relay = startRelay(config, { logger: false });
   expect(relay.health()).toMatchObject({ state: 'starting', joined: false });
+
+  await relay.ready;
+
+  expect(relay.health()).toMatchObject({ state: 'running', joined: true });
   await untilFailing(relay, 'Temporal');
   expect(relay.health().failing).toMatchObject([
     { what: 'Temporal', error: { code: 'OUTBOX_SERVER_UNAVAILABLE' } },
   ]);
+  await relay.stop();
+  expect(relay.health().state).toBe('stopped');
+  await relay.done;
+  await expect(relay.searchAttributes).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
+});
+
+test('a relay that is stopped while it waits for its database says that it was stopped', async (context) => {
+  const config = await withoutDatabase(context);
+  const relay = startRelay(config, { logger: false });
+  await untilFailing(relay, 'PostgreSQL');
 
   await relay.stop();
+
   expect(relay.health().state).toBe('stopped');
   await expect(relay.ready).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
   await relay.done;
@@ -109,7 +131,7 @@ test('a relay that is stopped while its database keeps it waiting does not go on
 });
 
 test('a relay that cannot start says why by ready and done alike, and is stopped', async (context) => {
-  const config = await withoutTemporal(context);
+  const config = await withoutDatabase(context);
   const relay = startRelay(config, { logger: false, startTimeout: '1s' });
   const unavailable = { code: 'OUTBOX_SERVER_UNAVAILABLE' };
   await expect(relay.done).rejects.toMatchObject(unavailable);

@@ -67,6 +67,27 @@ test('a few bad keys among others pause nothing', async () => {
   expect(running.events.filter(({ type }) => type === 'address-paused')).toEqual([]);
 });
 
+test('keys that succeed in batches outweigh a few bad ones', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: ['1h'],
+    batch: { size: 4 },
+    before: ({ key }) => {
+      if (key?.startsWith('bad')) throw away;
+    },
+  });
+  const bad = (from: number) => range(from, from + 3).map((n) => ({ n, key: `bad${n}` }));
+  // Eight in a row would pause the address.
+  inbox.feed(...bad(1), ...range(101, 160).map((n) => ({ n, key: `k${n}` })), ...bad(5));
+
+  const pauses = () => running.events.filter(({ type }) => type === 'address-paused');
+  const allDone = () => running.counts().parked === 8 && running.counts().handled === 60;
+  await until(() => allDone() || pauses().length > 0, 60_000);
+
+  expect(pauses()).toEqual([]);
+});
+
 test('where most are bad, those that are not come through', async () => {
   inbox = await MemoryInbox.create();
   const running = await inbox.consume({

@@ -207,3 +207,21 @@ test('a try begins by the delays of its topic, and none is given up by who has n
   expect(await begin(elsewhere, { others: [] })).toMatchObject({ kind: 'try', message: { attempts: 3 } });
   expect(await nextInS(elsewhere)).toBe(30);
 });
+
+test('what one process has begun no other begins for five seconds, however short the delays are', async () => {
+  const { group } = keys;
+  const [short, none] = [await keys.park('k', '1'), await keys.park('l', '2')];
+  const other = keys.process('8');
+  for (const [keyId, how] of [
+    [short, { retryMs: [1, 1, 1] }],
+    [none, { retryMs: [] }],
+  ] as const) {
+    // A message that was never tried, as behind one that was: without delays any other would have had its last try.
+    await keys.database.query('update outbox.parked set attempts = 0 where key_id = $1', [keyId]);
+    const begun = await keys.begin(keyId, how);
+    expect(await other.answer(keyId, how)).toMatchObject({ kind: 'wait', inMs: expect.closeTo(5_000, -4) });
+    const joined = keys.database.transaction((sql) => joinTry(sql, group, keyId, [begun], keys.worker));
+    expect(await joined).toBe(true);
+    expect(await keys.attempts(begun.id)).toBe(1);
+  }
+});

@@ -52,7 +52,7 @@ test('an error of this library is told with its code and the next step, and as a
   report({ type: 'error', during: 'installation', error: twice });
 
   expect(told.map(([level, , message]) => [level, message])).toEqual([
-    ['warn', 'waits for Temporal at here:1: OutboxError: It is away.'],
+    ['warn', 'waits for Temporal at here:1, and delivers without it meanwhile: OutboxError: It is away.'],
     ['error', 'installation failed: OutboxError: There are two.'],
   ]);
   expect(told.map(([, facts]) => facts)).toMatchObject([
