@@ -1,6 +1,7 @@
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/option-names.ts';
+import { toldValue } from '../../core/told-value.ts';
 import {
   type RedisServer,
   type RedisServerOptions,
@@ -60,8 +61,9 @@ export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFil
   const server = redisServer('redisFilter()', options);
   // A missing environment variable is reported now, not at the first message.
   void server.target;
-  if (prefix === '') throw invalid('prefix', 'must not be empty');
-  if (epoch === '') throw invalid('epoch', 'must not be empty');
+  for (const [option, text] of Object.entries({ prefix, epoch }))
+    if (typeof text !== 'string' || text === '') throw invalid(option, 'must be a text that is not empty');
+  if (report !== undefined && typeof report !== 'function') throw invalid('report', 'must be a function');
   return {
     server,
     namespace: `${prefix}:${keyPart(epoch)}`,
@@ -80,11 +82,13 @@ export function keyPart(text: string): string {
 function between(option: string, duration: Duration, leastMs: number, maxMs: number): number {
   const value = durationMs(duration);
   if (value !== undefined && value >= leastMs && value <= maxMs) return Math.ceil(value);
-  throw invalid(option, `must be a duration from ${leastMs} to ${maxMs} ms, but it is "${duration}"`);
+  throw invalid(option, `must be a duration from ${leastMs} to ${maxMs} ms`, duration);
 }
 
-function invalid(option: string, what: string): OutboxError {
-  return new OutboxError('OUTBOX_OPTION_INVALID', `${option} ${what}.`, { details: { option } });
+function invalid(option: string, what: string, value?: unknown): OutboxError {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `${option} ${what}.`, {
+    details: { option, ...toldValue(value) },
+  });
 }
 
 function undisturbed(report: RedisFilterReport | undefined): RedisFilterReport {

@@ -13,9 +13,10 @@ const limitsByItself = 4;
 const notFound = 404;
 const otherArguments = 406;
 
-/** A queue from which a channel receives. */
+/** The queue of a group, with a channel that can receive from it. */
 export interface OpenQueue {
   readonly channel: Channel;
+  readonly queue: string;
   /** Resolves with the reason when the channel, or its consumer, has ended. */
   readonly ended: Promise<unknown>;
 }
@@ -25,11 +26,10 @@ export interface QueueUse {
   readonly group: string;
   readonly rules: QueueRules;
   readonly batchSize: number;
-  receive(channel: Channel): (message: ConsumeMessage) => void;
 }
 
 /**
- * Begins to receive from the queue of a group, which is declared and bound if the rules say so.
+ * Finds the queue of a group, which is declared and bound if the rules say so. Nothing is received yet.
  *
  * @throws OutboxError `OUTBOX_ADDRESS_MISSING` if the exchange, or a queue that is not declared here, is missing; or
  * the error of the server
@@ -38,8 +38,7 @@ export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
   const { address, batchSize, group, rules } = use;
   const queue = rules.name(address, group);
   const channel = await link.ask((model) => model.createChannel());
-  const ended = endOf(channel, link);
-  const receive = use.receive(channel);
+  const ended = endOf(channel, link, queue);
   try {
     await link.ask(async ({ connection }) => {
       if (rules.declare) {
@@ -47,18 +46,28 @@ export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
           arguments: argumentsOf(rules, connection.serverProperties.version),
         });
         for (const key of rules.bindingKeys(address)) await channel.bindQueue(queue, address, key);
-      }
+      } else await channel.checkQueue(queue);
       // Prefetches the next batch while the current one is handled.
       await channel.prefetch(Math.min(2 * Math.max(1, batchSize), mostPrefetched));
-      await channel.consume(queue, (message) => {
-        if (message === null) channel.emit('canceled', new Error(`The queue ${queue} was deleted.`));
-        else receive(message);
-      });
     });
   } catch (error) {
     throw openFailure(error, address, queue);
   }
-  return { channel, ended };
+  return { channel, queue, ended };
+}
+
+/** Begins to receive. @throws the error of the server */
+export async function consume(
+  link: Link,
+  { channel, queue }: OpenQueue,
+  receive: (message: ConsumeMessage) => void,
+): Promise<void> {
+  await link.ask(() =>
+    channel.consume(queue, (message) => {
+      if (message === null) channel.emit('canceled');
+      else receive(message);
+    }),
+  );
 }
 
 /** Number of messages that are ready in a queue, without those delivered to a consumer and not acknowledged. */
@@ -93,18 +102,39 @@ function argumentsOf(
   };
 }
 
-function endOf(channel: Channel, link: Link): Promise<unknown> {
+function endOf(channel: Channel, link: Link, queue: string): Promise<unknown> {
   let reason: unknown;
   channel.on('error', (error) => {
     reason ??= error;
   });
   return new Promise((resolve) => {
-    channel.on('canceled', resolve);
+    channel.on('canceled', () => resolve(canceled(channel, link, queue)));
     channel.on('close', () =>
       // If the connection ends, its reason arrives after its channels have closed.
       queueMicrotask(() => resolve(reason ?? link.reason ?? new Error('The channel was closed.'))),
     );
   });
+}
+
+/**
+ * The server has ended the consumer (`basic.cancel`): its queue was deleted or, from RabbitMQ 4.3 on, a message was
+ * unacknowledged for too long. What the channel still holds goes back with it, all of it together, so that nothing that was
+ * delivered later is handled first.
+ *
+ * @returns the reason
+ */
+async function canceled(channel: Channel, link: Link, queue: string): Promise<unknown> {
+  const closed = channel.close().catch(() => undefined);
+  try {
+    await readyIn(link, queue);
+    return new Error(
+      `The server canceled the consumer of the queue ${queue}: it may have held a message for longer than consumer_timeout.`,
+    );
+  } catch (error) {
+    return codeOf(error) === notFound ? new Error(`The queue ${queue} was deleted.`) : error;
+  } finally {
+    await closed;
+  }
 }
 
 function openFailure(error: unknown, address: string, queue: string): unknown {
@@ -120,7 +150,7 @@ function openFailure(error: unknown, address: string, queue: string): unknown {
     );
   if (code !== otherArguments) return error;
   const next =
-    'Delete the queue, or change the option `queues` of rabbitmq(), or set its `declare` to false.';
+    'Delete the queue when it is empty, or change the option `queues` of rabbitmq(), or set its `declare` to false.';
   return new Error(`The queue ${queue} exists with other arguments: ${reasonOf(error)}. ${next}`, {
     cause: error,
   });

@@ -2,7 +2,7 @@ import { aborted, rest } from '../../core/rest.ts';
 import type { RabbitmqConnection } from '../../rabbitmq/connection.ts';
 import { type Link, openLink } from '../../rabbitmq/link.ts';
 import type { Lag, Subscription } from '../source.ts';
-import { type OpenQueue, openQueue, readyIn } from './open-queue.ts';
+import { consume, type OpenQueue, openQueue, readyIn } from './open-queue.ts';
 import { QueueFeed } from './queue-feed.ts';
 import type { QueueRules } from './queue-rules.ts';
 
@@ -92,11 +92,11 @@ export class QueueSession {
     try {
       link = await openLink(this.#connection, `temporal-outbox consumer ${group}`);
       const opened = link;
-      for (const address of addresses) await this.#open(opened, address);
+      const failed = await this.#openAll(opened);
       this.#link = opened;
       this.#tellAssigned();
       joined();
-      const kept = addresses.map((address) => this.#keep(opened, address));
+      const kept = addresses.map((address) => this.#keep(opened, address, failed.get(address)));
       const reason = await Promise.race([opened.ended, aborted(this.#stopping.signal)]);
       await this.#endShares();
       await opened.end();
@@ -111,15 +111,41 @@ export class QueueSession {
     }
   }
 
-  /** Receives again from a queue that was deleted or lost, while the others continue. */
-  async #keep(link: Link, address: string): Promise<void> {
+  /**
+   * Declares and binds every queue before it receives from any. The first join needs all of them; later, one that cannot be
+   * opened stops no other.
+   *
+   * @returns the reasons, by address
+   */
+  async #openAll(link: Link): Promise<ReadonlyMap<string, unknown>> {
+    const failed = new Map<string, unknown>();
+    const each = async (addresses: Iterable<string>, open: (address: string) => Promise<void>) => {
+      for (const address of addresses)
+        await open(address).catch((error: unknown) => {
+          if (!this.#everJoined || link.reason !== undefined) throw error;
+          failed.set(address, error);
+        });
+    };
+    const found = new Map<string, OpenQueue>();
+    await each(this.#subscription.addresses, async (address) => {
+      found.set(address, await this.#find(link, address));
+    });
+    await each(found.keys(), async (address) => {
+      const queue = found.get(address);
+      if (queue !== undefined) await this.#receive(link, address, queue);
+    });
+    return failed;
+  }
+
+  /** Receives again from a queue that was deleted, lost or not opened, while the others continue. */
+  async #keep(link: Link, address: string, failed: unknown): Promise<void> {
     const { signal } = this.#stopping;
+    let reason = failed;
     for (;;) {
       const share = this.#shares.get(address);
-      if (share === undefined) return;
-      const reason = await Promise.race([share.ended, aborted(signal)]);
+      if (share !== undefined) reason = await Promise.race([share.ended, aborted(signal)]);
       if (link.reason !== undefined || signal.aborted) return;
-      await share.feed.lose();
+      await share?.feed.lose();
       this.#shares.delete(address);
       await this.#reopen(link, address, reason);
     }
@@ -133,7 +159,7 @@ export class QueueSession {
       await rest(lookAgainMs, AbortSignal.any([signal, this.#overOf(link)]));
       if (link.reason !== undefined || signal.aborted) return;
       try {
-        await this.#open(link, address);
+        await this.#receive(link, address, await this.#find(link, address));
         this.#tellAssigned();
         return;
       } catch (error) {
@@ -142,36 +168,34 @@ export class QueueSession {
     }
   }
 
-  async #open(link: Link, address: string): Promise<void> {
-    const { batchSize, concurrency, group } = this.#subscription;
-    const { order } = this.#rules;
-    let feed: QueueFeed | undefined;
-    const opened = await openQueue(link, {
+  #find(link: Link, address: string): Promise<OpenQueue> {
+    const { batchSize, group } = this.#subscription;
+    return openQueue(link, { address, group, batchSize, rules: this.#rules });
+  }
+
+  async #receive(link: Link, address: string, queue: OpenQueue): Promise<void> {
+    const feed = new QueueFeed({
       address,
-      group,
-      batchSize,
-      rules: this.#rules,
-      receive: (channel) => {
-        const made = new QueueFeed({
-          address,
-          channel,
-          order,
-          subscription: this.#subscription,
-          take: () => {
-            if (this.#inHand >= concurrency) return false;
-            this.#inHand += 1;
-            return true;
-          },
-          give: () => {
-            this.#inHand -= 1;
-            for (const share of this.#shares.values()) share.feed.look();
-          },
-        });
-        feed = made;
-        return (message) => made.receive(message);
+      channel: queue.channel,
+      order: this.#rules.order,
+      subscription: this.#subscription,
+      take: () => {
+        if (this.#inHand >= this.#subscription.concurrency) return false;
+        this.#inHand += 1;
+        return true;
+      },
+      give: () => {
+        this.#inHand -= 1;
+        for (const share of this.#shares.values()) share.feed.look();
       },
     });
-    if (feed !== undefined) this.#shares.set(address, { ...opened, feed });
+    this.#shares.set(address, { ...queue, feed });
+    try {
+      await consume(link, queue, (message) => feed.receive(message));
+    } catch (error) {
+      this.#shares.delete(address);
+      throw error;
+    }
   }
 
   /** Waits for the current batches and, if there is still a connection, sends their acknowledgements. */

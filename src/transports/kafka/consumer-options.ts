@@ -1,6 +1,7 @@
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { unknownOption } from '../../core/option-names.ts';
+import { toldValue } from '../../core/told-value.ts';
 import { defaultConsumption, type KafkaConsumption } from '../../kafka/consumption.ts';
 
 /** How consumers take part in their Kafka group, and how much they fetch. The defaults fit most. */
@@ -25,7 +26,8 @@ export interface KafkaConsumerOptions {
   readonly maxFetchBytes?: number;
   /**
    * Bytes of one partition in such an answer, 64 KiB to 256 MiB. More let fewer answers do; less leave less to be fetched
-   * again when handlers are slow. @defaultValue 512 KiB; 1 MiB for a consumer with a `batch` of 500 messages or more
+   * again when handlers are slow. Below what one batch of records may have, a broker sends of one partition at a time.
+   * @defaultValue `max.message.bytes` of the topics; 1 MiB where it may not be read
    */
   readonly maxPartitionBytes?: number;
 }
@@ -82,6 +84,6 @@ function bytes(option: keyof KafkaConsumerOptions, given: number): number {
 
 function invalid(option: string, what: string, value: unknown): OutboxError {
   return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of kafka() ${what}.`, {
-    details: { option, ...(value !== undefined && { value }) },
+    details: { option, ...toldValue(value) },
   });
 }

@@ -4,6 +4,7 @@ import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
 import { assertTlsOptions, isObject, unknownOption } from '../../core/option-names.ts';
+import { toldValue } from '../../core/told-value.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { type KafkaConsumerOptions, kafkaConsumption } from './consumer-options.ts';
 
@@ -60,7 +61,7 @@ const requestTimeoutRangeMs = { from: 100, to: 120_000 } as const;
  */
 export function kafkaConnection(options: KafkaOptions): KafkaConnection {
   const unknown = unknownOption(options, optionNames);
-  if (unknown !== undefined) throw invalid(unknown, 'is unknown', undefined);
+  if (unknown !== undefined) throw invalid(unknown, 'is unknown');
   const {
     brokers,
     clientId = 'temporal-outbox',
@@ -71,9 +72,8 @@ export function kafkaConnection(options: KafkaOptions): KafkaConnection {
     ssl = false,
   } = options;
   if (typeof clientId !== 'string' || clientId === '')
-    throw invalid('clientId', 'must be a text that is not empty', undefined);
-  if (logger !== undefined && typeof logger !== 'function')
-    throw invalid('logger', 'must be a function', undefined);
+    throw invalid('clientId', 'must be a text that is not empty');
+  if (logger !== undefined && typeof logger !== 'function') throw invalid('logger', 'must be a function');
   const connection: KafkaConnection = {
     clientId,
     requestTimeoutMs: requestTimeoutOf(requestTimeout ?? defaultRequestTimeoutMs),
@@ -109,11 +109,14 @@ function checkedTls(ssl: boolean | ConnectionOptions): boolean | ConnectionOptio
 
 function checkedSasl(sasl: Sasl): Sasl {
   if (!isObject(sasl) || typeof sasl.mechanism !== 'string')
-    throw invalid('sasl', 'must be an object with a mechanism and its credentials', undefined);
-  const names = saslNames[sasl.mechanism.toLowerCase()] ?? ['authenticationProvider'];
-  const unknown = unknownOption(sasl, ['mechanism', ...names]);
+    throw invalid('sasl', 'must be an object with a mechanism and its credentials');
+  const known = saslNames[sasl.mechanism.toLowerCase()];
+  const unknown = unknownOption(sasl, ['mechanism', ...(known ?? ['authenticationProvider'])]);
   if (unknown !== undefined)
-    throw invalid(`sasl.${unknown}`, `is not an option of the mechanism ${sasl.mechanism}`, undefined);
+    throw invalid(
+      `sasl.${unknown}`,
+      `is not an option of ${known === undefined ? 'a mechanism of your own' : `the mechanism ${sasl.mechanism}`}`,
+    );
   // kafkajs writes into what it is given.
   return { ...sasl };
 }
@@ -125,9 +128,8 @@ function brokerList(brokers: string | readonly string[]): readonly string[] {
   const list = texts
     .map((broker) => (typeof broker === 'string' ? broker.trim() : String(broker)))
     .filter((broker) => broker !== '');
-  const wrong = list.find((broker) => !/^[^\s:]+:\d{1,5}$/.test(broker));
-  if (list.length === 0 || wrong !== undefined)
-    throw invalid('brokers', 'must name at least one host:port', wrong ?? '');
+  const wrong = list.some((broker) => !/^[^\s:]+:\d{1,5}$/.test(broker));
+  if (list.length === 0 || wrong) throw invalid('brokers', 'must name at least one host:port');
   return list;
 }
 
@@ -140,6 +142,6 @@ function requestTimeoutOf(given: Duration): number {
 
 function invalid(option: string, what: string, value?: unknown): OutboxError {
   return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of kafka() ${what}.`, {
-    details: { option, ...(value !== undefined && { value }) },
+    details: { option, ...toldValue(value) },
   });
 }

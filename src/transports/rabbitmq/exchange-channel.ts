@@ -4,13 +4,14 @@ import { type Link, silence } from '../../rabbitmq/link.ts';
 import { codeOf } from '../../rabbitmq/reason.ts';
 import type { SendOutcome } from '../send-by-key.ts';
 import type { OutgoingMessage } from '../transport.ts';
-import { maxBytesIn, type RabbitmqFailure, rabbitmqFailure } from './failure.ts';
+import { maxBytesIn, type RabbitmqFailure, rabbitmqFailure, refusesRoutingKey } from './failure.ts';
 import { propertiesOf } from './properties.ts';
 
 /** A message without an outcome yet. */
 interface Flight {
   readonly id: string;
   readonly bytes: number;
+  readonly key: string;
   readonly sentAtMs: number;
   /** Why the server returned it. */
   returned: string | undefined;
@@ -43,6 +44,7 @@ export class ExchangeChannel {
   #closing = false;
   #failure: RabbitmqFailure | undefined;
   #refused: string | undefined;
+  #unconfirmed: string | undefined;
   /** The outcome of the first message; `true` once it is known. */
   #first: Promise<SendOutcome> | true | undefined;
   /** The largest message that the server accepts, in bytes, if known: it reports its limit only when a message exceeds it. */
@@ -55,7 +57,8 @@ export class ExchangeChannel {
     this.#use = use;
     channel.on('error', (error) => {
       this.#failure ??= rabbitmqFailure(error);
-      if (codeOf(error) === accessRefused) this.#refused ??= this.#failure.reason;
+      const { alone, reason } = this.#failure;
+      if (codeOf(error) === accessRefused && alone === 'hold') this.#refused ??= reason;
     });
     channel.on('return', (message) => this.#returned(message));
     // Before amqplib's own listener, which rejects every message with a generic error.
@@ -72,6 +75,11 @@ export class ExchangeChannel {
   /** Why this user may not write to the exchange; `undefined` if the server has not refused it. */
   get refused(): string | undefined {
     return this.#refused;
+  }
+
+  /** Why it ended, if a message stayed without a confirmation while the server answered otherwise; else `undefined`. */
+  get unconfirmed(): string | undefined {
+    return this.#unconfirmed;
   }
 
   /** Sets the largest message size, and the callback for when the server reports its limit. */
@@ -118,6 +126,7 @@ export class ExchangeChannel {
       const flight: Flight = {
         id: message.id,
         bytes: body.length,
+        key,
         sentAtMs: performance.now(),
         returned: undefined,
         settle: (outcome) => {
@@ -152,9 +161,10 @@ export class ExchangeChannel {
       const { returned } = flight;
       flight.settle(returned === undefined ? acknowledged : { kind: 'rejected', error: returned });
     } else if (!this.#closing) {
+      // It goes to every other queue of the exchange nevertheless, if several get it.
       flight.settle({
-        kind: 'rejected',
-        error: `A queue of ${this.#use.address} refused it (nack): it may be full.`,
+        kind: 'ambiguous',
+        error: `A queue of ${this.#use.address} refused it (nack): it may be full. Other queues may have it.`,
       });
     }
   }
@@ -181,19 +191,20 @@ export class ExchangeChannel {
   }
 
   /**
-   * Settles all messages in flight. Of several, only one that is too large can be identified as the cause: earlier ones may
-   * be stored, later ones are not.
+   * Settles all messages in flight. Of several, only one that is too large or has a refused routing key can be identified as
+   * the cause: earlier ones may be stored, later ones are not.
    */
   #settleFailed({ alone, reason, scope, stored }: RabbitmqFailure): void {
     const maxBytes = maxBytesIn(reason);
     if (maxBytes !== undefined) this.#onMaxBytes(maxBytes);
     const only = this.#flights.size === 1;
     let found = false;
-    this.#settleAll(({ bytes }) => {
-      const toBlame = only || (!found && maxBytes !== undefined && bytes > maxBytes);
+    this.#settleAll(({ bytes, key }) => {
+      const named = (maxBytes !== undefined && bytes > maxBytes) || refusesRoutingKey(reason, key);
+      const toBlame = only || (!found && named);
       const behind = found;
       found ||= toBlame;
-      if (toBlame && alone === 'permanent') return { kind: 'permanent', error: reason };
+      if (toBlame && alone !== 'hold') return { kind: alone, error: reason };
       return { kind: 'hold', hold: { scope, reason }, onWire: stored || !(toBlame || behind) };
     });
   }
@@ -221,6 +232,7 @@ export class ExchangeChannel {
     }
     const reason = `${silence(withinMs)} It answers otherwise: a queue of ${address} may have lost its majority.`;
     this.#failure ??= { scope: 'topic', alone: 'hold', stored: true, reason };
+    this.#unconfirmed = reason;
     this.#closing = true;
     this.#settleFailed(this.#failure);
     await this.#channel.close().catch(() => undefined);

@@ -5,8 +5,8 @@ import type { Hold } from '../transport.ts';
 /** What the end of a channel or connection means for the messages in flight. */
 export interface RabbitmqFailure {
   readonly scope: Hold['scope'];
-  /** The outcome of a message that was in flight alone: `hold` if no message is the cause. */
-  readonly alone: 'hold' | 'permanent';
+  /** The outcome of the message that is the cause: `hold` if none is. */
+  readonly alone: 'hold' | 'permanent' | 'rejected';
   /** Whether that message may have been stored nevertheless. */
   readonly stored: boolean;
   readonly reason: string;
@@ -16,6 +16,7 @@ type Answer = Omit<RabbitmqFailure, 'reason'>;
 
 const refusedExchange: Answer = { scope: 'topic', alone: 'hold', stored: false };
 const refusedMessage: Answer = { scope: 'topic', alone: 'permanent', stored: false };
+const refusedRoutingKey: Answer = { scope: 'topic', alone: 'rejected', stored: false };
 const lost: Answer = { scope: 'transport', alone: 'hold', stored: true };
 
 /**
@@ -63,7 +64,18 @@ export const replies: Readonly<Record<number, Answer>> = {
 export function rabbitmqFailure(error: unknown): RabbitmqFailure {
   const code = codeOf(error);
   const answer = typeof code === 'number' ? replies[code] : undefined;
-  return { ...(answer ?? lost), reason: reasonOf(error) };
+  const reason = reasonOf(error);
+  return { ...(namesRoutingKey(reason) ? refusedRoutingKey : (answer ?? lost)), reason };
+}
+
+/** Whether the user may write to the exchange, but not with the routing key of a message (topic permissions). */
+function namesRoutingKey(reason: string): boolean {
+  return reason.includes("access to topic '");
+}
+
+/** Whether the server names this routing key as the refused one. It cuts texts of more than 255 bytes off. */
+export function refusesRoutingKey(reason: string, key: string): boolean {
+  return reason.includes(`access to topic '${key}' in exchange`);
 }
 
 /** The server's message size limit in bytes, if the reason names it: the channel was closed because of a larger message. */

@@ -5,8 +5,9 @@ import { endpointOf } from '../../rabbitmq/connection.ts';
 import { codeOf } from '../../rabbitmq/reason.ts';
 import { rabbitmqSource } from '../../sources/rabbitmq/rabbitmq-source.ts';
 import type { ReceivingTransport } from '../receiving-transport.ts';
+import { Rests } from '../rests.ts';
 import { sendByKey } from '../send-by-key.ts';
-import type { OutgoingBatch, PublishResult } from '../transport.ts';
+import type { Hold, OutgoingBatch, PublishResult } from '../transport.ts';
 import { rabbitmqFailure } from './failure.ts';
 import { Publisher } from './publisher.ts';
 import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from './rabbitmq-options.ts';
@@ -14,8 +15,8 @@ import { type RabbitmqOptions, type RabbitmqSettings, rabbitmqSettings } from '.
 /**
  * Delivers to exchanges of RabbitMQ 3.10 or later: persistent messages, each confirmed by the server.
  *
- * The address of a topic is the name of its exchange, which is never declared. A message that no queue receives, or that a
- * queue refuses, is rejected. Messages of one key are sent one at a time, so that none overtakes a refused one; of different
+ * The address of a topic is the name of its exchange, which is never declared. A message that no queue receives is rejected;
+ * one that a queue refuses may be in other queues. Messages of one key are sent one at a time, so that none overtakes a refused one; of different
  * keys, up to `maxInFlight` are in flight. At least once: messages in flight when a connection ends are `deferred` with
  * `onWire`, and the relay sends them again.
  *
@@ -29,44 +30,55 @@ export function rabbitmq(options: RabbitmqOptions): ReceivingTransport {
   amqplib();
   const { connection } = settings;
   const publisher = new Publisher(connection);
-  const refusals = new Refusals();
+  const pauses = { refusals: new Refusals(), rests: new Rests() };
   return {
     name: 'rabbitmq',
     get endpoint() {
       return endpointOf(connection);
     },
     source: () => rabbitmqSource(connection, settings.queues),
-    publish: (batch) => publish(settings, publisher, refusals, batch),
-    probe: (address) => probe(publisher, refusals, address),
+    publish: (batch) => publish(settings, publisher, pauses, batch),
+    probe: (address) => probe(publisher, pauses, address),
     server: () => publisher.use(async (link) => link.server),
     close: () => publisher.close(),
   };
 }
 
+/** Exchanges to which nothing is sent for now although a probe would succeed. */
+interface Pauses {
+  readonly refusals: Refusals;
+  readonly rests: Rests;
+}
+
 async function publish(
   { connection: { requestTimeoutMs: withinMs }, maxInFlight, routingKey }: RabbitmqSettings,
   publisher: Publisher,
-  refusals: Refusals,
+  { refusals, rests }: Pauses,
   batch: OutgoingBatch,
 ): Promise<PublishResult> {
   const { address, messages, signal } = batch;
   if (messages.length === 0) return { outcomes: [] };
+  const rest = rests.restOf(address);
+  if (rest !== undefined) return nothingOf(batch, rest);
   const use = { withinMs, routingKey: routingKey(address) };
   try {
     if (signal.aborted) return await sendByKey(batch, 1, neverSent);
     return await publisher.withChannel(address, use, async (channel) => {
       const result = await sendByKey(batch, maxInFlight, (message) => channel.send(message));
       if (channel.refused !== undefined) refusals.add(address, channel.refused);
+      if (channel.unconfirmed !== undefined) rests.add(address, channel.unconfirmed);
+      else if (result.outcomes.some(({ kind }) => kind === 'acknowledged')) rests.clear(address);
       return result;
     });
   } catch (error) {
     // No connection or channel could be opened: nothing was sent.
     const { reason, scope } = rabbitmqFailure(error);
-    return {
-      outcomes: messages.map(() => ({ kind: 'deferred', onWire: false })),
-      hold: { scope, reason },
-    };
+    return nothingOf(batch, { scope, reason });
   }
+}
+
+function nothingOf({ messages }: OutgoingBatch, hold: Hold): PublishResult {
+  return { outcomes: messages.map(() => ({ kind: 'deferred', onWire: false })), hold };
 }
 
 /** Never called: it stands in for a batch that was given up before it began. */
@@ -74,8 +86,8 @@ function neverSent(): never {
   throw new Error('Nothing is sent of a batch that was given up.');
 }
 
-async function probe(publisher: Publisher, refusals: Refusals, address: string): Promise<void> {
-  const refused = refusals.reasonFor(address);
+async function probe(publisher: Publisher, { refusals, rests }: Pauses, address: string): Promise<void> {
+  const refused = refusals.reasonFor(address) ?? rests.restOf(address)?.reason;
   if (refused !== undefined) throw unavailable(refused);
   try {
     await publisher.use(async (link) => {

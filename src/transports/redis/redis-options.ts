@@ -1,6 +1,7 @@
 import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { assertOptions } from '../../core/option-names.ts';
+import { toldValue } from '../../core/told-value.ts';
 import {
   type RedisServer,
   type RedisServerOptions,
@@ -88,6 +89,6 @@ export function timeOf(maker: string, option: string, value: Duration, from: num
 
 function refused(maker: string, option: string, what: string, value: unknown): OutboxError {
   return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of ${maker} ${what}.`, {
-    details: { option, value },
+    details: { option, ...toldValue(value) },
   });
 }

@@ -3,6 +3,7 @@ import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { type Lazy, read } from '../../core/lazy.ts';
 import { assertTlsOptions, unknownOption } from '../../core/option-names.ts';
+import { toldValue } from '../../core/told-value.ts';
 import type { AccessKey, RocketmqConnection } from '../../rocketmq/connection.ts';
 import type { OutgoingMessage } from '../transport.ts';
 
@@ -56,10 +57,10 @@ const invisibleTime = { from: 10_000, to: 12 * 3_600_000, text: '10 s to 12 h' }
  */
 export function rocketmqConnection(options: RocketmqOptions): RocketmqConnection {
   const unknown = unknownOption(options, optionNames);
-  if (unknown !== undefined) throw invalid(unknown, 'is unknown', undefined);
+  if (unknown !== undefined) throw invalid(unknown, 'is unknown');
   const { accessKey, endpoints, namespace = '', secretKey, ssl = false, tag } = options;
-  if (typeof namespace !== 'string') throw invalid('namespace', 'must be a text', undefined);
-  if (tag !== undefined && typeof tag !== 'function') throw invalid('tag', 'must be a function', undefined);
+  if (typeof namespace !== 'string') throw invalid('namespace', 'must be a text');
+  if (tag !== undefined && typeof tag !== 'function') throw invalid('tag', 'must be a function');
   if ((accessKey === undefined) !== (secretKey === undefined))
     throw invalid(
       accessKey === undefined ? 'accessKey' : 'secretKey',
@@ -93,7 +94,7 @@ function checkedKey(accessKey: Lazy<string>, secretKey: Lazy<string>): AccessKey
   const key = { accessKey: read(accessKey), secretKey: read(secretKey) };
   for (const name of ['accessKey', 'secretKey'] as const)
     if (typeof key[name] !== 'string' || key[name] === '')
-      throw invalid(name, 'must be a text that is not empty', undefined);
+      throw invalid(name, 'must be a text that is not empty');
   return key;
 }
 
@@ -109,13 +110,8 @@ function endpointList(endpoints: string | readonly string[]): readonly string[] 
   const list = texts
     .map((endpoint) => (typeof endpoint === 'string' ? endpoint.trim() : String(endpoint)))
     .filter((endpoint) => endpoint !== '');
-  const wrong = list.find((endpoint) => !/^(?:[^\s:@/[\]]+|\[[\da-f:]+\]):\d{1,5}$/i.test(endpoint));
-  if (list.length === 0 || wrong !== undefined)
-    throw invalid(
-      'endpoints',
-      'must name at least one host:port',
-      wrong?.includes('@') ? undefined : (wrong ?? ''),
-    );
+  const wrong = list.some((endpoint) => !/^(?:[^\s:@/[\]]+|\[[\da-f:]+\]):\d{1,5}$/i.test(endpoint));
+  if (list.length === 0 || wrong) throw invalid('endpoints', 'must name at least one host:port');
   return list;
 }
 
@@ -131,6 +127,6 @@ function timeOf(
 
 function invalid(option: string, what: string, value?: unknown): OutboxError {
   return new OutboxError('OUTBOX_OPTION_INVALID', `The option \`${option}\` of rocketmq() ${what}.`, {
-    details: { option, ...(value !== undefined && { value }) },
+    details: { option, ...toldValue(value) },
   });
 }

@@ -1,31 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type LocalRabbitmq, startRabbitmq } from '../../../src/local/rabbitmq/rabbitmq.ts';
 import { type RabbitmqOptions, rabbitmq } from '../../../src/transports.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
-import { inMemory } from '../../support/fixtures/memory-cache.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { batchOf, brokerAt } from './broker.ts';
+import { brokerAt } from './broker.ts';
+import { maxBytes, type OwnNode, type OwnStage, stageAt, startOwnNode } from './own-node.ts';
 
-const maxBytes = 10_000;
-const user = 'writer';
-let server: Required<LocalRabbitmq>;
+let server: OwnNode;
 
-/** A node of its own, which these tests stop, freeze and fill, with a user who may write to nothing that is forbidden. */
+/** A node of its own, which these tests stop, freeze and fill. */
 beforeAll(async () => {
-  const { RABBITMQ_URL: _given, ...env } = process.env;
-  const started = await startRabbitmq({
-    env: await inMemory(env),
-    settings: [`max_message_size = ${maxBytes}`],
-  });
-  const { control, node } = started;
-  if (control === undefined || node === undefined) throw new Error('It was not started here.');
-  server = { ...started, control, node };
-  await control(
-    'eval',
-    `rabbit_auth_backend_internal:add_user(<<"${user}">>, <<"${user}">>, <<"test">>),
-     rabbit_auth_backend_internal:set_permissions(<<"${user}">>, <<"/">>, <<".*">>, <<"^orders">>, <<".*">>, <<"test">>).`,
-  );
+  server = await startOwnNode();
 });
 
 afterAll(() => server.stop());
@@ -60,14 +44,7 @@ async function consumed(address: string) {
   return { bodies, troubles };
 }
 
-async function stage(options: Partial<RabbitmqOptions> = {}) {
-  const transport = rabbitmq({ url: server.url, requestTimeout: '500ms', ...options });
-  onTestFinished(() => transport.close());
-  const broker = await brokerAt(server.url);
-  const address = await broker.exchange();
-  await broker.close();
-  return { address, transport, publish: batchOf(transport) };
-}
+const stage = (options: Partial<RabbitmqOptions> = {}): Promise<OwnStage> => stageAt(server, options);
 
 /** How many messages its queue holds. */
 async function stored(address: string): Promise<number> {
@@ -96,15 +73,21 @@ test.each([
     while (results.at(-1)?.hold === undefined) results.push(await publish(address, ...many));
     const { hold, outcomes } = await publish(address, ...many);
 
-    expect(results.at(-1)?.hold).toMatchObject({
+    const inFlight = results.at(-1);
+    expect(inFlight?.hold).toMatchObject({
       scope: 'transport',
       reason: expect.stringContaining(`low on ${of}`),
     });
+    // They were written to the connection, from which the server reads on when it has room again.
+    const unconfirmed = inFlight?.outcomes.filter(({ kind }) => kind !== 'acknowledged');
+    expect(unconfirmed).not.toEqual([]);
+    expect(unconfirmed).toEqual(unconfirmed?.map(() => ({ kind: 'deferred', onWire: true })));
     expect(hold?.scope).toBe('transport');
     expect(outcomes).toEqual(many.map(() => ({ kind: 'deferred', onWire: false })));
     await expect(transport.probe(address)).rejects.toThrow(`The server blocks its publishers: low on ${of}.`);
 
     await server.control(set, usual);
+    await expect.poll(() => stored(address)).toBe(1 + results.length * many.length);
     await expect
       .poll(() =>
         transport.probe(address).then(
@@ -170,28 +153,6 @@ test('a connection that is lost silently holds the transport, and the next one i
   expect(proxy.fired('strand')).toBeGreaterThan(0);
   await transport.probe(address);
   expect((await publish(address, {})).outcomes).toMatchObject([{ kind: 'acknowledged' }]);
-});
-
-test('an exchange to which the user may not write holds its topic, and is tried again after a while', async () => {
-  const { address, publish, transport } = await stage({
-    url: server.url.replace('guest:guest', `${user}:${user}`),
-  });
-  const broker = await brokerAt(server.url);
-  const forbidden = await broker.exchange(`forbidden-${randomUUID().slice(0, 8)}`);
-  await broker.close();
-
-  const { hold, outcomes } = await publish(forbidden, { key: 'a' }, { key: 'b' });
-
-  expect(hold).toMatchObject({
-    scope: 'topic',
-    reason: expect.stringContaining('ACCESS_REFUSED - access to exchange'),
-  });
-  expect(outcomes).toEqual([
-    { kind: 'deferred', onWire: false },
-    { kind: 'deferred', onWire: false },
-  ]);
-  await expect(transport.probe(forbidden)).rejects.toThrow('ACCESS_REFUSED');
-  expect((await publish(address, {})).hold).toBeUndefined();
 });
 
 test('a message larger than the limit of the server is failed, and only the first one closes a channel', async () => {

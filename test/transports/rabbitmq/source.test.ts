@@ -207,6 +207,32 @@ test('a deleted queue is declared again while the others continue', async () => 
   await expect.poll(sent, { timeout: 10_000 }).toContain('again');
 });
 
+test('after a lost connection, an address that is gone stops no other, and is received from when it is back', async () => {
+  const { address, broker, join, offered, proxy, send, troubles } = await stage();
+  const other = `${address}-other`;
+  await broker.channel.assertExchange(other, 'fanout');
+  await join({ addresses: [other, address] });
+  await broker.channel.deleteExchange(other);
+
+  proxy.inject({ kind: 'reset' });
+  await expect.poll(() => proxy.fired('reset')).toBeGreaterThan(0);
+  proxy.heal();
+  send('one');
+
+  await expect.poll(() => idsOf(offered), { timeout: 20_000 }).toEqual(['one']);
+  await expect.poll(() => String(troubles.at(-1)), { timeout: 20_000 }).toContain(`no exchange '${other}'`);
+  await broker.channel.assertExchange(other, 'fanout');
+  const sent = (): readonly string[] => {
+    broker.channel.publish(other, '', Buffer.from('x'), { messageId: 'other' });
+    return idsOf(offered);
+  };
+  await expect.poll(sent, { timeout: 20_000 }).toContain('other');
+  // Its queue was not left and consumed from again meanwhile, which would be a delivery each time.
+  send('two');
+  await expect.poll(() => idsOf(offered).filter((id) => id !== 'other')).toEqual(['one', 'two']);
+  expect(offered.every((message) => message.header('x-delivery-count') === undefined)).toBe(true);
+});
+
 test('a message delivered too often goes to the dead letter exchange, not back to the queue', async () => {
   const dead = `dead-${randomUUID().slice(0, 8)}`;
   const { broker, join, offered, proxy, send } = await stage({

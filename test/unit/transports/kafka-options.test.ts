@@ -55,7 +55,7 @@ test('consumer options have defaults, and each can be set', () => {
 test.each([
   ['sessionTimeout', 5_999],
   ['sessionTimeout', 1_800_001],
-  ['sessionTimeout', 'soon'],
+  ['sessionTimeout', '5 parsecs'],
   ['rebalanceTimeout', 5_999],
   ['rebalanceTimeout', 3_600_001],
   ['maxFetchBytes', 65_535],

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { maxBytesIn, rabbitmqFailure, replies } from '../../../src/transports/rabbitmq/failure.ts';
+import {
+  maxBytesIn,
+  rabbitmqFailure,
+  refusesRoutingKey,
+  replies,
+} from '../../../src/transports/rabbitmq/failure.ts';
 
 const closedWith = (code: number, message = 'Channel closed by server: …'): Error =>
   Object.assign(new Error(message), { code });
@@ -28,6 +33,16 @@ test.each(refusedExchanges)(
     expect(rabbitmqFailure(closedWith(code))).toMatchObject({ scope: 'topic', alone: 'hold', stored: false });
   },
 );
+
+test.each([
+  "ACCESS_REFUSED - access to topic 'a.b' in exchange 'orders' in vhost '/' refused for user 'u'",
+  "ACCESS_REFUSED - write access to topic 'a.b' in exchange 'orders' in vhost '/' refused for user 'u'",
+])('403 for a routing key refuses the message that has it: %s', (message) => {
+  const { reason, ...failure } = rabbitmqFailure(closedWith(403, message));
+
+  expect(failure).toEqual({ scope: 'topic', alone: 'rejected', stored: false });
+  expect([refusesRoutingKey(reason, 'a.b'), refusesRoutingKey(reason, 'a')]).toEqual([true, false]);
+});
 
 test.each(lost)('%i holds the transport, and messages in flight may be stored', (code) => {
   expect(rabbitmqFailure(closedWith(code))).toMatchObject({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { Rests } from '../../../src/transports/rocketmq/rests.ts';
+import { Rests } from '../../../src/transports/rests.ts';
 
-test('a topic without clear answers rests longer each time, up to a minute, until it acknowledges a message', () => {
+test('an address without clear answers rests longer each time, up to a minute, until it acknowledges a message', () => {
   let nowMs = 0;
   const rests = new Rests(() => nowMs);
   const restedMs: number[] = [];
@@ -16,7 +16,7 @@ test('a topic without clear answers rests longer each time, up to a minute, unti
   rests.add('orders', 'silence');
   expect(rests.restOf('orders')).toEqual({
     scope: 'topic',
-    reason: 'Topic orders left messages in doubt 10 times in a row; the next is sent in 60 s: silence',
+    reason: 'orders left messages in doubt 10 times in a row; the next is sent in 60 s: silence',
   });
   expect(rests.restOf('others')).toBeUndefined();
   rests.clear('orders');

@@ -1,0 +1,150 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { redisFilter } from '../../../src/redis.ts';
+import {
+  http,
+  kafka,
+  rabbitmq,
+  redisList,
+  redisPubSub,
+  redisStream,
+  rocketmq,
+  workflow,
+} from '../../../src/transports.ts';
+
+type Make = (options: never) => unknown;
+
+/** Where an address, a password or both may be given by mistake. */
+const secrets: readonly unknown[] = [
+  's3cret',
+  '',
+  's3cret:',
+  'sasl://user:s3cret@broker:9092',
+  'redis://user:s3cret@host:port/x',
+  'redis://user:s3cret@host/x',
+  ['user:s3cret@host'],
+  ['ok:1', 's3cret'],
+  { password: 's3cret' },
+  { s3: 's3cret', mechanism: 's3cret' },
+  [{ password: 's3cret' }],
+  () => 's3cret@host',
+];
+
+const server = { url: 'redis://h', tls: {}, credentials: { password: 's3cret' }, clientName: 'a' };
+const replicas = { replicas: 1, replicasWithin: '1s' };
+/** Every option of each maker, with a value that will do. */
+const makers: readonly (readonly [string, Make, Readonly<Record<string, unknown>>])[] = [
+  [
+    'kafka',
+    kafka,
+    {
+      brokers: 'a:1',
+      clientId: 'a',
+      ssl: true,
+      sasl: { mechanism: 'plain', username: 'u', password: 's3cret' },
+      requestTimeout: '1s',
+      consumers: {},
+      'consumers.sessionTimeout': '10s',
+      'consumers.rebalanceTimeout': '10s',
+      'consumers.maxFetchBytes': 65_536,
+      'consumers.maxPartitionBytes': 65_536,
+    },
+  ],
+  [
+    'rocketmq',
+    rocketmq,
+    {
+      endpoints: 'a:1',
+      accessKey: 'a',
+      secretKey: 's3cret',
+      namespace: 'n',
+      ssl: true,
+      requestTimeout: '1s',
+      tag: () => 'a',
+      invisibleTime: '30s',
+    },
+  ],
+  [
+    'rabbitmq',
+    rabbitmq,
+    {
+      url: 'amqp://user:s3cret@host',
+      tls: {},
+      requestTimeout: '1s',
+      heartbeat: '5s',
+      maxInFlight: 1,
+      exchanges: {},
+      queues: {},
+      'queues.name': () => 'a',
+      'queues.deliveryLimit': 1,
+    },
+  ],
+  [
+    'redisStream',
+    redisStream,
+    { ...server, requestTimeout: '1s', maxLength: 1, claimAfter: '1m', ...replicas },
+  ],
+  ['redisList', redisList, { ...server, requestTimeout: '1s', ...replicas }],
+  ['redisPubSub', redisPubSub, { ...server, requestTimeout: '1s' }],
+  [
+    'redisFilter',
+    redisFilter,
+    { ...server, prefix: 'a', epoch: '1', keepFor: '1 day', answerWithin: '50ms', report: () => undefined },
+  ],
+  [
+    'http',
+    http,
+    {
+      secret: `whsec_${Buffer.alloc(24, 's3cret').toString('base64')}`,
+      headers: { authorization: 's3cret' },
+      allow: ['10.0.0.0/8'],
+      permanentStatuses: [422],
+      concurrency: 1,
+      requestTimeout: '1s',
+      ssl: {},
+    },
+  ],
+  [
+    'workflow',
+    workflow,
+    {
+      id: () => 'a',
+      type: 'a',
+      taskQueue: 'a',
+      signal: 'a',
+      missing: 'fail',
+      concurrency: 1,
+      address: 'a:1',
+      namespace: 'a',
+      tls: true,
+      apiKey: 's3cret',
+    },
+  ],
+];
+
+/** The options with one of them, which may be within another, replaced. */
+function replaced(options: Readonly<Record<string, unknown>>, name: string, value: unknown): object {
+  const plain = Object.fromEntries(Object.entries(options).filter(([one]) => !one.includes('.')));
+  const [outer = '', inner] = name.split('.');
+  return { ...plain, [outer]: inner === undefined ? value : { [inner]: value } };
+}
+
+for (const [maker, make, options] of makers)
+  test.for(Object.keys(options))(`what ${maker}() refuses about %s repeats no secret`, (name) => {
+    const refusals = secrets.flatMap((value) => {
+      try {
+        make(replaced(options, name, value) as never);
+        return [];
+      } catch (error) {
+        return [error];
+      }
+    });
+
+    expect(refusals.length).toBeGreaterThan(0);
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
+      // With its stack, cause and details.
+      expect(inspect(refusal, { depth: null, showHidden: true })).not.toContain('s3cret');
+      expect(JSON.stringify(refusal)).not.toContain('s3cret');
+    }
+  });
