@@ -36,8 +36,8 @@ export function leasedMessage(
   const properties = message.getUserPropertiesMap().toArray();
   const { key, headers } = fromProperties(properties);
   const group = system?.getMessageGroup() ?? '';
-  // The message group of an outbox message without a key is its id.
-  const own = system?.getKeysList().includes(group) === true;
+  // The message group of an outbox message without a key is its id, which other senders may use as a business key.
+  const own = headers['ce_id'] === group;
   return {
     incoming: incomingMessage({
       address,

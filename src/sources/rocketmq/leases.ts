@@ -33,7 +33,7 @@ export class Leases {
   async renew(messages: readonly LeasedMessage[]): Promise<void> {
     const { invisibleMs } = this.#proxies.connection;
     await inTurns(messages, async (message) => {
-      if (message.done) return;
+      if (message.done || message.lost) return;
       message.renewing = this.#renew(message, invisibleMs);
       await message.renewing;
     });

@@ -46,8 +46,14 @@ export class Share {
       : Math.min(...this.#waiting.map(({ notBeforeMs }) => notBeforeMs));
   }
 
-  /** Drops lost messages, and aborts the current batch if it contains one. */
+  /**
+   * Drops lost messages, and aborts the current batch if it contains one. With order, all that is held behind a lost one is
+   * lost with it: the broker delivers the lost one first, and the others after it, when their time is over.
+   */
   dropLost(): void {
+    const told = this.#lost?.signal.aborted === true;
+    // What has arrived since the batch was aborted is a delivery of its own, of the same messages.
+    if (this.#ordered) loseBehind(told ? this.#waiting : this.held());
     this.#waiting = this.#waiting.filter(({ lost }) => !lost);
     if (this.#inHand.some(({ lost }) => lost)) this.#lost?.abort();
   }
@@ -82,6 +88,8 @@ export class Share {
     try {
       await handle(batch);
     } finally {
+      // A renewal may have found one lost that has not told yet.
+      this.dropLost();
       this.#inHand = [];
       this.#lost = undefined;
     }
@@ -122,4 +130,10 @@ export class Share {
     this.#waiting = [...open.filter(({ lost }) => !lost), ...this.#waiting];
     return { done, open };
   }
+}
+
+function loseBehind(row: readonly LeasedMessage[]): void {
+  const first = row.findIndex(({ lost }) => lost);
+  if (first === -1) return;
+  for (const message of row.slice(first)) message.lost = true;
 }

@@ -65,6 +65,32 @@ test.each(kinds)(
   },
 );
 
+test('a member that is told to stop keeps what it has in hand until its handler has ended', async () => {
+  const place = await stage('FIFO', 1);
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow = await receiving(transportOf().source(), {
+    ...place,
+    async handle(batch) {
+      await released;
+      for (const message of batch.messages) batch.acknowledge(message);
+    },
+  });
+  await until(() => slow.arrived.length > 0);
+  const toldAtMs = performance.now();
+  const stopped = slow.stop();
+  const other = await receiving(transportOf().source(), place);
+  await until(() => other.arrived.length > 0 || performance.now() - toldAtMs > 3 * invisibleMs);
+  release();
+  await stopped;
+  await transportOf().publish(batchOf(place.addresses[0] ?? '', { id: 'm-1', key: 'a' }));
+  await until(() => idsOf(other.arrived).includes('m-1'));
+
+  expect(idsOf(other.arrived)).toEqual(['m-1']);
+});
+
 test.each(kinds)(
   '%s: a member that stops renewing loses its messages to another, and is notified',
   async (type) => {

@@ -110,3 +110,72 @@ test('a batch with a lost message is aborted, and lost messages are not offered 
   expect(told).toEqual([true, true, false]);
   expect(share.held()).toEqual([]);
 });
+
+/** What is offered next, and taken. */
+async function offeredNext(share: Share): Promise<readonly string[]> {
+  const offered: string[] = [];
+  const handle = async (batch: IncomingBatch): Promise<void> => {
+    offered.push(...batch.messages.map((message) => message.header('id') ?? ''));
+    for (const message of batch.messages) batch.acknowledge(message);
+  };
+  await share.hand({ batchSize: 9, handle }, going);
+  return offered;
+}
+
+function lose(share: Share, ...lost: readonly string[]): void {
+  for (const message of share.held()) if (lost.includes(message.messageId)) message.lost = true;
+}
+
+test.each([
+  [true, ['a']],
+  [false, ['a', 'c']],
+])(
+  'of waiting messages, those behind a lost one are lost with it if order is kept: %s',
+  async (ordered, kept) => {
+    const share = new Share(place, ordered);
+    share.add(leased('a', 'b', 'c'));
+    lose(share, 'b');
+    share.dropLost();
+
+    expect(await offeredNext(share)).toEqual(kept);
+  },
+);
+
+test.each([
+  ['while it is handled', (share: Share) => share.dropLost()],
+  ['and found as its batch ends', () => undefined],
+])('with order, what waits behind a message that is lost %s is lost with it', async (_when, find) => {
+  const share = new Share(place, true);
+  share.add(leased('a', 'b', 'c'));
+  await share.hand(
+    {
+      batchSize: 2,
+      async handle() {
+        lose(share, 'a');
+        find(share);
+      },
+    },
+    going,
+  );
+
+  expect(ids(share.held())).toEqual([]);
+});
+
+test('with order, messages that arrive again while their lost batch is still handled are kept, and offered in order', async () => {
+  const share = new Share(place, true);
+  share.add(leased('a', 'b'));
+  await share.hand(
+    {
+      batchSize: 9,
+      async handle() {
+        lose(share, 'a');
+        share.dropLost();
+        share.add(leased('a', 'b'));
+        share.dropLost();
+      },
+    },
+    going,
+  );
+
+  expect(await offeredNext(share)).toEqual(['a', 'b']);
+});
