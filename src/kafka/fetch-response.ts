@@ -1,5 +1,5 @@
 import { ByteReader } from './byte-reader.ts';
-import { FetchedRecord, type RecordContext } from './fetched-record.ts';
+import { endOfBatch, FetchedRecord, type RecordContext } from './fetched-record.ts';
 import { kafkajs } from './kafkajs.ts';
 
 /** An answer to a fetch, with kafkajs' names. */
@@ -40,7 +40,15 @@ const formatAt = 4;
 const recordFormat = 2;
 const attribute = { codec: 0x7, appendTime: 0x8, transactional: 0x10, control: 0x20 } as const;
 
-/** Reads an answer as kafkajs does, but of its records only where they begin. @throws {@link OldFormat} */
+/**
+ * Reads an answer as kafkajs does, but of its records only where they begin.
+ *
+ * Of a batch whose last records compaction has removed it tells the end by a control record, which kafkajs passes over.
+ * Without it kafkajs fetches at each of their offsets, one after the other; and where all of a batch is removed, and the
+ * next one is cut off, at the same offset for ever.
+ *
+ * @throws {@link OldFormat}
+ */
 export async function readFetchResponse(raw: Buffer): Promise<FetchResponse> {
   const reader = new ByteReader(raw);
   const clientSideThrottleTime = reader.int32();
@@ -103,6 +111,7 @@ async function readRecords(batch: Buffer, firstOffset: bigint, into: FetchedReco
     isControlBatch: (attributes & attribute.control) !== 0,
   };
   const count = batch.readInt32BE(headerBytes);
+  const end = firstOffset + BigInt(batch.readInt32BE(11));
   const codec = attributes & attribute.codec;
   const packed = batch.subarray(headerBytes + 4);
   const reader = new ByteReader(codec === 0 || count <= 0 ? packed : await unpacked(codec, packed));
@@ -113,6 +122,7 @@ async function readRecords(batch: Buffer, firstOffset: bigint, into: FetchedReco
     into.push(new FetchedRecord(reader, context));
     reader.at = next;
   }
+  if (count <= 0 || into.at(-1)?.offset !== String(end)) into.push(endOfBatch(end, context));
 }
 
 type Codecs = Readonly<Record<number, () => { decompress(packed: Buffer): Promise<Buffer> }>>;

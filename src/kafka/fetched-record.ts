@@ -104,6 +104,19 @@ export class FetchedRecord {
   }
 }
 
+/** A record without anything: attributes, time, offset, no key, no value, no headers. */
+const nothing = Buffer.from([0, 0, 0, 1, 1, 0]);
+
+/** A control record at the last offset of a batch that has no record there. It belongs to no transaction, and ends none. */
+export function endOfBatch(offset: bigint, context: RecordContext): FetchedRecord {
+  return new FetchedRecord(new ByteReader(nothing), {
+    ...context,
+    firstOffset: offset,
+    inTransaction: false,
+    isControlBatch: true,
+  });
+}
+
 /** Numbers are faster than bigints, and nearly always suffice. */
 function plus(first: bigint, more: number): string {
   const sum = Number(first) + more;

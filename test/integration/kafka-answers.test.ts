@@ -5,6 +5,7 @@ import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts
 import { answeringWire } from '../support/kafka/answering-wire.ts';
 import { readTopic } from '../support/kafka/kafka-reader.ts';
 import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
+import { kafkaRequests, watchWire } from '../support/kafka/watched-wire.ts';
 
 const brokers = inject('kafkaBrokers');
 const client = observer(brokers);
@@ -78,4 +79,68 @@ test('F23: a clock that is two hours ahead burns no attempt: messages wait, and 
   expect(countKinds(right)).toEqual({ acknowledged: 2 });
   expect(await readTopic(client, address)).toHaveLength(2);
   await transport.close();
+});
+
+test('a topic that has refused again and again, so that surely nothing is stored, does not rest', async () => {
+  const transport = kafka({ brokers });
+  const address = await createTopic(client);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 60 * 60_000 });
+  for (let refusals = 0; refusals < 8; refusals += 1) {
+    const { outcomes, hold } = await publishTo(transport, address, [outgoing('a')]);
+    expect(outcomes).toEqual([{ kind: 'deferred', onWire: false }]);
+    expect(hold?.reason).toMatch(/^INVALID_TIMESTAMP: /);
+  }
+  vi.useRealTimers();
+
+  await transport.probe(address);
+
+  expect(countKinds(await publishTo(transport, address, [outgoing('a')]))).toEqual({ acknowledged: 1 });
+  await transport.close();
+});
+
+test('after the answer of a broker that no longer leads a partition the next publish asks who does', async () => {
+  const wire = await answeringWire(brokers);
+  const transport = kafkaOver(kafkaConnection({ brokers }), wire.reach);
+  const address = await createTopic(client);
+  await publishTo(transport, address, [outgoing('a')]);
+  wire.answer(6);
+  await publishTo(transport, address, [outgoing('a')]);
+  wire.answer(undefined);
+  const watched = watchWire();
+
+  const result = await publishTo(transport, address, [outgoing('a')]);
+
+  const asked = watched.requests(kafkaRequests.metadata).filter((body) => body.includes(address));
+  vi.restoreAllMocks();
+  expect(countKinds(result)).toEqual({ acknowledged: 1 });
+  expect(asked).not.toEqual([]);
+  await transport.close();
+  await wire.close();
+});
+
+test('what could not be sent does not clear the doubts of a partition', async () => {
+  // Rests last as long as this clock stands still.
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const wire = await answeringWire(brokers);
+  let away = false;
+  const nowhere = { host: '127.0.0.1', port: 1 };
+  const transport = kafkaOver(kafkaConnection({ brokers }), (address) =>
+    away ? nowhere : wire.reach(address),
+  );
+  const address = await createTopic(client);
+  const send = () => publishTo(transport, address, [outgoing('a')]);
+  await send();
+  const doubt = { outcomes: [{ kind: 'deferred', onWire: true }] };
+  wire.answer(7);
+  for (let doubts = 0; doubts < 3; doubts += 1) expect(await send()).toMatchObject(doubt);
+  away = true;
+  wire.cut();
+  expect(await send()).toMatchObject({ outcomes: [{ kind: 'deferred', onWire: false }] });
+  away = false;
+
+  expect(await send()).toMatchObject(doubt);
+
+  await expect(transport.probe(address)).rejects.toThrow(/outcome of 4 requests in a row unknown/);
+  await transport.close();
+  await wire.close();
 });

@@ -60,6 +60,32 @@ test('publishes that meet in one request store every message once, those of each
   }
 });
 
+test('of two topics whose batches share requests, each gets the answers to its own', async () => {
+  const open = await createTopic(client);
+  const narrow = await createTopic(client, {
+    configEntries: [{ name: 'max.message.bytes', value: '300' }],
+  });
+  await publishTo(transport, open, [outgoing('a')]);
+  const sends = Array.from({ length: 40 }, (_, n) => ({
+    address: n % 2 === 0 ? open : narrow,
+    message: outgoing('a', 2_000),
+  }));
+
+  const results = await Promise.all(
+    sends.map(({ address, message }) => publishTo(transport, address, [message])),
+  );
+
+  const outcomes = results.map((result, n) => ({ ...sends[n], outcome: result.outcomes[0] }));
+  const of = (topic: string) => outcomes.filter(({ address }) => address === topic);
+  expect(of(narrow).map(({ outcome }) => outcome?.kind)).toEqual(of(narrow).map(() => 'permanent'));
+  expect(await readTopic(client, narrow)).toEqual([]);
+  const stored = new Map(
+    (await readTopic(client, open)).map(({ id, partition, offset }) => [id, { partition, offset }]),
+  );
+  for (const { message, outcome } of of(open))
+    expect(outcome).toEqual({ kind: 'acknowledged', ...stored.get(message?.id ?? '') });
+});
+
 test('a limit that is lowered while batches are sent refuses no message that fits alone', async () => {
   const address = await createTopic(client);
   await publishTo(transport, address, [outgoing('one')]);

@@ -1,6 +1,7 @@
 import { OutboxError } from '../../core/errors.ts';
 import { aborted, rest } from '../../core/rest.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
+import { largestBatchBytes } from '../../kafka/largest-batch.ts';
 import { missingTopics } from '../../kafka/topics.ts';
 import { missing } from '../../kafka/unavailable.ts';
 import type { Subscription } from '../source.ts';
@@ -65,10 +66,14 @@ export class GroupSession {
         retryInMs = await this.#pauseAfter(addresses, retryInMs);
         continue;
       }
+      const partitionBytes = await this.#partitionBytes(addresses);
+      // A stop meanwhile has found no membership to leave.
+      if (signal.aborted) return;
       const membership = new Membership(
         this.#connection,
         { ...this.#subscription, addresses },
         this.#startOffsets,
+        partitionBytes,
       );
       this.#membership = membership;
       const ended = await this.#stayIn(membership, addresses, () => {
@@ -81,6 +86,17 @@ export class GroupSession {
       if (ended === 'topic-appeared') continue;
       retryInMs = await this.#pauseAfter(ended.error, retryInMs);
     }
+  }
+
+  /**
+   * How much of one partition an answer may have: by default as much as one batch may. Of a larger one a broker sends only the
+   * first in an answer, and kafkajs asks for partitions in the same order each time: those behind would be handled after all
+   * that the first one has.
+   */
+  async #partitionBytes(addresses: readonly string[]): Promise<number> {
+    const { maxFetchBytes, maxPartitionBytes } = this.#connection.consumption;
+    if (maxPartitionBytes !== undefined) return maxPartitionBytes;
+    return Math.min(await largestBatchBytes(this.#connection, addresses), maxFetchBytes);
   }
 
   /** @returns the pause after this one */

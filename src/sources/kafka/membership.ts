@@ -12,13 +12,6 @@ import { heartbeatIntervalMs, takeBatch } from './take-batch.ts';
 
 /** Also the longest time that a resumed partition or a stop waits for a pending fetch. */
 const fetchWaitMs = 250;
-/**
- * Smaller for a consumer that takes its messages singly, because a slow handler causes the rest of a fetch to be
- * fetched again. But not much smaller than what a producer sends at once: of larger batches only one arrives per fetch,
- * and partitions would be handled one after another.
- */
-const fetchBytesPerPartition = { few: 512 * 1024, many: 1024 * 1024 } as const;
-const manyMessages = 500;
 
 /**
  * One membership in a consumer group, from connecting to leaving or crashing. It is not reused: the source creates
@@ -39,17 +32,21 @@ export class Membership {
   /** Resolves when the start offsets of the assigned partitions are settled. */
   #begun: Promise<void> = Promise.resolve();
 
-  /** @param startOffsets for a group that wants only messages that arrive from now on */
+  /**
+   * @param startOffsets for a group that wants only messages that arrive from now on
+   * @param partitionBytes how much of one partition an answer may have
+   */
   constructor(
     connection: KafkaConnection,
     subscription: Subscription,
     startOffsets: StartOffsets | undefined,
+    partitionBytes: number,
   ) {
     this.#sessionTimeoutMs = connection.consumption.sessionTimeoutMs;
     this.#subscription = subscription;
     this.#startOffsets = startOffsets;
     this.#losses = new Losses(connection, subscription);
-    this.#consumer = consumerOf(connection, subscription, this.#losses);
+    this.#consumer = consumerOf(connection, subscription, this.#losses, partitionBytes);
     let crash: (error: unknown) => void = () => undefined;
     this.crashed = new Promise((resolve) => {
       crash = (error) => {
@@ -156,8 +153,9 @@ function unread(group: string, addresses: readonly string[], handled: readonly s
 
 function consumerOf(
   connection: KafkaConnection,
-  { group, batchSize }: Subscription,
+  { group }: Subscription,
   losses: Losses,
+  partitionBytes: number,
 ): Consumer {
   const { logLevel } = kafkajs();
   const { consumption, logger } = connection;
@@ -179,8 +177,7 @@ function consumerOf(
     allowAutoTopicCreation: false,
     heartbeatInterval: heartbeatIntervalMs,
     maxBytes: consumption.maxFetchBytes,
-    maxBytesPerPartition:
-      consumption.maxPartitionBytes ?? fetchBytesPerPartition[batchSize < manyMessages ? 'few' : 'many'],
+    maxBytesPerPartition: partitionBytes,
     maxWaitTimeInMs: fetchWaitMs,
     metadataMaxAge: 30_000,
     partitionAssigners: [assignerOver(connection)],

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { Connection, metadataV9 } from '@platformatic/kafka';
+import { rest } from '../../core/rest.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import { platformaticKafka } from '../../kafka/platformatic.ts';
 import { type BrokerAddress, type Reach, writeBroker } from './broker-address.ts';
@@ -36,6 +37,8 @@ export class BrokerConnection {
   #retired = false;
   /** A request was given up: what waits behind it goes to another connection, later. */
   #silent = false;
+  /** By `performance.now()`: until then the broker reads nothing from this connection, because of a quota. */
+  #throttledUntilMs = 0;
   #loss: unknown;
 
   private constructor(
@@ -109,12 +112,29 @@ export class BrokerConnection {
 
   async #produceTogether(batches: readonly ProduceBatch[]): Promise<readonly ProduceAnswer[]> {
     if (this.#silent) throw new Unanswered(`${this.#name} does not answer.`, { written: false });
-    const answers = await this.#answer(produceApi(), [batches]);
+    const throttledMs = this.#throttledUntilMs - performance.now();
+    if (throttledMs > 0) return this.#produceLater(batches, throttledMs);
+    const reply = await this.#answer(produceApi(), [batches]);
+    this.#throttledUntilMs = Math.max(this.#throttledUntilMs, performance.now() + reply.throttledMs);
+    const { answers } = reply;
     return batches.map(({ address, partition }) => {
       const answer = answers.find((one) => one.partition === partition && one.address === address);
       if (answer !== undefined) return answer;
       throw new Unanswered(`${this.#name} answered for another partition.`, { written: true });
     });
+  }
+
+  /** What was sent now would only lie in the socket, and count as maybe stored if it is given up there. */
+  async #produceLater(batches: readonly ProduceBatch[], ms: number): Promise<readonly ProduceAnswer[]> {
+    if (ms > this.#requestTimeoutMs)
+      throw new Unanswered(
+        `${this.#name} takes nothing from this client for ${Math.ceil(ms / 1_000)} s, because of a quota.`,
+        { written: false },
+      );
+    // Their memory is used again by then.
+    const copies = batches.map((batch) => ({ ...batch, records: Buffer.from(batch.records) }));
+    await rest(ms);
+    return this.#produceTogether(copies);
   }
 
   /** Errors in the answer concern one topic or partition; the rest of it is as good. @throws {@link Unanswered} */
@@ -166,14 +186,23 @@ export class BrokerConnection {
     const { socket } = this.#connection;
     const before = socket.bytesWritten;
     const written = (): boolean => socket.bytesWritten > before;
+    const startedAtMs = performance.now();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const look = (): void => {
+        // What a broker does not read, because of a quota, it cannot answer.
+        const fromMs = Math.max(startedAtMs, this.#throttledUntilMs);
+        const leftMs = fromMs + this.#requestTimeoutMs - performance.now();
+        if (leftMs > 1) {
+          timer = setTimeout(look, leftMs);
+          return;
+        }
         // What else was asked here may still be answered; what comes after it goes to another connection.
         this.#retired = true;
         this.#silent = true;
         const message = `${this.#name} did not answer within ${this.#requestTimeoutMs} ms.`;
         reject(new Unanswered(message, { written: written() }));
-      }, this.#requestTimeoutMs);
+      };
+      let timer = setTimeout(look, this.#requestTimeoutMs);
       api(this.#connection, ...args, (error, answer) => {
         clearTimeout(timer);
         if (answer !== undefined) return resolve(answer);

@@ -34,7 +34,7 @@ export class Doubts {
     this.#partitions.set(name, { count, reason, restsUntilMs: this.#now() + rest });
   }
 
-  /** Tells that a request was acknowledged, or surely refused. */
+  /** Tells that a request was acknowledged, or that its messages were refused. */
   clear(address: string, partition: number): void {
     this.#partitions.delete(nameOf(address, partition));
   }

@@ -108,7 +108,8 @@ async function publish(
     async send(partition: number, some: readonly number[]) {
       const result = await producer.send({ address, partition, messages, places: some, sizes, gzip });
       if (result.kind === 'hold' && result.stored) doubts.add(address, partition, result.reason);
-      else doubts.clear(address, partition);
+      // A hold of which nothing was sent says nothing about the partition: what was doubtful still is.
+      else if (result.kind !== 'hold') doubts.clear(address, partition);
       return result;
     },
     signal,

@@ -21,7 +21,14 @@ export interface ProduceAnswer {
   readonly message: string | null;
 }
 
-type ProduceApi = PlatformaticKafka.API<[readonly ProduceBatch[]], readonly ProduceAnswer[]>;
+/** What a broker answers to a request. */
+export interface ProduceReply {
+  readonly answers: readonly ProduceAnswer[];
+  /** A quota is exceeded: for so long the broker reads nothing more of this connection. */
+  readonly throttledMs: number;
+}
+
+type ProduceApi = PlatformaticKafka.API<[readonly ProduceBatch[]], ProduceReply>;
 
 const produceKey = 0;
 /** Understood by Kafka 2.4 and later, and the first version whose answers say which record is wrong. */
@@ -35,11 +42,11 @@ let produceMade: ProduceApi | undefined;
  * refusals.
  */
 export function produceApi(): ProduceApi {
-  produceMade ??= platformaticKafka().createAPI<[readonly ProduceBatch[]], readonly ProduceAnswer[]>(
+  produceMade ??= platformaticKafka().createAPI<[readonly ProduceBatch[]], ProduceReply>(
     produceKey,
     produceVersion,
     writeRequest,
-    (_id, _key, _version, reader) => readAnswers(reader),
+    (_id, _key, _version, reader) => readReply(reader),
     false,
     false,
   );
@@ -63,14 +70,14 @@ function writeRequest(batches: readonly ProduceBatch[]): PlatformaticKafka.Write
   return writer;
 }
 
-function readAnswers(reader: PlatformaticKafka.Reader): readonly ProduceAnswer[] {
+function readReply(reader: PlatformaticKafka.Reader): ProduceReply {
   const answers: ProduceAnswer[] = [];
   for (let topics = reader.readInt32(); topics > 0; topics -= 1) {
     const address = reader.readString(false);
     for (let partitions = reader.readInt32(); partitions > 0; partitions -= 1)
       answers.push(readAnswer(reader, address));
   }
-  return answers;
+  return { answers, throttledMs: reader.readInt32() };
 }
 
 function readAnswer(reader: PlatformaticKafka.Reader, address: string): ProduceAnswer {

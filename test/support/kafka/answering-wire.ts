@@ -9,6 +9,8 @@ export interface AnsweringWire {
   readonly reach: Reach;
   /** Replaces the error code from now on; `undefined`: no longer. */
   answer(code: number | undefined): void;
+  /** Ends the open connections. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,9 @@ export async function answeringWire(brokers: string): Promise<AnsweringWire> {
       });
     }
   });
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -53,8 +58,9 @@ export async function answeringWire(brokers: string): Promise<AnsweringWire> {
     answer(code) {
       wanted = code;
     },
+    cut,
     async close() {
-      for (const socket of open) socket.destroy();
+      cut();
       await new Promise((done) => server.close(done));
     },
   };

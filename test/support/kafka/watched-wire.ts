@@ -2,7 +2,13 @@ import { Socket } from 'node:net';
 import { vi } from 'vitest';
 
 /** API keys of Kafka's protocol. */
-export const kafkaRequests = { produce: 0, fetch: 1, joinGroup: 11, describeConfigs: 32 } as const;
+export const kafkaRequests = {
+  produce: 0,
+  fetch: 1,
+  metadata: 3,
+  joinGroup: 11,
+  describeConfigs: 32,
+} as const;
 
 /** Requests that this process sends to brokers, on all connections. */
 export interface WatchedWire {

@@ -15,6 +15,8 @@ interface Decoded {
   readonly producerId: string;
   readonly records: readonly {
     readonly offset: string;
+    readonly timestamp: string;
+    readonly attributes: number;
     readonly key: Buffer | null;
     readonly value: Buffer;
     readonly headers: Readonly<Record<string, Buffer>>;
@@ -78,8 +80,10 @@ test('kafkajs decodes every batch as the messages it was written from, and its c
         producerId: '-1',
       });
       expect(
-        records.map(({ offset, key, value, headers }) => ({
+        records.map(({ offset, timestamp, attributes, key, value, headers }) => ({
           offset,
+          timestamp,
+          attributes,
           key: key === null ? null : String(key),
           payload: String(value),
           headers: Object.fromEntries(Object.entries(headers).map(([one, bytes]) => [one, String(bytes)])),
@@ -89,6 +93,8 @@ test('kafkajs decodes every batch as the messages it was written from, and its c
           const { key, payload, headers } = messages[place] as OutgoingMessage;
           return {
             offset: String(number),
+            timestamp: '1700000000123',
+            attributes: 0,
             key: stored(key),
             payload: stored(payload),
             headers: Object.fromEntries(Object.entries(headers).map(([one, value]) => [one, stored(value)])),
