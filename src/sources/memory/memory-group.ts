@@ -20,6 +20,8 @@ interface Share {
   readonly partition: number;
   /** How many of its messages are acknowledged, without a gap from the first one on. */
   done: number;
+  /** How often it was rewound. */
+  rewound: number;
   owner: MemoryMember | undefined;
   /** Gives up the batch that is being handled; `undefined` if there is none. */
   giveUp: AbortController | undefined;
@@ -59,6 +61,7 @@ export class MemoryGroup {
     for (const share of this.#shares.get(address) ?? []) {
       share.giveUp?.abort();
       share.done = 0;
+      share.rewound += 1;
     }
     this.look();
   }
@@ -131,7 +134,7 @@ export class MemoryGroup {
     messages: readonly IncomingMessage[],
     { lost, signal }: Pick<IncomingBatch, 'lost' | 'signal'>,
   ): Promise<void> {
-    const { address, partition, done } = share;
+    const { address, partition, rewound } = share;
     const open = new OpenMessages(messages);
     let restMs: number | undefined;
     const batch: IncomingBatch = {
@@ -149,8 +152,7 @@ export class MemoryGroup {
     };
     await owner.subscription.handle(batch);
     const last = open.lastDone();
-    // Not if it was rewound meanwhile.
-    if (last !== undefined && share.done === done) share.done = Number(last.offset) + 1;
+    if (last !== undefined && share.rewound === rewound) share.done = Number(last.offset) + 1;
     if (restMs === undefined) return;
     share.resting = setTimeout(() => {
       share.resting = undefined;
@@ -167,6 +169,7 @@ function sharesOf(address: string, log: MemoryLog, fromBeginning: boolean): Shar
     address,
     partition,
     done: fromBeginning ? 0 : row.length,
+    rewound: 0,
     owner: undefined,
     giveUp: undefined,
     lost: undefined,

@@ -1,6 +1,7 @@
 import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { OutboxError } from '../../core/errors.ts';
+import { toldValue } from '../../core/told-value.ts';
 
 /** IPv4 networks outside the public internet, and Azure's host address, which only its virtual machines reach. */
 const refusedIpv4: readonly (readonly [network: string, prefix: number])[] = [
@@ -108,6 +109,6 @@ function nameIn(entry: unknown): string {
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
     'The option `allow` of http() must list IP addresses, networks such as 10.1.0.0/16, or host names.',
-    { details: { option: 'allow', value: entry } },
+    { details: { option: 'allow', ...toldValue(entry) } },
   );
 }

@@ -55,10 +55,18 @@ export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
       },
     );
   }
+  return storingTransport(partitions, countingStore());
+}
+
+/** Stores a message in a partition of an address. @returns its offset */
+export type StoreMessage = (address: string, message: OutgoingMessage, partition: number) => string;
+
+/** A {@link memoryTransport} that stores messages, besides its own records, by `store`. */
+export function storingTransport(partitions: number, store: StoreMessage): MemoryTransport {
   const faults = new PlannedFaults();
   const logs = new Map<string, MemoryLog>();
   const log = (address: string): MemoryLog => {
-    const known = logs.get(address) ?? new MemoryLog();
+    const known = logs.get(address) ?? new MemoryLog(address, store);
     logs.set(address, known);
     return known;
   };
@@ -77,14 +85,29 @@ export function memoryTransport(options: MemoryOptions = {}): MemoryTransport {
   };
 }
 
+/** Only counts what is stored. */
+function countingStore(): StoreMessage {
+  const counts = new Map<string, number>();
+  return (address, _message, partition) => {
+    const place = `${address}/${partition}`;
+    const count = counts.get(place) ?? 0;
+    counts.set(place, count + 1);
+    return String(count);
+  };
+}
+
 class MemoryLog {
   readonly records: MemoryRecord[] = [];
-  readonly #next = new Map<number, number>();
+  readonly #address: string;
+  readonly #store: StoreMessage;
+
+  constructor(address: string, store: StoreMessage) {
+    this.#address = address;
+    this.#store = store;
+  }
 
   append(message: OutgoingMessage, partition: number): string {
-    const place = this.#next.get(partition) ?? 0;
-    this.#next.set(partition, place + 1);
-    const offset = String(place);
+    const offset = this.#store(this.#address, message, partition);
     this.records.push({ ...message, offset, partition });
     return offset;
   }

@@ -20,7 +20,10 @@ const failuresByStatus: Readonly<Record<number, CallFailure>> = {
   /** NOT_FOUND, of a workflow; a missing namespace is a hold, see below */ 5: { kind: 'missing' },
   /** ALREADY_EXISTS */ 6: { kind: 'exists' },
   /** PERMISSION_DENIED */ 7: { kind: 'hold', onWire: false },
-  /** RESOURCE_EXHAUSTED; of the size see below */ 8: { kind: 'hold', onWire: false },
+  /** RESOURCE_EXHAUSTED: a rate limit; of the size, and of one workflow, see below */ 8: {
+    kind: 'hold',
+    onWire: false,
+  },
   /** FAILED_PRECONDITION */ 9: { kind: 'rejected' },
   /** ABORTED */ 10: { kind: 'rejected' },
   /** UNAVAILABLE */ 14: { kind: 'hold', onWire: true },
@@ -40,6 +43,7 @@ export function classifyCall(error: unknown, { startCarries, missing }: FailureR
   const status = statusOf(error);
   if (status === notFound && ofNamespace.test(reason)) return holdOf(reason, false);
   if (status === exhausted && ofSize.test(reason)) return { kind: 'permanent', error: reason };
+  if (status === exhausted && ofWorkflow.test(reason)) return { kind: 'rejected', error: reason };
   if (status === unknown && ofConnection.test(reason)) return holdOf(reason, true);
   const failure = failuresByStatus[status ?? -1] ?? { kind: 'ambiguous' };
   switch (failure.kind) {
@@ -62,6 +66,8 @@ const exhausted = 8;
 const ofConnection = /^transport error\b/;
 /** How gRPC itself refuses a call above its own limit, with the status for overload; waiting does not help. */
 const ofSize = /\bmessage (?:length )?(?:is )?(?:too large|larger than max)/i;
+/** What a server answers, with the status for overload, where one workflow gets more calls than it can take. */
+const ofWorkflow = /^workflow is busy\b/i;
 const ofNamespace = /^namespace\b/i;
 
 function holdOf(reason: string, onWire: boolean): SendOutcome {

@@ -10,11 +10,21 @@ const maxLineBytes = 1_000_000;
 export function spool({ folder }: { readonly folder: string }): Transport {
   const files = new Map<string, Promise<FileHandle>>();
 
+  const openFile = async (address: string): Promise<FileHandle> => {
+    const file = await open(join(folder, address), 'a');
+    // Only the folder says that there is a new file; a crash must not forget its name.
+    const parent = await open(folder);
+    try {
+      await parent.sync();
+    } finally {
+      await parent.close();
+    }
+    return file;
+  };
+
   /** One handle per file, even for concurrent batches. */
   const fileOf = (address: string): Promise<FileHandle> => {
-    const known = files.get(address);
-    if (known !== undefined) return known;
-    const opened = open(join(folder, address), 'a');
+    const opened = files.get(address) ?? openFile(address);
     files.set(address, opened);
     // The next batch tries again.
     opened.catch(() => files.delete(address));
@@ -24,8 +34,9 @@ export function spool({ folder }: { readonly folder: string }): Transport {
   const append = async (file: FileHandle, line: string): Promise<SendOutcome> => {
     if (Buffer.byteLength(line) > maxLineBytes)
       return { kind: 'permanent', error: `The line is longer than ${maxLineBytes} bytes.` };
-    // An error here makes the message ambiguous: part of the line may be in the file.
-    await file.appendFile(line);
+    // An error here makes the message ambiguous: part of the line may be in the file. So each line begins on a line of
+    // its own, whatever this process or one before it has left there.
+    await file.appendFile(`\n${line}`);
     await file.datasync();
     return { kind: 'acknowledged', partition: null, offset: null };
   };

@@ -38,6 +38,37 @@ test('a group that is rewound receives everything again, and another group does 
   expect(second).toEqual(['0', '1', '2']);
 });
 
+test('a group that is rewound while it handles its first messages receives them again', async () => {
+  const source = memorySource({ partitions: 1 });
+  source.append('orders', { body: 'a' }, { body: 'b' });
+  let finish: () => void = () => undefined;
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let batches = 0;
+  const subscribed = await source.subscribe({
+    addresses: ['orders'],
+    group: 'first',
+    concurrency: 1,
+    fromBeginning: true,
+    joinWithinMs: 1_000,
+    batchSize: 10,
+    async handle(batch) {
+      batches += 1;
+      if (batches === 1) await finished;
+      for (const message of batch.messages) batch.acknowledge(message);
+    },
+    assigned: () => undefined,
+    disconnected: () => undefined,
+  });
+  onTestFinished(() => subscribed.stop());
+  await until(() => batches === 1);
+
+  source.rewind('first', 'orders');
+  finish();
+  await until(() => batches === 2);
+});
+
 test('messages of one key share a partition, and those without a key are distributed in turn', () => {
   const source = memorySource({ partitions: 3 });
   const places = (key: string | null): number[] =>

@@ -37,6 +37,13 @@ test('a call that is too large for gRPC itself is permanent', () => {
   expect(classifyCall(failed(8, error), rules)).toEqual({ kind: 'permanent', error });
 });
 
+test('a busy workflow concerns its message alone, a rate limit all of them', () => {
+  const busy = 'Workflow is busy.';
+  expect(classifyCall(failed(8, busy), rules)).toEqual({ kind: 'rejected', error: busy });
+  const ofNamespace = 'namespace rate limit exceeded';
+  expect(classifyCall(failed(8, ofNamespace), rules)).toEqual(hold(false, `Temporal: ${ofNamespace}`));
+});
+
 test('a lost connection and a missing namespace hold the transport', () => {
   expect(classifyCall(failed(2, 'transport error'), rules)).toEqual(hold(true, 'Temporal: transport error'));
   const missing = 'Namespace shop is not found.';
