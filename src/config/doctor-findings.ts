@@ -1,6 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import { reasonOf } from '../core/reason.ts';
 import type { DoctorFinding } from '../operations/doctor/check.ts';
+import { isTimeOut } from './time-out.ts';
 
 /** The findings of a part. One that cannot be examined is a finding itself, and the others are examined all the same. */
 export async function asFindings(
@@ -14,7 +15,24 @@ export async function asFindings(
   }
 }
 
+/** A question that got no answer in time is asked once more: on a busy machine the first time-out proves nothing. */
+export async function askTwice<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!isTimeOut(error)) throw error;
+    return ask();
+  }
+}
+
 function failedCheck(check: string, error: unknown): DoctorFinding {
+  if (isTimeOut(error))
+    return {
+      check,
+      state: 'unexamined',
+      message: `It was not examined in time, twice, which says nothing about the server itself: ${reasonOf(error)}`,
+      next: 'temporal-outbox doctor, once more; if that does not help, look at the server, the network and the load of this machine',
+    };
   if (error instanceof OutboxError)
     return { check, state: 'problem', message: error.message, next: error.next };
   return {

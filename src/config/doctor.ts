@@ -3,6 +3,7 @@ import { OutboxError } from '../core/errors.ts';
 import { requirePackages } from '../core/packages.ts';
 import { receiptsAddress } from '../core/receipt.ts';
 import { resolveRetention } from '../core/retention.ts';
+import type { Topic } from '../core/topic.ts';
 import { counted, type DoctorFinding, judgeAll } from '../operations/doctor/check.ts';
 import { type HorizonLimits, normalHorizon } from '../operations/doctor/horizon-checks.ts';
 import { temporalChecks } from '../operations/doctor/temporal-checks.ts';
@@ -13,7 +14,7 @@ import type { Transport } from '../transports/transport.ts';
 import { type Config, defineConfig, type RelayConfig, requireDatabase, transportOf } from './config.ts';
 import { databaseOf } from './database-config.ts';
 import { type DatabaseExamination, examineDatabase } from './doctor-database.ts';
-import { asFindings } from './doctor-findings.ts';
+import { asFindings, askTwice } from './doctor-findings.ts';
 import { relayConnections } from './relay-connections.ts';
 import { temporalOf } from './temporal-config.ts';
 import { policyOf } from './topic-policy.ts';
@@ -21,7 +22,7 @@ import { policyOf } from './topic-policy.ts';
 export type { DoctorFinding };
 
 export interface DoctorOptions {
-  /** A server that does not answer within this time is a problem. Milliseconds. @defaultValue 7,000 */
+  /** What does not answer within this time is asked once more, and then not examined. Milliseconds. @defaultValue 7,000 */
   readonly withinMs?: number;
   /** @defaultValue {@link normalHorizon} */
   readonly horizon?: HorizonLimits;
@@ -31,7 +32,7 @@ export interface DoctorOptions {
 
 /**
  * Examines every server of a configuration at the same time, and what the outbox needs of it. Writes nothing, and starts
- * nothing. A server that is away, refuses, or does not answer in time is a finding.
+ * nothing. A server that is away or refuses is a problem; one that does not answer in time, twice, is not examined.
  *
  * @throws OutboxError `OUTBOX_CONFIG_MISSING` without a database, and as `defineConfig`
  */
@@ -41,10 +42,12 @@ export async function examineAll(
 ): Promise<readonly DoctorFinding[]> {
   const config = requireDatabase(defineConfig(given), 'The command doctor');
   const { withinMs = 7_000 } = options;
-  const timely = <Answer>(server: string, work: () => Promise<Answer>): Promise<Answer> =>
-    inTime(server, withinMs, work);
-  const database = timely('PostgreSQL', () => askDatabase(config, options));
+  await loadClients(config);
+  const database = askTwice(() => inTime('PostgreSQL', withinMs, () => askDatabase(config, options)));
   const known = database.catch(() => undefined);
+  // Their time does not run while they wait for what the database says, or a dead database would be told of them, too.
+  const timely = <Answer>(server: string, work: () => Promise<Answer>): Promise<Answer> =>
+    askTwice(() => inTime(server, withinMs, work, known));
   const parts = [
     asFindings('postgres', async () => (await database).findings),
     asFindings('temporal', () => timely('Temporal', () => askTemporal(config, known))),
@@ -53,6 +56,12 @@ export async function examineAll(
     ),
   ];
   return (await Promise.all(parts)).flat();
+}
+
+/** Loading a client occupies the process, for seconds on a busy machine, in which the time of the others would run out. */
+async function loadClients({ transports }: Config): Promise<void> {
+  await import('../temporal/examine.ts').catch(() => undefined);
+  for (const transport of Object.values(transports)) transport.prepare?.();
 }
 
 type Known = Promise<DatabaseExamination | undefined>;
@@ -73,7 +82,6 @@ async function askTemporal(config: Config, known: Known): Promise<readonly Docto
   requirePackages('temporal');
   const target = temporalOf(config.temporal);
   const { address, namespace } = target;
-  // Temporal's packages take half a second to load.
   const { examineTemporal } = await import('../temporal/examine.ts');
   const seen = await examineTemporal(
     target,
@@ -97,7 +105,9 @@ async function askTransport(
   const addresses = [...new Set(topics.map(({ rules }) => rules.address))];
   try {
     const found = await Promise.all(
-      addresses.map((address) => asFindings(`${name} ${address}`, async () => probed(transport, address))),
+      addresses.map((address) =>
+        asFindings(`${name} ${address}`, () => askTwice(() => probed(transport, address))),
+      ),
     );
     const away = found.flat();
     if (away.length > 0) return away;
@@ -130,7 +140,7 @@ async function askKafka(
 ): Promise<readonly DoctorFinding[]> {
   const { connection } = transport;
   const topics = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
-  const byAddress = new Map(topics.map((topic) => [topic.rules.address, topic]));
+  const byAddress = largestByAddress(topics);
   const asksForReceipts = topics.some(({ rules }) => rules.confirm !== undefined);
   const wanted = [...byAddress.keys(), ...(asksForReceipts ? [receiptsAddress] : [])];
   const { brokerCount, topics: found, version } = await examineCluster(connection, wanted);
@@ -152,21 +162,36 @@ async function askKafka(
   return [{ check: name, state: 'ok', message, next: null }, ...judgeAll(topicChecks, facts)];
 }
 
+/** Of several topics at one address, that with the largest payloads. */
+function largestByAddress(topics: readonly Topic[]): ReadonlyMap<string, Topic> {
+  const largest = new Map<string, Topic>();
+  for (const topic of topics) {
+    const { address, payloadLimitBytes } = topic.rules;
+    if ((largest.get(address)?.rules.payloadLimitBytes ?? -1) < payloadLimitBytes)
+      largest.set(address, topic);
+  }
+  return largest;
+}
+
+/** Rejects if the work takes longer than this; until `before` has settled, no time runs. */
 async function inTime<Answer>(
   server: string,
   withinMs: number,
   work: () => Promise<Answer>,
+  before: Promise<unknown> = Promise.resolve(),
 ): Promise<Answer> {
   const over = new AbortController();
-  const late = delay(withinMs, undefined, { signal: over.signal }).then(() => {
-    throw new OutboxError(
-      'OUTBOX_SERVER_UNAVAILABLE',
-      `${server} has not answered within ${withinMs / 1_000} s.`,
-      {
-        details: { server },
-      },
-    );
-  });
+  const late = before
+    .then(() => delay(withinMs, undefined, { signal: over.signal }))
+    .then(() => {
+      throw new OutboxError(
+        'OUTBOX_SERVER_UNAVAILABLE',
+        `${server} has not answered within ${withinMs / 1_000} s.`,
+        {
+          details: { server },
+        },
+      );
+    });
   try {
     return await Promise.race([work(), late]);
   } finally {

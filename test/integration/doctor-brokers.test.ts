@@ -61,6 +61,30 @@ test('with healthy servers and a relay nothing is a problem, in a table of 80 co
   expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
 });
 
+test('of several topics at one address the one with the largest payloads is compared with what Kafka takes', async (context) => {
+  const { url } = await databaseOf(context);
+  const brokers = inject('kafkaBrokers');
+  const address = await createTopic(observer(brokers), {
+    configEntries: [{ name: 'max.message.bytes', value: '50000' }],
+  });
+  const large = numbered('orders', { address, limits: { payloadBytes: 100_000 } });
+  const small = numbered('mails', { address, limits: { payloadBytes: 500 } });
+  const look = async (...topics: readonly (typeof large)[]) =>
+    (
+      await examined({ database: { url }, transports: { kafka: kafka({ brokers }) }, topics: [...topics] })
+    ).get('message size');
+
+  for (const topics of [
+    [large, small],
+    [small, large],
+  ])
+    expect(await look(...topics)).toMatchObject({
+      state: 'warning',
+      message: expect.stringContaining('100000 bytes'),
+    });
+  expect((await look(small))?.state).not.toBe('warning');
+});
+
 test('topics that lose, refuse or keep back messages are named with the command that mends them', async (context) => {
   const fixture = await laneFixture();
   context.onTestFinished(() => fixture.drop());
@@ -160,7 +184,7 @@ test('a transport of another server is asked by its probe', async (context) => {
   expect((await look('redis://127.0.0.1:1')).get('orders orders')).toMatchObject({ state: 'problem' });
 });
 
-test('servers that are away, or accept connections and never answer, are findings within ten seconds', async (context) => {
+test('servers that are away are problems, those that accept connections and never answer are not examined', async (context) => {
   const silent = createServer(() => undefined);
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -185,24 +209,20 @@ export default defineConfig({
 `,
   );
 
-  const refusedMs = await timeOf(1);
-  // A process of its own takes long to start where others do so, too.
-  expect((await timeOf(port)) - refusedMs, 'ms').toBeLessThan(9_000);
+  await finds(1, 'problem', 1);
+  await finds(port, 'unexamined', 3);
 
-  async function timeOf(at: number): Promise<number> {
-    const startedAt = performance.now();
+  async function finds(at: number, state: string, exitCode: number): Promise<void> {
     const { code, stdout, stderr } = await runCli(['doctor', '--json', '--config', file], {
       PORT: String(at),
     });
-    const tookMs = performance.now() - startedAt;
-    expect(code, stderr).toBe(1);
+    expect(code, stderr).toBe(exitCode);
     const { findings, ok } = JSON.parse(stdout);
     expect(ok).toBe(false);
     expect(findings).toMatchObject([
-      { check: 'postgres', state: 'problem' },
-      { check: 'temporal', state: 'problem' },
-      { check: 'kafka', state: 'problem' },
+      { check: 'postgres', state },
+      { check: 'temporal', state },
+      { check: 'kafka', state },
     ]);
-    return tookMs;
   }
 });
