@@ -1,6 +1,8 @@
 export { type CrashPoint, crashPoints } from './core/crash-point.ts';
+export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { State } from './core/transitions.ts';
+export type { QueryRunner, RootClient, RunQuery, Waker } from './outbox/wake.ts';
 export type { MemoryMessage } from './sources/memory/memory-log.ts';
 export {
   type MemorySource,
@@ -25,7 +27,9 @@ export {
   type DeliveredMessage,
 } from './testing/contract-subject.ts';
 export { type CrashOptions, crashAt } from './testing/crash-at.ts';
+export { type MemoryBroker, memoryBroker } from './testing/memory-broker.ts';
 export { type Sent, sentIn } from './testing/sent-in.ts';
+export { skipTime } from './testing/skip-time.ts';
 export { sourceContract } from './testing/source-contract.ts';
 export {
   type SkippedCase,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { memorySource } from '../../src/sources/memory/memory-source.ts';
+import { memoryBroker } from '../../src/testing/memory-broker.ts';
 import { sourceContract } from '../../src/testing/source-contract.ts';
 import type { SourceSubject } from '../../src/testing/source-subject.ts';
 
-async function subject(partitions: number): Promise<SourceSubject> {
-  const source = memorySource({ partitions });
+async function subject(partitions: number, source = memorySource({ partitions })): Promise<SourceSubject> {
   return {
     source,
     partitions,
@@ -15,10 +15,8 @@ async function subject(partitions: number): Promise<SourceSubject> {
   };
 }
 
-const { cases, skipped } = sourceContract(
-  () => subject(3),
-  ['order', 'partitions', 'history', 'groups', 'empty-body'],
-);
+const abilities = ['order', 'partitions', 'history', 'groups', 'empty-body'] as const;
+const { cases, skipped } = sourceContract(() => subject(3), abilities);
 
 test('the memory source runs every case of the contract', () => {
   expect(cases).toHaveLength(21);
@@ -37,3 +35,11 @@ test('a source without partitions and empty bodies skips the cases that need the
 });
 
 for (const { name, run } of single.cases) test(`with one partition: ${name}`, run);
+
+const ofBroker = sourceContract(() => subject(3, memoryBroker({ partitions: 3 }).source()), abilities);
+
+test('the source of a memory broker runs every case of the contract', () => {
+  expect(ofBroker.cases).toHaveLength(21);
+});
+
+for (const { name, run } of ofBroker.cases) test(`of a memory broker: ${name}`, run);

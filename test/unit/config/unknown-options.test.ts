@@ -14,6 +14,7 @@ import { cancel, reschedule } from '../../../src/outbox/change.ts';
 import { send, sendBatch } from '../../../src/outbox/send.ts';
 import { memorySource } from '../../../src/sources/memory/memory-source.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
+import { memoryBroker } from '../../../src/testing/memory-broker.ts';
 import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
 import { memoryTransport } from '../../../src/transports/memory/memory-transport.ts';
 import { rocketmq } from '../../../src/transports/rocketmq/rocketmq-transport.ts';
@@ -71,6 +72,7 @@ const calls: readonly (readonly [what: string, call: (typo: object) => unknown])
   ['sasl of kafka()', (typo) => kafka({ brokers: 'a:1', sasl: { ...plain, ...typo } })],
   ['memoryTransport()', (typo) => memoryTransport({ ...typo })],
   ['memorySource()', (typo) => memorySource({ ...typo })],
+  ['memoryBroker()', (typo) => memoryBroker({ ...typo })],
   ['crashAt()', (typo) => crashAt('relay:confirmed', { ...typo })()],
   ['startRelay()', (typo) => startRelay(base, { ...typo })],
   ['consumer()', (typo) => consumer(client, { ...settings, ...typo }).on(orders, () => Promise.resolve())],
