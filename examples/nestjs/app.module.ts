@@ -1,23 +1,29 @@
-import { type INestApplication, Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import type { ConsumerOptions } from 'temporal-outbox/consumer';
+import { OutboxModule } from 'temporal-outbox/nestjs';
 import { BookingsController } from './bookings.controller.ts';
 import { BookingsService } from './bookings.service.ts';
-import { ConfirmationsController } from './confirmations.controller.ts';
-import { OutboxStrategy, PassErrors } from './outbox.strategy.ts';
+import { Confirmations } from './confirmations.ts';
+import { HealthController } from './health.controller.ts';
+import { PrismaModule } from './prisma.module.ts';
 import { PrismaService } from './prisma.service.ts';
 
-@Module({
-  controllers: [BookingsController, ConfirmationsController],
-  providers: [BookingsService, PrismaService],
-})
-export class AppModule {}
-
-/** Makes a hybrid of the application: the same module answers requests and handles messages. */
-export async function startConsumer(
-  app: INestApplication,
-  options: Pick<ConsumerOptions, 'config' | 'report'>,
-): Promise<void> {
-  const strategy = new OutboxStrategy(app.get(PrismaService), { ...options, group: 'bookings' });
-  app.connectMicroservice({ strategy }, { deferInitialization: true }).useGlobalFilters(new PassErrors());
-  await app.startAllMicroservices();
+/** Answers requests and handles messages. */
+@Module({})
+export class AppModule {
+  /** With the configuration as an argument, so that a test can have another broker. */
+  static with(options: Pick<ConsumerOptions, 'config' | 'report'>): DynamicModule {
+    const outbox = OutboxModule.forRootAsync({
+      imports: [PrismaModule],
+      inject: [PrismaService],
+      useFactory: (client: PrismaService) => ({ ...options, client, group: 'bookings' }),
+      handlers: [Confirmations],
+    });
+    return {
+      module: AppModule,
+      imports: [PrismaModule, outbox],
+      controllers: [BookingsController, HealthController],
+      providers: [BookingsService],
+    };
+  }
 }

@@ -3,16 +3,21 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { OutboxConsumer } from 'temporal-outbox/nestjs';
 import { startRelay } from 'temporal-outbox/relay';
-import { AppModule, startConsumer } from './app.module.ts';
+import { AppModule } from './app.module.ts';
 import config from './outbox.config.ts';
 import { PrismaService } from './prisma.service.ts';
 
-const app = await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter(), {
-  logger: ['error', 'warn'],
-});
-await startConsumer(app, { config });
+const app = await NestFactory.create<NestFastifyApplication>(
+  AppModule.with({ config }),
+  new FastifyAdapter(),
+  { logger: ['error', 'warn'] },
+);
+// Without it SIGTERM ends the process in the middle of its work.
+app.enableShutdownHooks();
 await app.listen(0);
+await app.get(OutboxConsumer, { strict: false }).started;
 // Your own relay is a process of its own: `temporal-outbox relay`.
 const relay = startRelay(config, { logger: false });
 await relay.ready;
@@ -33,7 +38,9 @@ assert.equal(taken.status, 409);
 const canceled = ids[0] ?? '';
 assert.equal((await request('DELETE', canceled)).status, 200);
 
-const prisma = app.get(PrismaService);
+assert.equal((await fetch(`${await app.getUrl()}/ready`)).status, 200);
+
+const prisma = app.get(PrismaService, { strict: false });
 const confirmed = async () => (await prisma.confirmation.findMany()).map(({ seat }) => seat).toSorted();
 while ((await confirmed()).join() !== 'A2,B1,B2') await delay(50);
 await relay.stop();

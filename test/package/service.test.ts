@@ -93,7 +93,18 @@ describe.each([
 });
 
 test('the older resolution of TypeScript finds every entry', async () => {
-  const names = ['', '/consumer', '/operations', '/redis', '/relay', '/transports', '/testing', '/workflows'];
+  const names = [
+    '',
+    '/consumer',
+    '/http',
+    '/nestjs',
+    '/operations',
+    '/redis',
+    '/relay',
+    '/transports',
+    '/testing',
+    '/workflows',
+  ];
   const lines = names.map((name, index) => `import * as a${index} from 'temporal-outbox${name}';`);
   const uses = names.map((_, index) => `a${index}`).join(', ');
   const refused =
@@ -106,14 +117,14 @@ test('the older resolution of TypeScript finds every entry', async () => {
   expect(printed(await service.node(['node_modules/typescript/bin/tsc', ...options, 'entries.ts']))).toBe('');
 });
 
-test('a NestJS application sends, in Jest as NestJS sets it up', async (context) => {
+test('a NestJS application sends and consumes, in Jest as NestJS sets it up', async (context) => {
   const database = await createTestDatabase();
   context.onTestFinished(() => database.drop());
   const env = { DATABASE_URL: database.url };
 
   const { code, stderr } = await service.node(['../node_modules/jest/bin/jest.js'], { env, within: 'nest' });
 
-  expect(stderr).toContain('Tests:       2 passed, 2 total');
+  expect(stderr).toContain('Tests:       7 passed, 7 total');
   expect(code).toBe(0);
 });
 

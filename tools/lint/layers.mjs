@@ -209,6 +209,14 @@ export const layers = [
       'src/testing may import src/core, src/store, src/outbox, src/transports and src/sources: the tests of users need no relay.',
   },
   {
+    folder: 'src/nestjs',
+    imports: ['core/', 'config/'],
+    types: ['inbox/', 'store/database/transaction.ts'],
+    uses: [],
+    reason:
+      'src/nestjs may import src/config, src/core and types of src/inbox: it is a consumer in the shape that NestJS wants, without a package of NestJS.',
+  },
+  {
     folder: 'activities',
     imports: ['core/', 'store/', 'bulk/', 'relay/', 'inbox/', 'transports/', 'sources/'].map(
       (path) => `src/${path}`,

@@ -208,6 +208,9 @@ const cases: readonly Case[] = [
   refuse('src/testing', value('../relay/relay.ts'), 'src/testing may import'),
   ...allow('src/testing', value('../transports/transport.ts'), value('../outbox/send.ts')),
 
+  refuse('src/nestjs', value('../inbox/consumer.ts'), 'src/nestjs may import'),
+  ...allow('src/nestjs', value('../config/consumer.ts'), value('../core/reason.ts')),
+
   refuse('src/index.ts', value('./cli/main.ts'), 'not its faces'),
   refuse('src/relay.ts', value('./testing/crash-at.ts'), 'src/testing is for tests'),
   refuse('src/consumer.ts', value('ms'), 're-exports names of src'),

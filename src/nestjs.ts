@@ -1,0 +1,64 @@
+export type { Config } from './config/config.ts';
+export type { ConsumerOptions } from './config/consumer.ts';
+export type { DatabaseConfig } from './config/database-config.ts';
+export type { Logger } from './config/logger.ts';
+export type { RelaySettings } from './config/relay-settings.ts';
+export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
+export type { Duration } from './core/duration.ts';
+export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export type { Failing, Health } from './core/health.ts';
+export type { Lazy } from './core/lazy.ts';
+export type { Retention } from './core/retention.ts';
+export type { StopOptions } from './core/running.ts';
+export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
+export type { Upcast, VersionRules } from './core/topic-version.ts';
+export type { ConsumerCounts } from './inbox/consumer-counts.ts';
+export type {
+  ConsumerEvent,
+  ConsumerReport,
+  IdentifiedMessage,
+  PausedAddress,
+  Position,
+} from './inbox/consumer-event.ts';
+export type { Consumer, ConsumerStatus, RunningConsumer } from './inbox/consumer-interface.ts';
+export type { ConsumerSettings } from './inbox/consumer-options.ts';
+export type { BatchHandler, Handler, HandlerContext } from './inbox/handler.ts';
+export type { HandlerOptions } from './inbox/handler-options.ts';
+export type { FailingPartition } from './inbox/intake/failing-partitions.ts';
+export type { Middleware, MiddlewareContext } from './inbox/middleware.ts';
+export type { Once } from './inbox/once.ts';
+export type { InboxMessage } from './inbox/reading/inbox-message.ts';
+export type { MessageIdRule } from './inbox/reading/message-id.ts';
+export type { RefusalReason } from './inbox/reading/unreadable.ts';
+export type { UnknownTopics } from './inbox/route-table.ts';
+export type { TransactionClient } from './inbox/transaction-client.ts';
+export type { SeenFilter } from './inbox/window/seen-filter.ts';
+export type { Window } from './inbox/window/window.ts';
+export { type MessageDecorator, OnMessage } from './nestjs/on-message.ts';
+export { OutboxConsumer, type OutboxIndication, type OutboxModuleOptions } from './nestjs/outbox-consumer.ts';
+export {
+  type HandlerClass,
+  type OutboxDynamicModule,
+  OutboxModule,
+  type OutboxModuleAsyncOptions,
+  type OutboxModuleParts,
+  type OutboxProvider,
+} from './nestjs/outbox-module.ts';
+export type { IncomingMessage, Lag, Partition, SourceNotice } from './sources/source.ts';
+export type {
+  PoolClient,
+  PoolTransactionClient,
+  PoolTransactionOptions,
+} from './store/database/pool-client.ts';
+export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
+export type { IsolationLevel } from './store/database/pool-transaction.ts';
+export type { Transaction } from './store/database/transaction.ts';
+export type { KeptCounts } from './store/inbox/kept-counts.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './transports/transport.ts';
