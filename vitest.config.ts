@@ -76,6 +76,9 @@ export default defineConfig({
     retry: 0,
     allowOnly: false,
     reporters: resultFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultFile }]],
+    // Set by `npm run test:mutations -- --cover`, which notes what each test file executes.
+    setupFiles:
+      process.env['OUTBOX_EXECUTED'] === undefined ? [] : ['test/mutations/random/note-executed.ts'],
     coverage: {
       provider: 'v8',
       include: ['src/**', 'activities/**', 'workflows/**'],

@@ -1,14 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { parseArgs } from 'node:util';
-import { setup } from '../support/fixtures/servers.ts';
 import { choose } from './choose.ts';
 import { mutations } from './list.ts';
 import type { Mutation } from './mutation.ts';
 import { graft, plant } from './plant.ts';
+import { randomMain } from './random/main.ts';
 import { projectOf, runTests } from './run-tests.ts';
 import { headOf, makeScratch, type Scratch } from './scratch.ts';
+import { startServers } from './servers.ts';
 import { judge, type Verdict } from './verdict.ts';
 
 const root = resolve(import.meta.dirname, '..', '..');
@@ -24,6 +24,7 @@ interface Judged extends Verdict {
 
 /** Plants what the arguments choose, one after the other, and answers the exit code: 1 unless each was caught by an expectation. */
 export async function main(args: readonly string[]): Promise<number> {
+  if (args.some((arg) => /^--(?:random|cover)\b/.test(arg))) return randomMain(root, args);
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -56,17 +57,8 @@ async function plantAll(
   chosen: readonly Mutation[],
   tell: (line: string) => void,
 ): Promise<readonly Judged[]> {
-  const servers: Record<string, string> = {};
-  const names = {
-    databaseUrl: 'DATABASE_URL',
-    temporalAddress: 'TEMPORAL_ADDRESS',
-    kafkaBrokers: 'KAFKA_BROKERS',
-    redisUrl: 'REDIS_URL',
-  };
-  execFileSync(process.execPath, [join(root, 'tools/build.mjs'), '--when-stale'], { stdio: 'inherit' });
-  // Once for all of them: a start takes as long as many a test.
-  const stop = chosen.some(({ test }) => projectOf(test) !== 'unit')
-    ? await setup({ provide: (key, value) => void (servers[names[key]] = value) })
+  const started = chosen.some(({ test }) => projectOf(test) !== 'unit')
+    ? await startServers(root)
     : undefined;
   const scratch = makeScratch(root);
   process.once('exit', () => scratch.remove());
@@ -75,7 +67,7 @@ async function plantAll(
     const judged: Judged[] = [];
     for (const mutation of chosen) {
       const startedAt = performance.now();
-      const verdict = await tryOne(scratch, mutation, servers);
+      const verdict = await tryOne(scratch, mutation, started?.servers ?? {});
       const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
       judged.push({
         name: mutation.name,
@@ -93,7 +85,7 @@ async function plantAll(
     return judged;
   } finally {
     scratch.remove();
-    await stop?.();
+    await started?.stop();
   }
 }
 

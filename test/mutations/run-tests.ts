@@ -26,22 +26,54 @@ export async function runTests(
   { test, title }: Mutation,
   servers: Readonly<Record<string, string>>,
 ): Promise<TestResults | undefined> {
+  const named = title === undefined ? [] : ['-t', title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)];
+  return runVitest(root, [...projectsOf([test]), ...named, test], servers, longestMs);
+}
+
+/** Runs test files until the first is red. */
+export async function runFiles(
+  root: string,
+  tests: readonly string[],
+  servers: Readonly<Record<string, string>>,
+): Promise<TestResults | undefined> {
+  return runVitest(root, [...projectsOf(tests), '--bail=1', ...tests], servers, 3 * longestMs);
+}
+
+/** Runs the tests of a project whose paths contain one of the words, or all, and has them note in the folder what they execute. */
+export async function runCovering(
+  root: string,
+  folder: string,
+  { project, words }: { readonly project: string; readonly words: readonly string[] },
+  servers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const noting = { ...servers, OUTBOX_EXECUTED: folder };
+  await runVitest(root, ['--project', project, ...words], noting, 60 * longestMs);
+}
+
+function projectsOf(tests: readonly string[]): readonly string[] {
+  return [...new Set(tests.map((test) => projectOf(test)))].flatMap((project) => ['--project', project]);
+}
+
+async function runVitest(
+  root: string,
+  args: readonly string[],
+  servers: Readonly<Record<string, string>>,
+  limitMs: number,
+): Promise<TestResults | undefined> {
   const outputFile = join(root, 'mutation-results.json');
   rmSync(outputFile, { force: true });
-  const named = title === undefined ? [] : ['-t', title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)];
   // What is red here is no failure of the run that counts them.
   const { VITEST_RESULT_FILE: _file, VITEST_RESULT_FOLDER: _folder, ...inherited } = env;
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const reporting = ['--reporter=json', `--outputFile=${outputFile}`];
   const child = spawn(
     process.execPath,
-    [vitest, 'run', '--project', projectOf(test), ...reporting, ...named, test],
+    [vitest, 'run', '--reporter=json', `--outputFile=${outputFile}`, ...args],
     // A group of its own, so that it ends with all that it started.
     { cwd: root, env: { ...inherited, ...servers }, stdio: ['ignore', 'ignore', 'pipe'], detached: true },
   );
   let complaints = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
-  const tooLong = setTimeout(() => end('SIGKILL'), longestMs);
+  const tooLong = setTimeout(() => end('SIGKILL'), limitMs);
   const interrupted = (): void => end('SIGTERM');
   process.once('exit', interrupted);
   const code = await new Promise<number | null>((resolve, reject) => {

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Mutant } from './mutant.ts';
+import { callersOf, type SqlFunction } from './sql-functions.ts';
+
+/** What a test file executes of `src`, as `note-executed.ts` has written it. */
+export interface Executed {
+  readonly test: string;
+  readonly ms: number;
+  /** Lines that ran, by file. */
+  readonly lines: Readonly<Record<string, readonly number[]>>;
+}
+
+/** These read sources as texts, so that any change is red. */
+const comparesTexts = /^test\/unit\/(?:house|mutations)\/|schema-file|\/migrate\.test/;
+
+export function readExecuted(folder: string): readonly Executed[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Executed)
+    .filter(({ test }) => !comparesTexts.test(test));
+}
+
+/** The sources of a repository, as far as a choice of tests asks for them. */
+export interface Sources {
+  /** Lines of the bodies of functions of a file. */
+  functionLines(path: string): ReadonlySet<number>;
+  readonly sqlFunctions: readonly SqlFunction[];
+  /** Path and text of every file with statements. */
+  readonly store: readonly (readonly [path: string, text: string])[];
+}
+
+/** The test files that execute the statement of a mutant: first those without servers, then those that execute little else. */
+export function testsOf(mutant: Mutant, executed: readonly Executed[], sources: Sources): readonly string[] {
+  const runs =
+    mutant.sqlFunction === undefined
+      ? runsStatement(mutant, sources)
+      : callsFunction(mutant.sqlFunction, sources);
+  const size = ({ lines }: Executed): number =>
+    Object.values(lines).reduce((sum, several) => sum + several.length, 0);
+  return executed
+    .filter((one) => runs(one))
+    .toSorted((a, b) => Number(isUnit(b.test)) - Number(isUnit(a.test)) || size(a) - size(b))
+    .map(({ test }) => test);
+}
+
+export function isUnit(test: string): boolean {
+  return test.startsWith('test/unit/');
+}
+
+/** What is executed when the file is loaded matters to those who call its functions. */
+function runsStatement({ path, statement, inFunction }: Mutant, sources: Sources) {
+  const wanted = inFunction ? new Set([statement]) : sources.functionLines(path);
+  return ({ lines }: Executed): boolean => (lines[path] ?? []).some((line) => wanted.has(line));
+}
+
+/** Whoever executes a file of the store that names the function, or one that calls it. */
+function callsFunction(name: string, sources: Sources) {
+  const calls = [...callersOf(sources.sqlFunctions, name)].map((caller) => `${caller}(`);
+  const callers = sources.store.flatMap(([path, text]) =>
+    calls.some((call) => text.includes(call)) ? [[path, sources.functionLines(path)] as const] : [],
+  );
+  return ({ lines }: Executed): boolean =>
+    callers.some(([path, wanted]) => (lines[path] ?? []).some((line) => wanted.has(line)));
+}

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { type Executed, type Sources, testsOf } from '../../mutations/random/executed.ts';
+import { executedLines } from '../../mutations/random/executed-lines.ts';
+import type { Mutant } from '../../mutations/random/mutant.ts';
+
+test('lines ran whose innermost range was counted', () => {
+  const mappings = 'AAAA;AACA;AACA;AACA;AACA';
+  const map = { version: 3, sources: ['a.ts'], names: [], mappings };
+  const inlined = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+  const code = ['f();', 'function f() {', 'if (a)', 'b();', '}', inlined].join('\n');
+  const at = (text: string): number => code.indexOf(text);
+  const range = (from: string, to: string, count: number) => ({
+    startOffset: at(from),
+    endOffset: at(to) + to.length,
+    count,
+  });
+
+  const lines = executedLines(code, [
+    { ranges: [{ startOffset: 0, endOffset: code.length, count: 1 }] },
+    { ranges: [range('function', '}', 2), range('b();', 'b();', 0)] },
+  ]);
+
+  expect(lines).toEqual([1, 2, 3, 5]);
+});
+
+test('code without a map of its source has no lines', () => {
+  expect(executedLines('f();', [{ ranges: [{ startOffset: 0, endOffset: 4, count: 1 }] }])).toEqual([]);
+});
+
+const executed: readonly Executed[] = [
+  { test: 'test/integration/all.test.ts', ms: 1, lines: { 'src/a.ts': [1, 5, 6], 'src/store/s.ts': [2, 3] } },
+  { test: 'test/integration/one.test.ts', ms: 1, lines: { 'src/a.ts': [1, 5] } },
+  { test: 'test/unit/a.test.ts', ms: 1, lines: { 'src/a.ts': [1, 5, 6, 7, 8, 9, 10] } },
+  { test: 'test/unit/loads.test.ts', ms: 1, lines: { 'src/a.ts': [1] } },
+];
+
+const sources: Sources = {
+  functionLines: (path) => new Set(path === 'src/a.ts' ? [5, 6, 7] : [3]),
+  sqlFunctions: [],
+  store: [
+    ['src/store/s.ts', 'select outbox.claim($1)'],
+    ['src/store/t.ts', 'select outbox.settle($1)'],
+  ],
+};
+
+const mutant = (change: Partial<Mutant>): Mutant => ({
+  path: 'src/a.ts',
+  operator: '',
+  line: 5,
+  statement: 5,
+  inFunction: true,
+  start: 0,
+  end: 0,
+  replacement: '',
+  ...change,
+});
+
+test('tests without servers come first, then those that execute little', () => {
+  expect(testsOf(mutant({}), executed, sources)).toEqual([
+    'test/unit/a.test.ts',
+    'test/integration/one.test.ts',
+    'test/integration/all.test.ts',
+  ]);
+  expect(testsOf(mutant({ statement: 7 }), executed, sources)).toEqual(['test/unit/a.test.ts']);
+  expect(testsOf(mutant({ path: 'src/b.ts' }), executed, sources)).toEqual([]);
+});
+
+test('what runs when its file is loaded is tested by who calls a function of it', () => {
+  expect(testsOf(mutant({ statement: 1, inFunction: false }), executed, sources)).not.toContain(
+    'test/unit/loads.test.ts',
+  );
+});
+
+test('a function of the database is tested by who executes a statement with it', () => {
+  const path = 'prisma/migrations/1/migration.sql';
+  expect(testsOf(mutant({ path, sqlFunction: 'outbox.claim' }), executed, sources)).toEqual([
+    'test/integration/all.test.ts',
+  ]);
+  expect(testsOf(mutant({ path, sqlFunction: 'outbox.settle' }), executed, sources)).toEqual([]);
+});
