@@ -11,9 +11,11 @@ import { redisMutations } from './list/redis.ts';
 import { rocketmqMutations } from './list/rocketmq.ts';
 import { serviceMutations } from './list/services.ts';
 import { settleMutations } from './list/settle.ts';
+import { standInMutations } from './list/stand-ins.ts';
 import { transactionMutations } from './list/transactions.ts';
 import { tryMutations } from './list/tries.ts';
 import { waitingMutations } from './list/waiting.ts';
+import { wiringMutations } from './list/wiring.ts';
 import { writingMutations } from './list/writing.ts';
 import type { Mutation } from './mutation.ts';
 
@@ -23,6 +25,7 @@ export const mutations: readonly Mutation[] = [
   ...transactionMutations,
   ...waitingMutations,
   ...laneMutations,
+  ...standInMutations,
   ...laneNumberMutations,
   ...settleMutations,
   ...kafkaMutations,
@@ -36,4 +39,5 @@ export const mutations: readonly Mutation[] = [
   ...parkedMutations,
   ...tryMutations,
   ...faceMutations,
+  ...wiringMutations,
 ];

@@ -2,6 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const provesNothing = 'An answer that proves nothing counts as maybe stored';
 const sharedGroup = 'Consumers with different handlers may share a group';
+const holdEnds = 'It recovers by itself (I13)';
 const missing = 'A missing topic is named at once';
 const failures = 'test/unit/transports/kafka-failure.test.ts';
 
@@ -24,6 +25,42 @@ export const kafkaMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/unit/transports/kafka-produce-queue.test.ts',
     title: 'no request has two batches of one partition',
+  },
+  {
+    name: 'answer-found-by-partition-alone',
+    promise: 'No loss (I1)',
+    file: 'src/transports/kafka/broker-connection.ts',
+    find: 'one.partition === partition && one.address === address',
+    replace: `one.partition === partition && address !== ''`,
+    test: 'test/integration/kafka-batches.test.ts',
+    title: 'of two topics whose batches share requests',
+  },
+  {
+    name: 'batch-overwritten-while-compressed',
+    promise: 'No loss (I1)',
+    file: 'src/transports/kafka/produce.ts',
+    find: 'const batch = Buffer.from(this.#encode(request));',
+    replace: 'const batch = this.#encode(request);',
+    test: 'test/transports/kafka/compression.test.ts',
+    title: 'batches of several partitions',
+  },
+  {
+    name: 'sure-refusal-counts-as-doubt',
+    promise: holdEnds,
+    file: 'src/transports/kafka/kafka-transport.ts',
+    find: `if (result.kind === 'hold' && result.stored)`,
+    replace: `if (result.kind === 'hold')`,
+    test: 'test/integration/kafka-answers.test.ts',
+    title: 'a topic that has refused again and again',
+  },
+  {
+    name: 'moved-leader-not-looked-for',
+    promise: holdEnds,
+    file: 'src/transports/kafka/produce.ts',
+    find: `if (failure.kind === 'hold') this.#metadata.forget(address);`,
+    replace: '',
+    test: 'test/integration/kafka-answers.test.ts',
+    title: 'after the answer of a broker that no longer leads',
   },
   {
     name: 'lost-answer-counts-as-unsent',
@@ -107,6 +144,14 @@ export const kafkaMutations: readonly Mutation[] = [
     title: 'an answer is read as by kafkajs, wherever it is cut off',
   },
   {
+    name: 'emptied-batch-not-passed',
+    promise: 'Records are read as kafkajs reads them',
+    file: 'src/kafka/fetch-response.ts',
+    find: 'if (count <= 0 ||',
+    replace: 'if (count < 0 &&',
+    test: 'test/transports/kafka/compaction.test.ts',
+  },
+  {
     name: 'transactional-records-unmarked',
     promise: 'Records are read as kafkajs reads them',
     file: 'src/kafka/fetch-response.ts',
@@ -140,5 +185,30 @@ export const kafkaMutations: readonly Mutation[] = [
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
     replace: `if (isGiven(CompressionCodecs[type]) || name === 'LZ4') continue;`,
     test: 'test/integration/kafka-codecs.test.ts',
+  },
+  {
+    name: 'throttle-unread',
+    promise: 'Duplicates are bounded (I11)',
+    file: 'src/transports/kafka/broker-connection.ts',
+    find: 'Math.max(this.#throttledUntilMs, performance.now() + reply.throttledMs);',
+    replace: 'this.#throttledUntilMs;',
+    test: 'test/transports/kafka/quotas.test.ts',
+  },
+  {
+    name: 'large-batches-one-partition-at-a-time',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'src/sources/kafka/group-session.ts',
+    find: 'Math.min(await largestBatchBytes(this.#connection, addresses), maxFetchBytes)',
+    replace: 'Math.min(512 * 1024, maxFetchBytes)',
+    test: 'test/transports/kafka/fetching.test.ts',
+  },
+  {
+    name: 'unsent-clears-doubts',
+    promise: 'Duplicates are bounded (I11)',
+    file: 'src/transports/kafka/kafka-transport.ts',
+    find: `else if (result.kind !== 'hold') doubts.clear`,
+    replace: 'else doubts.clear',
+    test: 'test/integration/kafka-answers.test.ts',
+    title: 'what could not be sent does not clear',
   },
 ];

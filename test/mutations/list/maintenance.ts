@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
+const noLoss = 'No loss (I1)';
 const archive = 'The archive blocks nobody';
 const window = 'The window is kept (I12)';
 const slowHandlers = 'Slow handlers do not keep processed ids for ever';
@@ -61,6 +62,32 @@ export const maintenanceMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/invariants/dedup-window.test.ts',
     title: 'I12: no id is new twice',
+  },
+  {
+    name: 'lanes-of-another-cluster-are-served',
+    promise: noLoss,
+    file: 'src/store/installation/installation.ts',
+    find: '(exists (select from outbox.lane l where ${laneOfAnotherCluster})',
+    replace: '(exists (select from outbox.lane l where false and ${laneOfAnotherCluster})',
+    test: 'test/integration/adopt-replicated.test.ts',
+    title: 'a physical copy that logical replication kept in step is refused although nothing is open in it',
+  },
+  {
+    name: 'messages-of-another-cluster-are-served',
+    promise: noLoss,
+    file: 'src/store/installation/installation.ts',
+    find: 'order by m.xid desc limit 1)',
+    replace: 'order by m.xid limit 0)',
+    test: 'test/integration/adopt-replicated.test.ts',
+    title: 'none of its lanes has sent anything',
+  },
+  {
+    name: 'a-copy-kept-in-step-has-not-moved',
+    promise: noLoss,
+    file: 'src/store/installation/adopt.ts',
+    find: ' or ${rowsOfAnotherCluster} as moved',
+    replace: ' as moved',
+    test: 'test/integration/adopt-replicated.test.ts',
   },
   {
     name: 'every-database-knows-the-question',

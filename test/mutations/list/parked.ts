@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 const othersFlow = 'A key that waits blocks no other';
 const order = 'Order survives parking and redrive (I3)';
 const hotKey = 'A hot key leaves parking while its traffic goes on';
+const withoutTemporal = 'Parked messages are tried while Temporal is away';
 const audited = `Every operator's action is audited (I14)`;
 
 /** A message that failed waits for its next try, and for a person. */
@@ -103,5 +104,59 @@ export const parkedMutations: readonly Mutation[] = [
     test: 'test/invariants/kept-bulk-once.test.ts',
     title: 'I14 F01 a bulk operation on 900 kept messages',
     built: true,
+  },
+  {
+    name: 'key-stand-in-waits-for-temporal',
+    promise: withoutTemporal,
+    file: 'src/inbox/parked/parked-watcher.ts',
+    find: 'free: answering ? late : due.idle',
+    replace: 'free: late',
+    test: 'test/integration/parked-watcher-stand-ins.test.ts',
+    title: 'while no worker of the process runs',
+  },
+  {
+    name: 'key-stand-in-gives-its-workflow-no-time',
+    promise: withoutTemporal,
+    file: 'src/inbox/parked/parked-watcher.ts',
+    find: 'free: answering ? late : due.idle',
+    replace: 'free: due.idle',
+    test: 'test/integration/parked-watcher-stand-ins.test.ts',
+    title: 'while Temporal answers, a due key has a moment for its workflow',
+  },
+  {
+    name: 'key-outage-unnoticed-while-nothing-starts',
+    promise: withoutTemporal,
+    file: 'src/inbox/parked/workflow-starts.ts',
+    find: 'if (this.#away && isEmpty(wanted))',
+    replace: 'if (!this.#away && isEmpty(wanted))',
+    test: 'test/integration/parked-watcher-stand-ins.test.ts',
+    title: 'after an outage Temporal is asked until it answers',
+  },
+  {
+    name: 'key-begun-try-is-taken-away',
+    promise: withoutTemporal,
+    file: 'outbox.begin_try()',
+    find: 'cardinality(p_retry_ms))], 5000)',
+    replace: 'cardinality(p_retry_ms))], 0)',
+    test: 'test/integration/parked-tries.test.ts',
+    title: 'what one process has begun no other begins for five seconds',
+  },
+  {
+    name: 'key-stand-in-beside-its-workflow',
+    promise: withoutTemporal,
+    file: 'src/inbox/parked/stand-ins.ts',
+    find: 'await standIn?.over;',
+    replace: 'await Promise.resolve();',
+    test: 'test/unit/inbox/stand-ins.test.ts',
+    title: 'a workflow takes its key over from the stand-in',
+  },
+  {
+    name: 'key-stand-ins-have-slots-of-their-own',
+    promise: withoutTemporal,
+    file: 'src/inbox/parked/stand-ins.ts',
+    find: 'if (!this.#input.slots.tryTake()) return;',
+    replace: 'this.#input.slots.tryTake();',
+    test: 'test/unit/inbox/stand-ins.test.ts',
+    title: 'workflows and stand-ins share the slots',
   },
 ];

@@ -24,6 +24,28 @@ export const rocketmqMutations: readonly Mutation[] = [
     title: 'a handler may take longer than the invisible time',
   },
   {
+    name: 'a-stop-ends-the-renewal-first',
+    promise: inOrder,
+    file: 'src/sources/rocketmq/group-member.ts',
+    find: `    await Promise.all([...this.#polls, ...this.#handing]);
+    clearInterval(this.#renewal);
+`,
+    replace: `    clearInterval(this.#renewal);
+    await Promise.all([...this.#polls, ...this.#handing]);
+`,
+    test: 'test/transports/rocketmq/receiving.test.ts',
+    title: 'a member that is told to stop keeps what it has in hand',
+  },
+  {
+    name: 'a-lost-message-is-overtaken',
+    promise: inOrder,
+    file: 'src/sources/rocketmq/share.ts',
+    find: 'if (this.#ordered) loseBehind(',
+    replace: 'if (!this.#ordered) loseBehind(',
+    test: 'test/unit/sources/rocketmq-share.test.ts',
+    title: 'those behind a lost one are lost with it if order is kept',
+  },
+  {
     name: 'what-is-behind-an-open-message-is-acknowledged',
     promise: inOrder,
     file: 'src/sources/rocketmq/share.ts',

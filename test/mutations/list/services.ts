@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 const receivedOnce = 'A message over HTTP has its effect once, and only with a right signature';
 const guarded = 'HTTP goes to no private address that is not allowed';
 const startedOnce = 'A message starts your workflow once';
+const skipped = 'In a test, time can be skipped and the broker be memory';
 
 /** A message goes to a service by HTTP, or to a workflow. */
 export const serviceMutations: readonly Mutation[] = [
@@ -59,5 +60,31 @@ export const serviceMutations: readonly Mutation[] = [
     replace: 'requestId: `${Math.random()}`',
     test: 'test/transports/workflow/delivery.test.ts',
     title: 'calls of signal-with-start start one workflow',
+  },
+  {
+    name: 'skipped-time-does-not-add-up',
+    promise: skipped,
+    file: 'src/store/installation/skip-clock.ts',
+    find: 'outbox.clock() - now() + interval',
+    replace: 'interval',
+    test: 'test/integration/memory-broker.test.ts',
+    title: 'skipTime takes a pool',
+  },
+  {
+    name: 'memory-broker-delivers-nothing',
+    promise: skipped,
+    file: 'src/testing/memory-broker.ts',
+    find: 'const [stored] = arriving.append(address,',
+    replace: 'const [stored] = memorySource(options).append(address,',
+    test: 'test/unit/testing/memory-broker.test.ts',
+  },
+  {
+    name: 'busy-workflow-holds-all',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'src/transports/workflow/call-failure.ts',
+    find: 'status === exhausted && ofWorkflow.test(reason)',
+    replace: `status === exhausted && reason === ''`,
+    test: 'test/unit/transports/workflow-calls.test.ts',
+    title: 'a busy workflow concerns its message alone',
   },
 ];

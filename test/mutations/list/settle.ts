@@ -5,6 +5,15 @@ const confirmed = 'A confirmed message was processed';
 /** A batch is published and settled, and its receipts come or do not. */
 export const settleMutations: readonly Mutation[] = [
   {
+    name: 'transactions-as-the-database-has-them',
+    promise: 'No loss (I1)',
+    file: 'src/store/database/pool.ts',
+    find: `'begin isolation level read committed'`,
+    replace: `'begin'`,
+    test: 'test/integration/operate-split-reads.test.ts',
+    title: 'a transaction is read committed',
+  },
+  {
     name: 'no-answer-counts-as-unsent',
     promise: 'No loss (I1)',
     file: 'src/relay/publish-batch.ts',
@@ -27,6 +36,24 @@ export const settleMutations: readonly Mutation[] = [
     find: 'if (key === null || !blockedKeys.has(key)) return true;',
     replace: 'if (key === null) return true;',
     test: 'test/unit/transports/kafka-partition-send.test.ts',
+  },
+  {
+    name: 'failures-of-a-dead-relay-stay-untold',
+    promise: 'What fails for good is told',
+    file: 'src/relay/drain.ts',
+    find: 'this.#untold = at.untold;',
+    replace: 'this.#untold = at.untold && false;',
+    test: 'test/integration/relay-told-failures.test.ts',
+    title: 'is told by the next owner',
+  },
+  {
+    name: 'lane-without-messages-tells-nothing',
+    promise: 'What fails for good is told',
+    file: 'outbox.has_work()',
+    find: 'p_lane.untold_from is not null',
+    replace: 'p_lane.untold_from is not null and false',
+    test: 'test/integration/relay-told-failures.test.ts',
+    title: 'a lane that has nothing left',
   },
   {
     name: 'truncated-batch-moves-the-cursor',

@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.ts';
 
+const noLoss = 'No loss (I1)';
 const noTime = 'Who opens transactions without `transaction` loses no time by it';
 const byPool = 'A consumer by a pool keeps what one by Prisma keeps';
 const recipes = 'The recipes of [transactions.md](transactions.md) work as they stand there';
@@ -11,8 +12,8 @@ export const transactionMutations: readonly Mutation[] = [
     name: 'wake-says-nothing',
     promise: noTime,
     file: 'src/outbox/wake.ts',
-    find: '  nudge(through, runQueryOf(through), []);',
-    replace: '  runQueryOf(through);',
+    find: "  nudge(through, runQueryOf(through, 'wake'), []);",
+    replace: "  runQueryOf(through, 'wake');",
     test: 'test/integration/wake.test.ts',
     title: 'a message whose transaction its sender opened leaves at once with wake',
   },
@@ -24,6 +25,31 @@ export const transactionMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/integration/wake.test.ts',
     title: 'wake refuses what belongs to a transaction',
+  },
+  {
+    name: 'forgotten-send-is-not-awaited',
+    promise: noLoss,
+    file: 'src/outbox/transact.ts',
+    find: 'await withItsWrites(tx, () => work(tx))',
+    replace: 'await work(tx)',
+    test: 'test/integration/write-not-awaited.test.ts',
+  },
+  {
+    name: 'forgotten-send-of-a-handler-is-not-awaited',
+    promise: noLoss,
+    file: 'src/inbox/intake/handler-transactions.ts',
+    find: 'return withItsWrites(tx, () => work(tx, handling));',
+    replace: 'return work(tx, handling);',
+    test: 'test/unit/inbox/handler-transactions.test.ts',
+    title: 'a write that a handler does not await is part of its transaction',
+  },
+  {
+    name: 'forgotten-failure-commits',
+    promise: noLoss,
+    file: 'src/store/database/pending-writes.ts',
+    find: '!failed || !seen',
+    replace: '!failed',
+    test: 'test/unit/store/pending-writes.test.ts',
   },
   {
     name: 'pool-transaction-without-end',

@@ -1,0 +1,32 @@
+import type { Mutation } from '../mutation.ts';
+
+/** Correct parts, put together wrongly: who asks them, when, and with whose answer. */
+export const wiringMutations: readonly Mutation[] = [
+  {
+    name: 'claimed-ahead-and-waits-to-be-rung',
+    promise: 'Lateness is bounded (I7)',
+    file: 'src/relay/drain.ts',
+    find: 'ahead === undefined && hold === undefined && !claimed.truncated',
+    replace: 'hold === undefined && !claimed.truncated',
+    test: 'test/integration/relay-claim-ahead.test.ts',
+    title: 'behind a batch that is not full is sent at once, not at the next check',
+  },
+  {
+    name: 'replaced-session-not-noticed',
+    promise: 'Duplicates are bounded (I11)',
+    file: 'src/relay/lane-lease.ts',
+    find: 'this.#session()?.key !== this.#tiedTo',
+    replace: 'this.#tiedTo === undefined',
+    test: 'test/integration/relay-lease-session.test.ts',
+    title: 'a lane whose session was replaced is tied to the new one at the next look',
+  },
+  {
+    name: 'batches-that-succeed-not-told-to-the-breaker',
+    promise: 'One bad message, key or topic slows no other (I15)',
+    file: 'src/inbox/intake/message-intake.ts',
+    find: `if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))`,
+    replace: `if (applied[n]?.kind === 'handled' && batch.address === '')`,
+    test: 'test/integration/inbox-breaker.test.ts',
+    title: 'keys that succeed in batches outweigh a few bad ones',
+  },
+];
