@@ -1,6 +1,7 @@
 import type { LogReader } from '../../core/delivery-log.ts';
 import type { Duration } from '../../core/duration.ts';
 import type { Database, Sql } from '../../store/database/database.ts';
+import { trustRoleLocally } from '../../store/database/own-names.ts';
 import { requireMigrated } from '../../store/installation/migrate.ts';
 import { readTopicPolicies } from '../../store/lane/topic-policies.ts';
 import { verifyDuplicates } from '../../store/verify/duplicates.ts';
@@ -128,6 +129,7 @@ async function verifyInbox(
 ): Promise<InvariantResult> {
   return inbox.transaction(async (sql) => {
     await sql.query('set transaction read only');
+    await sql.query(trustRoleLocally);
     return resultOf('I4 effect once', await verifyEffects(sql, effects, since));
   });
 }

@@ -6,6 +6,9 @@ const path = 'pg_catalog, pg_temp';
 /** For a transaction. The setting ends with it. */
 export const trustLocally = `set local search_path = ${path}`;
 
+/** For a transaction with a statement that a user wrote for the search path of the role. The setting ends with it. */
+export const trustRoleLocally = 'set local search_path to default';
+
 /**
  * Has the connection resolve names by the catalog alone. All other names of this package are qualified; but whoever may create
  * operators in a schema of the search path could have them called, and so run code as our role.
