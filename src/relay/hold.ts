@@ -26,19 +26,25 @@ export async function sitOutHold(
   const beganAt = performance.now();
   await writeHold(database, lane, lease.owner, { ...hold, since: new Date() });
   report({ type: 'hold-began', hold, ...lane });
-  let waitMs = firstProbeMs;
-  while (!stop.aborted && performance.now() < deadline) {
-    await rest(waitMs, stop);
-    progress();
-    await lease.renewIfOld();
-    // A pause is complete only when the lane is free, even while its broker is unreachable.
-    const paused = !stop.aborted && (await isPaused(database, lane.topic));
-    if (paused || (!stop.aborted && (await reachable()))) {
-      await writeHold(database, lane, lease.owner, undefined);
-      report({ type: 'hold-ended', heldMs: performance.now() - beganAt, ...lane });
-      return;
+  try {
+    if (await isOver()) await writeHold(database, lane, lease.owner, undefined);
+  } finally {
+    // Whoever has the lane next reports a hold of its own, if there is one.
+    report({ type: 'hold-ended', heldMs: performance.now() - beganAt, ...lane });
+  }
+
+  /** Waits for it. @returns false if the drain must end before */
+  async function isOver(): Promise<boolean> {
+    for (let waitMs = firstProbeMs; !stop.aborted && performance.now() < deadline; ) {
+      await rest(waitMs, stop);
+      progress();
+      await lease.renewIfOld();
+      if (stop.aborted) break;
+      // A pause is complete only when the lane is free, even while its broker is unreachable.
+      if ((await isPaused(database, lane.topic)) || (await reachable())) return true;
+      waitMs = timings.probeIntervalMs;
     }
-    waitMs = timings.probeIntervalMs;
+    return false;
   }
 
   async function reachable(): Promise<boolean> {

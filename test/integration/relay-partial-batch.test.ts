@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
+import { until } from '../support/fixtures/until.ts';
 import { labelOf } from '../support/kafka/scripted-broker.ts';
 
 let fixture: LaneFixture;
@@ -38,6 +39,25 @@ test('what was on the wire when a hold began can no longer be canceled, and is s
   expect(fixture.broker.labels).toEqual(['A', 'A', 'B']);
   expect(await fixture.row('A')).toMatchObject({ attempts: 0, maybePublished: true });
   expect(await fixture.row('B')).toMatchObject({ attempts: 0, maybePublished: false });
+});
+
+test('a lane that is given up while it is on hold tells the end of its hold, and the next owner one of its own', async () => {
+  fixture.broker.judge = () => 'hold';
+  fixture.broker.probe = () => Promise.reject(new Error('away'));
+  await fixture.send('A');
+  const holds = (): readonly string[] =>
+    fixture.events.flatMap(({ type }) => (type.startsWith('hold-') ? [type] : []));
+  for (const told of [
+    ['hold-began', 'hold-ended'],
+    ['hold-began', 'hold-ended', 'hold-began', 'hold-ended'],
+  ]) {
+    const stop = new AbortController();
+    const drained = fixture.drain({ signal: stop.signal });
+    await until(() => holds().length === told.length - 1);
+    stop.abort();
+    await drained;
+    expect(holds()).toEqual(told);
+  }
 });
 
 test('a hold spends no attempt, shows its reason on the lane, and ends when the address answers', async () => {

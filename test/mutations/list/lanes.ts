@@ -233,4 +233,13 @@ export const laneMutations: readonly Mutation[] = [
     test: 'test/integration/relay-outside-locks.test.ts',
     title: 'a transaction that is silent is ended with its locks',
   },
+  {
+    name: 'holds-of-lanes-that-are-given-up-never-end',
+    promise: 'Every hold that is told has its end told',
+    file: 'src/relay/hold.ts',
+    find: `    report({ type: 'hold-ended',`,
+    replace: `    if (!stop.aborted) report({ type: 'hold-ended',`,
+    test: 'test/integration/relay-partial-batch.test.ts',
+    title: 'a lane that is given up while it is on hold',
+  },
 ];
