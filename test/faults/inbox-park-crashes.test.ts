@@ -21,7 +21,8 @@ const steps: readonly (readonly [
   ['inbox:parking', {}],
   ['inbox:park-written', {}],
   ['inbox:parked', {}],
-  ['inbox:key-started', {}],
+  // Due only after its workflow was started: a stand-in comes first otherwise.
+  ['inbox:key-started', { retry: [10_000, 50, 50, 50] }],
   ['inbox:try-begun', {}],
   ['inbox:try-handled', {}],
   ['inbox:try-committed', {}],
