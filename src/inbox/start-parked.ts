@@ -46,8 +46,6 @@ export function startParked<Tx extends Transaction>(
     concurrency,
     failed: (error) => outage.failed(error),
   });
-  running.add(() => hosted.stop());
-  running.add(() => standIns.stop());
   const watcher = new ParkedWatcher({
     withSql: ask,
     group,
@@ -60,12 +58,16 @@ export function startParked<Tx extends Transaction>(
       if (what === 'start') outage.failed(error);
       else report({ type: 'parked-failing', error, retryInMs });
     },
+    away: () => outage.told,
     answered: () => {
       if (hosted.workflows.hosting()) outage.answered();
     },
   });
   watcher.start();
-  running.add(() => watcher.stop());
+  // At the same time: a drain that is not told to end begins the try anew that the time of a stop has ended.
+  running.add(async () => {
+    await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);
+  });
   return watcher;
 }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { HandlerContext } from '../../src/inbox/handler.ts';
 import { heldGate } from '../support/fixtures/gate.ts';
@@ -140,6 +142,38 @@ test('a parked message that is in hand when the time of a stop is over loses no 
   expect(await inbox.kept()).toMatchObject([
     { n: 1, state: 'parked', attempts: 1, error: 'Error: the bank is closed' },
   ]);
+});
+
+test('it loses no try either if Temporal is silent, for whose answer the stop waits', async ({
+  onTestFinished,
+}) => {
+  let asked = false;
+  const silent = createServer(() => (asked = true)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  inbox = await MemoryInbox.create();
+  let tries = 0;
+  const first = await inbox.consume({
+    temporalAddress: `127.0.0.1:${port}`,
+    transactionTimeout: '1m',
+    quickRetries: [],
+    retry: [10, '1h'],
+    before: async ({ attempt }, context) => {
+      if (attempt === 1) throw new Error('the bank is closed');
+      tries += 1;
+      await untilGivenUp(context);
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' });
+  await until(() => tries > 0 && asked, 60_000);
+
+  await first.stop({ within: 100 });
+
+  expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'parked', attempts: 1 }]);
+  // Each try that begins, or is given back, counts: the first one, and the one in hand.
+  const [key] = await inbox.database.query<{ tries: number }>('select tries from outbox.parked_key');
+  expect(key?.tries).toBeLessThanOrEqual(3);
 });
 
 test('a stop within no time, or a long one, is refused before anything is stopped', async () => {

@@ -49,6 +49,7 @@ function watch(
     standIns: { room: 2, offer: (keyIds) => offered.push(...keyIds) },
     bulks: { host: async () => undefined, start: async () => undefined },
     failed: (failure) => failures.push(failure),
+    away: () => false,
     answered: () => (answers += 1),
     ...given,
   });
@@ -143,4 +144,15 @@ test('after an outage Temporal is asked until it answers, also when nothing is t
   away = false;
   await until(() => answers() === 1);
   expect(checks()).toBe(2);
+});
+
+test('while Temporal counts as away although no start has failed, it is asked until that is over', async (context) => {
+  const keys = await openKeyRows(context);
+  let away = true;
+  const { answers, checks, looks } = watch(context, keys, { away: () => away });
+  await until(() => checks() >= 2 && answers() >= 2);
+  away = false;
+  const before = [checks(), looks()] as const;
+  await until(() => looks() >= before[1] + 3);
+  expect(checks()).toBeLessThanOrEqual(before[0] + 1);
 });

@@ -37,6 +37,7 @@ function watch(
       hosting: () => true,
     },
     standIns: noStandIns,
+    away: () => false,
     answered: () => undefined,
     bulks: { host: async () => undefined, start: async () => undefined },
     failed: (failure) => failures.push(failure),

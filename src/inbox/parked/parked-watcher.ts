@@ -35,6 +35,8 @@ export interface ParkedWatcherInput {
   readonly endDeadTries: () => Promise<Omit<DeadTries, 'gaveUp'>>;
   /** Must not throw. */
   readonly failed: (failure: ParkedWatchFailure) => void;
+  /** True while Temporal counts as away for any reason, a worker that failed included. */
+  readonly away: () => boolean;
   /** Temporal has answered everything that it was asked. Must not throw. */
   readonly answered: () => void;
 }

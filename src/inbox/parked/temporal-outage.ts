@@ -9,6 +9,11 @@ export class TemporalOutage {
     this.#report = report;
   }
 
+  /** True from the report of an outage until that of its end. */
+  get told(): boolean {
+    return this.#since !== undefined;
+  }
+
   failed(error: unknown): void {
     if (this.#since !== undefined) return;
     this.#since = new Date();

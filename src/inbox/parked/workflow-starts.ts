@@ -22,6 +22,8 @@ export interface WorkflowStartsInput {
     readonly error: unknown;
     readonly retryInMs: number;
   }) => void;
+  /** True while Temporal counts as away for any reason, a worker that failed included: then it is asked in every round. */
+  readonly away: () => boolean;
   /** Temporal has answered everything that it was asked. Must not throw. */
   readonly answered: () => void;
 }
@@ -35,7 +37,8 @@ export interface Wanted {
 
 /**
  * Starts workflows in the background, one round of them at a time: a server that does not answer holds up nothing but the
- * next round. After a round that failed it asks again, less and less often, also when nothing is to be started.
+ * next round. After a round that failed, and while Temporal counts as away, it asks again, also when nothing is to be started;
+ * the more rounds have failed, the less often.
  */
 export class WorkflowStarts {
   readonly #input: WorkflowStartsInput;
@@ -64,10 +67,14 @@ export class WorkflowStarts {
     return this.#underWay === undefined || performance.now() - this.#answeredAt < unansweredMs;
   }
 
+  get #toBeAsked(): boolean {
+    return this.#away || this.#input.away();
+  }
+
   /** Begins a round, if one is {@link WorkflowStarts.ready}. @param ended called after a round without a failure */
   begin(wanted: Wanted, ended: () => void): void {
     if (!this.ready) return;
-    if (isEmpty(wanted) && wanted.bulks === undefined && !this.#away) return;
+    if (isEmpty(wanted) && wanted.bulks === undefined && !this.#toBeAsked) return;
     this.#answeredAt = performance.now();
     this.#underWay = this.#run(wanted, ended);
   }
@@ -87,7 +94,7 @@ export class WorkflowStarts {
   /** Never rejects. @returns false after a failure */
   async #round(wanted: Wanted): Promise<boolean> {
     try {
-      if (this.#away && isEmpty(wanted)) await this.#ask(() => this.#input.workflows.check());
+      if (this.#toBeAsked && isEmpty(wanted)) await this.#ask(() => this.#input.workflows.check());
       const failed = await this.#startAll(wanted.keys);
       await this.#startBulks(wanted.bulks);
       if (failed !== undefined) throw failed;

@@ -12,7 +12,7 @@ export interface ParkedKeys {
   readonly bulks: BulkWorkflows;
   /**
    * Ends the hosting; resolves when the running drains have ended, each after the message in hand. From now on starts
-   * reject. The watcher of parked keys must be stopped first.
+   * reject, so the watcher of parked keys must have been told to stop.
    */
   stop(): Promise<void>;
 }

@@ -159,4 +159,22 @@ export const parkedMutations: readonly Mutation[] = [
     test: 'test/unit/inbox/stand-ins.test.ts',
     title: 'workflows and stand-ins share the slots',
   },
+  {
+    name: 'stand-ins-stop-after-the-watcher',
+    promise: 'A stop costs no message a try',
+    file: 'src/inbox/start-parked.ts',
+    find: 'await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);',
+    replace: 'await watcher.stop(); await Promise.all([standIns.stop(), hosted.stop()]);',
+    test: 'test/integration/inbox-signal.test.ts',
+    title: 'it loses no try either if Temporal is silent',
+  },
+  {
+    name: 'ends-of-outages-without-a-failed-start-go-unnoticed',
+    promise: withoutTemporal,
+    file: 'src/inbox/parked/workflow-starts.ts',
+    find: 'return this.#away || this.#input.away();',
+    replace: 'return this.#away;',
+    test: 'test/integration/parked-watcher-stand-ins.test.ts',
+    title: 'while Temporal counts as away although no start has failed',
+  },
 ];

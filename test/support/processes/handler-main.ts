@@ -42,6 +42,7 @@ new ParkedWatcher({
   workflows,
   bulks,
   standIns: noStandIns,
+  away: () => false,
   answered: () => undefined,
   failed: () => undefined,
 }).start();
