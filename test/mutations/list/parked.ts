@@ -127,8 +127,8 @@ export const parkedMutations: readonly Mutation[] = [
     name: 'key-outage-unnoticed-while-nothing-starts',
     promise: withoutTemporal,
     file: 'src/inbox/parked/workflow-starts.ts',
-    find: 'if (this.#away && isEmpty(wanted))',
-    replace: 'if (!this.#away && isEmpty(wanted))',
+    find: 'if (this.#toBeAsked && isEmpty(wanted))',
+    replace: 'if (!this.#toBeAsked && isEmpty(wanted))',
     test: 'test/integration/parked-watcher-stand-ins.test.ts',
     title: 'after an outage Temporal is asked until it answers',
   },
@@ -161,7 +161,7 @@ export const parkedMutations: readonly Mutation[] = [
   },
   {
     name: 'stand-ins-stop-after-the-watcher',
-    promise: 'A stop costs no message a try',
+    promise: `A handler's signal fires when its transaction was given up`,
     file: 'src/inbox/start-parked.ts',
     find: 'await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);',
     replace: 'await watcher.stop(); await Promise.all([standIns.stop(), hosted.stop()]);',
@@ -169,7 +169,7 @@ export const parkedMutations: readonly Mutation[] = [
     title: 'it loses no try either if Temporal is silent',
   },
   {
-    name: 'ends-of-outages-without-a-failed-start-go-unnoticed',
+    name: 'outage-without-a-failed-start-never-ends',
     promise: withoutTemporal,
     file: 'src/inbox/parked/workflow-starts.ts',
     find: 'return this.#away || this.#input.away();',
