@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { heldGate } from '../support/fixtures/gate.ts';
 import { type KeptFixture, keptFixture } from '../support/fixtures/kept-fixture.ts';
@@ -41,36 +41,47 @@ test('the first try of a key that came back waits for handlers that began before
   expect(await fixture.beginOnceKnown(failed)).toMatchObject({ kind: 'try', message: { id: failed } });
 });
 
-test('the first try of a key that came back waits also for a handler that could not note its id yet', async (end) => {
-  const fixture = await keptFixture(end);
-  const { database, group } = fixture;
-  const failed = await fixture.keep('1', { state: 'failed' });
-  const [rolled, rolling] = [heldGate(end), heldGate(end)];
-  const keeper = database.transaction(async (sql) => {
-    await sql.query('lock table outbox.processed in share row exclusive mode');
-    rolling.open();
-    await rolled.opened;
-  });
-  await rolling.opened;
-  const handler = heldGate(end);
-  const handling = database.transaction(async (sql) => {
-    const arrivals = await noteArrivals(sql, group, [{ id: '2', topic: 'orders', key: 'K' }]);
-    await handler.opened;
-    return arrivals;
-  });
-  await until(async () => {
-    const waiting = await database.query(
-      `select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
-    );
-    return waiting.length === 1;
-  });
+test.each([
+  { arriving: 'one message', keys: ['K'] },
+  { arriving: 'a batch', keys: ['K', 'L'] },
+])(
+  'the first try of a key that came back waits also for $arriving whose id could not be noted yet',
+  async ({ keys }) => {
+    const end = { onTestFinished };
+    const fixture = await keptFixture(end);
+    const { database, group } = fixture;
+    const failed = await fixture.keep('1', { state: 'failed' });
+    const [rolled, rolling] = [heldGate(end), heldGate(end)];
+    const keeper = database.transaction(async (sql) => {
+      await sql.query('lock table outbox.processed in share row exclusive mode');
+      rolling.open();
+      await rolled.opened;
+    });
+    await rolling.opened;
+    const handler = heldGate(end);
+    const handling = database.transaction(async (sql) => {
+      const arrivals = await noteArrivals(
+        sql,
+        group,
+        keys.map((key, n) => ({ id: String(n + 2), topic: 'orders', key })),
+      );
+      await handler.opened;
+      return arrivals;
+    });
+    await until(async () => {
+      const waiting = await database.query(
+        `select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
+      );
+      return waiting.length === 1;
+    });
 
-  await fixture.operator.inbox.retry(of(fixture, failed), ada);
+    await fixture.operator.inbox.retry(of(fixture, failed), ada);
 
-  for (let look = 0; look < 3; look += 1) expect(await fixture.begin(failed)).toEqual({ kind: 'busy' });
-  rolled.open();
-  await keeper;
-  handler.open();
-  expect(await handling, 'it did not see the key').toEqual(['new']);
-  expect(await fixture.beginOnceKnown(failed)).toMatchObject({ kind: 'try' });
-});
+    for (let look = 0; look < 3; look += 1) expect(await fixture.begin(failed)).toEqual({ kind: 'busy' });
+    rolled.open();
+    await keeper;
+    handler.open();
+    expect(await handling, 'it did not see the key').toEqual(keys.map(() => 'new'));
+    expect(await fixture.beginOnceKnown(failed)).toMatchObject({ kind: 'try' });
+  },
+);

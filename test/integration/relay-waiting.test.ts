@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { sweep } from '../../src/store/message/release.ts';
+import { releaseMessages, sweep } from '../../src/store/message/release.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { releaseMessage } from '../support/fixtures/release-one.ts';
 import { stopClock } from '../support/fixtures/stop-clock.ts';
@@ -28,17 +28,30 @@ async function makeDue(labels: readonly string[], agoMs: number): Promise<void> 
   }
 }
 
-test('two delayed messages of one key that are due together go in order of their due times', async () => {
-  for (const label of ['second', 'first']) await fixture.send(label, { key: 'K', afterMs: 60_000 });
-  await fixture.send('sent later, due now', { key: 'K' });
-  await fixture.drain();
-  await makeDue(['first', 'second'], 1_000);
+test.each([
+  { by: 'a sweep', release: async () => (await sweep(fixture.database, [], 100)).released },
+  {
+    by: 'their workflows',
+    release: async () => {
+      const ids = ['second', 'first'].map((label) => fixture.idOf(label));
+      const { answers } = await releaseMessages(fixture.database, ids);
+      return [...answers.values()].filter(({ kind }) => kind === 'ready').length;
+    },
+  },
+])(
+  'two delayed messages of one key that $by releases together go in order of their due times',
+  async ({ release }) => {
+    for (const label of ['second', 'first']) await fixture.send(label, { key: 'K', afterMs: 60_000 });
+    await fixture.send('sent later, due now', { key: 'K' });
+    await fixture.drain();
+    await makeDue(['first', 'second'], 1_000);
 
-  expect((await sweep(fixture.database, [], 100)).released).toBe(2);
-  await fixture.drain();
+    expect(await release()).toBe(2);
+    await fixture.drain();
 
-  expect(fixture.broker.labels).toEqual(['sent later, due now', 'first', 'second']);
-});
+    expect(fixture.broker.labels).toEqual(['sent later, due now', 'first', 'second']);
+  },
+);
 
 test('the sweep leaves a message to its workflow for 200 ms, and takes it at once where lanes wait', async () => {
   await stopClock(fixture.database);

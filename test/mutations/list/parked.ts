@@ -51,6 +51,15 @@ export const parkedMutations: readonly Mutation[] = [
     title: 'the first try of a key that came back waits for handlers that began before',
   },
   {
+    name: 'redrive-does-not-wait-for-batches',
+    promise: order,
+    file: 'outbox.receive()',
+    find: 'perform pg_current_xact_id();',
+    replace: 'perform 1;',
+    test: 'test/integration/inbox-redrive-fence.test.ts',
+    title: 'the first try of a key that came back waits also for',
+  },
+  {
     name: 'letters-behind-a-refused-one-wait',
     promise: 'A failed message is copied to its address of dead letters',
     file: 'src/inbox/parked/dead-letters.ts',

@@ -15,6 +15,15 @@ export const waitingMutations: readonly Mutation[] = [
     title: 'nothing is released 30 ms before its time',
   },
   {
+    name: 'release-places-by-position',
+    promise: 'Order per key (I3)',
+    file: 'src/store/message/release.ts',
+    find: 'from (select * from due order by due_at, position) d',
+    replace: 'from (select * from due order by position) d',
+    test,
+    title: 'two delayed messages of one key that',
+  },
+  {
     name: 'sweep-early',
     promise: neverEarly,
     file: 'outbox.sweep()',
