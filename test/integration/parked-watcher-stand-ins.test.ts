@@ -5,6 +5,8 @@ import { noDeadTries } from '../support/fixtures/parked-stage.ts';
 import { stopClock } from '../support/fixtures/stop-clock.ts';
 import { until } from '../support/fixtures/until.ts';
 
+const within = { timeout: 15_000 };
+
 interface TestEnd {
   readonly onTestFinished: (work: () => Promise<void>) => void;
 }
@@ -96,8 +98,7 @@ test('while no worker of the process runs, a due key is stood in for at once', a
   const due = await keys.park(3, -1, 0);
   await keys.park(2, 60_000, 0);
   const { offered } = watch(context, keys, { hosting: false });
-  await until(() => offered.length >= 3);
-  expect(new Set(offered)).toEqual(new Set(due));
+  await expect.poll(() => [...new Set(offered)].toSorted(), within).toEqual(due.toSorted());
 });
 
 test('a start that does not answer keeps no key from being found and stood in for', async (context) => {
@@ -139,10 +140,10 @@ test('after an outage Temporal is asked until it answers, also when nothing is t
   });
   await until(() => failures.length === 1);
   await keys.database.query('delete from outbox.parked_key');
-  await until(() => failures.length === 2);
+  await expect.poll(() => failures.length, within).toBe(2);
   expect([checks(), answers()]).toEqual([1, 0]);
   away = false;
-  await until(() => answers() === 1);
+  await expect.poll(answers, within).toBe(1);
   expect(checks()).toBe(2);
 });
 
@@ -150,7 +151,7 @@ test('while Temporal counts as away although no start has failed, it is asked un
   const keys = await openKeyRows(context);
   let away = true;
   const { answers, checks, looks } = watch(context, keys, { away: () => away });
-  await until(() => checks() >= 2 && answers() >= 2);
+  await expect.poll(() => Math.min(checks(), answers()), within).toBeGreaterThan(1);
   away = false;
   const before = [checks(), looks()] as const;
   await until(() => looks() >= before[1] + 3);
