@@ -18,6 +18,8 @@ export interface Verdict {
 
 /** What is read of a result file of vitest. */
 export interface TestResults {
+  /** False after any failure, also of a file that has hung or lost its process. */
+  readonly success?: boolean;
   readonly testResults: readonly {
     readonly message: string;
     readonly assertionResults: readonly {
@@ -48,6 +50,8 @@ export function judge(results: TestResults | undefined): Verdict {
   if (said[0] !== undefined) return { kind: 'timed out', said: said[0] };
   const loading = results.testResults.map(({ message }) => message).find((message) => message !== '');
   if (loading !== undefined) return { kind: 'broken', said: firstLine(loading) };
+  if (results.success === false && tests.length > 0)
+    return { kind: 'timed out', said: 'a test file did not end' };
   if (tests.some(({ status }) => status === 'passed'))
     return { kind: 'survived', said: 'every test was green' };
   return { kind: 'broken', said: 'no test has that title' };

@@ -32,6 +32,11 @@ test('green tests let the bug survive', () => {
   expect(judge(results([passed]))).toMatchObject({ kind: 'survived' });
 });
 
+test('a file that never ends, of which vitest names no failed test, does not count as green', () => {
+  expect(judge({ ...results([passed]), success: false })).toMatchObject({ kind: 'timed out' });
+  expect(judge({ ...results([passed]), success: true })).toMatchObject({ kind: 'survived' });
+});
+
 test('what does not load, and a title that nothing has, catch nothing', () => {
   expect(judge(results([], 'Error: Transform failed'))).toEqual({
     kind: 'broken',
