@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Lane, laneName } from '../core/lane.ts';
 import { aborted, rest } from '../core/rest.ts';
 import type { LaneStart } from '../store/lane/starts.ts';
@@ -42,6 +43,8 @@ export class StandIns {
 
   constructor(input: StandInsInput) {
     this.#input = input;
+    // Each lane waits with it; Node would take more than ten for a leak, and warn.
+    setMaxListeners(0, this.#stopping.signal);
   }
 
   /** Drains the lane, unless its workflow does so within a short time. @param asked false: the workflow will not come soon */

@@ -168,3 +168,21 @@ test('a workflow stays wanted while a stand-in drains in its place, and is repla
 
   expect(await wantedLanes(fixture.database, ['orders'])).toMatchObject([{ replace: true }]);
 });
+
+test('lanes beyond ten have stand-ins without a warning of Node', async ({ onTestFinished }) => {
+  const warnings: string[] = [];
+  const warned = ({ stack = '' }: Error): void => void warnings.push(stack);
+  process.on('warning', warned);
+  onTestFinished(() => void process.off('warning', warned));
+  await fixture.drop();
+  fixture = await laneFixture({ lanes: 24 });
+  const relay = await start({ running: false, timings: lingering });
+  const labels = Array.from({ length: 48 }, (_, n) => `m${n}`);
+  for (const label of labels) await fixture.send(label, { key: label });
+  await until(() => labels.every((label) => arrived(label)()));
+  expect(
+    new Set(relay.events.flatMap((event) => (event.type === 'lane-acquired' ? [event.lane] : []))).size,
+  ).toBeGreaterThan(12);
+  await relay.stop();
+  expect(warnings).toEqual([]);
+});
