@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
 import { operations } from '../../src/config/operations.ts';
+import { rest } from '../../src/core/rest.ts';
 import { type LocalNode, startKafka, startTemporal } from '../../src/local/index.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { faultMinutes, faultSeeds } from '../support/faults/fault-scale.ts';
@@ -71,7 +72,7 @@ type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** Every fault by its name; each is over when it resolves. */
 function faultsOf(world: World, relays: RelayProcess[], random: Random, bank: { closed: boolean }) {
-  const { proxy, stage, temporal, kafka, primary, standby } = world;
+  const { proxy, stage, kafka, primary, standby } = world;
   const killed = async (node: LocalNode): Promise<void> => {
     await node.stop('SIGKILL');
     await delay(1_000 + random.below(2_000));
@@ -112,7 +113,6 @@ function faultsOf(world: World, relays: RelayProcess[], random: Random, bank: { 
         await sql.query('select from outbox.lane for update');
         await delay(3_000);
       }),
-    'Temporal is killed': () => killed(nodeOf(temporal)),
     'the broker is killed': () => killed(nodeOf(kafka)),
     'the bank of the handlers is closed': async () => {
       bank.closed = true;
@@ -134,6 +134,19 @@ function faultsOf(world: World, relays: RelayProcess[], random: Random, bank: { 
   } satisfies Readonly<Record<string, () => Promise<unknown>>>;
 }
 
+/** Kills Temporal again and again, so that it is away half of the time. It is there when this resolves. */
+async function comeAndGo(temporal: LocalNode, random: Random, signal: AbortSignal): Promise<number> {
+  let kills = 0;
+  for (; !signal.aborted; kills += 1) {
+    const forMs = 3_000 + random.below(12_000);
+    await rest(forMs, signal);
+    await temporal.stop('SIGKILL');
+    await rest(forMs, signal);
+    await temporal.start();
+  }
+  return kills;
+}
+
 /** Waits for so many effects: five minutes, and as long as the faults took. Asks rarely: the consumer is in this process. */
 async function untilHandled(inbox: InboxStage, wanted: number): Promise<void> {
   await until(async () => (await inbox.effectsBy('only')) >= wanted, 300_000 + faultMinutes * 60_000, 1_000);
@@ -153,6 +166,8 @@ async function allTogether(context: TestContext, seed: number): Promise<void> {
   });
   const load = startLedgerLoad(stage, inbox.topic, { seed, perSecond: 60, delayed: 0.2 });
   const faults = Object.entries(faultsOf(world, relays, random, bank));
+  const over = new AbortController();
+  const coming = comeAndGo(nodeOf(world.temporal), seededRandom(seed), over.signal);
   const endAt = performance.now() + faultMinutes * 60_000;
   const done: string[] = [];
   // Each once at least, in an order that the seed decides, then as they come.
@@ -166,6 +181,8 @@ async function allTogether(context: TestContext, seed: number): Promise<void> {
     });
     await delay(1_000 + random.below(3_000));
   }
+  over.abort();
+  done.push(`Temporal is killed ${await coming} times, and away half of the time`);
   console.info(`seed ${seed}, ${faultMinutes} min: ${done.join('; ')}`);
   const ledger = await load.stop();
   await stage.untilDone(300_000);
