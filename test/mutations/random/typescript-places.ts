@@ -10,7 +10,10 @@ interface Span {
 /** Properties whose text is for people. */
 const said = /^(?:message|reason|said|hint|note|title|description|summary)$/;
 
-/** All bugs that the rules make of a file; empty for one that does not parse. */
+/**
+ * All bugs that the rules make of a file; empty for one that does not parse. Numbers of named constants stay: how long a pause
+ * is, or how large a page, is a choice, and another choice is no bug.
+ */
 export function typescriptMutants(path: string, text: string): readonly Mutant[] {
   const { program, errors } = parseSync(path, text);
   if (errors.length > 0) return [];
@@ -20,13 +23,16 @@ export function typescriptMutants(path: string, text: string): readonly Mutant[]
   const mutants: Mutant[] = [];
   for (const change of changes) {
     if (unchanged.some((span) => contains(span, change)) || isForPeople(text, change)) continue;
+    const inFunction = bodies.some((body) => contains(body, change));
     const around = statements.findLast((statement) => contains(statement, change));
+    const named = !inFunction && text.startsWith('const ', around?.start);
+    if (named && change.operator === 'other number') continue;
     mutants.push({
       ...change,
       path,
       line: lineOf(text, change.start),
       statement: lineOf(text, around?.start ?? change.start),
-      inFunction: bodies.some((body) => contains(body, change)),
+      inFunction,
     });
   }
   return mutants;
