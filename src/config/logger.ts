@@ -6,7 +6,7 @@ import { OutboxError } from '../core/errors.ts';
  *
  * `facts` are plain JSON: `component` (`temporal-outbox relay` or `temporal-outbox consumer`), the `group` of a consumer,
  * `event`, the fields of that event, and the text of an error as `error`, with `code` and `next` if it is an error of this
- * library. pino writes them as fields of its line; `console` shows them as one line of JSON before the message.
+ * library, and with `stack`, at most five frames, if a handler threw it. pino writes them as fields of its line; `console` shows them as one line of JSON before the message.
  *
  * `warn`: it is retried, or passes by itself. `error`: it needs a person. What a logger throws is dropped.
  */

@@ -47,6 +47,9 @@ const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
   'receipt-unreadable',
 ]);
 
+/** Events of consumers whose error is what a handler threw. */
+const fromHandlers: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set(['attempt-failed', 'failed']);
+
 /** Facts that may differ between two occurrences of the same trouble. */
 const passing: ReadonlySet<string> = new Set([
   'attempt',
@@ -98,11 +101,27 @@ function troubleOf(from: Readonly<Record<string, string>>, event: RelayEvent | C
       event: type,
       ...others,
       ...(error !== undefined && { error }),
+      ...(fromHandlers.has(type) && ownFrames(thrown)),
       ...known,
       ...(next !== undefined && { next }),
     },
     message: [inWords(event), error].filter((part) => part !== undefined).join(': '),
   };
+}
+
+/** Frames of a stack that a line has at most. */
+const maxFrames = 5;
+const foreign = /^node:|[(\s]node:|[/\\]node_modules[/\\]/;
+
+/** Where the user's code threw: several handlers may throw with the same words. Frames of packages and of Node say nothing of that. */
+function ownFrames(thrown: unknown): { readonly stack?: readonly string[] } {
+  if (!(thrown instanceof Error) || thrown instanceof OutboxError || typeof thrown.stack !== 'string')
+    return {};
+  const frames = thrown.stack.split('\n').flatMap((line) => {
+    const frame = /^ {4}at (.+)$/.exec(line)?.[1];
+    return frame === undefined || foreign.test(frame) ? [] : [frame];
+  });
+  return frames.length === 0 ? {} : { stack: frames.slice(0, maxFrames) };
 }
 
 /** What to do about troubles without an error, whose `next` would say it. */

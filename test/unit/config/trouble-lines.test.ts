@@ -43,6 +43,25 @@ test('a logger is told each trouble of a consumer with its facts, what goes well
   ]);
 });
 
+test('what a handler threw is told with the place where it was thrown, without frames of packages', () => {
+  const { told, logger } = listening();
+  const report = consumerTroubleLines('billing', logger);
+  const readMeter = (): Error => new Error('meter 7 reads -1');
+  const error = readMeter();
+  error.stack = `${error.stack}\n    at run (/app/node_modules/prisma/run.js:1:1)\n    at node:internal/process:1:1`;
+  report?.({ type: 'attempt-failed', attempt: 1, offset: '1', error, ...place });
+  report?.({ type: 'failed', id: 'm-1', reason: 'tries', error: 'no error at all' });
+  report?.({ type: 'disconnected', error, retryInMs: 200 });
+
+  const stacks = told.map(([, facts]) => ('stack' in facts ? (facts.stack as readonly string[]) : undefined));
+  expect(stacks.map((stack) => stack?.[0])).toEqual([
+    expect.stringMatching(/^readMeter .*trouble-lines\.test\.ts:\d+:\d+/) as string,
+    undefined,
+    undefined,
+  ]);
+  expect(stacks[0]?.filter((frame) => /node_modules|node:/.test(frame))).toEqual([]);
+});
+
 test('an error of this library is told with its code and the next step, and as an error when time does not mend it', () => {
   const { told, logger } = listening();
   const report = relayTroubleLines(logger);
