@@ -32,7 +32,7 @@ export async function showCommand(id: string | undefined, flags: ShowFlags, outp
 }
 
 function lines(details: MessageDetails, withPayload: boolean): readonly string[] {
-  const { message, why, attempts, audit } = details;
+  const { message, why, keptBy, attempts, audit } = details;
   const fields: readonly (readonly [string, string | null | undefined])[] = [
     ['message', message.id],
     ['topic', `${message.topic}, lane ${message.lane}, position ${message.position}`],
@@ -48,6 +48,7 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
       message.maybePublished ? 'yes: it may be published and can no longer be canceled' : undefined,
     ],
     ['broker', whereabouts(details)],
+    ...keptBy.map(({ group, state }) => ['kept', keptIn(group, state, message.id)] as const),
     ['workflow', message.workflowId],
     ['in its UI', details.workflowUrl],
     ['supersedes', message.supersedes],
@@ -83,6 +84,10 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
 
 function section(heading: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return rows.length === 0 ? [] : ['', table(heading, rows)];
+}
+
+function keptIn(group: string, state: string, id: string): string {
+  return `by the group ${group}, ${state}: temporal-outbox inbox show ${id} --group ${group}`;
 }
 
 function whereabouts({ message, delivery }: MessageDetails): string | undefined {

@@ -1,5 +1,6 @@
 import type { Database } from '../store/database/database.ts';
 import { readSettings } from '../store/installation/settings.ts';
+import { type Keeper, readKeepers } from '../store/message/keepers.ts';
 import {
   readAttempts,
   readAudit,
@@ -22,6 +23,8 @@ export interface MessageDetails {
   readonly why: Why;
   /** Link to its workflow in the Temporal UI; `null` if no UI is known. */
   readonly workflowUrl: string | null;
+  /** Consumer groups of this database that keep it, parked or failed, instead of having handled it. */
+  readonly keptBy: readonly Keeper[];
   /** Where the broker has it, for messages that their lane has passed; rows with their own partition and offset contain it. */
   readonly delivery: ShownDelivery | null;
   /** Failures, and every attempt of a message with a workflow of its own; newest first. */
@@ -38,9 +41,10 @@ export interface MessageDetails {
  */
 export async function showMessage(database: Database, id: string): Promise<MessageDetails | undefined> {
   const wanted = assertId(id);
-  const [message, facts, delivery, attempts, audit, settings] = await Promise.all([
+  const [message, facts, keptBy, delivery, attempts, audit, settings] = await Promise.all([
     readStoredMessage(database, wanted),
     readDeliveryFacts(database, wanted),
+    readKeepers(database, wanted),
     readDelivery(database, wanted),
     readAttempts(database, wanted),
     readAudit(database, wanted),
@@ -51,6 +55,7 @@ export async function showMessage(database: Database, id: string): Promise<Messa
     message,
     why: explainDelivery(facts),
     workflowUrl: workflowLink(settings, message.workflowId),
+    keptBy,
     delivery: delivery ?? null,
     attempts,
     audit,

@@ -55,6 +55,33 @@ test('list and show tell what there is and why it waits, within 80 columns and w
   expect((await cli('show', fixture.idOf('secret'), '--payload')).stdout).toContain('"secret"');
 });
 
+test('show names the groups of its database that keep a message, and how to look there', async () => {
+  await fixture.send('A');
+  await fixture.send('B');
+  await fixture.drain();
+  const id = fixture.idOf('A');
+  for (const group of ['billing', 'audit'])
+    await fixture.database.query(
+      `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
+       values ($1, $2, 'failed', 'orders', 'orders', 0, '0', '{}', now())`,
+      [group, id],
+    );
+
+  const { stdout } = await cli('show', id);
+  expect(stdout).toContain('published: It is published.');
+  for (const group of ['billing', 'audit'])
+    expect(stdout).toContain(
+      `kept        by the group ${group}, failed: temporal-outbox inbox show ${id} --group ${group}`,
+    );
+  expect(await json('show', id)).toMatchObject({
+    keptBy: [
+      { group: 'audit', state: 'failed' },
+      { group: 'billing', state: 'failed' },
+    ],
+  });
+  expect(await json('show', fixture.idOf('B'))).toMatchObject({ keptBy: [] });
+});
+
 test('with JSON, standard output is one object that programs can read', async () => {
   await failAll(fixture, ['A', 'B']);
 
