@@ -37,7 +37,8 @@ export interface OpenTransaction {
  * Transactions of this database that are running now, with or without a transaction id of their own.
  *
  * Every transaction locks its virtual id from its beginning to its end, before it reads anything, and every role may read
- * these locks. Vacuum stores no messages and is left out if the role can recognize it.
+ * these locks. Workers of autovacuum store no messages and may take hours; they alone act for no user, which every role may see,
+ * unlike the kind of a process. Their process ids would prove less: one may belong to a sender a moment later.
  */
 export async function runningTransactions(sql: Sql): Promise<readonly OpenTransaction[]> {
   return sql.query<OpenTransaction>(
@@ -45,7 +46,7 @@ export async function runningTransactions(sql: Sql): Promise<readonly OpenTransa
      from pg_locks l join pg_stat_activity a on a.pid = l.pid
      where l.locktype = 'virtualxid' and l.granted and l.mode = 'ExclusiveLock' and l.pid <> pg_backend_pid()
        and a.datid = (select oid from pg_database where datname = current_database())
-       and a.backend_type is distinct from 'autovacuum worker'`,
+       and a.usesysid is not null`,
   );
 }
 
