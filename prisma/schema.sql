@@ -255,7 +255,7 @@ CREATE INDEX message_ref ON outbox.message USING btree (topic, ref, created_at) 
 CREATE INDEX message_supersedes ON outbox.message USING btree (supersedes) WHERE (supersedes IS NOT NULL);
 CREATE INDEX message_told ON outbox.message USING btree (due_at, id) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state])) AND (workflow_due_at IS NOT NULL) AND (workflow_id ~~ '%/message/%'::text));
 CREATE INDEX message_unconfirmed ON outbox.message USING btree (topic, key, "position") WHERE ((state = 'published'::outbox.state) AND (confirm_by IS NOT NULL));
-CREATE INDEX message_untold ON outbox.message USING btree (due_at) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state])) AND (workflow_due_at IS DISTINCT FROM due_at));
+CREATE INDEX message_untold ON outbox.message USING btree (topic, due_at) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state])) AND (workflow_due_at IS DISTINCT FROM due_at));
 CREATE UNIQUE INDEX message_waiting_ref ON outbox.message USING btree (topic, ref) WHERE (state = 'waiting'::outbox.state);
 CREATE INDEX message_xid ON outbox.message USING btree (xid) WHERE ("position" > 0);
 CREATE TRIGGER message_insert BEFORE INSERT ON outbox.message FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['waiting'::outbox.state, 'ready'::outbox.state]))) EXECUTE FUNCTION outbox.refuse_insert();
@@ -2615,6 +2615,43 @@ CREATE OR REPLACE FUNCTION outbox.topics_of(p_topic text, p_transport text)
  LANGUAGE sql
  STABLE
 AS $function$ select t.name from outbox.topic t where t.name = p_topic or t.transport = p_transport $function$;
+
+CREATE OR REPLACE FUNCTION outbox.untold_messages(p_limit integer, p_without uuid[])
+ RETURNS TABLE(id uuid, workflow_id text, topic text, key text, ref text, due_at timestamp with time zone, due_in_ms double precision, replace boolean, visible boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with recursive waits(topic) as (
+    (select topic from outbox.message
+     where state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at order by topic limit 1)
+    union all
+    select (select m.topic from outbox.message m
+      where m.topic > w.topic and state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at
+      order by m.topic limit 1)
+    from waits w where w.topic is not null
+  )
+  select m.id, m.workflow_id, m.topic, m.key, m.ref, m.due_at,
+    greatest(0, ceil(extract(epoch from m.due_at - outbox.clock()) * 1000))::float8,
+    coalesce(m.due_at < m.workflow_due_at, false), coalesce(t.visible, true)
+  from waits w left join outbox.topic t on t.name = w.topic
+  cross join lateral (
+    select * from outbox.message u
+    where u.topic = any(array[w.topic]) and state in ('waiting', 'retrying') and workflow_due_at is distinct from u.due_at
+      and u.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours') and u.id <> all(p_without)
+    order by u.topic, u.due_at limit p_limit
+  ) m
+  order by m.due_at limit p_limit;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION outbox.uuid_v7()
  RETURNS uuid

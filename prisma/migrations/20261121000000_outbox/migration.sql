@@ -241,9 +241,9 @@ create index message_failed on outbox.message (topic, lane, key, position) where
 -- For releases. Messages that are due at the same time are released in the order of positions, without a sort.
 create index message_due on outbox.message (due_at, position) where state in ('waiting', 'retrying');
 
--- To start and to compare workflows: messages whose own workflow was not started yet, and those whose workflow was, in the
--- order of their due times.
-create index message_untold on outbox.message (due_at)
+-- To start and to compare workflows: messages whose own workflow was not started yet, by topic because each has a horizon of its
+-- own, and those whose workflow was, in the order of their due times.
+create index message_untold on outbox.message (topic, due_at)
   where state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at;
 create index message_told on outbox.message (due_at, id)
   where state in ('waiting', 'retrying') and workflow_due_at is not null and workflow_id like '%/message/%';
@@ -1471,6 +1471,48 @@ begin
     or (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'held'
         order by h.key, h.position limit 1) is not null
       and outbox.has_free_held(p_lane.topic, p_lane.n, p_failed_blocks);
+end
+$$;
+
+-- Waiting and retrying messages within their topic's horizon whose workflow was not given their due time: the first `p_limit`
+-- by due time, without `p_without`. `replace`: the workflow sleeps until a later time.
+--
+-- Why a walk from topic to topic: the messages beyond one horizon may be millions, and lie within that of another topic. Why
+-- the array of one topic: with it only the index by topic has the order, and that of all due times would need a sort.
+create function outbox.untold_messages(p_limit integer, p_without uuid[])
+returns table (
+  id uuid, workflow_id text, topic text, key text, ref text, due_at timestamptz, due_in_ms float8, replace boolean, visible boolean
+) language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with recursive waits(topic) as (
+    (select topic from outbox.message
+     where state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at order by topic limit 1)
+    union all
+    select (select m.topic from outbox.message m
+      where m.topic > w.topic and state in ('waiting', 'retrying') and workflow_due_at is distinct from due_at
+      order by m.topic limit 1)
+    from waits w where w.topic is not null
+  )
+  select m.id, m.workflow_id, m.topic, m.key, m.ref, m.due_at,
+    greatest(0, ceil(extract(epoch from m.due_at - outbox.clock()) * 1000))::float8,
+    coalesce(m.due_at < m.workflow_due_at, false), coalesce(t.visible, true)
+  from waits w left join outbox.topic t on t.name = w.topic
+  cross join lateral (
+    select * from outbox.message u
+    where u.topic = any(array[w.topic]) and state in ('waiting', 'retrying') and workflow_due_at is distinct from u.due_at
+      and u.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours') and u.id <> all(p_without)
+    order by u.topic, u.due_at limit p_limit
+  ) m
+  order by m.due_at limit p_limit;
 end
 $$;
 

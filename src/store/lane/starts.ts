@@ -56,21 +56,18 @@ export interface MessageStart {
   readonly visible: boolean;
 }
 
-/** Waiting and retrying messages within their topic's horizon whose workflow was not given their due time. */
+/**
+ * Waiting and retrying messages within their topic's horizon whose workflow was not given their due time, the first ones by due
+ * time. Each topic is read as far as its own horizon, also one that no relay has announced yet.
+ */
 export async function untoldMessages(
   sql: Sql,
   limit: number,
   without: readonly string[] = [],
 ): Promise<readonly MessageStart[]> {
   return sql.query<MessageStart>(
-    `select m.id, m.workflow_id as "workflowId", m.topic, m.key, m.ref, m.due_at::text as "dueAt",
-       greatest(0, ceil(extract(epoch from m.due_at - outbox.clock()) * 1000))::float8 as "dueInMs",
-       coalesce(m.due_at < m.workflow_due_at, false) as replace, coalesce(t.visible, true) as visible
-     from outbox.message m left join outbox.topic t on t.name = m.topic
-     where m.state in ('waiting', 'retrying') and m.workflow_due_at is distinct from m.due_at
-       and m.due_at < outbox.clock() + (select greatest(max(horizon), interval '24 hours') from outbox.topic)
-       and m.due_at < outbox.clock() + coalesce(t.horizon, interval '24 hours') and m.id <> all($2::uuid[])
-     order by m.due_at limit $1`,
+    `select id, workflow_id as "workflowId", topic, key, ref, due_at::text as "dueAt", due_in_ms as "dueInMs", replace, visible
+     from outbox.untold_messages($1, $2)`,
     [limit, [...without]],
   );
 }

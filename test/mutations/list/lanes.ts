@@ -207,6 +207,15 @@ export const laneMutations: readonly Mutation[] = [
     title: 'workflows of waiting messages are started although',
   },
   {
+    name: 'horizon-of-another-topic',
+    promise: 'Backlogs and history slow nothing down',
+    file: 'outbox.untold_messages()',
+    find: `coalesce(t.horizon, interval '24 hours') and u.id`,
+    replace: `(select max(horizon) from outbox.topic) and u.id`,
+    test: 'test/integration/relay-horizons.test.ts',
+    title: '200,000 messages beyond the horizon',
+  },
+  {
     name: 'claim-of-a-standby',
     promise: 'A failover costs repeats, never what commits after it (I1)',
     file: 'outbox.claim()',
