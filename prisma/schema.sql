@@ -641,7 +641,7 @@ begin
         exit when m.state = 'failed' or m.attempts > cardinality(p_retry_ms) or (m.kills > 0 and not p_alone);
       else
         exit when m.state <> 'parked' or m.attempts > 0 or m.kills > 0;
-        v_bytes := v_bytes + coalesce(octet_length(m.body), 0);
+        v_bytes := v_bytes + octet_length(m.wire) + coalesce(octet_length(m.body), 0);
         exit when v_bytes > 1048576;
       end if;
       v_count := v_count + 1;
@@ -914,13 +914,14 @@ begin
       or p_failed_blocks and exists (select from outbox.message b where b.topic = p_topic and b.lane = p_lane and b.state = 'failed') as any
   ), batch as (
     -- One window with one frame, which ends with the row: no row is stored for it.
-    select u.*, row_number() over w as n, sum(octet_length(u.payload)) over w - octet_length(u.payload) as before,
+    select u.*, row_number() over w as n, sum(u.size) over w - u.size as before,
       u.workflow_id <> (select i.id || '/lane/' || p_topic || '/' || p_lane from outbox.installation i)
         and right(u.workflow_id, 45) = '/message/' || u.id::text as own_workflow,
       coalesce(pg_visible_in_snapshot(u.xid, p_suspect), false) as suspect,
       case when u.key is not null and (select b.any from blocking b)
         then u.id in (select outbox.blocked(p_topic, p_lane, p_limit, p_cursor, p_snapshot, p_failed_blocks)) else false end as blocked
-    from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) u
+    from (select c.*, octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size
+      from outbox.claimable(p_topic, p_lane, p_limit, p_cursor, p_snapshot) c offset 0) u
     window w as (order by u.position rows unbounded preceding)
   )
   select pg_current_snapshot()::text, true, false,

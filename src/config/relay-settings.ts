@@ -15,7 +15,7 @@ import type { Setting } from '../store/installation/settings.ts';
 export interface RelaySettings {
   /** Messages of one batch, 1 to 10,000. @defaultValue 2,000 */
   readonly batchMessages?: number;
-  /** Payload bytes of one batch, 64 KiB to 256 MiB; a larger single message goes alone. @defaultValue 16 MiB */
+  /** Bytes of the payloads and headers of one batch, 64 KiB to 256 MiB; a larger single message goes alone. @defaultValue 16 MiB */
   readonly batchBytes?: number;
   /**
    * How long a drain may keep a busy lane before it gives it back, 100 ms to 60 s (its activity may take 90 s). Each takes half

@@ -32,7 +32,7 @@ export const defaultTimings: RelayTimings = {
 export interface BatchLimits {
   /** @defaultValue 2,000 */
   readonly messages: number;
-  /** Total payload bytes, so that a batch of large messages fits in memory. @defaultValue 16 MiB */
+  /** Bytes of payloads and headers together, so that a batch of large messages fits in memory. @defaultValue 16 MiB */
   readonly bytes: number;
 }
 

@@ -94,6 +94,24 @@ test('messages that were never tried are begun and ended together, as many as ma
   expect(await keys.begin(keyId, { most: 10 })).toMatchObject({ id: '4', attempts: 2 });
 });
 
+test.each(['wire', 'body'])(
+  'messages that are begun together have a mebibyte of bodies and headers beside the first: %s',
+  async (of) => {
+    const { database } = keys;
+    const keyId = await keys.park('k', '1', '2', '3', '4');
+    const large = {
+      wire: `jsonb_build_object('key', null, 'headers', '{}'::jsonb, 'more', repeat('x', 600000))::text`,
+      body: `convert_to(repeat('x', 600000), 'UTF8')`,
+    };
+    await database.query(`update outbox.parked set attempts = 0, ${of} = ${large[of as keyof typeof large]}`);
+
+    const begun = await keys.answer(keyId, { most: 10 });
+
+    if (begun.kind !== 'try') throw new Error(begun.kind);
+    expect(begun.others.map(({ id }) => id)).toEqual(['2']);
+  },
+);
+
 test('a try of many of which a person has discarded one is not joined', async () => {
   const { database, group, worker } = keys;
   const keyId = await keys.park('k', '1', '2');

@@ -120,3 +120,15 @@ test('a claim says that it left rows unread at either limit, and only then', asy
   expect(told(await claimFrom(cursor, { bytes: 6 }))).toEqual([true, 2]);
   expect(told(await claimFrom(cursor, { bytes: 1 }))).toEqual([true, 1]);
 });
+
+test('headers count towards the bytes of a claim as they are stored', async () => {
+  const cursor = await end();
+  // {"a": "ž"}: 11 bytes as text, however the row keeps them; payloads of three.
+  for (const label of ['a', 'b', 'c']) await fixture.send(label, { headers: { a: 'ž' } });
+
+  expect((await claimFrom(cursor, { bytes: 29 })).messages).toHaveLength(3);
+  expect((await claimFrom(cursor, { bytes: 28 })).messages).toHaveLength(2);
+  const large = await end();
+  for (let n = 0; n < 4; n += 1) await fixture.send('d', { headers: { a: 'x'.repeat(32_000) } });
+  expect((await claimFrom(large, { bytes: 65_536 })).messages).toHaveLength(3);
+});

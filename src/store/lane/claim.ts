@@ -22,7 +22,7 @@ export interface ClaimRequest {
   /** The snapshot that belongs to the cursor; `null` only before the first claim. */
   readonly snapshot: string | null;
   readonly limit: number;
-  /** Limit of the total payload size; a larger single message is claimed alone. */
+  /** Limit of the total size of payloads and headers; a larger single message is claimed alone. */
   readonly bytes: number;
   /** Whether a failed message blocks its key (`exhausted: 'hold-key'`). */
   readonly failedBlocks: boolean;

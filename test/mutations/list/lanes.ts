@@ -207,6 +207,15 @@ export const laneMutations: readonly Mutation[] = [
     title: 'workflows of waiting messages are started although',
   },
   {
+    name: 'claims-count-no-headers',
+    promise: 'A batch fits in the memory that it may have',
+    file: 'outbox.claim()',
+    find: 'octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size',
+    replace: 'octet_length(c.payload) as size',
+    test: 'test/integration/relay-claimed-rows.test.ts',
+    title: 'headers count towards the bytes of a claim',
+  },
+  {
     name: 'horizon-of-another-topic',
     promise: 'Backlogs and history slow nothing down',
     file: 'outbox.untold_messages()',
