@@ -10,6 +10,9 @@ const connectsWithinMs = 3_000;
 /** Nothing was sent, because there is no connection. The cause says why. */
 export class NoConnection extends Error {}
 
+/** The reply did not arrive in time: it is unknown whether the server executed the command. */
+export class LateReply extends Error {}
+
 /** A client, and the promise of its connection. */
 interface Opened {
   readonly client: RedisClient;
@@ -38,7 +41,7 @@ export class RedisLink {
    * Sends commands and waits for the reply.
    *
    * @param extraMs added to the request timeout
-   * @throws {@link NoConnection} when nothing was sent; the server's error reply (`ErrorReply`); after any other error
+   * @throws {@link NoConnection} when nothing was sent; {@link LateReply}; the server's error reply (`ErrorReply`); after any other error
    * it is unknown whether the server executed the command
    */
   async ask<Answer>(question: (client: RedisClient) => Promise<Answer>, extraMs = 0): Promise<Answer> {
@@ -49,7 +52,7 @@ export class RedisLink {
     if (answer !== late) return answer;
     this.#forget(client);
     client.destroy();
-    throw new Error(`No answer within ${ms} ms.`);
+    throw new LateReply(`No answer within ${ms} ms.`);
   }
 
   /** Makes the next call open a new connection; pending calls still get their replies. */

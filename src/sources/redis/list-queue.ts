@@ -70,6 +70,7 @@ export class ListQueue implements Queue {
     return {
       kind: 'mine',
       messages: texts.map((text, n) => messageOf(this.address, String(first + BigInt(n)), text)),
+      bytes: texts.reduce((sum, { length }) => sum + length, 0),
       notices: [],
     };
   }

@@ -1,9 +1,10 @@
 import { rest } from '../../core/rest.ts';
-import { RedisLink } from '../../redis/redis-link.ts';
+import { LateReply, RedisLink } from '../../redis/redis-link.ts';
 import type { RedisServer } from '../../redis/redis-server.ts';
 import { OpenMessages } from '../open-messages.ts';
 import type { IncomingBatch, IncomingMessage, Subscription } from '../source.ts';
-import { type Queue, type QueueLease, releaseReading, renewReading } from './queue.ts';
+import { type Queue, type QueueLease, type QueueRead, releaseReading, renewReading } from './queue.ts';
+import { ReadSize } from './read-size.ts';
 import type { Slots } from './slots.ts';
 
 /** Intervals of the source, in milliseconds. Only tests shorten them. */
@@ -30,7 +31,7 @@ export const readerPaces: ReaderPaces = {
 /** What the readers of one subscription share. */
 export interface ReaderContext {
   readonly server: RedisServer;
-  /** For everything but blocking waits. */
+  /** For what is short: acknowledgements and renewals, which must not queue behind large replies. */
   readonly link: RedisLink;
   readonly requestTimeoutMs: number;
   readonly subscription: Subscription;
@@ -53,8 +54,9 @@ export class QueueReader {
   lastError: unknown;
   readonly #context: ReaderContext;
   readonly #lease: QueueLease;
-  /** For blocking waits, so that no other command queues behind them. */
-  readonly #waiting: RedisLink;
+  /** For reads and blocking waits, so that no other command queues behind them. */
+  readonly #reading: RedisLink;
+  readonly #size = new ReadSize();
   /** By `performance.now()`; the lease on the server ends a little later. */
   #mineUntilMs = 0;
   #lost: AbortController | undefined;
@@ -63,8 +65,7 @@ export class QueueReader {
     this.queue = queue;
     this.#context = context;
     this.#lease = { holder: context.holder, leaseMs: context.paces.leaseMs };
-    this.#waiting = new RedisLink(context.server, context.requestTimeoutMs);
-    context.stopping.addEventListener('abort', () => this.#waiting.close(), { once: true });
+    this.#reading = new RedisLink(context.server, context.requestTimeoutMs);
     let ended: Promise<void> = Promise.resolve();
     this.joined = new Promise((resolve) => {
       ended = this.#run(resolve);
@@ -110,15 +111,21 @@ export class QueueReader {
     if (restMs !== undefined) return this.#rest(restMs);
     // The wait would reopen the connection that the stop has closed.
     if (stopping.aborted) return;
-    await this.#waiting.ask((client) => this.queue.news(client, paces.newsMs), paces.newsMs);
+    // A read is not broken off: the server might execute it after the release of the lease.
+    const stop = (): void => this.#reading.close();
+    stopping.addEventListener('abort', stop, { once: true });
+    try {
+      await this.#reading.ask((client) => this.queue.news(client, paces.newsMs), paces.newsMs);
+    } finally {
+      stopping.removeEventListener('abort', stop);
+    }
   }
 
   /** @returns how long to wait before the next read; `undefined`: until there is something to read */
   async #readOnce(joined: () => void): Promise<number | undefined> {
-    const { link, paces, subscription } = this.#context;
+    const { paces, subscription } = this.#context;
     const askedAtMs = performance.now();
-    const most = Math.max(1, subscription.batchSize);
-    const read = await link.ask((client) => this.queue.read(client, this.#lease, most));
+    const read = await this.#read();
     if (read.kind === 'taken') {
       this.#lose();
       const conflict = this.queue.conflict(read.holder);
@@ -130,6 +137,24 @@ export class QueueReader {
     joined();
     for (const notice of read.notices) subscription.noticed?.(notice);
     return read.messages.length === 0 ? undefined : this.#withHeart(() => this.#offer(read.messages));
+  }
+
+  async #read(): Promise<QueueRead> {
+    const { requestTimeoutMs: withinMs, subscription } = this.#context;
+    const asked = this.#size.next(subscription.batchSize);
+    const askedAtMs = performance.now();
+    try {
+      const read = await this.#reading.ask((client) => this.queue.read(client, this.#lease, asked));
+      if (read.kind === 'mine') {
+        const { bytes, messages } = read;
+        const tookMs = performance.now() - askedAtMs;
+        this.#size.arrived({ asked, bytes, entries: messages.length, tookMs, withinMs });
+      }
+      return read;
+    } catch (error) {
+      if (error instanceof LateReply) this.#size.late(asked);
+      throw error;
+    }
   }
 
   /** @returns how long the open messages rest */
@@ -213,6 +238,7 @@ export class QueueReader {
   }
 
   async #leave(): Promise<void> {
+    this.#reading.close();
     if (this.#lost === undefined) return;
     this.#lost = undefined;
     // If this fails, the lease expires.

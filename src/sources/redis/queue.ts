@@ -16,6 +16,8 @@ export type QueueRead =
       readonly kind: 'mine';
       /** The oldest open ones, in order. */
       readonly messages: readonly IncomingMessage[];
+      /** Their size as they were sent by the server, about. */
+      readonly bytes: number;
       /** Messages that were lost before this read. */
       readonly notices: readonly SourceNotice[];
     };

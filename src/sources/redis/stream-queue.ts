@@ -66,7 +66,7 @@ export class StreamQueue implements Queue {
       notices.push(...this.#gone(gone.map(String), first.toString()));
       this.#openFirst = entries.length > 0;
       this.#lastRead = last.toString();
-      if (entries.length > 0) return { kind: 'mine', messages: this.#messages(entries), notices };
+      if (entries.length > 0) return { ...this.#found(entries), notices };
       // More open entries may follow the deleted ones.
       if (gone.length > 0) return withNotices(notices, await this.#again(client, lease, most));
     }
@@ -79,7 +79,7 @@ export class StreamQueue implements Queue {
     }
     if (unread > 0) notices.push(this.#lost(last.toString(), first.toString(), unread));
     this.#lastRead = entries.at(-1)?.[0].toString() ?? this.#lastRead;
-    return { kind: 'mine', messages: this.#messages(entries), notices };
+    return { ...this.#found(entries), notices };
   }
 
   async done(
@@ -185,8 +185,11 @@ export class StreamQueue implements Queue {
       });
   }
 
-  #messages(entries: readonly RawEntry[]): readonly StreamEntry[] {
-    return entries.map(([id, fields]) => new StreamEntry(this.address, id.toString(), fields));
+  #found(entries: readonly RawEntry[]) {
+    let bytes = 0;
+    for (const [, fields] of entries) for (const { length } of fields) bytes += length;
+    const messages = entries.map(([id, fields]) => new StreamEntry(this.address, id.toString(), fields));
+    return { kind: 'mine', messages, bytes } as const;
   }
 
   #gone(gone: readonly string[], to: string): readonly SourceNotice[] {

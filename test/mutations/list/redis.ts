@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const oneReader = 'A stream or list of Redis is read by one member of a group at a time';
+const inTime = 'A reader of Redis asks for no more than arrives in time';
 const kept = 'What Redis acknowledged, it keeps as it is set to';
 
 /** A message goes to Redis, and comes from there. */
@@ -13,6 +14,15 @@ export const redisMutations: readonly Mutation[] = [
     replace: "if (this.#lastRead === '') {",
     test: 'test/transports/redis/streams.test.ts',
     title: 'a read by another program in between loses no message and keeps the order',
+  },
+  {
+    name: 'redis-late-read-repeated',
+    promise: inTime,
+    file: 'src/sources/redis/queue-reader.ts',
+    find: 'if (error instanceof LateReply) this.#size.late(asked);',
+    replace: 'if (error instanceof LateReply) this.#size.late(2 * asked);',
+    test: 'test/transports/redis/large-entries.test.ts',
+    title: 'full of large messages is read over a network that cannot pass a batch of them in time',
   },
   {
     name: 'redis-list-acknowledged-without-lease',

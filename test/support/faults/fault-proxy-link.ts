@@ -14,6 +14,8 @@ export class FaultLink {
   /** Delayed chunks, per direction: later ones queue behind them. */
   readonly #late = { requests: Promise.resolve(), replies: Promise.resolve() };
   readonly #queued = { requests: 0, replies: 0 };
+  /** When the last chunk of a narrow network has passed, by `performance.now()`. */
+  readonly #narrowUntil = { requests: 0, replies: 0 };
   /** Bytes passed since the current fault was injected. */
   #passed = { requests: 0, replies: 0 };
   /** The end of the last request chunk, where a match may begin. */
@@ -74,6 +76,11 @@ export class FaultLink {
         return this.#later(direction, fault.ms + this.#state.chance() * (fault.jitterMs ?? 0), () =>
           this.#pass(piece, to, direction),
         );
+      case 'throttle':
+        this.#state.fire('throttle');
+        return this.#later(direction, this.#narrowMs(piece, direction, fault.bytesPerSecond), () =>
+          this.#pass(piece, to, direction),
+        );
       case 'cut':
         if (direction === fault.of && this.#passed[direction] + piece.length > fault.afterBytes)
           return this.#cut(piece, to, fault.afterBytes - this.#passed[direction]);
@@ -88,6 +95,14 @@ export class FaultLink {
       // No fault, or one that was applied when it was injected.
     }
     this.#later(direction, 0, () => this.#pass(piece, to, direction));
+  }
+
+  /** How long a chunk takes, behind those before it. */
+  #narrowMs(piece: Buffer, direction: Direction, bytesPerSecond: number): number {
+    const nowMs = performance.now();
+    const until = Math.max(nowMs, this.#narrowUntil[direction]) + (piece.length / bytesPerSecond) * 1_000;
+    this.#narrowUntil[direction] = until;
+    return until - nowMs;
   }
 
   /** Passes on the end of one side, unless the fault hides it from the other. */

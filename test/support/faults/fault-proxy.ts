@@ -6,6 +6,7 @@ import { FaultLink } from './fault-proxy-link.ts';
  * A fault between a client and a server.
  *
  * - `delay`: every chunk of both directions is delayed, in order.
+ * - `throttle`: each connection passes no more bytes per second in each direction, like a narrow network.
  * - `blackhole`: chunks of both directions are dropped; connections stay open, and new ones are accepted.
  * - `strand`: for connections that are open now, as if the other side had vanished without a FIN; new ones work.
  * - `drop-replies`: what the server sends is dropped; what the client sends passes.
@@ -16,6 +17,7 @@ import { FaultLink } from './fault-proxy-link.ts';
  */
 export type Fault =
   | { readonly kind: 'delay'; readonly ms: number; readonly jitterMs?: number }
+  | { readonly kind: 'throttle'; readonly bytesPerSecond: number }
   | { readonly kind: 'blackhole' | 'drop-replies' | 'reset' | 'strand' }
   | { readonly kind: 'cut'; readonly of: 'requests' | 'replies'; readonly afterBytes: number }
   | LoseReply

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { redisList, redisStream } from '../../../src/transports.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { joins } from './member.ts';
+import { publish } from './publishing.ts';
+import { proxied } from './redis-subject.ts';
+
+const payload = JSON.stringify('x'.repeat(500_000));
+const count = 60;
+
+test.each([
+  ['stream', redisStream],
+  ['list', redisList],
+] as const)(
+  'a %s full of large messages is read over a network that cannot pass a batch of them in time',
+  async (_kind, make) => {
+    const { proxy, url } = await proxied();
+    onTestFinished(() => proxy.close());
+    const transport = make({ url, requestTimeout: 1_000 });
+    onTestFinished(() => transport.close());
+    const address = `large-${randomUUID()}`;
+    for (let n = 0; n < count; n += 10) {
+      const messages = Array.from({ length: 10 }, () => ({
+        id: randomUUID(),
+        key: 'k',
+        payload,
+        headers: {},
+      }));
+      const { outcomes } = await publish(transport, address, messages);
+      expect(outcomes.every(({ kind }) => kind === 'acknowledged')).toBe(true);
+    }
+    // Four messages of this size in a second, and a reader that would take all sixty.
+    proxy.inject({ kind: 'throttle', bytesPerSecond: 3_000_000 });
+
+    const member = await joins(transport.source(), address, { batchSize: 200 });
+    await until(() => member.received.length >= count, 40_000);
+
+    expect(proxy.fired('throttle')).toBeGreaterThan(0);
+    expect(new Set(member.received.map(({ offset }) => offset)).size).toBe(count);
+    await until(async () => (await member.lag())[0]?.messages === 0, 20_000);
+  },
+);
