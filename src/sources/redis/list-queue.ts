@@ -29,9 +29,13 @@ if not done then
 end
 return { '', done, redis.call('LRANGE', KEYS[3], 0, ARGV[3] - 1) }`;
 
-/** Only with the lease: without it the first values may be different ones by now. */
+/**
+ * Only with the lease, and only if nothing was done since the read: otherwise the first values are different ones by now.
+ * An earlier attempt may have been given up and executed nevertheless. ARGV: holder, how many, the count at the read.
+ */
 const doneScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if redis.call('GET', KEYS[3]) ~= ARGV[3] then return 0 end
 redis.call('LTRIM', KEYS[2], ARGV[2], -1)
 redis.call('INCRBY', KEYS[3], ARGV[2])
 return 1`;
@@ -80,6 +84,8 @@ export class ListQueue implements Queue {
     { holder }: QueueLease,
     messages: readonly { readonly offset: string }[],
   ): Promise<void> {
+    const [first] = messages;
+    if (first === undefined) return;
     const keys = [this.leaseKey, this.#openKey, this.#countKey];
     await client.sendCommand([
       'EVAL',
@@ -88,6 +94,7 @@ export class ListQueue implements Queue {
       ...keys,
       holder,
       String(messages.length),
+      first.offset,
     ]);
   }
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { redisList } from '../../../src/transports.ts';
+import { type IncomingMessage, redisList } from '../../../src/transports.ts';
 import { redisAt } from '../../support/fixtures/own-redis.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { joins, numbersOf } from './member.ts';
 import { kindOf, messagesOf } from './publishing.ts';
-import { serverUrl as url } from './redis-subject.ts';
+import { proxied, serverUrl as url } from './redis-subject.ts';
 
 function listOf() {
   const transport = redisList({ url });
@@ -70,6 +70,38 @@ test('messages being handled are in a second list until they are acknowledged, a
   expect(numbersOf(member.received)).toEqual(Array.from({ length: 10 }, (_, n) => n));
   await until(async () => (await client.exists([address, `${address}:processing`])) === 0);
   expect((await member.lag())[0]?.messages).toBe(0);
+});
+
+test('an acknowledgement that the network delivers late removes nothing that is still to be handled', async () => {
+  const { address, transport } = listOf();
+  const client = await redisAt(url);
+  const { proxy, url: slow } = await proxied();
+  onTestFinished(() => proxy.close());
+  const reader = redisList({ url: slow, requestTimeout: 300 });
+  onTestFinished(() => reader.close());
+  await kindOf(transport, address, messagesOf(['k'], 30));
+  const done: IncomingMessage[] = [];
+  let batches = 0;
+  const member = await joins(reader.source(), address, {
+    async take(batch) {
+      batches += 1;
+      // The reader gives the acknowledgement of these five up before it arrives, and they come again.
+      if (batches === 2) proxy.inject({ kind: 'delay', ms: 3_000 });
+      else if (batches === 3) await until(async () => (await client.lLen(`${address}:processing`)) < 10);
+      const open = batches === 2 || batches === 3 ? 5 : 0;
+      for (const [n, message] of batch.messages.entries())
+        if (n < batch.messages.length - open) {
+          done.push(message);
+          batch.acknowledge(message);
+        } else batch.reject(message, 10);
+    },
+  });
+  await until(() => member.errors.length > 0);
+  proxy.heal();
+
+  await until(async () => (await client.lLen(address)) + (await client.lLen(`${address}:processing`)) === 0);
+  expect(proxy.fired('delay')).toBeGreaterThan(0);
+  expect([...new Set(numbersOf(done))]).toEqual(Array.from({ length: 30 }, (_, n) => n));
 });
 
 test('a reader that has lost the lease acknowledges nothing of a list, which may now hold messages of another reader', async () => {
