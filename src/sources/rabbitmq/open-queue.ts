@@ -5,8 +5,6 @@ import type { Link } from '../../rabbitmq/link.ts';
 import { codeOf } from '../../rabbitmq/reason.ts';
 import type { QueueRules } from './queue-rules.ts';
 
-/** The server's own limit: the number is two bytes. */
-const mostPrefetched = 65_535;
 /** From this major version on, a quorum queue drops a message after 20 deliveries by default. */
 const limitsByItself = 4;
 
@@ -25,7 +23,8 @@ export interface QueueUse {
   readonly address: string;
   readonly group: string;
   readonly rules: QueueRules;
-  readonly batchSize: number;
+  /** How many messages may be unacknowledged. */
+  readonly prefetch: number;
 }
 
 /**
@@ -35,7 +34,7 @@ export interface QueueUse {
  * the error of the server
  */
 export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
-  const { address, batchSize, group, rules } = use;
+  const { address, group, prefetch, rules } = use;
   const queue = rules.name(address, group);
   const channel = await link.ask((model) => model.createChannel());
   const ended = endOf(channel, link, queue);
@@ -47,8 +46,7 @@ export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
         });
         for (const key of rules.bindingKeys(address)) await channel.bindQueue(queue, address, key);
       } else await channel.checkQueue(queue);
-      // Prefetches the next batch while the current one is handled.
-      await channel.prefetch(Math.min(2 * Math.max(1, batchSize), mostPrefetched));
+      await channel.prefetch(prefetch);
     });
   } catch (error) {
     throw openFailure(error, address, queue);

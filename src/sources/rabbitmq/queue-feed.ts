@@ -3,6 +3,7 @@ import type { Channel, ConsumeMessage } from 'amqplib';
 import { OpenMessages } from '../open-messages.ts';
 import type { IncomingMessage, Subscription } from '../source.ts';
 import { Acknowledger } from './acknowledger.ts';
+import type { Prefetch } from './prefetch.ts';
 import { ReceivedDelivery } from './received-delivery.ts';
 
 export interface QueueFeedOptions {
@@ -11,6 +12,7 @@ export interface QueueFeedOptions {
   readonly subscription: Pick<Subscription, 'batchSize' | 'handle'>;
   /** Whether a resting message holds back those behind it. */
   readonly order: boolean;
+  readonly prefetch: Prefetch;
   /** Takes one of the slots for concurrent handling; false if none is free. */
   readonly take: () => boolean;
   /** Frees the slot. */
@@ -30,6 +32,10 @@ export class QueueFeed {
   readonly #lost = new AbortController();
   /** In the order of delivery, including those of the current batch. */
   #deliveries: ReceivedDelivery[] = [];
+  #bytes = 0;
+  #crowded: () => void = () => undefined;
+  /** Resolves when more bytes are held than may be: the queue is to be opened again, with a smaller prefetch. */
+  readonly crowded: Promise<void>;
   #inHand: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #acknowledger: Acknowledger;
@@ -37,6 +43,9 @@ export class QueueFeed {
 
   constructor(options: QueueFeedOptions) {
     this.#options = options;
+    this.crowded = new Promise((resolve) => {
+      this.#crowded = resolve;
+    });
     this.#acknowledger = new Acknowledger(options.channel, Math.max(1, options.subscription.batchSize));
   }
 
@@ -48,6 +57,8 @@ export class QueueFeed {
   receive(raw: ConsumeMessage): void {
     if (this.#stopping.signal.aborted) return;
     this.#deliveries.push(new ReceivedDelivery(this.#options.address, raw, this.#name));
+    this.#bytes += raw.content.length;
+    if (this.#options.prefetch.isExceeded(this.#deliveries.length, this.#bytes)) this.#crowded();
     this.look();
   }
 
@@ -138,12 +149,17 @@ export class QueueFeed {
     const done = ready[place];
     if (done === undefined) return;
     this.#acknowledger.upTo(done.raw, place + 1);
-    this.#deliveries.splice(0, place + 1);
+    this.#forget(this.#deliveries.splice(0, place + 1));
   }
 
   #acknowledgeEach(done: readonly ReceivedDelivery[]): void {
     this.#acknowledger.each(done.map(({ raw }) => raw));
     const gone = new Set(done);
     this.#deliveries = this.#deliveries.filter((one) => !gone.has(one));
+    this.#forget(done);
+  }
+
+  #forget(done: readonly ReceivedDelivery[]): void {
+    for (const { raw } of done) this.#bytes -= raw.content.length;
   }
 }

@@ -3,6 +3,7 @@ import type { RabbitmqConnection } from '../../rabbitmq/connection.ts';
 import { type Link, openLink } from '../../rabbitmq/link.ts';
 import type { Lag, Subscription } from '../source.ts';
 import { consume, type OpenQueue, openQueue, readyIn } from './open-queue.ts';
+import { Prefetch } from './prefetch.ts';
 import { QueueFeed } from './queue-feed.ts';
 import type { QueueRules } from './queue-rules.ts';
 
@@ -10,6 +11,9 @@ import type { QueueRules } from './queue-rules.ts';
 const reconnectMs = { first: 200, maxAtStart: 2_000, most: 10_000 } as const;
 /** How often a single lost queue is retried while the connection is open. */
 const lookAgainMs = 2_000;
+
+/** More is held of a queue than may be. */
+const tooLarge = Symbol('too large');
 
 interface Share extends OpenQueue {
   readonly feed: QueueFeed;
@@ -25,6 +29,8 @@ export class QueueSession {
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
   readonly #shares = new Map<string, Share>();
+  /** They outlive connections: what is learned of the size of messages holds for the next one. */
+  readonly #prefetches: ReadonlyMap<string, Prefetch>;
   #link: Link | undefined;
   #everJoined = false;
   #inHand = 0;
@@ -34,6 +40,8 @@ export class QueueSession {
     this.#connection = connection;
     this.#rules = rules;
     this.#subscription = subscription;
+    const { addresses, batchSize } = subscription;
+    this.#prefetches = new Map(addresses.map((address) => [address, new Prefetch(batchSize)]));
     let ended: Promise<void> = Promise.resolve();
     this.joined = new Promise((resolve) => {
       ended = this.#run(resolve);
@@ -143,11 +151,36 @@ export class QueueSession {
     let reason = failed;
     for (;;) {
       const share = this.#shares.get(address);
-      if (share !== undefined) reason = await Promise.race([share.ended, aborted(signal)]);
+      if (share !== undefined) {
+        const crowded = share.feed.crowded.then(() => tooLarge);
+        reason = await Promise.race([share.ended, aborted(signal), crowded]);
+      }
       if (link.reason !== undefined || signal.aborted) return;
+      if (share !== undefined && reason === tooLarge) {
+        reason = await this.#again(link, address, share);
+        if (reason === undefined) continue;
+      }
       await share?.feed.lose();
       this.#shares.delete(address);
       await this.#reopen(link, address, reason);
+    }
+  }
+
+  /**
+   * Gives back what does not fit, all of it together, and receives again with a smaller prefetch. What is in hand is handled
+   * and acknowledged before.
+   *
+   * @returns why that failed; otherwise `undefined`
+   */
+  async #again(link: Link, address: string, { channel, feed }: Share): Promise<unknown> {
+    try {
+      await feed.stop();
+      await link.ask(() => channel.close());
+      this.#shares.delete(address);
+      await this.#receive(link, address, await this.#find(link, address));
+      return undefined;
+    } catch (error) {
+      return error ?? new Error('The channel was closed.');
     }
   }
 
@@ -169,8 +202,13 @@ export class QueueSession {
   }
 
   #find(link: Link, address: string): Promise<OpenQueue> {
-    const { batchSize, group } = this.#subscription;
-    return openQueue(link, { address, group, batchSize, rules: this.#rules });
+    const { group } = this.#subscription;
+    const prefetch = this.#prefetchOf(address).count;
+    return openQueue(link, { address, group, prefetch, rules: this.#rules });
+  }
+
+  #prefetchOf(address: string): Prefetch {
+    return this.#prefetches.get(address) ?? new Prefetch(this.#subscription.batchSize);
   }
 
   async #receive(link: Link, address: string, queue: OpenQueue): Promise<void> {
@@ -178,6 +216,7 @@ export class QueueSession {
       address,
       channel: queue.channel,
       order: this.#rules.order,
+      prefetch: this.#prefetchOf(address),
       subscription: this.#subscription,
       take: () => {
         if (this.#inHand >= this.#subscription.concurrency) return false;

@@ -6,6 +6,15 @@ const inOrder = 'Over RabbitMQ keys keep their order, and effects happen once';
 /** What a server that confirms, returns and refuses each message alone must not make of them. */
 export const rabbitmqMutations: readonly Mutation[] = [
   {
+    name: 'rabbitmq-prefetches-without-end',
+    promise: inOrder,
+    file: 'src/sources/rabbitmq/prefetch.ts',
+    find: 'if (bytes <= mostBytes || messages < 2) return false;',
+    replace: 'if (bytes <= mostBytes || messages > 2) return false;',
+    test: 'test/transports/rabbitmq/large-messages.test.ts',
+    title: 'of large messages a consumer holds about 64 MiB, however many it may take at once',
+  },
+  {
     name: 'unroutable-counts-as-delivered',
     promise: notStored,
     file: 'src/transports/rabbitmq/properties.ts',

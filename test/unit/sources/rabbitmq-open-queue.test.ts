@@ -51,7 +51,7 @@ test.each([
   const queue = await openQueue(link, {
     address: 'orders',
     group: 'g',
-    batchSize: 10,
+    prefetch: 20,
     rules: {
       declare: false,
       order: true,

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { inject, onTestFinished } from 'vitest';
+import {
+  type IncomingMessage,
+  type RabbitmqOptions,
+  rabbitmq,
+  type Subscribed,
+  type Subscription,
+} from '../../../src/transports.ts';
+import { type FaultProxy, startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { brokerAt, type TestBroker } from './broker.ts';
+
+const url = inject('rabbitmqUrl');
+
+export interface Stage {
+  readonly broker: TestBroker;
+  readonly proxy: FaultProxy;
+  readonly address: string;
+  /** What was offered, every time. */
+  readonly offered: IncomingMessage[];
+  readonly troubles: unknown[];
+  readonly send: (...ids: readonly string[]) => void;
+  readonly join: (options?: Partial<Subscription>) => Promise<Subscribed>;
+}
+
+/** An exchange, and a consumer that reaches it through a proxy and acknowledges everything. */
+export async function stage(options: Partial<RabbitmqOptions> = {}): Promise<Stage> {
+  const broker = await brokerAt();
+  const proxy = await startFaultProxy(new URL(url).host);
+  const address = `arrivals-${randomUUID().slice(0, 8)}`;
+  await broker.channel.assertExchange(address, 'fanout');
+  const offered: IncomingMessage[] = [];
+  const troubles: unknown[] = [];
+  const running: Subscribed[] = [];
+  onTestFinished(async () => {
+    await Promise.all(running.map((one) => one.stop()));
+    await broker.close();
+    await proxy.close();
+  });
+  const source = rabbitmq({
+    url: url.replace(new URL(url).host, proxy.address),
+    requestTimeout: '1s',
+    ...options,
+  }).source();
+  return {
+    broker,
+    proxy,
+    address,
+    offered,
+    troubles,
+    send(...ids) {
+      for (const id of ids)
+        broker.channel.publish(address, '', Buffer.from(id), { persistent: true, messageId: id });
+    },
+    async join(own = {}) {
+      const subscribed = await source.subscribe({
+        addresses: [address],
+        group: 'stock',
+        concurrency: 1,
+        batchSize: 10,
+        fromBeginning: true,
+        joinWithinMs: 5_000,
+        assigned: () => undefined,
+        disconnected: (error) => void troubles.push(error),
+        async handle(batch) {
+          offered.push(...batch.messages);
+          for (const message of batch.messages) batch.acknowledge(message);
+        },
+        ...own,
+      });
+      running.push(subscribed);
+      return subscribed;
+    },
+  };
+}
+
+export const idsOf = (messages: readonly IncomingMessage[]): readonly string[] =>
+  messages.map(({ offset }) => offset);
