@@ -56,7 +56,7 @@ export const errorRules = {
   },
   OUTBOX_GROUP_UNFIT: {
     retryable: true,
-    next: 'Create the named consumer group, with order if a topic has it. A consumer continues by itself once it is there.',
+    next: 'Create or update the named consumer group: with order if a topic has it, and with many retries (mqadmin updateSubGroup -o true -r 1000000). A consumer continues by itself once it is there.',
   },
   OUTBOX_HANDLER_GIVEN_UP: {
     retryable: true,

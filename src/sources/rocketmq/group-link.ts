@@ -14,6 +14,8 @@ const againMs = 1_000;
 export interface GroupSettings {
   /** Whether the broker delivers each queue in order to the group. */
   readonly ordered: boolean;
+  /** After so many deliveries without an acknowledgement a message goes to the group's dead letters; 0 if not told. */
+  readonly maxAttempts: number;
 }
 
 /**
@@ -63,7 +65,10 @@ export class GroupLink {
         settings(settings) {
           if (settled) return;
           end();
-          resolve({ ordered: settings.getSubscription()?.getFifo() ?? false });
+          resolve({
+            ordered: settings.getSubscription()?.getFifo() ?? false,
+            maxAttempts: settings.getBackoffPolicy()?.getMaxAttempts() ?? 0,
+          });
         },
         failed: fail,
       });

@@ -9,6 +9,12 @@ import type { Subscription } from '../source.ts';
 import { GroupLink } from './group-link.ts';
 import { GroupMember } from './group-member.ts';
 
+/**
+ * Every crash and stop of a consumer is a delivery of all that it holds, and what has had too many of them goes where no
+ * consumer gets it.
+ */
+const leastAttempts = 1_000;
+
 type Routes = ReadonlyMap<string, RocketmqRoute>;
 
 /** One membership in a group, with its own connections. It is replaced when the routes of its topics change. */
@@ -40,6 +46,7 @@ export class RocketmqMembership {
     });
     const ordered = settings.every((one) => one.ordered);
     if (!ordered) this.#refuseOrder();
+    for (const { maxAttempts } of settings) this.#refuseFew(maxAttempts);
     this.#member = new GroupMember({
       proxies: this.#proxies,
       subscription: this.#subscription,
@@ -59,6 +66,16 @@ export class RocketmqMembership {
     await this.#member?.stop();
     await Promise.all(this.#links.map((link) => link.close()));
     this.#proxies.close();
+  }
+
+  /** A group that is missing has the limit that it would be created with. */
+  #refuseFew(maxAttempts: number): void {
+    if (maxAttempts === 0 || maxAttempts >= leastAttempts) return;
+    const { group } = this.#subscription;
+    throw groupUnfit(
+      this.#proxies.connection,
+      `the consumer group ${group} is missing, or moves messages to %DLQ%${group} after ${maxAttempts} deliveries, where no consumer gets them.`,
+    );
   }
 
   #refuseOrder(): void {

@@ -15,6 +15,15 @@ export const rocketmqMutations: readonly Mutation[] = [
     title: 'has the outcome that fits its meaning',
   },
   {
+    name: 'groups-that-give-messages-up-are-joined',
+    promise: inOrder,
+    file: 'src/sources/rocketmq/membership.ts',
+    find: 'if (maxAttempts === 0 || maxAttempts >= leastAttempts) return;',
+    replace: 'if (maxAttempts > 0 || maxAttempts >= leastAttempts) return;',
+    test: 'test/transports/rocketmq/receiving.test.ts',
+    title: 'a group that is missing, or puts messages aside after few deliveries, is reported',
+  },
+  {
     name: 'messages-in-hand-are-not-renewed',
     promise: inOrder,
     file: 'src/sources/rocketmq/group-member.ts',

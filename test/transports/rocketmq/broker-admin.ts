@@ -38,8 +38,8 @@ export class BrokerAdmin {
     });
   }
 
-  /** `mqadmin updateSubGroup -g … -o …` */
-  async createGroup(groupName: string, ordered: boolean, retryMaxTimes = 16): Promise<void> {
+  /** `mqadmin updateSubGroup -g … -o … -r …` */
+  async createGroup(groupName: string, ordered: boolean, retryMaxTimes = 1_000_000): Promise<void> {
     const settings = {
       groupName,
       consumeEnable: true,
