@@ -3,6 +3,7 @@ import { OutboxError } from '../core/errors.ts';
 import type { Report } from '../relay/report.ts';
 import type { DatabaseAddress } from '../store/database/database-address.ts';
 import { databaseFailure } from '../store/database/database-failure.ts';
+import { schemaMissing } from '../store/database/schema-missing.ts';
 import { named } from '../store/database/visit.ts';
 import type { Engine, WorkerExtras } from '../temporal/relay/engine.ts';
 import type { TemporalAddress } from '../temporal/temporal-address.ts';
@@ -51,7 +52,11 @@ export function relayServers(input: RelayServersInput): RelayServers {
       else
         report({
           ...event,
-          error: databaseFailure(url, event.error) ?? temporalFailure(target, event.error) ?? event.error,
+          error:
+            databaseFailure(url, event.error) ??
+            schemaMissing(event.error) ??
+            temporalFailure(target, event.error) ??
+            event.error,
         });
     },
     database: async (question) => {

@@ -58,6 +58,11 @@ test.each(versions)(
       serializable: ['serializable', 'rescheduled', 'canceled'],
       rolledBack: 'changed my mind',
       roots: Array.from({ length: 3 }, () => 'OUTBOX_NOT_IN_TRANSACTION'),
+      missing: [
+        'OUTBOX_MIGRATION_MISSING',
+        'OUTBOX_MIGRATION_MISSING',
+        expect.stringContaining('"lost_orders" does not exist'),
+      ],
       stored: 6,
       nudged: true,
     });

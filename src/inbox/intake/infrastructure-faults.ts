@@ -1,3 +1,4 @@
+import { layersOf } from '../../core/error-layers.ts';
 import { verdictOf } from '../verdict.ts';
 
 /**
@@ -37,17 +38,6 @@ const byText: readonly (readonly [RegExp, Fault])[] = [
   [/Unable to start a transaction in the given time/, 'away'],
 ];
 
-/** An error or one of its wrapped causes, as Prisma and its drivers nest them. */
-interface Layer {
-  readonly code?: unknown;
-  readonly originalCode?: unknown;
-  readonly message?: unknown;
-  readonly cause?: unknown;
-  readonly meta?: { readonly driverAdapterError?: unknown } | null;
-}
-
-const maxLayers = 10;
-
 /**
  * The database fault behind an error; `undefined`: the message or its handler caused it.
  *
@@ -66,19 +56,6 @@ export function faultOf(error: unknown): Fault | undefined {
 /** True when the server refused a statement because an earlier one of its transaction had failed. */
 export function saysAborted(error: unknown): boolean {
   return layersOf(error).some(({ code, originalCode }) => code === '25P02' || originalCode === '25P02');
-}
-
-function layersOf(error: unknown): readonly Layer[] {
-  const layers: unknown[] = [error];
-  const found: Layer[] = [];
-  for (let n = 0; n < Math.min(layers.length, maxLayers); n += 1) {
-    const layer = layers[n];
-    if (typeof layer !== 'object' || layer === null) continue;
-    const { cause, meta }: Layer = layer;
-    found.push(layer);
-    layers.push(meta?.driverAdapterError, cause);
-  }
-  return found;
 }
 
 function faultOfCode(code: unknown): Fault | undefined {

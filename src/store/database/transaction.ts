@@ -1,5 +1,7 @@
+import { layersOf } from '../../core/error-layers.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from './database.ts';
+import { schemaMissing } from './schema-missing.ts';
 
 /**
  * The transaction in which a message is stored: the `tx` of `prisma.$transaction(async (tx) => …)`, also of an extended
@@ -38,7 +40,7 @@ export function fromQuery(
 }
 
 /**
- * The store's view of a transaction.
+ * The store's view of a transaction. Its queries reject with `OUTBOX_MIGRATION_MISSING` where the schema of the outbox is missing.
  *
  * @throws OutboxError `OUTBOX_NOT_IN_TRANSACTION` for a root client; with `fromQuery` and no open transaction the first
  * query rejects with it
@@ -49,8 +51,13 @@ export function sqlOf(tx: Transaction): Sql {
   if (typeof candidate?.$queryRawUnsafe !== 'function' || candidate.$connect !== undefined) {
     throw notInTransaction();
   }
-  const run = async <Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> =>
-    tx.$queryRawUnsafe(text, ...values);
+  const run = async <Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
+    try {
+      return await tx.$queryRawUnsafe<readonly Row[]>(text, ...values);
+    } catch (error) {
+      throw schemaMissing(error) ?? error;
+    }
+  };
   if (!unproven.has(tx)) return { query: run };
   let open: Promise<unknown> | undefined;
   return {
@@ -69,17 +76,14 @@ async function requireOpen(tx: Transaction): Promise<void> {
   try {
     await tx.$queryRawUnsafe('lock table outbox.installation in access share mode');
   } catch (error) {
-    throw saysNoTransaction(error) ? notInTransaction(error) : error;
+    if (saysNoTransaction(error)) throw notInTransaction(error);
+    throw schemaMissing(error) ?? error;
   }
 }
 
 /** Clients wrap the server's error. */
 function saysNoTransaction(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  if ('code' in error && error.code === '25P01') return true;
-  return ['cause', 'driverError', 'original'].some(
-    (name) => name in error && saysNoTransaction(Reflect.get(error, name)),
-  );
+  return layersOf(error).some(({ code }) => code === '25P01');
 }
 
 function notInTransaction(cause?: unknown): OutboxError {

@@ -2,12 +2,14 @@ import type { Database } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
 import { databaseFailure } from './database-failure.ts';
 import { openDatabase } from './pool.ts';
+import { schemaMissing } from './schema-missing.ts';
 import { operatorSilence } from './silence.ts';
 
 /**
  * Opens a database for one piece of work, over one connection.
  *
- * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_SERVER_REFUSED` or `OUTBOX_TLS_FAILED` naming the server, and what `work` throws
+ * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_SERVER_REFUSED` or `OUTBOX_TLS_FAILED` naming the server,
+ * `OUTBOX_MIGRATION_MISSING`, and what `work` throws
  */
 export async function visitDatabase<Result>(
   address: DatabaseAddress,
@@ -21,11 +23,11 @@ export async function visitDatabase<Result>(
   }
 }
 
-/** Runs `work`; throws an error that names the server if the connection fails. */
+/** Runs `work`; throws an error that names the server if the connection fails, or says that the schema of the outbox is missing. */
 export async function named<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw databaseFailure(url, error) ?? error;
+    throw databaseFailure(url, error) ?? schemaMissing(error) ?? error;
   }
 }

@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const noGhost = 'No ghost (I2)';
+const schemaNamed = 'A database without the outbox is named as that';
 const cancelHolds = 'A committed cancel holds (I5)';
 
 /** A message is stored, canceled or changed by its sender, or edited and withdrawn by an operator. */
@@ -22,6 +23,24 @@ export const writingMutations: readonly Mutation[] = [
     replace: 'create index message_waiting_ref',
     test: 'test/integration/write-refusals.test.ts',
     title: 'a ref that waits',
+  },
+  {
+    name: 'missing-schema-unnamed',
+    promise: schemaNamed,
+    file: 'src/store/database/transaction.ts',
+    find: '      throw schemaMissing(error) ?? error;',
+    replace: '      throw error;',
+    test: 'test/integration/schema-missing.test.ts',
+    title: 'every call over',
+  },
+  {
+    name: 'table-of-user-named-as-missing-schema',
+    promise: schemaNamed,
+    file: 'src/store/database/schema-missing.ts',
+    find: `'42P01': /(?<![\\w$.])outbox\\.\\w+/,`,
+    replace: `'42P01': /.+/,`,
+    test: 'test/integration/schema-missing.test.ts',
+    title: 'the error of an own trigger on a table',
   },
   {
     name: 'root-client-taken',

@@ -69,6 +69,12 @@ async function play(): Promise<unknown> {
     // @ts-expect-error -- and one with replicas
     await codeOf(send(replicated, orderPlaced, { orderId: 'root' })),
   ];
+  // The database of the replica has no outbox.
+  const missing = [
+    await codeOf(transaction(other, (tx) => send(tx, orderPlaced, { orderId: 'x' }))),
+    await codeOf(transaction(other, (tx) => cancel(tx, orderPlaced, 'later'))),
+    await codeOf(transaction(other, (tx) => tx.$queryRawUnsafe('select * from lost_orders'))),
+  ];
   const stored = await plain.$queryRawUnsafe<{ count: number }[]>(
     'select count(*)::int from outbox.message_view',
   );
@@ -81,6 +87,7 @@ async function play(): Promise<unknown> {
     serializable,
     rolledBack,
     roots,
+    missing,
     stored: stored[0]?.count,
     nudged: nudges >= 3,
   };
