@@ -4,6 +4,7 @@ import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { refuseSwallowedError } from '../intake/swallowed-error.ts';
 import { isName, once } from '../once.ts';
 import { verdictOf } from '../verdict.ts';
+import { ownFaultWait } from './own-fault.ts';
 import type { ReceiveSettings } from './receive-options.ts';
 import { readRequestBody } from './request-body.ts';
 
@@ -39,6 +40,8 @@ export interface ArrivedRequest {
 export interface RequestAnswer {
   readonly status: number;
   readonly reason: string;
+  /** Seconds after which the sender may try again; only of a 503. */
+  readonly retryAfterS?: number;
 }
 
 const done: RequestAnswer = { status: 204, reason: '' };
@@ -79,16 +82,23 @@ async function apply<Tx extends Transaction>(
   { client, group, report }: ReceiveSettings<Tx>,
   work: ReceiveWork<Tx>,
 ): Promise<RequestAnswer> {
+  let begun = false;
   try {
     await client.$transaction(async (tx) => {
-      await once(tx, group, message.id, () => work(tx, message));
+      await once(tx, group, message.id, () => {
+        begun = true;
+        return work(tx, message);
+      });
       await refuseSwallowedError(sqlOf(tx));
     });
     return done;
   } catch (error) {
     report(error, message.id);
-    if (verdictOf(error)?.kind !== 'permanent') return { status: 500, reason: 'The work failed.' };
-    return { status: 422, reason: error instanceof Error ? error.message : String(error) };
+    if (verdictOf(error)?.kind === 'permanent')
+      return { status: 422, reason: error instanceof Error ? error.message : String(error) };
+    const retryAfterS = ownFaultWait(error, begun);
+    if (retryAfterS === undefined) return { status: 500, reason: 'The work failed.' };
+    return { status: 503, reason: 'The database cannot be used now.', retryAfterS };
   }
 }
 

@@ -12,8 +12,10 @@ import { type ReceiveOptions, receiveSettings } from './receive-options.ts';
  * per group and id of the message: effects and id commit together, and a repetition is answered as success without it.
  *
  * It answers 204 for what is done, now or before; 401 for a wrong signature, 413 for a body that is too long, 408 for one that
- * is too late, 400 for one that is no JSON though it says so; 500 when `work` or the database fails, and 422 when `work` says
- * `permanent(error)`, with the text of that error. The sender repeats what fails, by its own rules.
+ * is too late, 400 for one that is no JSON though it says so; 500 when `work` fails, and 422 when it says `permanent(error)`,
+ * with the text of that error; 503 with `Retry-After` while the database is away, not migrated, out of connections, or has
+ * another transaction in the way. The sender repeats what fails, by its own rules; the transport `http` waits after a 503,
+ * which costs the message no attempt.
  *
  * @param request its body must not have been read
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, also for a body that was read; `OUTBOX_PACKAGE_MISSING` without standardwebhooks;
@@ -68,8 +70,11 @@ export async function receiveNode<Tx extends Transaction>(
   response.end(answer.reason);
 }
 
-function headersOf({ reason }: RequestAnswer): Record<string, string> {
-  return reason === '' ? {} : { 'content-type': 'text/plain; charset=utf-8' };
+function headersOf({ reason, retryAfterS }: RequestAnswer): Record<string, string> {
+  return {
+    ...(reason !== '' && { 'content-type': 'text/plain; charset=utf-8' }),
+    ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
+  };
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

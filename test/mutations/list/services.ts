@@ -8,11 +8,29 @@ const skipped = 'In a test, time can be skipped and the broker be memory';
 /** A message goes to a service by HTTP, or to a workflow. */
 export const serviceMutations: readonly Mutation[] = [
   {
+    name: 'outage-of-the-receiver-is-a-failure',
+    promise: "An outage of the receiver's database burns no attempt over HTTP",
+    file: 'src/inbox/http/own-fault.ts',
+    find: '  if (begun) return undefined;',
+    replace: '  return undefined;',
+    test: 'test/integration/http-receive-database.test.ts',
+    title: 'a database that cannot be used is told as that',
+  },
+  {
+    name: 'failure-of-the-work-is-an-outage',
+    promise: "An outage of the receiver's database burns no attempt over HTTP",
+    file: 'src/inbox/http/answer-request.ts',
+    find: '        begun = true;\n',
+    replace: '',
+    test: 'test/integration/http-receive-database.test.ts',
+    title: 'what the work itself fails with is a failure',
+  },
+  {
     name: 'http-work-without-id',
     promise: receivedOnce,
     file: 'src/inbox/http/answer-request.ts',
-    find: 'await once(tx, group, message.id, () => work(tx, message));',
-    replace: 'await work(tx, message);',
+    find: 'await once(tx, group, message.id, () => {',
+    replace: 'await (async (run: () => Promise<unknown>) => run())(() => {',
     test: 'test/integration/http-receive.test.ts',
     title: 'a message is applied once',
   },
