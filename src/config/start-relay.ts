@@ -160,7 +160,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   const { health, stopping } = running;
   const at = databaseOf(config.database);
   const target = temporalOf(config.temporal);
-  requireBrokers(config);
+  requireSettings(config);
   const database = openDatabase({
     ...at,
     connections: relayConnections(config, 0),
@@ -201,10 +201,19 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
   );
 }
 
-/** Calls settings that are functions now, so that a missing value is reported at the start. */
-function requireBrokers({ transports }: Pick<Config, 'transports'>): void {
+/**
+ * Calls settings that are functions now, so that a missing value is reported at the start. A function that fails for another
+ * reason may succeed later.
+ */
+function requireSettings({ transports }: Pick<Config, 'transports'>): void {
   for (const transport of Object.values(transports))
-    if (isKafkaTransport(transport)) void transport.connection.brokers;
+    try {
+      if (isKafkaTransport(transport)) void transport.connection.brokers;
+      else void transport.endpoint;
+      transport.check?.();
+    } catch (error) {
+      if (error instanceof OutboxError) throw error;
+    }
 }
 
 async function closeTransports(routes: readonly TopicRoute[]): Promise<void> {

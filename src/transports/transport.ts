@@ -75,6 +75,11 @@ export interface Transport {
   publish(batch: OutgoingBatch): Promise<PublishResult>;
   /** Loads what the first batch needs, so that it need not wait for it; a relay that starts calls it. Connects to nothing. */
   prepare?(): void;
+  /**
+   * Reads settings that are functions, such as `env('NAME')`; a relay calls it before anything else. It throws an OutboxError
+   * if one is missing or wrong: then the relay does not start. Absent if there are none, or {@link Transport.endpoint} reads them.
+   */
+  check?(): void;
   /** Resolves if the address can be reached now, which ends a hold; otherwise rejects with the reason. */
   probe(address: string): Promise<void>;
   /**

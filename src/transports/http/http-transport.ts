@@ -42,6 +42,10 @@ export class HttpTransport implements Transport {
     this.#connections = new HttpConnections(settings);
   }
 
+  check(): void {
+    for (const name of ['webhooks', 'headers', 'ssl'] as const) void this.#settings[name];
+  }
+
   async publish(batch: OutgoingBatch): Promise<PublishResult> {
     if (batch.messages.length === 0) return { outcomes: [] };
     let send: SendOne;

@@ -10,6 +10,8 @@ import { temporalOf } from '../../../src/config/temporal-config.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { redisFilter } from '../../../src/filters/redis/redis-filter.ts';
 import { kafkaTransport } from '../../../src/transports/kafka/kafka-transport.ts';
+import type { Transport } from '../../../src/transports/transport.ts';
+import { http, rabbitmq, redisStream } from '../../../src/transports.ts';
 
 const orders = topic('orders', z.unknown());
 const transports = { kafka: kafkaTransport({ brokers: env('NOBODY_SETS_BROKERS') }) };
@@ -65,6 +67,36 @@ test('what a function answers is checked as what is written down', () => {
   expect(() => temporalOf({ tls })).toThrow(/temporal\.tls\.serverRootCACertificate is not PEM/);
   const ssl = () => ({ caa: 'x' }) as object;
   expect(() => kafkaTransport({ brokers: 'a:1', ssl }).connection.ssl).toThrow(/ssl\.caa/);
+});
+
+test.each<[string, () => Transport, string]>([
+  ['no secret of http', () => http({ secret: env('OUTBOX_TEST_ABSENT') }), 'OUTBOX_CONFIG_MISSING'],
+  ['a secret of http that is none', () => http({ secret: () => 'abc' }), 'OUTBOX_OPTION_INVALID'],
+  ['no url of Redis', () => redisStream({ url: env('OUTBOX_TEST_ABSENT') }), 'OUTBOX_CONFIG_MISSING'],
+  ['no url of RabbitMQ', () => rabbitmq({ url: env('OUTBOX_TEST_ABSENT') }), 'OUTBOX_CONFIG_MISSING'],
+])('a relay with %s refuses to start, before it waits for any server', async (_what, transport, code) => {
+  const hooks = {
+    topics: [topic('hook', z.object({}), { address: 'https://shop.test/', transport: 'own' })],
+    transports: { own: transport() },
+    database: { url: 'postgresql://127.0.0.1:1/outbox' },
+  };
+  const relay = startRelay(hooks, { startTimeout: 500, logger: false });
+  await expect(relay.ready).rejects.toMatchObject({ code });
+  await relay.stop();
+});
+
+test('a function of the secret that fails for another reason is asked again later', async () => {
+  const secret = (): string => {
+    throw new Error('the vault is sealed');
+  };
+  const hooks = {
+    topics: [topic('hook', z.object({}), { address: 'https://shop.test/', transport: 'own' })],
+    transports: { own: http({ secret }) },
+    database: { url: 'postgresql://127.0.0.1:1/outbox' },
+  };
+  const relay = startRelay(hooks, { startTimeout: 500, logger: false });
+  await expect(relay.ready).rejects.toMatchObject({ code: 'OUTBOX_SERVER_UNAVAILABLE' });
+  await relay.stop();
 });
 
 test('credentials of Kafka are asked for at every connection', () => {
