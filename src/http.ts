@@ -3,7 +3,7 @@ export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts'
 export type { Lazy } from './core/lazy.ts';
 export type { WebhookSecret } from './http/signatures.ts';
 export type { ReceivedRequest, ReceiveWork } from './inbox/http/answer-request.ts';
-export { receive, receiveNode } from './inbox/http/receive.ts';
+export { receive, receiveNode, receiver, receiverNode } from './inbox/http/receive.ts';
 export type { ReceiveOptions } from './inbox/http/receive-options.ts';
 export type { TransactionClient } from './inbox/transaction-client.ts';
 export { permanent } from './inbox/verdict.ts';

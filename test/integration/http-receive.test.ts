@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
-import { permanent, type ReceivedRequest, type ReceiveOptions, receive } from '../../src/http.ts';
+import { permanent, type ReceivedRequest, type ReceiveOptions, receive, receiver } from '../../src/http.ts';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 import { openPrisma } from '../support/fixtures/prisma.ts';
 import { signed, webhookSecret } from '../support/fixtures/webhook.ts';
@@ -72,6 +72,16 @@ test('a message is applied once, and its repetition is a success', async () => {
     headers: { ce_type: 'orders', 'x-a': 'b' },
   });
   expect(Math.abs((seen[0]?.signedAt.getTime() ?? 0) - Date.now())).toBeLessThan(30_000);
+});
+
+test('a handler that was made once does the same', async () => {
+  const { id, request } = signed('{}');
+  const handle = receiver(only(optionsOf()), effect);
+  expect([await told(await handle(request())), await told(await handle(request()))]).toEqual([
+    '204 ',
+    '204 ',
+  ]);
+  expect(await effects(id)).toBe(1);
 });
 
 test('of two senders that use the same id, each with a group of its own, each is heard', async () => {

@@ -1,5 +1,5 @@
 import { fromHttpHeaders } from '../../http/http-headers.ts';
-import { type SignedHeaders, Webhooks } from '../../http/signatures.ts';
+import type { SignedHeaders } from '../../http/signatures.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { refuseSwallowedError } from '../intake/swallowed-error.ts';
 import { isName, once } from '../once.ts';
@@ -52,7 +52,7 @@ export async function answerRequest<Tx extends Transaction>(
   settings: ReceiveSettings<Tx>,
   work: ReceiveWork<Tx>,
 ): Promise<RequestAnswer> {
-  const webhooks = new Webhooks('receive()', settings.secret);
+  const webhooks = settings.webhooks();
   const { key, headers } = fromHttpHeaders(given);
   const { maxBytes, bodyTimeoutMs } = settings;
   if (Number(headers['content-length'] ?? 0) > maxBytes)

@@ -2,7 +2,7 @@ import { type Duration, durationMs } from '../../core/duration.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { Lazy } from '../../core/lazy.ts';
 import { assertOptions } from '../../core/option-names.ts';
-import type { WebhookSecret } from '../../http/signatures.ts';
+import { type WebhookSecret, Webhooks } from '../../http/signatures.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { assertName } from '../once.ts';
 import type { TransactionClient } from '../transaction-client.ts';
@@ -28,7 +28,9 @@ export interface ReceiveOptions<Tx extends Transaction> {
 
 /** The validated options with their defaults. */
 export interface ReceiveSettings<Tx extends Transaction>
-  extends Omit<ReceiveOptions<Tx>, 'maxBytes' | 'bodyTimeout'> {
+  extends Omit<ReceiveOptions<Tx>, 'maxBytes' | 'bodyTimeout' | 'secret'> {
+  /** With the current secrets. @throws what the function `secret` throws */
+  readonly webhooks: () => Webhooks;
   readonly maxBytes: number;
   readonly bodyTimeoutMs: number;
 }
@@ -45,9 +47,12 @@ const defaults = { maxBytes: 1_024 * 1_024, bodyTimeout: '10s' } as const;
 const largestBody = 64 * 1_024 * 1_024;
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` */
-export function receiveSettings<Tx extends Transaction>(options: ReceiveOptions<Tx>): ReceiveSettings<Tx> {
+export function receiveSettings<Tx extends Transaction>(
+  options: ReceiveOptions<Tx>,
+  work: unknown,
+): ReceiveSettings<Tx> {
   assertOptions('receive()', options, optionNames);
-  const { maxBytes = defaults.maxBytes, bodyTimeout = defaults.bodyTimeout, ...rest } = options;
+  const { maxBytes = defaults.maxBytes, bodyTimeout = defaults.bodyTimeout, secret, ...rest } = options;
   assertName('group', rest.group);
   if (typeof rest.report !== 'function') throw invalid('report', 'must be a function');
   if (typeof rest.client?.$transaction !== 'function')
@@ -57,7 +62,16 @@ export function receiveSettings<Tx extends Transaction>(options: ReceiveOptions<
   const bodyTimeoutMs = durationMs(bodyTimeout);
   if (bodyTimeoutMs === undefined || bodyTimeoutMs < 100 || bodyTimeoutMs > 120_000)
     throw invalid('bodyTimeout', 'must be 100 ms to 2 min');
-  return { ...rest, maxBytes, bodyTimeoutMs };
+  if (typeof work !== 'function') throw invalid('work', 'must be a function');
+  return { ...rest, webhooks: webhooksOf(secret), maxBytes, bodyTimeoutMs };
+}
+
+/** A secret that is written down is judged at once. */
+function webhooksOf(secret: Lazy<WebhookSecret>): () => Webhooks {
+  const current = (): Webhooks => new Webhooks('receive()', secret);
+  if (typeof secret === 'function') return current;
+  const webhooks = current();
+  return () => webhooks;
 }
 
 function invalid(option: string, what: string): OutboxError {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OutboxError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { answerRequest, type ReceiveWork, type RequestAnswer } from './answer-request.ts';
-import { type ReceiveOptions, receiveSettings } from './receive-options.ts';
+import { type ReceiveOptions, type ReceiveSettings, receiveSettings } from './receive-options.ts';
 
 /**
  * Receives a message that the transport `http`, or another sender by Standard Webhooks, has posted: for handlers that take a
@@ -26,15 +26,32 @@ export async function receive<Tx extends Transaction>(
   options: ReceiveOptions<Tx>,
   work: ReceiveWork<Tx>,
 ): Promise<Response> {
-  const settings = receiveSettings(options);
-  if (request.bodyUsed) throw bodyRead();
-  const answer = await answerRequest(
-    { headers: [...request.headers], body: request.body ?? nothing() },
-    settings,
-    work,
-  );
-  const { status, reason } = answer;
-  return new Response(reason === '' ? null : reason, { status, headers: headersOf(answer) });
+  return receiver(options, work)(request);
+}
+
+/**
+ * Makes a handler that does with each request what {@link receive} does. Its options are judged now, not at the first request.
+ *
+ * @returns a function whose promise rejects only for a body that was read before, and with what the function `secret` throws
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without standardwebhooks
+ * @example
+ * export const POST = receiver({ client: prisma, group: 'inventory', secret: env('INVENTORY_SECRET'), report }, deduct);
+ */
+export function receiver<Tx extends Transaction>(
+  options: ReceiveOptions<Tx>,
+  work: ReceiveWork<Tx>,
+): (request: Request) => Promise<Response> {
+  const settings = receiveSettings(options, work);
+  return async (request) => {
+    if (request.bodyUsed) throw bodyRead();
+    const answer = await answerRequest(
+      { headers: [...request.headers], body: request.body ?? nothing() },
+      settings,
+      work,
+    );
+    const { status, reason } = answer;
+    return new Response(reason === '' ? null : reason, { status, headers: headersOf(answer) });
+  };
 }
 
 /**
@@ -48,7 +65,24 @@ export async function receiveNode<Tx extends Transaction>(
   options: ReceiveOptions<Tx>,
   work: ReceiveWork<Tx>,
 ): Promise<void> {
-  const settings = receiveSettings(options);
+  return receiverNode(options, work)(request, response);
+}
+
+/** {@link receiver} for handlers of `node:http`, Express and what is like them. */
+export function receiverNode<Tx extends Transaction>(
+  options: ReceiveOptions<Tx>,
+  work: ReceiveWork<Tx>,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const settings = receiveSettings(options, work);
+  return (request, response) => answerNode(request, response, settings, work);
+}
+
+async function answerNode<Tx extends Transaction>(
+  request: IncomingMessage,
+  response: ServerResponse,
+  settings: ReceiveSettings<Tx>,
+  work: ReceiveWork<Tx>,
+): Promise<void> {
   if (request.readableDidRead) throw bodyRead();
   const headers = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value] as const],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ReceiveOptions, receive, type Transaction } from '../../../src/http.ts';
+import { type ReceiveOptions, receive, receiver, receiverNode, type Transaction } from '../../../src/http.ts';
 import { receiveSettings } from '../../../src/inbox/http/receive-options.ts';
 import { webhookSecret } from '../../support/fixtures/webhook.ts';
 
@@ -11,8 +11,10 @@ const right: ReceiveOptions<Transaction> = {
   report: () => undefined,
 };
 
+const work = () => Promise.resolve();
+
 test('defaults', () => {
-  expect(receiveSettings(right)).toMatchObject({ maxBytes: 1_048_576, bodyTimeoutMs: 10_000 });
+  expect(receiveSettings(right, work)).toMatchObject({ maxBytes: 1_048_576, bodyTimeoutMs: 10_000 });
 });
 
 test.each<[string, object]>([
@@ -23,11 +25,23 @@ test.each<[string, object]>([
   ['maxBytes', { maxBytes: 0 }],
   ['bodyTimeout', { bodyTimeout: '1h' }],
   ['timeout', { timeout: 1 }],
-])('a wrong `%s` is refused', async (option, wrong) => {
+])('a wrong `%s` is refused where it is given', async (option, wrong) => {
   const options = { ...right, ...wrong } as ReceiveOptions<Transaction>;
+  const refusal = expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option } });
+  expect(() => receiver(options, work)).toThrow(refusal);
+  expect(() => receiverNode(options, work)).toThrow(refusal);
   const request = new Request('http://shop.test/', { method: 'POST', body: '{}' });
-  await expect(receive(request, options, () => Promise.resolve())).rejects.toMatchObject({
-    code: 'OUTBOX_OPTION_INVALID',
-    details: { option },
-  });
+  await expect(receive(request, options, work)).rejects.toEqual(refusal);
+});
+
+test('work that is no function is refused where it is given', () => {
+  const nothing = undefined as unknown as typeof work;
+  expect(() => receiver(right, nothing)).toThrow(expect.objectContaining({ details: { option: 'work' } }));
+});
+
+test('a secret that is a function is asked at every request, not before', () => {
+  const secret = () => {
+    throw new Error('it was called');
+  };
+  expect(() => receiver({ ...right, secret }, work)).not.toThrow();
 });
