@@ -37,6 +37,24 @@ test('settings that lose acknowledged commits are problems, and the statements t
   });
 });
 
+test('a server that writes late what no client waits for is a warning that says what a crash repeats', async (context) => {
+  const { url } = await ownPostgres(context);
+  const admin = openDatabase({ url, connections: 1 });
+  context.onTestFinished(() => admin.close());
+  const look = async () => (await examined({ database: { url } })).get('wal_writer_delay');
+
+  expect(await look()).toEqual(
+    expect.objectContaining({ state: 'ok', message: expect.stringContaining('0.6 s') }),
+  );
+  await admin.query(`alter system set wal_writer_delay = '10s'`);
+  await admin.query('select pg_reload_conf()');
+  await until(async () => (await look())?.state === 'warning');
+  const late = await look();
+  expect(late?.message).toContain('30 s');
+  for (const statement of late?.next?.split('; ') ?? []) await admin.query(statement);
+  await until(async () => (await look())?.state === 'ok');
+});
+
 test('what keeps dead rows and log files is named with the statement that ends it', async (context) => {
   const { url } = await ownPostgres(context, careless.slice(4));
   const admin = openDatabase({ url, connections: 1 });

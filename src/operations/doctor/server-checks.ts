@@ -5,6 +5,11 @@ import { type DoctorCheck, fine, problem, warning } from './check.ts';
 const oldest = 15;
 const newest = 18;
 
+/** A commit that no client waits for is on the disk after at most so many delays of the WAL writer. */
+const writerRounds = 3;
+/** Five times the default. A delay of up to 10 s is allowed, and settles of lanes that keep up wait for none. */
+const slowWriterMs = 1_000;
+
 /** The server and the durability of its commits. */
 export const serverChecks: readonly DoctorCheck<ServerFacts>[] = [
   {
@@ -54,6 +59,16 @@ export const serverChecks: readonly DoctorCheck<ServerFacts>[] = [
           ),
   },
   { check: 'synchronous_commit', judge: judgeSynchronousCommit },
+  {
+    check: 'wal_writer_delay',
+    judge({ walWriterDelayMs }) {
+      const seconds = (writerRounds * walWriterDelayMs) / 1_000;
+      const repeats = `a crash of the server repeats up to ${Number(seconds.toFixed(1))} s of what lanes that keep up have sent`;
+      return walWriterDelayMs <= slowWriterMs
+        ? fine(`The WAL is written soon: ${repeats}.`)
+        : warning(`wal_writer_delay is long: ${repeats}.`, mending.set('wal_writer_delay', `'200ms'`));
+    },
+  },
   {
     check: 'autovacuum',
     judge: ({ autovacuum }) =>

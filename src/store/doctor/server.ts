@@ -17,6 +17,7 @@ export interface ServerFacts {
   /** Empty: commits wait for no standby. */
   readonly synchronousStandbys: string;
   readonly autovacuum: string;
+  readonly walWriterDelayMs: number;
 }
 
 /** Needs no privileges. */
@@ -27,6 +28,7 @@ export async function readServerFacts(sql: Sql): Promise<ServerFacts> {
        current_setting('fsync') as fsync, current_setting('full_page_writes') as "fullPageWrites",
        current_setting('synchronous_commit') as "synchronousCommit",
        current_setting('synchronous_standby_names') as "synchronousStandbys", current_setting('autovacuum') as autovacuum,
+       (select setting::float8 from pg_settings where name = 'wal_writer_delay') as "walWriterDelayMs",
        array(select concat_ws(' in ', coalesce(r.rolname, 'every role'), d.datname)
          from pg_db_role_setting s left join pg_roles r on r.oid = s.setrole left join pg_database d on d.oid = s.setdatabase
          where s.setconfig && array['synchronous_commit=off', 'synchronous_commit=0', 'synchronous_commit=false']

@@ -38,6 +38,15 @@ export const settleMutations: readonly Mutation[] = [
     test: 'test/unit/transports/kafka-partition-send.test.ts',
   },
   {
+    name: 'late-wal-writer-unnoticed',
+    promise: 'Duplicates are bounded (I11)',
+    file: 'src/operations/doctor/server-checks.ts',
+    find: 'const slowWriterMs = 1_000;',
+    replace: 'const slowWriterMs = 100_000;',
+    test: 'test/integration/doctor-database.test.ts',
+    title: 'a server that writes late',
+  },
+  {
     name: 'failures-of-a-dead-relay-stay-untold',
     promise: 'What fails for good is told',
     file: 'src/relay/drain.ts',
