@@ -6,10 +6,12 @@ import { resolveRetention } from '../core/retention.ts';
 import type { Topic } from '../core/topic.ts';
 import { counted, type DoctorFinding, judgeAll } from '../operations/doctor/check.ts';
 import { type HorizonLimits, normalHorizon } from '../operations/doctor/horizon-checks.ts';
+import { redisChecks } from '../operations/doctor/redis-checks.ts';
 import { temporalChecks } from '../operations/doctor/temporal-checks.ts';
 import { type KafkaFacts, topicChecks } from '../operations/doctor/topic-checks.ts';
 import { examineCluster } from '../transports/kafka/examine.ts';
 import { isKafkaTransport, type KafkaTransport } from '../transports/kafka/kafka-transport.ts';
+import { isRedisQueue } from '../transports/redis/redis-publisher.ts';
 import type { Transport } from '../transports/transport.ts';
 import { type Config, defineConfig, type RelayConfig, requireDatabase, transportOf } from './config.ts';
 import { databaseOf } from './database-config.ts';
@@ -121,10 +123,18 @@ async function askTransport(
         message: `${server}${at} answers for ${counted(addresses.length, 'address', 'addresses')}.`,
         next: null,
       },
+      ...(await kept(transport)),
     ];
   } finally {
     await transport.close();
   }
+}
+
+/** What the server keeps of what it has acknowledged, if it can be asked. */
+async function kept(transport: Transport): Promise<readonly DoctorFinding[]> {
+  if (!isRedisQueue(transport)) return [];
+  const { endpoint } = transport;
+  return judgeAll(redisChecks, { endpoint, ...(await transport.durability()) });
 }
 
 async function probed(transport: Transport, address: string): Promise<readonly DoctorFinding[]> {

@@ -20,6 +20,7 @@ import { laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ownCache } from '../support/fixtures/local-cache.ts';
 import { registerNamespace } from '../support/fixtures/namespaces.ts';
 import { ownPostgres } from '../support/fixtures/own-postgres.ts';
+import { ownRedis, redisAt } from '../support/fixtures/own-redis.ts';
 import { numbered, quietTemporal } from '../support/fixtures/stage.ts';
 import { written } from '../support/fixtures/written.ts';
 import { createTopic, observer } from '../support/kafka/kafka-topic.ts';
@@ -182,6 +183,48 @@ test('a transport of another server is asked by its probe', async (context) => {
     message: expect.stringMatching(/^Redis \d+\.\d+\.\d+ at .* answers for 1 address\.$/),
   });
   expect((await look('redis://127.0.0.1:1')).get('orders orders')).toMatchObject({ state: 'problem' });
+});
+
+test('a Redis that may lose or delete what it has acknowledged is told, with the setting', async (context) => {
+  const { url } = await databaseOf(context);
+  const server = await ownRedis([
+    '--appendonly',
+    'no',
+    '--maxmemory',
+    '100mb',
+    '--maxmemory-policy',
+    'allkeys-lru',
+  ]);
+  const admin = await redisAt(server.url);
+  const look = () =>
+    examined({ database: { url }, transports: { orders: redisStream({ url: server.url }) } });
+
+  const unsafe = await look();
+  expect(unsafe.get('redis persistence')).toMatchObject({
+    state: 'warning',
+    message: expect.stringContaining('no append-only file'),
+    next: expect.stringContaining('CONFIG SET appendonly yes'),
+  });
+  expect(unsafe.get('redis eviction')).toMatchObject({
+    state: 'problem',
+    message: expect.stringMatching(/allkeys-lru.*deletes streams and lists with their messages/),
+    next: expect.stringContaining('CONFIG SET maxmemory-policy noeviction'),
+  });
+
+  await admin.configSet('appendonly', 'yes');
+  await admin.configSet('maxmemory-policy', 'volatile-lru');
+  const inSeconds = await look();
+  expect(inSeconds.get('redis persistence')).toMatchObject({
+    state: 'warning',
+    message: expect.stringContaining('appendfsync'),
+  });
+  expect(inSeconds.get('redis eviction')).toMatchObject({ state: 'warning' });
+
+  await admin.configSet('appendfsync', 'always');
+  await admin.configSet('maxmemory-policy', 'noeviction');
+  const safe = await look();
+  expect(safe.get('redis persistence')).toMatchObject({ state: 'ok' });
+  expect(safe.get('redis eviction')).toMatchObject({ state: 'ok' });
 });
 
 test('servers that are away are problems, those that accept connections and never answer are not examined', async (context) => {

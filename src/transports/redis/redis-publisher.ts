@@ -1,3 +1,4 @@
+import { durabilityOf, type RedisDurability } from '../../redis/durability.ts';
 import { RedisLink, redisUnavailable } from '../../redis/redis-link.ts';
 import { serverOf } from '../../redis/server-version.ts';
 import type { Transport } from '../transport.ts';
@@ -12,11 +13,22 @@ export interface PublisherParts {
   readonly probeOf: (address: string) => Probe;
 }
 
+/** A transport that can say what its server keeps. */
+export interface RedisTransport extends Transport {
+  readonly endpoint: string;
+  durability(): Promise<RedisDurability>;
+}
+
+/** True for transports of Redis whose messages the server keeps: streams and lists. */
+export function isRedisQueue(transport: Transport): transport is RedisTransport {
+  return /^redis-(?:stream|list)$/.test(transport.name) && 'durability' in transport;
+}
+
 /** A transport with one connection: opened at the first batch, kept open, and replaced after a hold. */
 export function redisPublisher(
   { server, requestTimeoutMs }: RedisSettings,
   { name, way, probeOf }: PublisherParts,
-): Transport {
+): RedisTransport {
   const link = new RedisLink(server, requestTimeoutMs);
   return {
     name,
@@ -33,6 +45,7 @@ export function redisPublisher(
       }
     },
     server: () => link.ask(serverOf),
+    durability: () => link.ask(durabilityOf),
     async close() {
       link.close();
     },

@@ -43,6 +43,15 @@ export const redisMutations: readonly Mutation[] = [
     title: 'a reader that has lost the lease acknowledges nothing of a list',
   },
   {
+    name: 'redis-eviction-untold',
+    promise: kept,
+    file: 'src/operations/doctor/redis-checks.ts',
+    find: "if (eviction === 'noeviction' || maxMemory === 0)",
+    replace: "if (eviction === 'noeviction' || maxMemory !== 0)",
+    test: 'test/integration/doctor-brokers.test.ts',
+    title: 'a Redis that may lose or delete what it has acknowledged is told, with the setting',
+  },
+  {
     name: 'redis-replicas-not-waited-for',
     promise: kept,
     file: 'src/transports/redis/with-replicas.ts',
