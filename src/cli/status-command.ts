@@ -5,7 +5,6 @@ import {
   type GroupStatus,
   type LaneStatus,
   type Reconciliation,
-  type RelayStatus,
   type ServerStatus,
   type Status,
   status,
@@ -16,6 +15,7 @@ import { breakerTable } from './breaker-table.ts';
 import { laneLockTable, lockOf } from './lane-lock-table.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
+import { goneInWords, runningInWords } from './processes-in-words.ts';
 import { table } from './table.ts';
 
 const heading = ['TOPIC', 'LANE', 'OLDEST', 'READY', 'HELD', 'RETRY', 'WAIT', 'FAILED', 'STATE'];
@@ -63,16 +63,11 @@ const nameWidth = 12;
 function reachable(url: string, { relays, servers }: Status): readonly (readonly [string, string])[] {
   const { address, database } = databasePlace(url);
   const living = relays.filter(({ alive }) => alive);
-  const dead = relays.filter(({ alive }) => !alive);
+  const gone = goneInWords('relay', relays);
   return [
     ['PostgreSQL', `answers at ${address}, database ${database}`],
-    ['Relays', living.length === 0 ? 'none is running: nothing is delivered' : inWords(living.map(nameOf))],
-    ...dead
-      .slice(0, 3)
-      .map(
-        (relay) =>
-          ['', `not seen for ${age(relay.seenMs)}: ${nameOf(relay)}`] as const satisfies [string, string],
-      ),
+    ['Relays', living.length === 0 ? 'none is running: nothing is delivered' : runningInWords(living)],
+    ...(gone === undefined ? [] : [['', gone] as const]),
     ...(living.length === 0 ? [['Temporal', 'unknown: no relay runs'] as const] : []),
     ...servers.flatMap((server) => [
       [clip(server.server, nameWidth - 1), serverInWords(server)] as const,
@@ -83,16 +78,6 @@ function reachable(url: string, { relays, servers }: Status): readonly (readonly
 
 /** What an outage of it means, which is less than one fears. */
 const withoutTemporal = 'Relays deliver without it; archive and bulk operations wait.';
-
-function nameOf({ host, pid }: RelayStatus): string {
-  return `${clip(host, 24)} (pid ${pid})`;
-}
-
-/** The first three, and the number of the others. */
-function inWords(names: readonly string[]): string {
-  const more = names.length > 3 ? `, and ${names.length - 3} more` : '';
-  return `${names.length} running: ${names.slice(0, 3).join(', ')}${more}`;
-}
 
 function serverInWords({ address, relays, answering, error }: ServerStatus): string {
   const at = address === '' ? '' : ` at ${clip(address, 40)}`;

@@ -77,7 +77,7 @@ test('status and show tell a relay that is missing from a Temporal that is away,
   await fixture.database.query(`update outbox.relay set seen_at = clock_timestamp() - interval '16 s'`);
   const dead = await looked();
   expect(dead.status).toMatch(
-    /\nRelays +none is running: nothing is delivered\n +not seen for \d\d\.\d s: a-host/,
+    /\nRelays +none is running: nothing is delivered\n +2 relays are gone, the last one not seen for \d\d\.\d s: a-host\S* \(pid 4711\)\nTemporal/,
   );
   expect(dead.show).toContain('No relay is running: start one.');
   await fixture.drain();
