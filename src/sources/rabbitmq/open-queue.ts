@@ -54,6 +54,25 @@ export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
   return { channel, queue, ended };
 }
 
+/**
+ * Binds a queue as {@link openQueue} does, on a channel of its own, which an exchange that is missing ends.
+ *
+ * @throws the error of the server
+ */
+export async function bindAgain(
+  link: Link,
+  { address, group, rules }: Omit<QueueUse, 'prefetch'>,
+): Promise<void> {
+  await link.ask(async (model) => {
+    const channel = await model.createChannel();
+    // The request rejects with the same error; without a listener it would end the process.
+    channel.on('error', () => undefined);
+    for (const key of rules.bindingKeys(address))
+      await channel.bindQueue(rules.name(address, group), address, key);
+    await channel.close();
+  });
+}
+
 /** Begins to receive. @throws the error of the server */
 export async function consume(
   link: Link,

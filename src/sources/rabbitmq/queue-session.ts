@@ -2,7 +2,7 @@ import { aborted, rest } from '../../core/rest.ts';
 import type { RabbitmqConnection } from '../../rabbitmq/connection.ts';
 import { type Link, openLink } from '../../rabbitmq/link.ts';
 import type { Lag, Subscription } from '../source.ts';
-import { consume, type OpenQueue, openQueue, readyIn } from './open-queue.ts';
+import { bindAgain, consume, type OpenQueue, openQueue, readyIn } from './open-queue.ts';
 import { Prefetch } from './prefetch.ts';
 import { QueueFeed } from './queue-feed.ts';
 import type { QueueRules } from './queue-rules.ts';
@@ -19,12 +19,17 @@ interface Share extends OpenQueue {
   readonly feed: QueueFeed;
 }
 
+/** The rules of queues, and how often they are bound again. */
+export interface SessionRules extends QueueRules {
+  readonly bindEveryMs: number;
+}
+
 /** Opens one connection after another, until stopped, each with a channel per address. */
 export class QueueSession {
   /** Resolves at the first join. */
   readonly joined: Promise<void>;
   readonly #connection: RabbitmqConnection;
-  readonly #rules: QueueRules;
+  readonly #rules: SessionRules;
   readonly #subscription: Subscription;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
@@ -36,7 +41,7 @@ export class QueueSession {
   #inHand = 0;
   #lastError: unknown;
 
-  constructor(connection: RabbitmqConnection, rules: QueueRules, subscription: Subscription) {
+  constructor(connection: RabbitmqConnection, rules: SessionRules, subscription: Subscription) {
     this.#connection = connection;
     this.#rules = rules;
     this.#subscription = subscription;
@@ -105,6 +110,7 @@ export class QueueSession {
       this.#tellAssigned();
       joined();
       const kept = addresses.map((address) => this.#keep(opened, address, failed.get(address)));
+      if (this.#rules.declare) kept.push(this.#keepBound(opened));
       const reason = await Promise.race([opened.ended, aborted(this.#stopping.signal)]);
       await this.#endShares();
       await opened.end();
@@ -181,6 +187,20 @@ export class QueueSession {
       return undefined;
     } catch (error) {
       return error ?? new Error('The channel was closed.');
+    }
+  }
+
+  /** An exchange that is missing is told by those who send to it; meanwhile what is in the queue is received. */
+  async #keepBound(link: Link): Promise<void> {
+    const over = AbortSignal.any([this.#stopping.signal, this.#overOf(link)]);
+    const { group } = this.#subscription;
+    for (;;) {
+      await rest(this.#rules.bindEveryMs, over);
+      for (const address of this.#shares.keys()) {
+        if (over.aborted) return;
+        await bindAgain(link, { address, group, rules: this.#rules }).catch(() => undefined);
+      }
+      if (over.aborted) return;
     }
   }
 

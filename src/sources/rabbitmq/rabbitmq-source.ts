@@ -4,7 +4,10 @@ import { rest } from '../../core/rest.ts';
 import { endpointOf, type RabbitmqConnection } from '../../rabbitmq/connection.ts';
 import type { Source, Subscribed, Subscription } from '../source.ts';
 import type { QueueRules } from './queue-rules.ts';
-import { QueueSession } from './queue-session.ts';
+import { QueueSession, type SessionRules } from './queue-session.ts';
+
+/** An exchange that is deleted and made again has lost its bindings, of which nobody is told. */
+const usualBindEveryMs = 60_000;
 
 /**
  * Receives from queues of RabbitMQ, one per address and group.
@@ -12,19 +15,25 @@ import { QueueSession } from './queue-session.ts';
  * A queue that is declared here receives messages sent from then on, whatever {@link Subscription.fromBeginning} says.
  * Messages are acknowledged after the effects, at the end of each batch. If a consumer is lost, all messages delivered
  * to it and not acknowledged are delivered again.
+ *
+ * @param bindEveryMs how often queues that are declared here are bound again; only tests shorten it
  */
-export function rabbitmqSource(connection: RabbitmqConnection, rules: QueueRules): Source {
+export function rabbitmqSource(
+  connection: RabbitmqConnection,
+  rules: QueueRules,
+  bindEveryMs: number = usualBindEveryMs,
+): Source {
   return {
     name: 'rabbitmq',
     // Acknowledged messages are deleted.
     redeliveryHorizonMs: async () => 0,
-    subscribe: (subscription) => subscribe(connection, rules, subscription),
+    subscribe: (subscription) => subscribe(connection, { ...rules, bindEveryMs }, subscription),
   };
 }
 
 async function subscribe(
   connection: RabbitmqConnection,
-  rules: QueueRules,
+  rules: SessionRules,
   subscription: Subscription,
 ): Promise<Subscribed> {
   const { addresses, group, joinWithinMs, signal = new AbortController().signal } = subscription;

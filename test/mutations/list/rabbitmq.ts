@@ -6,6 +6,15 @@ const inOrder = 'Over RabbitMQ keys keep their order, and effects happen once';
 /** What a server that confirms, returns and refuses each message alone must not make of them. */
 export const rabbitmqMutations: readonly Mutation[] = [
   {
+    name: 'rabbitmq-binds-once',
+    promise: inOrder,
+    file: 'src/sources/rabbitmq/queue-session.ts',
+    find: 'if (this.#rules.declare) kept.push',
+    replace: 'if (!this.#rules.declare) kept.push',
+    test: 'test/transports/rabbitmq/bindings.test.ts',
+    title: 'an exchange that is deleted and made again is bound again, while its queue is consumed from',
+  },
+  {
     name: 'rabbitmq-prefetches-without-end',
     promise: inOrder,
     file: 'src/sources/rabbitmq/prefetch.ts',

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { inject, onTestFinished } from 'vitest';
+import { rabbitmqSource } from '../../../src/sources/rabbitmq/rabbitmq-source.ts';
+import { rabbitmqSettings } from '../../../src/transports/rabbitmq/rabbitmq-options.ts';
 import {
   type IncomingMessage,
   type RabbitmqOptions,
-  rabbitmq,
   type Subscribed,
   type Subscription,
 } from '../../../src/transports.ts';
@@ -23,8 +24,12 @@ export interface Stage {
   readonly join: (options?: Partial<Subscription>) => Promise<Subscribed>;
 }
 
-/** An exchange, and a consumer that reaches it through a proxy and acknowledges everything. */
-export async function stage(options: Partial<RabbitmqOptions> = {}): Promise<Stage> {
+/**
+ * An exchange, and a consumer that reaches it through a proxy and acknowledges everything.
+ *
+ * @param bindEveryMs how often it binds its queue again
+ */
+export async function stage(options: Partial<RabbitmqOptions> = {}, bindEveryMs?: number): Promise<Stage> {
   const broker = await brokerAt();
   const proxy = await startFaultProxy(new URL(url).host);
   const address = `arrivals-${randomUUID().slice(0, 8)}`;
@@ -37,11 +42,12 @@ export async function stage(options: Partial<RabbitmqOptions> = {}): Promise<Sta
     await broker.close();
     await proxy.close();
   });
-  const source = rabbitmq({
+  const settings = rabbitmqSettings({
     url: url.replace(new URL(url).host, proxy.address),
     requestTimeout: '1s',
     ...options,
-  }).source();
+  });
+  const source = rabbitmqSource(settings.connection, settings.queues, bindEveryMs);
   return {
     broker,
     proxy,
