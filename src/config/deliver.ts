@@ -8,13 +8,13 @@ import { Relay } from '../relay/relay.ts';
 import type { TopicRoute } from '../relay/topic-route.ts';
 import { refuseTwin } from '../relay/twin.ts';
 import type { Database, Sql } from '../store/database/database.ts';
-import { completeInBackground } from './announced-topics.ts';
 import type { Config } from './config.ts';
 import { type Confirmation, confirmationOf } from './confirmation.ts';
 import { askServers } from './relay-health.ts';
 import type { RelayServers } from './relay-servers.ts';
 import type { ResolvedRelaySettings } from './relay-settings.ts';
 import { RelaySupervision } from './relay-supervision.ts';
+import { completeInBackground } from './unfinished-lanes.ts';
 
 /** What a relay consists of once it has reached its servers. */
 export interface DeliverInput extends Omit<ResolvedRelaySettings, 'settings'> {

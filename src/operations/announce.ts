@@ -1,20 +1,27 @@
+import type { Author } from '../store/audit/author.ts';
 import type { Database } from '../store/database/database.ts';
-import { announcer, readAnnounced, type TopicPolicy, upsertTopics } from '../store/lane/topics.ts';
+import {
+  announcer,
+  type OpenChange,
+  readOpenChanges,
+  type TopicPolicy,
+  upsertTopics,
+} from '../store/lane/topics.ts';
 import { type ChangeAnswer, continueLanesChange, type LanesChangeOptions } from './lanes.ts';
 
-/** A new topic that is not delivered yet, and why. */
+/** A topic whose lanes are being changed, which is not delivered meanwhile, and why. */
 export type UnfinishedTopic = { readonly topic: string } & Extract<ChangeAnswer, { done: false }>;
 
 type Limits = Pick<LanesChangeOptions, 'timeout' | 'signal'>;
 
-/** Writes the policies of topics, then runs {@link completeAnnounced} for the new ones. */
+/** Writes the policies of topics, then runs {@link completeChanges}. */
 export async function announceTopics(
   database: Database,
   policies: readonly TopicPolicy[],
   limits: Limits,
 ): Promise<readonly UnfinishedTopic[]> {
   await upsertTopics(database, policies);
-  return completeAnnounced(
+  return completeChanges(
     database,
     policies.map(({ name }) => name),
     limits,
@@ -22,22 +29,27 @@ export async function announceTopics(
 }
 
 /**
- * Moves messages that were stored for new topics before their number of lanes was known: each goes to the lane of its key,
- * including those of transactions that were open when the topic was announced. Until then the topic is not delivered.
+ * Completes changes of lanes. That of a new topic moves messages that were stored before its number of lanes was known: each goes
+ * to the lane of its key, including those of transactions that were open when the topic was announced. That of an operator is
+ * completed in the name of the operator, whose call may have been killed. Until then the topic is not delivered.
  *
  * @returns topics that were not completed in time
  */
-export async function completeAnnounced(
+export async function completeChanges(
   database: Database,
   topics: readonly string[],
   limits: Limits,
 ): Promise<readonly UnfinishedTopic[]> {
-  const changes = await readAnnounced(database, topics);
+  const changes = await readOpenChanges(database, topics);
   const answers = await Promise.all(
     changes.map(async (change) => ({
       topic: change.topic,
-      ...(await continueLanesChange(database, change, { actor: announcer }, limits)),
+      ...(await continueLanesChange(database, change, authorOf(change), limits)),
     })),
   );
   return answers.filter((answer) => !answer.done);
+}
+
+function authorOf({ actor }: OpenChange): Author {
+  return actor === announcer ? { actor } : { actor, reason: 'finished by a relay' };
 }

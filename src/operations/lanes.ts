@@ -32,7 +32,8 @@ export interface LanesChangeOptions extends Omit<OperationOptions, 'dryRun'> {
 }
 
 /**
- * How far a change has come. Until it is done, the topic is not delivered, and repeating the call continues the change.
+ * How far a change has come. Until it is done, the topic is not delivered. Repeating the call continues the change; of lanes, a
+ * relay of the topic continues it too.
  */
 export type ChangeAnswer =
   | {
@@ -56,8 +57,8 @@ const askEveryMs = 100;
  *
  * The topic is not delivered meanwhile: relays finish what they have in hand, the new number is written, every
  * transaction of the database that began before that must end, and every unpublished message moves to the lane of its
- * key. Each step is stored; if a call is killed, the next one completes it. A call with another number replaces the
- * previous change, so a call with the old number reverts it.
+ * key. Each step is stored; if a call is killed or out of time, a relay of the topic completes the change, or the next call. A call
+ * with another number replaces the previous change, so a call with the old number reverts it.
  *
  * @throws OutboxError `OUTBOX_OPTION_INVALID`, `OUTBOX_TOPIC_UNKNOWN`, `OUTBOX_CHANGE_UNDER_WAY`
  */

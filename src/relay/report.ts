@@ -58,7 +58,7 @@ export type RelayEvent =
   /** Temporal did not start a workflow: until it is back, relays drain their lanes without. Reported once per outage. */
   | { readonly type: 'temporal-away'; readonly error: unknown }
   | { readonly type: 'temporal-back'; readonly awayMs: number }
-  /** A new topic is not delivered yet: its lanes wait for these transactions, or for locked messages. */
+  /** A topic that is new, or gets another number of lanes, is not delivered yet: it waits for these transactions, or for locked messages. */
   | {
       readonly type: 'topic-waiting';
       readonly topic: string;

@@ -2,11 +2,11 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { policyOf } from '../../src/config/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
-import { announceTopics, completeAnnounced } from '../../src/operations/announce.ts';
+import { announceTopics, completeChanges } from '../../src/operations/announce.ts';
 import { changeLanes, continueLanesChange } from '../../src/operations/lanes.ts';
 import { replaceMessages } from '../../src/store/lane/lanes-replace.ts';
 import { endLanesChange } from '../../src/store/lane/lanes-switch.ts';
-import { readAnnounced, upsertTopics } from '../../src/store/lane/topics.ts';
+import { readOpenChanges, upsertTopics } from '../../src/store/lane/topics.ts';
 import { storeMessages } from '../../src/store/message/write.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { LaneFixture } from '../support/fixtures/lane-fixture.ts';
@@ -69,7 +69,7 @@ test('a message of a transaction that was open at the announcement is not overta
   await drainAll(at);
   expect(at.broker.labels).toEqual([]);
   await open.commit();
-  expect(await completeAnnounced(at.database, ['orders'], {})).toEqual([]);
+  expect(await completeChanges(at.database, ['orders'], {})).toEqual([]);
   await drainAll(at);
   expect(at.broker.labels).toEqual(['K1', 'K2']);
 });
@@ -79,7 +79,7 @@ test('many relays that complete one announcement do it once', async () => {
   const open = await at.begin();
   await at.send('K1', { key }, open);
   await upsertTopics(at.database, policies);
-  const relays = Array.from({ length: 3 }, () => completeAnnounced(at.database, ['orders'], {}));
+  const relays = Array.from({ length: 3 }, () => completeChanges(at.database, ['orders'], {}));
   await at.send('K2', { key });
   await open.commit();
   expect(await Promise.all(relays)).toEqual([[], [], []]);
@@ -92,8 +92,8 @@ test('many relays that complete one announcement do it once', async () => {
 test('a call that was overtaken ends nothing and moves nothing of the change that followed', async () => {
   const { at, key } = await unannounced();
   await upsertTopics(at.database, policies);
-  const [overtaken] = await readAnnounced(at.database, ['orders']);
-  await completeAnnounced(at.database, ['orders'], {});
+  const [overtaken] = await readOpenChanges(at.database, ['orders']);
+  await completeChanges(at.database, ['orders'], {});
   const open = await at.begin();
   await at.send('K1', { key }, open);
   const by = { actor: 'test' };

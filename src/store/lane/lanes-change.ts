@@ -56,7 +56,8 @@ export async function beginChange(
       `insert into outbox.topic_change as c (topic, kind, wanted, actor) values ($1, $2, $3, $4)
        on conflict (topic) do update set wanted = excluded.wanted, actor = excluded.actor,
          step = case when c.wanted = excluded.wanted then c.step else 'begun' end,
-         id = case when c.wanted = excluded.wanted then c.id else excluded.id end
+         id = case when c.wanted = excluded.wanted then c.id else excluded.id end,
+         begun_at = case when c.wanted = excluded.wanted then c.begun_at else excluded.begun_at end
        where c.kind = excluded.kind
        returning c.id, c.topic, c.kind, c.wanted, c.step, xmax = 0 as fresh`,
       [topic, kind, wanted, by.actor],

@@ -96,10 +96,24 @@ export async function readLanes(sql: Sql, topics: readonly string[]): Promise<re
   ]);
 }
 
-/** Changes of lanes that began with the announcement of these topics, and are not complete. */
-export async function readAnnounced(sql: Sql, topics: readonly string[]): Promise<readonly TopicChange[]> {
-  return sql.query<TopicChange>(
-    `select id, topic, kind, wanted, step from outbox.topic_change where topic = any($1) and actor = $2 order by topic`,
-    [[...topics], announcer],
+/** A change of lanes that whoever began it does not complete, or not alone. */
+export interface OpenChange extends TopicChange {
+  /** Who began it: {@link announcer}, or an operator. */
+  readonly actor: string;
+}
+
+/** By then the call of an operator that has nothing to wait for has ended. */
+const operatorMs = 5_000;
+
+/**
+ * Changes of lanes of these topics that are not complete: those that began with the announcement of a topic, and those that an
+ * operator began more than five seconds ago, whose call may have been killed, or be waiting still.
+ */
+export async function readOpenChanges(sql: Sql, topics: readonly string[]): Promise<readonly OpenChange[]> {
+  return sql.query<OpenChange>(
+    `select id, topic, kind, wanted, step, actor from outbox.topic_change
+     where topic = any($1) and kind = 'lanes'
+       and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 ms') order by topic`,
+    [[...topics], announcer, operatorMs],
   );
 }

@@ -14,6 +14,15 @@ export const laneNumberMutations: readonly Mutation[] = [
     title: 'a transaction that has not written yet, but has seen the old number, is waited for',
   },
   {
+    name: 'changes-of-operators-left-alone',
+    promise: 'A change of lanes that its operator leaves is finished by a relay',
+    file: 'src/store/lane/topics.ts',
+    find: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 ms')",
+    replace: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 day')",
+    test: 'test/integration/lanes-abandoned.test.ts',
+    title: 'a change of lanes that its operator left',
+  },
+  {
     name: 'lane-change-waits-for-autovacuum',
     promise: 'Autovacuum delays no change of lanes',
     file: 'src/store/lane/lanes-switch.ts',

@@ -1,13 +1,15 @@
 import { rest } from '../core/rest.ts';
-import { completeAnnounced } from '../operations/announce.ts';
+import { completeChanges } from '../operations/announce.ts';
 import type { Report } from '../relay/report.ts';
 import type { Database } from '../store/database/database.ts';
 
 /** Between reports about a topic that still waits, and after a failure. */
 const tellEveryMs = 5_000;
 const againAfterMs = 1_000;
+/** Between looks for changes of lanes: operators may begin one at any time. */
+const lookEveryMs = 5_000;
 
-/** Completes the lanes of new topics in the background, until it is done or stopped. */
+/** Completes changes of lanes in the background, those of new topics and those that operators leave, until it is stopped. */
 export function completeInBackground(
   database: Database,
   topics: readonly string[],
@@ -33,8 +35,12 @@ async function complete(
   let timeout = tellEveryMs;
   while (!signal.aborted) {
     try {
-      const unfinished = await completeAnnounced(database, topics, { timeout, signal });
-      if (unfinished.length === 0) return;
+      const unfinished = await completeChanges(database, topics, { timeout, signal });
+      if (unfinished.length === 0) {
+        timeout = tellEveryMs;
+        await rest(lookEveryMs, signal);
+        continue;
+      }
       timeout = 12 * tellEveryMs;
       if (signal.aborted) return;
       for (const { topic, waitingFor, who } of unfinished)
