@@ -1514,7 +1514,8 @@ AS $function$
   select coalesce(l.owner is not null
     and l.incarnation = outbox.incarnation()
     and l.alive_until between clock_timestamp() and clock_timestamp() + interval '20 seconds'
-    and (l.session is null or l.alive_until > clock_timestamp() + interval '9.5 seconds' or outbox.session_lives(l.session)), false)
+    and (l.session is null or l.alive_until > clock_timestamp() + interval '9.5 seconds' or outbox.session_lives(l.session)
+      or outbox.session_here(l.session)), false)
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.lane_of(key text, id uuid, lanes integer)
@@ -2320,6 +2321,16 @@ begin
     return next (answer.id, answer.workflow_id, answer.state, answer.due_at, answer.duplicate)::outbox.stored;
   end loop;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.session_here(p_session bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select exists (select from pg_locks l where l.pid = pg_backend_pid() and l.locktype = 'advisory' and l.mode = 'ExclusiveLock'
+    and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = p_session)
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.session_lives(p_session bigint)

@@ -55,3 +55,23 @@ test('a lane whose session was replaced is tied to the new one at the next look,
   await next.end();
   expect(await acquireLane(fixture.database, fixture.lane, randomUUID())).toMatchObject({ lapsed: true });
 });
+
+test.each(['4713', '-4713', '9007199254740993'])(
+  'a lane is also held where the question shares its connection with the session, as behind a pooler: %s',
+  async (key) => {
+    const { database, lane } = fixture;
+    const shared = await fixture.begin();
+    await shared.query(`select pg_advisory_xact_lock(${key})`);
+    const lease = new LaneLease({ database, lane, session: () => ({ key }) });
+    await lease.acquire();
+    expect(await tiedTo()).toBe(key);
+    await graceOver();
+    const held = 'select outbox.lane_held(l) as held from outbox.lane l';
+
+    expect(await shared.query(held)).toEqual([{ held: true }]);
+    expect(await database.query(held)).toEqual([{ held: true }]);
+
+    await shared.rollback();
+    expect(await database.query(held)).toEqual([{ held: false }]);
+  },
+);

@@ -385,6 +385,15 @@ as $$ select greatest(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_rese
 create function outbox.session_lives(p_session bigint) returns boolean language sql volatile
 as $$ select not pg_try_advisory_xact_lock_shared(p_session) $$;
 
+-- True if the session of this key is on the connection that asks: behind a pooler that shares connections its lock is held by
+-- whoever gets that connection, who could take it once more. A function of its own, because it is asked of the dead alone.
+create function outbox.session_here(p_session bigint) returns boolean language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (select from pg_locks l where l.pid = pg_backend_pid() and l.locktype = 'advisory' and l.mode = 'ExclusiveLock'
+    and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = p_session)
+$$;
+
 -- True if this owner may claim from the lane and settle it.
 --
 -- A new primary may lack the last commits of the old one, and a server may lose some in a crash. Then positions and
@@ -401,7 +410,8 @@ as $$
   select coalesce(l.owner is not null
     and l.incarnation = outbox.incarnation()
     and l.alive_until between clock_timestamp() and clock_timestamp() + interval '20 seconds'
-    and (l.session is null or l.alive_until > clock_timestamp() + interval '9.5 seconds' or outbox.session_lives(l.session)), false)
+    and (l.session is null or l.alive_until > clock_timestamp() + interval '9.5 seconds' or outbox.session_lives(l.session)
+      or outbox.session_here(l.session)), false)
 $$;
 
 -- =====================================================================================================================

@@ -118,6 +118,15 @@ export const laneMutations: readonly Mutation[] = [
     title: 'an owner whose session has ended is followed half a second after its last renewal',
   },
   {
+    name: 'session-dead-to-its-own-connection',
+    promise: 'A pooler that shares connections costs speed only',
+    file: 'outbox.lane_held()',
+    find: '\n      or outbox.session_here(l.session)',
+    replace: '',
+    test: 'test/integration/relay-lease-session.test.ts',
+    title: 'a lane is also held where the question shares its connection',
+  },
+  {
     name: 'lane-waited-for',
     promise: standsStill,
     file: 'src/store/lane/lease.ts',
