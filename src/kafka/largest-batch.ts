@@ -1,6 +1,5 @@
-import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
-import { kafkajs } from './kafkajs.ts';
+import { kafkaTopicSettings } from './topic-settings.ts';
 
 const limit = 'max.message.bytes';
 /** Kafka's own default. */
@@ -11,19 +10,10 @@ export async function largestBatchBytes(
   connection: KafkaConnection,
   topics: readonly string[],
 ): Promise<number> {
-  const answer = await askBrokers(connection, (admin) =>
-    admin.describeConfigs({
-      includeSynonyms: false,
-      resources: topics.map((name) => ({
-        type: kafkajs().ConfigResourceTypes.TOPIC,
-        name,
-        configNames: [limit],
-      })),
-    }),
-  ).catch(() => undefined);
-  const entries = answer?.resources.flatMap(({ configEntries }) => configEntries) ?? [];
-  const limits = entries.flatMap(({ configName, configValue }) =>
-    configName === limit ? [Number(configValue)] : [],
-  );
+  const found = await kafkaTopicSettings(connection, topics, [limit]).catch(() => []);
+  const limits = found.flatMap((settings) => {
+    const value = settings.get(limit);
+    return value === undefined ? [] : [Number(value)];
+  });
   return limits.length === 0 ? usualBytes : Math.max(...limits);
 }

@@ -1,8 +1,6 @@
-import type { ConfigEntries } from 'kafkajs';
 import { OutboxError } from '../core/errors.ts';
-import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
-import { kafkajs } from './kafkajs.ts';
+import { type KafkaTopicSettings, kafkaTopicSettings } from './topic-settings.ts';
 import { missingTopics } from './topics.ts';
 import { missing, unavailable } from './unavailable.ts';
 
@@ -25,23 +23,16 @@ export async function redeliveryHorizonMs(
   connection: KafkaConnection,
   topics: readonly string[],
 ): Promise<number> {
-  const answer = await askBrokers(connection, (admin) =>
-    admin.describeConfigs({
-      includeSynonyms: false,
-      resources: topics.map((name) => ({
-        type: kafkajs().ConfigResourceTypes.TOPIC,
-        name,
-        configNames: [retention, policy],
-      })),
-    }),
-  ).catch(async (cause: unknown) => {
-    const gone = await missingTopics(connection, topics).catch((): readonly string[] => []);
-    if (gone.length > 0) throw missing(connection, gone);
-    throw forbidden.has(typeOf(cause))
-      ? unreadable(connection, topics, cause)
-      : unavailable(connection, cause);
-  });
-  return Math.max(0, ...answer.resources.map(({ configEntries }) => keptForMs(configEntries)));
+  const found = await kafkaTopicSettings(connection, topics, [retention, policy]).catch(
+    async (cause: unknown) => {
+      const gone = await missingTopics(connection, topics).catch((): readonly string[] => []);
+      if (gone.length > 0) throw missing(connection, gone);
+      throw forbidden.has(typeOf(cause))
+        ? unreadable(connection, topics, cause)
+        : unavailable(connection, cause);
+    },
+  );
+  return Math.max(0, ...found.map(keptForMs));
 }
 
 function typeOf(error: unknown): unknown {
@@ -57,10 +48,8 @@ function unreadable({ brokers }: KafkaConnection, topics: readonly string[], cau
 }
 
 /** How long a topic with these settings keeps a message, in milliseconds. */
-export function keptForMs(entries: readonly Pick<ConfigEntries, 'configName' | 'configValue'>[]): number {
-  const valueOf = (name: string): string | undefined =>
-    entries.find(({ configName }) => configName === name)?.configValue;
-  const deletes = (valueOf(policy) ?? 'delete').split(',').some((one) => one.trim() === 'delete');
-  const keptMs = Number(valueOf(retention) ?? -1);
+export function keptForMs(settings: KafkaTopicSettings): number {
+  const deletes = (settings.get(policy) ?? 'delete').split(',').some((one) => one.trim() === 'delete');
+  const keptMs = Number(settings.get(retention) ?? -1);
   return deletes && keptMs >= 0 ? keptMs : Number.POSITIVE_INFINITY;
 }
