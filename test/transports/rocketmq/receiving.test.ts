@@ -184,11 +184,12 @@ test('a group that is missing, or puts messages aside after few deliveries, is r
     group,
     disconnected: (error) => void told.push(error),
   });
-  await until(() => told.length > 0);
+  const joined = joining.then(() => 'joined');
+  expect(await Promise.race([joined, until(() => told.length > 0)])).toBeUndefined();
   // RocketMQ's default.
   await admin.createGroup(group, false, 16);
   const before = told.length;
-  await until(() => told.length > before + 1);
+  expect(await Promise.race([joined, until(() => told.length > before + 1)])).toBeUndefined();
   await admin.createGroup(group, false);
   const member = await joining;
 
