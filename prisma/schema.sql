@@ -158,6 +158,18 @@ constraint bulk_operation_state_check CHECK ((state = ANY (ARRAY['running'::text
 CREATE INDEX bulk_operation_created ON outbox.bulk_operation USING btree (created_at, id);
 CREATE INDEX bulk_operation_running ON outbox.bulk_operation USING btree (created_at) WHERE (state = 'running'::text);
 
+create table outbox.consumer (
+  id uuid not null,
+  consumer_group text not null,
+  host text not null,
+  pid integer not null,
+  version text not null,
+  started_at timestamp with time zone not null default clock_timestamp(),
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  partitions jsonb not null
+);
+constraint consumer_pkey PRIMARY KEY (id);
+
 create table outbox.consumer_group (
   consumer_group text collate "C" not null,
   window_ms bigint,

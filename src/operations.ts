@@ -42,6 +42,7 @@ export type {
   LaneLock,
   LaneStatus,
   RelayStatus,
+  SeenConsumer,
   ServerStatus,
   Setting,
   Status,
@@ -65,6 +66,7 @@ export type {
 export type { KeptBulkFilter } from './store/bulk/kept-selection.ts';
 export type { BulkFilter, SampledMessage } from './store/bulk/selection.ts';
 export type { KeptAnswer, KeptRefusal } from './store/inbox/change.ts';
+export type { OwnedPartitions } from './store/inbox/consumers.ts';
 export type { KeptName } from './store/inbox/edit.ts';
 export type { ListedKept } from './store/inbox/list.ts';
 export type { StoredKept } from './store/inbox/show.ts';

@@ -12,6 +12,7 @@ import {
 } from '../operations/status.ts';
 import { age } from './age.ts';
 import { breakerTable } from './breaker-table.ts';
+import { consumerTable } from './consumer-table.ts';
 import { laneLockTable, lockOf } from './lane-lock-table.ts';
 import { exitCodes, type Output } from './output.ts';
 import { clip, printable } from './printable.ts';
@@ -48,6 +49,7 @@ export async function statusCommand(at: DatabaseAddress, output: Output): Promis
         groups.map((group) => groupRow(group, lags)),
       )}`,
     );
+  if (answer.consumers.length > 0) output.line(`\n${consumerTable(answer.consumers)}`);
   if (breakers.length > 0) output.line(`\n${breakerTable(breakers)}`);
   if (reconciliation !== null) output.line(`\n${lastComparison(reconciliation)}`);
   if (topics.length > 0) output.line(`\n${table(limitsHeading, topics.map(limitsRow))}`);

@@ -4,6 +4,7 @@ import { InboxConsumer } from '../inbox/consumer.ts';
 import type { Consumer } from '../inbox/consumer-interface.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
+import { packageVersion } from '../operations/package-version.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import { startParkedKeys } from '../temporal/parked-key/engine.ts';
 import { type Config, defineConfig } from './config.ts';
@@ -64,7 +65,7 @@ export function consumer<Tx extends Transaction>(
     sourceOf: sourcesOf({ transports }, report ?? (() => undefined)),
     receiptSenderOf: receiptSendersOf({ transports }),
     deadLetterSenderOf: deadLetterSendersOf({ transports }),
-    place: { host: hostname(), pid: process.pid },
+    place: { host: hostname(), pid: process.pid, version: packageVersion() },
     hostParkedKeys: ({ failed, ...input }) =>
       startParkedKeys({
         ...input,

@@ -18,6 +18,14 @@ export interface HostedParkedKeys {
   stop(): Promise<void>;
 }
 
+/** Where a consumer runs, for display. */
+export interface ConsumerPlace {
+  readonly host: string;
+  readonly pid: number;
+  /** Version of this package. */
+  readonly version: string;
+}
+
 /** What a consumer needs from outside. */
 export interface ConsumerParts<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
@@ -37,7 +45,7 @@ export interface ConsumerParts<Tx extends Transaction> {
   /** Sends copies of failed messages to the broker of these topics. */
   readonly deadLetterSenderOf: (topics: readonly Topic[]) => DeadLetterSender;
   /** Where it runs, for display. */
-  readonly place: { readonly host: string; readonly pid: number };
+  readonly place: ConsumerPlace;
   /** Needs nothing until the first key is parked, or the first bulk operation is started. */
   readonly hostParkedKeys: (input: ParkedKeysPlan) => HostedParkedKeys;
 }

@@ -11,6 +11,7 @@ import { type ConsumerReport, undisturbed } from './consumer-event.ts';
 import { noting, standing } from './consumer-health.ts';
 import type { ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
 import type { ConsumerPlan } from './consumer-plan.ts';
+import { ConsumerPresence } from './consumer-presence.ts';
 import { InboxTransactions, limitOf, poolSizeOf } from './inbox-transactions.ts';
 import { Applier } from './intake/applier.ts';
 import { Breaker } from './intake/breaker.ts';
@@ -147,6 +148,10 @@ async function joinAll<Tx extends Transaction>(shared: SharedParts<Tx>, running:
   const { breaker, sourceRoutes } = shared;
   const { health, stopping } = running;
   const parked = startParked(shared, running);
+  const { client, place, rules } = shared.plan;
+  const presence = new ConsumerPresence({ client, place, group: rules.group });
+  running.add(() => presence.stop());
+  presence.start();
   const intakes: MessageIntake<Tx>[] = [];
   const subscribed: Subscribed[] = [];
   const members = new Set<string>();
@@ -157,7 +162,7 @@ async function joinAll<Tx extends Transaction>(shared: SharedParts<Tx>, running:
     const intake = intakeOf(shared, ofSource, () => parked.nudge());
     running.add(() => intake.close());
     intakes.push(intake);
-    const subscription = await subscribe(shared, ofSource, intake, running, members);
+    const subscription = await subscribe(shared, ofSource, intake, running, { members, presence });
     running.add(() => subscription.stop());
     subscribed.push(subscription);
     stopping.throwIfAborted();
@@ -234,7 +239,7 @@ function subscribe<Tx extends Transaction>(
   { name, routes, source }: SourceRoutes<Tx>,
   intake: MessageIntake<Tx>,
   { health, stopping }: Running,
-  members: Set<string>,
+  { members, presence }: { readonly members: Set<string>; readonly presence: ConsumerPresence<Tx> },
 ): Promise<Subscribed> {
   return source.subscribe({
     addresses: addressesOf(routes),
@@ -248,10 +253,12 @@ function subscribe<Tx extends Transaction>(
     assigned: (partitions) => {
       members.add(name);
       health.mended(name);
+      presence.owns(name, partitions);
       intake.assigned(partitions);
     },
     disconnected: (error, retryInMs) => {
       members.delete(name);
+      presence.owns(name, []);
       health.failed(name, error, { away: true });
       report({ type: 'disconnected', error, retryInMs });
     },

@@ -2,6 +2,7 @@ import type { Database } from '../store/database/database.ts';
 import type { DatabaseAddress } from '../store/database/database-address.ts';
 import { visitDatabase } from '../store/database/visit.ts';
 import { type BreakerStatus, readBreakers } from '../store/inbox/breakers.ts';
+import { readConsumers, type SeenConsumer } from '../store/inbox/consumers.ts';
 import { type GroupStatus, readGroups } from '../store/inbox/status.ts';
 import { requireMigrated } from '../store/installation/migrate.ts';
 import {
@@ -51,6 +52,8 @@ export interface Status {
   readonly twin: Twin | null;
   /** Consumer groups whose inbox is in this database, and what they keep. */
   readonly groups: readonly GroupStatus[];
+  /** Running consumers of these groups, then those that died within the last hour, by group; at most 1,000. */
+  readonly consumers: readonly SeenConsumer[];
   /** Addresses that breakers of running consumers of these groups pause, longest pause first; one entry per consumer. */
   readonly breakers: readonly BreakerStatus[];
 }
@@ -63,6 +66,7 @@ export type {
   LaneStatus,
   Reconciliation,
   RelayStatus,
+  SeenConsumer,
   Setting,
   TopicPolicyRow,
   Twin,
@@ -100,6 +104,7 @@ export async function statusOf(database: Database): Promise<Status> {
     reconciliation: (await readReconciliation(database)) ?? null,
     twin: await readTwin(database),
     groups: await readGroups(database),
+    consumers: await readConsumers(database),
     breakers: await readBreakers(database),
   };
 }

@@ -1908,6 +1908,22 @@ create table outbox.breaker (
   primary key (consumer_group, address, consumer)
 );
 
+-- One row per running consumer, which writes it every few seconds and deletes it when it stops; one that has not done so for 15 s
+-- has died. Rows of dead ones are deleted by others after an hour.
+create table outbox.consumer (
+  -- One run of a consumer.
+  id             uuid primary key,
+  consumer_group text not null,
+  host           text not null,
+  pid            integer not null,
+  -- Of the package in its process.
+  version        text not null,
+  started_at     timestamptz not null default clock_timestamp(),
+  seen_at        timestamptz not null default clock_timestamp(),
+  -- [{"address": …, "partitions": [0, 1]}, …]: what it owns.
+  partitions     jsonb not null
+);
+
 -- The consumer whose turn it is to copy the failed messages of a group: one at a time, or each would send every copy.
 create table outbox.letter_turn (
   consumer_group text collate "C" primary key,

@@ -104,7 +104,7 @@ export async function startFed(
       },
       close: async () => undefined,
     }),
-    place: { host: 'here', pid: process.pid },
+    place: { host: 'here', pid: process.pid, version: '1.2.3' },
     hostParkedKeys({ drains, failed, ...input }) {
       const counted: KeyDrains = {
         drain(...given) {

@@ -1,0 +1,35 @@
+import type { SeenConsumer } from '../operations/status.ts';
+import { age } from './age.ts';
+import { clip } from './printable.ts';
+import { goneInWords } from './processes-in-words.ts';
+import { table } from './table.ts';
+
+const heading = ['RUNNING CONSUMER', 'HOST', 'PID', 'VERSION', 'SEEN', 'PARTITIONS'];
+
+/** The consumers that run, and one line for all that are gone. */
+export function consumerTable(consumers: readonly SeenConsumer[]): string {
+  const living = consumers.filter(({ alive }) => alive);
+  const rows = living.map(({ group, host, pid, version, seenMs, partitions }) => [
+    clip(group, 24),
+    clip(host, 24),
+    String(pid),
+    version,
+    age(seenMs),
+    partitions.map(({ address, partitions: owned }) => `${address} ${ranges(owned)}`).join(', ') || 'none',
+  ]);
+  const gone = goneInWords('consumer', consumers);
+  return [...(rows.length === 0 ? [] : [table(heading, rows)]), ...(gone === undefined ? [] : [gone])].join(
+    '\n',
+  );
+}
+
+/** `0-2,5`, of ascending numbers. */
+function ranges(numbers: readonly number[]): string {
+  const runs: { from: number; to: number }[] = [];
+  for (const number of numbers) {
+    const last = runs.at(-1);
+    if (last?.to === number - 1) last.to = number;
+    else runs.push({ from: number, to: number });
+  }
+  return runs.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(',');
+}
