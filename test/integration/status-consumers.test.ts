@@ -64,6 +64,5 @@ test('a consumer repeats that it runs; of those that are gone one line is left, 
   ]);
 
   await database.query(`update outbox.consumer set seen_at = seen_at - interval '16 s' where host = 'here'`);
-  expect((await pids()).at(-1)).toEqual([process.pid, false]);
   await expect.poll(async () => (await pids()).at(-1), { timeout: 15_000 }).toEqual([process.pid, true]);
 });
