@@ -1,5 +1,6 @@
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { operations } from '../../src/config/operations.ts';
 import { startRelay } from '../../src/config/start-relay.ts';
 import { topic } from '../../src/core/topic.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
@@ -79,3 +80,21 @@ test.each([1, 2, 3, 4])('a relay starts although PostgreSQL restarts meanwhile: 
 
   expect(relay.health().state).toBe('running');
 });
+
+test.each(['ended', 'recovering'])(
+  'the first operation of a process waits some seconds for a PostgreSQL that starts: %s',
+  async (how) => {
+    const server = await ownPostgres({ onTestFinished });
+    await server.stopAtOnce();
+    const outbox = operations({ database: { url: server.url } });
+    onTestFinished(() => outbox.close());
+    const recovering = how === 'recovering' ? server.start() : undefined;
+    const listed = outbox.list({}).then(
+      ({ messages }) => messages,
+      (error: unknown) => error,
+    );
+    await (recovering ?? server.start());
+
+    expect(await listed).toEqual([]);
+  },
+);

@@ -59,6 +59,12 @@ function isAway(error: Error, code: string): boolean {
   return socketCodes.has(code) || clientWords.test(error.message);
 }
 
+/** True if the server may be starting, or be started again: nothing listens yet, or it recovers. */
+export function mayBeStarting(error: unknown): boolean {
+  const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return all.some((one) => ['ECONNREFUSED', '57P03'].includes(codeOf(one)));
+}
+
 function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

@@ -226,6 +226,15 @@ export const faceMutations: readonly Mutation[] = [
     title: 'status names who has had a lane locked for some seconds, and waits for nobody',
   },
   {
+    name: 'command-before-the-server',
+    promise: 'A command waits for a PostgreSQL that starts',
+    file: 'src/config/operations-database.ts',
+    find: 'passing: mayBeStarting,',
+    replace: 'passing: () => false,',
+    test: 'test/integration/start-interrupted.test.ts',
+    title: 'the first operation of a process waits',
+  },
+  {
     name: 'lock-of-the-table-untold',
     promise: elsewhere,
     file: 'src/operations/lane-locks.ts',
