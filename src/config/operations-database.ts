@@ -53,7 +53,14 @@ function open(config: DatabaseConfig | undefined): Opened {
   }
   const at = databaseOf(config);
   const database = openDatabase({ ...at, connections, silence: operatorSilence, ownNames: true });
-  return { url: at.url, database, ready: once(() => startedAndMigrated(database)) };
+  let waited = false;
+  const ready = once(async () => {
+    // Once: who asks a server that is away again and again has its answer at once.
+    if (waited) return requireMigrated(database);
+    waited = true;
+    return startedAndMigrated(database);
+  });
+  return { url: at.url, database, ready };
 }
 
 function startedAndMigrated(database: Database): Promise<void> {
