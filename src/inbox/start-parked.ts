@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { type BulkRunner, createBulkRunner } from '../bulk/bulk-runner.ts';
 import { rest } from '../core/rest.ts';
 import type { Running } from '../core/running.ts';
+import { Slots } from '../core/slots.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import { type DeadTries, endDeadTries } from '../store/inbox/parked-keys.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import { type InboxTransactions, transactionsOf } from './inbox-transactions.ts';
-import { DrainSlots } from './parked/drain-slots.ts';
 import { KeyDrain } from './parked/key-drain.ts';
 import { ParkedWatcher } from './parked/parked-watcher.ts';
 import { KeyStandIns } from './parked/stand-ins.ts';
@@ -30,7 +30,7 @@ export function startParked<Tx extends Transaction>(
   // Identifies this process in the database.
   const worker = randomBytes(8).readBigInt64BE().toString();
   const onFailed = (): void => nudgeDeadLetters(shared.sourceRoutes);
-  const slots = new DrainSlots(concurrency);
+  const slots = new Slots(concurrency);
   const standIns = new KeyStandIns({
     drains: keyDrainOf(shared, worker, onFailed),
     slots,

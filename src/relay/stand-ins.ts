@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Lane, laneName } from '../core/lane.ts';
+import { ProgressWatch } from '../core/progress-watch.ts';
 import { aborted, rest } from '../core/rest.ts';
 import type { LaneStart } from '../store/lane/starts.ts';
 import type { DrainAnswer } from './drain-input.ts';
@@ -11,7 +12,6 @@ const graceMs = 300;
 const askAgainMs = 5_000;
 /** A drain without progress for so long is told to end, as an activity would be. */
 const stuckAfterMs = 30_000;
-const watchEveryMs = 1_000;
 
 export interface StandInsInput {
   /** Drains a lane until it is quiet, its time is over, or the signal fires; `taken` if the lane has an owner, or a drain here. */
@@ -106,18 +106,12 @@ export class StandIns {
   }
 
   async #drain({ topic, lane }: Lane, signal: AbortSignal): Promise<DrainAnswer> {
-    const stuck = new AbortController();
-    let progressAt = performance.now();
-    const watch = setInterval(() => {
-      if (performance.now() - progressAt >= stuckAfterMs) stuck.abort();
-    }, watchEveryMs);
+    const watch = new ProgressWatch(stuckAfterMs);
     try {
-      const ended = AbortSignal.any([signal, stuck.signal]);
-      return await this.#input.drain({ topic, lane }, ended, () => {
-        progressAt = performance.now();
-      });
+      const ended = AbortSignal.any([signal, watch.signal]);
+      return await this.#input.drain({ topic, lane }, ended, watch.progress);
     } finally {
-      clearInterval(watch);
+      watch.end();
     }
   }
 }

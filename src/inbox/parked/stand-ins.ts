@@ -1,11 +1,13 @@
+import { ProgressWatch } from '../../core/progress-watch.ts';
+import type { Slot, Slots } from '../../core/slots.ts';
 import type { KeyDrains, ParkedKeyAnswer } from '../ports.ts';
-import type { DrainSlots } from './drain-slots.ts';
 
 /** A long queue is drained in several runs, so that other keys have their turns, too. */
 const runMs = 60_000;
 /** After this time without progress a drain counts as stuck, as that of a workflow does by its heartbeat. */
 const stuckAfterMs = 30_000;
-const watchEveryMs = 1_000;
+/** How often a drain that waits for a slot says that it still does. */
+const waitingEveryMs = 1_000;
 /** After a drain that failed, as when the database is away, none begins for this time. */
 const afterFailureMs = 1_000;
 /** Keys that wait for a slot: as many as one look finds. */
@@ -14,7 +16,7 @@ const maxQueued = 100;
 export interface KeyStandInsInput {
   readonly drains: KeyDrains;
   /** Shared by the drains of workflows and by stand-ins. */
-  readonly slots: DrainSlots;
+  readonly slots: Slots;
   /** A stand-in failed; its key is found again by a later look. Must not throw. */
   readonly failed: (error: unknown, retryInMs: number) => void;
   /** Called when the last key that was offered has been drained. */
@@ -59,13 +61,13 @@ export class KeyStandIns implements KeyDrains {
       standIn?.leave();
       // Without progress: if it hangs, the workflow turns to another consumer.
       await standIn?.over;
-      const waiting = setInterval(progress, watchEveryMs);
-      const taken = await slots.take(signal).finally(() => clearInterval(waiting));
-      if (!taken) return { kind: 'waiting', inMs: 0 };
+      const waiting = setInterval(progress, waitingEveryMs);
+      const slot = await slots.take(signal).finally(() => clearInterval(waiting));
+      if (slot === undefined) return { kind: 'waiting', inMs: 0 };
       try {
         return await drains.drain(keyId, signal, progress);
       } finally {
-        slots.give();
+        slot.free();
         this.#next();
       }
     } finally {
@@ -92,33 +94,28 @@ export class KeyStandIns implements KeyDrains {
   #next(): void {
     if (this.#stopping.signal.aborted || performance.now() < this.#pausedUntil) return;
     for (const keyId of this.#queue) {
-      if (!this.#input.slots.tryTake()) return;
+      const slot = this.#input.slots.tryTake();
+      if (slot === undefined) return;
       this.#queue.delete(keyId);
-      this.#begin(keyId);
+      this.#begin(keyId, slot);
     }
   }
 
-  #begin(keyId: string): void {
+  #begin(keyId: string, slot: Slot): void {
     const leaving = new AbortController();
-    const stuck = new AbortController();
-    const signal = AbortSignal.any([this.#stopping.signal, stuck.signal, AbortSignal.timeout(runMs)]);
-    let progressAt = performance.now();
-    const watch = setInterval(() => {
-      if (performance.now() - progressAt >= stuckAfterMs) stuck.abort();
-    }, watchEveryMs);
+    const watch = new ProgressWatch(stuckAfterMs);
+    const signal = AbortSignal.any([this.#stopping.signal, watch.signal, AbortSignal.timeout(runMs)]);
     const run = async (): Promise<void> => {
       // It is among the running ones before it can end.
       await Promise.resolve();
       try {
-        await this.#input.drains.drain(keyId, signal, () => (progressAt = performance.now()), {
-          leave: leaving.signal,
-        });
+        await this.#input.drains.drain(keyId, signal, watch.progress, { leave: leaving.signal });
       } catch (error) {
         this.#failure(error);
       } finally {
-        clearInterval(watch);
+        watch.end();
         this.#running.delete(keyId);
-        this.#input.slots.give();
+        slot.free();
       }
       this.#next();
       if (this.#queue.size === 0 && !this.#stopping.signal.aborted) this.#input.drained();

@@ -1,11 +1,11 @@
 import { rest } from '../../core/rest.ts';
+import type { Slots } from '../../core/slots.ts';
 import { LateReply, RedisLink } from '../../redis/redis-link.ts';
 import type { RedisServer } from '../../redis/redis-server.ts';
 import { OpenMessages } from '../open-messages.ts';
 import type { IncomingBatch, IncomingMessage, Subscription } from '../source.ts';
 import { type Queue, type QueueLease, type QueueRead, releaseReading, renewReading } from './queue.ts';
 import { ReadSize } from './read-size.ts';
-import type { Slots } from './slots.ts';
 
 /** Intervals of the source, in milliseconds. Only tests shorten them. */
 export interface ReaderPaces {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { OutboxError } from '../../core/errors.ts';
 import { rest } from '../../core/rest.ts';
+import { Slots } from '../../core/slots.ts';
 import { RedisLink, redisUnavailable } from '../../redis/redis-link.ts';
 import type { RedisServer } from '../../redis/redis-server.ts';
 import type { Source, Subscribed, Subscription } from '../source.ts';
 import type { Queue } from './queue.ts';
 import { QueueReader, type ReaderPaces, readerPaces } from './queue-reader.ts';
-import { Slots } from './slots.ts';
 
 /** How a source reaches its server. */
 export interface SourceSettings {

@@ -98,7 +98,11 @@ const cases: readonly Case[] = [
   refuse('src/redis', value('../store/lane/claim.ts'), 'src/redis may import src/core only'),
   refuse('src/kafka', value('@redis/client'), 'The client of Redis stays in folders named redis'),
   ...allow('src/redis', value('@redis/client'), value('../core/errors.ts')),
-  ...allow('src/transports/redis', value('../../redis/redis-link.ts'), value('../../sources/redis/slots.ts')),
+  ...allow(
+    'src/transports/redis',
+    value('../../redis/redis-link.ts'),
+    value('../../sources/redis/read-size.ts'),
+  ),
   ...allow('src/sources/redis', value('../../redis/redis-link.ts'), value('@redis/client')),
   ...allow('src/filters/redis', value('../../redis/redis-link.ts')),
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { DrainSlots } from '../../../src/inbox/parked/drain-slots.ts';
+import { Slots } from '../../../src/core/slots.ts';
 import { KeyStandIns } from '../../../src/inbox/parked/stand-ins.ts';
 import type { KeyDrains, ParkedKeyAnswer, StandInRules } from '../../../src/inbox/ports.ts';
 
@@ -25,7 +25,7 @@ function stage(slots: number) {
   };
   const standIns = new KeyStandIns({
     drains: open,
-    slots: new DrainSlots(slots),
+    slots: new Slots(slots),
     failed: (error) => failures.push(error),
     drained: () => (drained += 1),
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Slots } from '../../../src/sources/redis/slots.ts';
+import { Slots } from '../../../src/core/slots.ts';
 
 const never = new AbortController().signal;
 
@@ -18,4 +18,17 @@ test('slots limit how many run concurrently, and the next one starts when one en
   const fourth = slots.take(stop.signal);
   stop.abort();
   expect(await fourth).toBeUndefined();
+});
+
+test('who waits for a slot comes before who only asks for one', async () => {
+  const slots = new Slots(1);
+  const held = slots.tryTake();
+  expect([held === undefined, slots.free, slots.tryTake()]).toEqual([false, 0, undefined]);
+  const waiting = slots.take(never);
+
+  held?.free();
+
+  expect(slots.tryTake()).toBeUndefined();
+  (await waiting)?.free();
+  expect(slots.free).toBe(1);
 });
