@@ -1,28 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { startPostgres } from '../../src/local/index.ts';
+import { expect, test, vi } from 'vitest';
 import { adopt } from '../../src/operations/adopt.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { readInstallation } from '../../src/store/installation/installation.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
-import { burn, movedFixture } from '../support/fixtures/moved-fixture.ts';
+import { anotherCluster, burn, movedFixture } from '../support/fixtures/moved-fixture.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let elsewhere: Awaited<ReturnType<typeof startPostgres>>;
-const ends: (() => Promise<void>)[] = [];
-
-beforeAll(async () => {
-  elsewhere = await startPostgres({ env: { ...process.env, DATABASE_URL: '' }, durable: false });
-});
-
-afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end();
-});
-
-afterAll(async () => {
-  await elsewhere.stop();
-});
+const elsewhere = anotherCluster();
+const { ends } = elsewhere;
 
 const by = { actor: 'test' };
 

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { startPostgres } from '../../src/local/index.ts';
+import { expect, test, vi } from 'vitest';
 import { type Adoption, adopt } from '../../src/operations/adopt.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { readInstallation } from '../../src/store/installation/installation.ts';
@@ -9,26 +8,14 @@ import { dumpOutbox } from '../support/fixtures/dump.ts';
 import { gate } from '../support/fixtures/gate.ts';
 import { startKeyWriters } from '../support/fixtures/key-writers.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
-import { burn, movedFixture } from '../support/fixtures/moved-fixture.ts';
+import { anotherCluster, burn, movedFixture } from '../support/fixtures/moved-fixture.ts';
 import { startTestRelay } from '../support/fixtures/test-relay.ts';
 import { until } from '../support/fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let elsewhere: Awaited<ReturnType<typeof startPostgres>>;
-const ends: (() => Promise<void>)[] = [];
-
-beforeAll(async () => {
-  elsewhere = await startPostgres({ env: { ...process.env, DATABASE_URL: '' }, durable: false });
-});
-
-afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end();
-});
-
-afterAll(async () => {
-  await elsewhere.stop();
-});
+const elsewhere = anotherCluster();
+const { ends } = elsewhere;
 
 const by = { actor: 'test' };
 

@@ -1,4 +1,5 @@
 import type { Sql } from '../database/database.ts';
+import { keepingGroups } from './keeping-groups.ts';
 
 /** State of a consumer group, as far as this database knows. */
 export interface GroupStatus {
@@ -28,12 +29,7 @@ const countLimit = 100_000;
 /** All groups that have consumed, or keep, messages; by name. */
 export async function readGroups(sql: Sql): Promise<readonly GroupStatus[]> {
   return sql.query<GroupStatus>(
-    `with recursive keeping (name) as (
-       select min(p.consumer_group) from outbox.parked p
-       union all
-       select (select min(p.consumer_group) from outbox.parked p where p.consumer_group > n.name)
-       from keeping n where n.name is not null
-     ), names as (
+    `with recursive ${keepingGroups}, names as (
        select name from keeping where name is not null union select consumer_group from outbox.consumer_group
      )
      select n.name as "group", p.count as parked, p.oldest as "oldestParkedMs", k.count as "parkedKeys", k.held as "heldKeys",

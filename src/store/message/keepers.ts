@@ -1,4 +1,5 @@
 import type { Sql } from '../database/database.ts';
+import { keepingGroups } from '../inbox/keeping-groups.ts';
 
 /** A consumer group that keeps a message in this database. */
 export interface Keeper {
@@ -10,14 +11,8 @@ export interface Keeper {
 
 /** The groups that keep a message instead of having handled it, by name. Groups in other databases are not known here. */
 export function readKeepers(sql: Sql, id: string): Promise<readonly Keeper[]> {
-  // Name by name, because the messages of a group may be many, and the index begins with the group.
   return sql.query<Keeper>(
-    `with recursive keeping (name) as (
-       select min(p.consumer_group) from outbox.parked p
-       union all
-       select (select min(p.consumer_group) from outbox.parked p where p.consumer_group > n.name)
-       from keeping n where n.name is not null
-     )
+    `with recursive ${keepingGroups}
      select p.consumer_group as "group", p.state from keeping n
        join outbox.parked p on p.consumer_group = n.name and p.message_id = $1
      where p.state in ('parked', 'failed') order by 1`,
