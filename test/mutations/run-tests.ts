@@ -39,15 +39,16 @@ export async function runFiles(
   return runVitest(root, [...projectsOf(tests), '--bail=1', ...tests], servers, 3 * longestMs);
 }
 
-/** Runs the tests of a project whose paths contain one of the words, or all, and has them note in the folder what they execute. */
+/** Runs the tests of projects whose paths contain one of the words, or all, and has them note in the folder what they execute. */
 export async function runCovering(
   root: string,
   folder: string,
-  { project, words }: { readonly project: string; readonly words: readonly string[] },
+  { projects, words }: { readonly projects: readonly string[]; readonly words: readonly string[] },
   servers: Readonly<Record<string, string>>,
 ): Promise<void> {
   const noting = { ...servers, OUTBOX_EXECUTED: folder };
-  await runVitest(root, ['--project', project, ...words], noting, 60 * longestMs);
+  const named = projects.flatMap((project) => ['--project', project]);
+  await runVitest(root, [...named, ...words], noting, 60 * longestMs);
 }
 
 function projectsOf(tests: readonly string[]): readonly string[] {

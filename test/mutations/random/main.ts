@@ -26,6 +26,9 @@ const everything = [
   'outbox.',
 ];
 
+/** Projects of vitest whose tests need servers, and take seconds. */
+const withServers = ['integration', 'contract', 'transports-*'];
+
 /** Plants bugs that rules make at random places. Survivors are told and no failure: a sample is no gate. */
 export async function randomMain(root: string, args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -54,9 +57,9 @@ export async function randomMain(root: string, args: readonly string[]): Promise
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   try {
     const executed = join(root, 'node_modules/.cache/temporal-outbox/executed');
-    if (!existsSync(executed)) await runCovering(root, executed, { project: 'unit', words: [] }, servers);
+    if (!existsSync(executed)) await runCovering(root, executed, { projects: ['unit'], words: [] }, servers);
     if (values.cover.length > 0)
-      await runCovering(root, executed, { project: 'integration', words: values.cover }, servers);
+      await runCovering(root, executed, { projects: withServers, words: values.cover }, servers);
     const mutants = draw(mutantsIn(root, values.folder), seed);
     tell(`${mutants.length} places, seed ${seed}`);
     const tried = await tryMutants(mutants, {
