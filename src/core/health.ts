@@ -62,6 +62,12 @@ interface FailureRules {
   readonly away?: boolean;
 }
 
+interface Question {
+  /** By `performance.now()`. */
+  readonly at: number;
+  readonly since: Date;
+}
+
 /** Collects the health of one relay or consumer. */
 export class HealthRecord {
   state: Health['state'] = 'starting';
@@ -70,7 +76,9 @@ export class HealthRecord {
   /** Called at each reading, for failures in addition to the recorded ones. */
   others: () => readonly Failing[] = () => [];
   readonly #entries = new Map<string, Entry>();
-  readonly #open = new Map<string, Set<{ readonly at: number; readonly since: Date }>>();
+  readonly #open = new Map<string, Set<Question>>();
+  /** Silences that outlasted a question: whoever asks again at once hears nothing since then, not since now. */
+  readonly #silences = new Map<string, Question & { readonly forgottenAt: number }>();
   #progressAt: number | undefined;
 
   /** Records progress. */
@@ -97,10 +105,17 @@ export class HealthRecord {
   async during<Answer>(server: string, question: Promise<Answer>): Promise<Answer> {
     const questions = this.#open.get(server) ?? new Set();
     this.#open.set(server, questions);
-    const mine = { at: performance.now(), since: new Date() };
+    const mine: Question = { at: performance.now(), since: new Date() };
     questions.add(mine);
     try {
-      return await question;
+      const answer = await question;
+      this.#silences.delete(server);
+      return answer;
+    } catch (error) {
+      const now = performance.now();
+      if (now - mine.at > silentMs)
+        this.#silences.set(server, { ...mine, ...this.#oldest(server), forgottenAt: now + forgetMs });
+      throw error;
     } finally {
       questions.delete(mine);
     }
@@ -133,9 +148,17 @@ export class HealthRecord {
     return undefined;
   }
 
+  /** The first question that a server has left without an answer. */
+  #oldest(server: string): Question | undefined {
+    const silence = this.#silences.get(server);
+    if (silence !== undefined && performance.now() < silence.forgottenAt) return silence;
+    const [open] = this.#open.get(server) ?? [];
+    return open;
+  }
+
   #silent(forMs: number): readonly Failing[] {
-    return [...this.#open].flatMap(([server, questions]) => {
-      const [oldest] = questions;
+    return [...this.#open.keys()].flatMap((server) => {
+      const oldest = this.#oldest(server);
       const ms = oldest === undefined ? 0 : performance.now() - oldest.at;
       if (oldest === undefined || ms <= forMs) return [];
       const error = new OutboxError(

@@ -266,6 +266,7 @@ function subscribe<Tx extends Transaction>(
       if (error === undefined) health.mended(`topics of ${name}`);
       else health.failed(`topics of ${name}`, error);
     },
+    asked: (server, answer) => void health.during(`${name} ${server}`, answer).catch(() => undefined),
     noticed: report,
   });
 }

@@ -19,6 +19,11 @@ interface Opened {
   readonly ready: Promise<RedisClient>;
 }
 
+interface LinkListener {
+  /** Called with each question, and where it is asked. */
+  asked?(server: string, answer: Promise<unknown>): void;
+}
+
 /**
  * One connection, opened when first needed and reopened after it ended.
  *
@@ -27,14 +32,16 @@ interface Opened {
 export class RedisLink {
   readonly #server: RedisServer;
   readonly #answersWithinMs: number;
+  readonly #listener: LinkListener;
   #opened: Opened | undefined;
   /** Replaced connections with commands still pending. */
   readonly #leaving = new Set<RedisClient>();
   #closings = 0;
 
-  constructor(server: RedisServer, answersWithinMs: number) {
+  constructor(server: RedisServer, answersWithinMs: number, listener: LinkListener = {}) {
     this.#server = server;
     this.#answersWithinMs = answersWithinMs;
+    this.#listener = listener;
   }
 
   /**
@@ -45,6 +52,13 @@ export class RedisLink {
    * it is unknown whether the server executed the command
    */
   async ask<Answer>(question: (client: RedisClient) => Promise<Answer>, extraMs = 0): Promise<Answer> {
+    const answer = this.#ask(question, extraMs);
+    // Without valid settings nobody was asked.
+    if (this.#opened !== undefined) this.#listener.asked?.(this.#server.endpoint, answer);
+    return answer;
+  }
+
+  async #ask<Answer>(question: (client: RedisClient) => Promise<Answer>, extraMs: number): Promise<Answer> {
     const opened = (this.#opened ??= this.#open());
     const client = await opened.ready;
     const ms = this.#answersWithinMs + extraMs;

@@ -91,12 +91,14 @@ export interface Subscription {
   readonly batchSize: number;
   /** Takes messages of one partition; never called concurrently for the same one. Must not reject. */
   handle(batch: IncomingBatch): Promise<void>;
-  /** Called at every change, with all partitions that this consumer owns from now on. */
+  /** Called at every change, and when all goes on after `disconnected`, with all partitions that this consumer owns from now on. */
   assigned(partitions: readonly Partition[]): void;
   /** Called when the connection was lost, with the time until the next try. */
   disconnected(error: unknown, retryInMs: number): void;
   /** Called with the reason why some addresses deliver nothing while others continue; `undefined` when all deliver again. */
   incomplete?(error: OutboxError | undefined): void;
+  /** Called with a question that this server of the broker should answer within two seconds; nothing depends on it. */
+  asked?(server: string, answer: Promise<unknown>): void;
   /** Called with events; nothing depends on a listener. */
   noticed?(notice: SourceNotice): void;
 }

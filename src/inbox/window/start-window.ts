@@ -22,7 +22,7 @@ export async function startWindow<Tx extends Transaction>(
     if (windowMs === Number.POSITIVE_INFINITY) break;
     const topics: Topic[] = routes.map(({ topic }) => topic);
     const horizonMs = await patiently(
-      () => source.redeliveryHorizonMs(addressesOf(routes)),
+      () => health.during(name, source.redeliveryHorizonMs(addressesOf(routes))),
       startTimeoutMs,
       stopping,
       (error) => health.failed(name, error, { away: true }),

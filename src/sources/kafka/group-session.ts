@@ -136,7 +136,9 @@ export class GroupSession {
    */
   async #existing(): Promise<readonly string[] | OutboxError> {
     const { addresses } = this.#subscription;
-    const gone = await missingTopics(this.#connection, addresses).catch((): readonly string[] => []);
+    const found = missingTopics(this.#connection, addresses);
+    this.#subscription.asked?.(this.#connection.brokers.join(','), found);
+    const gone = await found.catch((): readonly string[] => []);
     if (gone.length === 0) {
       this.#subscription.incomplete?.(undefined);
       return addresses;

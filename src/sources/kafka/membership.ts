@@ -1,5 +1,6 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { OutboxError } from '../../core/errors.ts';
+import { showQuestions } from '../../kafka/asked-questions.ts';
 import { readEveryCodec } from '../../kafka/codecs.ts';
 import { type KafkaConnection, kafkaClient } from '../../kafka/connection.ts';
 import { kafkajs } from '../../kafka/kafkajs.ts';
@@ -153,7 +154,7 @@ function unread(group: string, addresses: readonly string[], handled: readonly s
 
 function consumerOf(
   connection: KafkaConnection,
-  { group }: Subscription,
+  subscription: Subscription,
   losses: Losses,
   partitionBytes: number,
 ): Consumer {
@@ -172,8 +173,9 @@ function consumerOf(
     retry,
   });
   readEveryCodec();
+  showQuestions(client, (broker, answer) => subscription.asked?.(broker, answer));
   return readLazily(client).consumer({
-    groupId: group,
+    groupId: subscription.group,
     allowAutoTopicCreation: false,
     heartbeatInterval: heartbeatIntervalMs,
     maxBytes: consumption.maxFetchBytes,

@@ -40,7 +40,7 @@ export interface ReaderContext {
   readonly paces: ReaderPaces;
   /** Fires when the consumer stops. */
   readonly stopping: AbortSignal;
-  /** Called when this member gains or loses the address. */
+  /** Called when this member gains or loses the address, and when the server answers again. */
   readonly changed: () => void;
 }
 
@@ -65,7 +65,8 @@ export class QueueReader {
     this.queue = queue;
     this.#context = context;
     this.#lease = { holder: context.holder, leaseMs: context.paces.leaseMs };
-    this.#reading = new RedisLink(context.server, context.requestTimeoutMs);
+    const { requestTimeoutMs, server, subscription } = context;
+    this.#reading = new RedisLink(server, requestTimeoutMs, subscription);
     let ended: Promise<void> = Promise.resolve();
     this.joined = new Promise((resolve) => {
       ended = this.#run(resolve);
@@ -79,15 +80,23 @@ export class QueueReader {
   }
 
   async #run(joined: () => void): Promise<void> {
-    const { paces, stopping, subscription } = this.#context;
+    const { changed, paces, stopping, subscription } = this.#context;
     let retryInMs = paces.reconnectMs.first;
+    let cut = false;
+    const reached = (): void => {
+      joined();
+      // Also if the lease has lasted: only this says that the server answers again.
+      if (cut) changed();
+      cut = false;
+    };
     while (!stopping.aborted) {
       try {
-        await this.#turn(joined);
+        await this.#turn(reached);
         retryInMs = paces.reconnectMs.first;
       } catch (error) {
         if (stopping.aborted) break;
         this.lastError = error;
+        cut = true;
         this.queue.reread();
         this.#lookAtClock();
         subscription.disconnected(error, retryInMs);
@@ -98,13 +107,13 @@ export class QueueReader {
     await this.#leave();
   }
 
-  async #turn(joined: () => void): Promise<void> {
+  async #turn(reached: () => void): Promise<void> {
     const { paces, slots, stopping } = this.#context;
     const slot = await slots.take(stopping);
     if (slot === undefined) return;
     let restMs: number | undefined;
     try {
-      restMs = await this.#readOnce(joined);
+      restMs = await this.#readOnce(reached);
     } finally {
       slot.free();
     }
@@ -122,7 +131,7 @@ export class QueueReader {
   }
 
   /** @returns how long to wait before the next read; `undefined`: until there is something to read */
-  async #readOnce(joined: () => void): Promise<number | undefined> {
+  async #readOnce(reached: () => void): Promise<number | undefined> {
     const { paces, subscription } = this.#context;
     const askedAtMs = performance.now();
     const read = await this.#read();
@@ -130,11 +139,11 @@ export class QueueReader {
       this.#lose();
       const conflict = this.queue.conflict(read.holder);
       if (conflict !== undefined) throw conflict;
-      joined();
+      reached();
       return paces.standbyMs;
     }
     this.#mine(askedAtMs);
-    joined();
+    reached();
     for (const notice of read.notices) subscription.noticed?.(notice);
     return read.messages.length === 0 ? undefined : this.#withHeart(() => this.#offer(read.messages));
   }

@@ -45,7 +45,7 @@ async function subscribe(
 ): Promise<Subscribed> {
   const { addresses, group, joinWithinMs, signal } = subscription;
   const stopping = new AbortController();
-  const link = new RedisLink(server, requestTimeoutMs);
+  const link = new RedisLink(server, requestTimeoutMs, subscription);
   const readers: QueueReader[] = [];
   const context = {
     server,

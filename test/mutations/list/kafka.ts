@@ -3,11 +3,30 @@ import type { Mutation } from '../mutation.ts';
 const provesNothing = 'An answer that proves nothing counts as maybe stored';
 const sharedGroup = 'Consumers with different handlers may share a group';
 const holdEnds = 'It recovers by itself (I13)';
+const silent = 'The health of a consumer tells a broker that says nothing';
 const missing = 'A missing topic is named at once';
 const failures = 'test/unit/transports/kafka-failure.test.ts';
 
 /** What brokers answer, and what their topics and groups are like. */
 export const kafkaMutations: readonly Mutation[] = [
+  {
+    name: 'silent-broker-untold',
+    promise: silent,
+    file: 'src/kafka/asked-questions.ts',
+    find: 'if (answer instanceof Promise && !later)',
+    replace: 'if (answer instanceof Promise && later)',
+    test: 'test/integration/health-silent-kafka.test.ts',
+    title: 'a Kafka that says nothing fails',
+  },
+  {
+    name: 'silence-begins-anew-with-each-question',
+    promise: silent,
+    file: 'src/core/health.ts',
+    find: 'if (now - mine.at > silentMs)',
+    replace: 'if (now - mine.at > 1_000_000)',
+    test: 'test/unit/core/health.test.ts',
+    title: 'a server is silent since the first question',
+  },
   {
     name: 'lost-leader-counts-as-unsent',
     promise: provesNothing,

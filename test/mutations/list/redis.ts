@@ -7,6 +7,15 @@ const kept = 'What Redis acknowledged, it keeps as it is set to';
 /** A message goes to Redis, and comes from there. */
 export const redisMutations: readonly Mutation[] = [
   {
+    name: 'redis-back-untold',
+    promise: 'The health of a consumer tells a broker that says nothing',
+    file: 'src/sources/redis/queue-reader.ts',
+    find: '      if (cut) changed();\n',
+    replace: '',
+    test: 'test/integration/health-silent-redis.test.ts',
+    title: 'whose connections were cut',
+  },
+  {
     name: 'redis-slipped-read-unnoticed',
     promise: oneReader,
     file: 'src/sources/redis/stream-queue.ts',

@@ -59,6 +59,41 @@ test('a server that has not answered for three seconds is failing, until it answ
   expect(health.isAway(0)).toBe(false);
 });
 
+test('a server is silent since the first question, also when those who ask give up and ask again, until it answers', async () => {
+  const health = new HealthRecord();
+  let fail: (error: unknown) => void = () => undefined;
+  const ask = () =>
+    health.during('kafka', new Promise<void>((_, reject) => (fail = reject))).catch(() => undefined);
+  for (let question = 0; question < 2; question += 1) {
+    const asked = ask();
+    vi.advanceTimersByTime(5_000);
+    fail(new Error('no answer'));
+    await asked;
+    expect(health.read().failing).toMatchObject([{ what: 'kafka', since: new Date(0) }]);
+  }
+  await health.during('kafka', Promise.resolve());
+  expect(failing(health)).toEqual([]);
+});
+
+test('a server that nobody asks again is forgotten ten seconds after the last question, and what it refuses is an answer', async () => {
+  const health = new HealthRecord();
+  await expect(health.during('kafka', Promise.reject(new Error('not now')))).rejects.toThrow('not now');
+  vi.advanceTimersByTime(5_000);
+  expect(failing(health)).toEqual([]);
+
+  let fail: (error: unknown) => void = () => undefined;
+  const asked = health
+    .during('kafka', new Promise<void>((_, reject) => (fail = reject)))
+    .catch(() => undefined);
+  vi.advanceTimersByTime(4_000);
+  fail(new Error('no answer'));
+  await asked;
+  vi.advanceTimersByTime(9_999);
+  expect(failing(health)).toEqual(['kafka']);
+  vi.advanceTimersByTime(1);
+  expect(failing(health)).toEqual([]);
+});
+
 test('only what is said to be about a server makes it away', () => {
   const health = new HealthRecord();
   health.failed('lane orders/0', 'it has no leader');
