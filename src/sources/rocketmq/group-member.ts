@@ -33,6 +33,7 @@ export class GroupMember {
   readonly #polls: readonly Promise<void>[];
   readonly #renewal: NodeJS.Timeout;
   #wake: NodeJS.Timeout | undefined;
+  #failingPolls = 0;
   /** Wakes the polls that wait until fewer messages are held. */
   readonly #crowded = new Set<() => void>();
 
@@ -41,7 +42,7 @@ export class GroupMember {
     const { proxies, routes, subscription } = place;
     this.#leases = new Leases(proxies, subscription.group);
     this.#renewal = setInterval(() => void this.#renew(), proxies.connection.invisibleMs / 3);
-    subscription.assigned([...routes].flatMap(([address, route]) => partitionsOf(address, route)));
+    this.#tellAssigned();
     this.#polls = [...routes].flatMap(([address, route]) =>
       route.brokers.map((broker) => this.#poll(address, broker, route)),
     );
@@ -70,6 +71,7 @@ export class GroupMember {
         const request = { topic: address, group, broker, count: largestPop, attemptId };
         const messages = await pop(proxies, request, signal);
         attemptId = randomUUID();
+        if (failures > 0) this.#answersAgain();
         failures = 0;
         const untilMs = askedAtMs + proxies.connection.invisibleMs;
         for (const message of messages) {
@@ -80,12 +82,23 @@ export class GroupMember {
         if (messages.length > 0) this.#look();
       } catch (error) {
         if (signal.aborted) return;
+        if (failures === 0) this.#failingPolls += 1;
         failures += 1;
         const waitMs = Math.min(retry.firstMs * 2 ** (failures - 1), retry.mostMs);
         subscription.disconnected(this.#told(error), waitMs);
         await rest(waitMs, signal);
       }
     }
+  }
+
+  #answersAgain(): void {
+    this.#failingPolls -= 1;
+    if (this.#failingPolls === 0) this.#tellAssigned();
+  }
+
+  #tellAssigned(): void {
+    const { routes, subscription } = this.#place;
+    subscription.assigned([...routes].flatMap(([address, route]) => partitionsOf(address, route)));
   }
 
   /** Replaces the error for a missing group by `OUTBOX_GROUP_UNFIT`. */

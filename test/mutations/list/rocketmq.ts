@@ -6,6 +6,15 @@ const inOrder = 'Over RocketMQ keys of FIFO topics keep their order, and effects
 /** What a server that takes time with its messages, and answers each alone, must not make of them. */
 export const rocketmqMutations: readonly Mutation[] = [
   {
+    name: 'rocketmq-back-untold',
+    promise: 'The health of a consumer tells a broker that says nothing',
+    file: 'src/sources/rocketmq/group-member.ts',
+    find: '        if (failures > 0) this.#answersAgain();\n',
+    replace: '',
+    test: 'test/transports/rocketmq/faults.test.ts',
+    title: 'a consumer tells a frozen server',
+  },
+  {
     name: 'missing-topic-fails-its-messages',
     promise: notStored,
     file: 'src/transports/rocketmq/send-failure.ts',

@@ -79,6 +79,24 @@ test('a frozen server holds the transport, messages in flight may be stored, and
   expect((await transport.publish(batchOf(address, { key: 'a' }))).hold).toBeUndefined();
 });
 
+test('a consumer tells a frozen server, and all its queues again when it receives from them', async () => {
+  const { address, transport } = await stage();
+  const told: string[] = [];
+  await receiving(transport.source(), {
+    addresses: [address],
+    group: `${address}-group`,
+    assigned: (partitions) => void told.push(`${partitions.length} queues`),
+    disconnected: () => void told.push('disconnected'),
+  });
+  expect(told).toEqual(['2 queues']);
+  freeze('SIGSTOP');
+  await until(() => told.includes('disconnected'));
+
+  freeze('SIGCONT');
+  await until(() => told.at(-1) !== 'disconnected').catch(() => undefined);
+  expect(told.at(-1)).toBe('2 queues');
+});
+
 test('a killed server loses no message, and each key keeps its order at the consumer', async () => {
   const { address, transport } = await stage();
   const messages = Array.from({ length: 600 }, (_, n) => ({
