@@ -42,6 +42,10 @@ export const errorRules = {
     retryable: false,
     next: 'Choose a time between now and the longest delay of the topic; a raised limit applies once a relay has started with it, or after `temporal-outbox migrate --topics`.',
   },
+  OUTBOX_DELIVERIES_LIMITED: {
+    retryable: true,
+    next: 'Delete the named queue when it is empty, so that the consumer declares it again without a limit (what is in a deleted queue is lost); or give it a policy with delivery-limit -1, and set `declare` of `queues` to false. Messages are received meanwhile.',
+  },
   OUTBOX_EPOCH_UNKNOWN: {
     retryable: false,
     next: 'Give the filter an epoch, and change it in all consumers after each restore and failover; or use no filter.',

@@ -61,6 +61,11 @@ export type SourceNotice =
       readonly addresses: readonly string[];
       readonly error: OutboxError;
     }
+  /**
+   * The broker gives up messages of this address after some deliveries, because of how the queue was once made: those that
+   * are delivered to consumers that crash or lose their connections. Reported whenever the queue is opened.
+   */
+  | { readonly type: 'deliveries-limited'; readonly address: string; readonly error: OutboxError }
   /** The broker has deleted messages that the group had not acknowledged; the group continues with the oldest one left. */
   | ({
       readonly type: 'messages-lost';

@@ -5,9 +5,6 @@ import type { Link } from '../../rabbitmq/link.ts';
 import { codeOf } from '../../rabbitmq/reason.ts';
 import type { QueueRules } from './queue-rules.ts';
 
-/** From this major version on, a quorum queue drops a message after 20 deliveries by default. */
-const limitsByItself = 4;
-
 const notFound = 404;
 const otherArguments = 406;
 
@@ -15,6 +12,8 @@ const otherArguments = 406;
 export interface OpenQueue {
   readonly channel: Channel;
   readonly queue: string;
+  /** Whether it was declared before the server limited deliveries, so that it has the server's limit. */
+  readonly limited: boolean;
   /** Resolves with the reason when the channel, or its consumer, has ended. */
   readonly ended: Promise<unknown>;
 }
@@ -34,24 +33,35 @@ export interface QueueUse {
  * the error of the server
  */
 export async function openQueue(link: Link, use: QueueUse): Promise<OpenQueue> {
-  const { address, group, prefetch, rules } = use;
-  const queue = rules.name(address, group);
+  const queue = use.rules.name(use.address, use.group);
+  const unlimited = use.rules.deliveryLimit === undefined && limitsByItself(link);
+  try {
+    return await open(link, use, { queue, unlimited });
+  } catch (error) {
+    const existing =
+      unlimited && codeOf(error) === otherArguments
+        ? await open(link, use, { queue, unlimited: false }).catch(() => undefined)
+        : undefined;
+    if (existing === undefined) throw openFailure(error, use.address, queue);
+    return { ...existing, limited: true };
+  }
+}
+
+async function open(
+  link: Link,
+  { address, prefetch, rules }: QueueUse,
+  { queue, unlimited }: { queue: string; unlimited: boolean },
+): Promise<OpenQueue> {
   const channel = await link.ask((model) => model.createChannel());
   const ended = endOf(channel, link, queue);
-  try {
-    await link.ask(async ({ connection }) => {
-      if (rules.declare) {
-        await channel.assertQueue(queue, {
-          arguments: argumentsOf(rules, connection.serverProperties.version),
-        });
-        for (const key of rules.bindingKeys(address)) await channel.bindQueue(queue, address, key);
-      } else await channel.checkQueue(queue);
-      await channel.prefetch(prefetch);
-    });
-  } catch (error) {
-    throw openFailure(error, address, queue);
-  }
-  return { channel, queue, ended };
+  await link.ask(async () => {
+    if (rules.declare) {
+      await channel.assertQueue(queue, { arguments: argumentsOf(rules, unlimited) });
+      for (const key of rules.bindingKeys(address)) await channel.bindQueue(queue, address, key);
+    } else await channel.checkQueue(queue);
+    await channel.prefetch(prefetch);
+  });
+  return { channel, queue, limited: false, ended };
 }
 
 /**
@@ -99,12 +109,16 @@ export async function readyIn(link: Link, queue: string): Promise<number> {
   });
 }
 
+/** From RabbitMQ 4.0 on, a quorum queue drops a message after 20 deliveries by default. */
+function limitsByItself({ model }: Link): boolean {
+  return Number.parseInt(model.connection.serverProperties.version, 10) >= 4;
+}
+
 function argumentsOf(
   { deadLetterExchange, deliveryLimit, order }: QueueRules,
-  version: string,
+  unlimited: boolean,
 ): Readonly<Record<string, unknown>> {
-  const unlimited = Number.parseInt(version, 10) >= limitsByItself ? -1 : undefined;
-  const limit = deliveryLimit ?? unlimited;
+  const limit = deliveryLimit ?? (unlimited ? -1 : undefined);
   return {
     'x-queue-type': 'quorum',
     ...(order && { 'x-single-active-consumer': true }),
@@ -152,6 +166,15 @@ async function canceled(channel: Channel, link: Link, queue: string): Promise<un
   } finally {
     await closed;
   }
+}
+
+/** What to tell of a queue that is {@link OpenQueue.limited}. */
+export function deliveriesLimited(queue: string): OutboxError {
+  return new OutboxError(
+    'OUTBOX_DELIVERIES_LIMITED',
+    `The queue ${queue} was declared before RabbitMQ 4.0: from 4.0 on it drops a message after 20 deliveries, unless a policy says otherwise.`,
+    { details: { queue } },
+  );
 }
 
 function openFailure(error: unknown, address: string, queue: string): unknown {

@@ -2,7 +2,7 @@ import { aborted, rest } from '../../core/rest.ts';
 import type { RabbitmqConnection } from '../../rabbitmq/connection.ts';
 import { type Link, openLink } from '../../rabbitmq/link.ts';
 import type { Lag, Subscription } from '../source.ts';
-import { bindAgain, consume, type OpenQueue, openQueue, readyIn } from './open-queue.ts';
+import { bindAgain, consume, deliveriesLimited, type OpenQueue, openQueue, readyIn } from './open-queue.ts';
 import { Prefetch } from './prefetch.ts';
 import { QueueFeed } from './queue-feed.ts';
 import type { QueueRules } from './queue-rules.ts';
@@ -221,10 +221,17 @@ export class QueueSession {
     }
   }
 
-  #find(link: Link, address: string): Promise<OpenQueue> {
+  async #find(link: Link, address: string): Promise<OpenQueue> {
     const { group } = this.#subscription;
     const prefetch = this.#prefetchOf(address).count;
-    return openQueue(link, { address, group, prefetch, rules: this.#rules });
+    const found = await openQueue(link, { address, group, prefetch, rules: this.#rules });
+    if (found.limited)
+      this.#subscription.noticed?.({
+        type: 'deliveries-limited',
+        address,
+        error: deliveriesLimited(found.queue),
+      });
+    return found;
   }
 
   #prefetchOf(address: string): Prefetch {

@@ -26,6 +26,7 @@ const raised = [
 const retryable: ReadonlySet<string> = new Set([
   'OUTBOX_ADDRESS_MISSING',
   'OUTBOX_DEAD_LETTER_REFUSED',
+  'OUTBOX_DELIVERIES_LIMITED',
   'OUTBOX_GROUP_UNFIT',
   'OUTBOX_HANDLER_GIVEN_UP',
   'OUTBOX_HANDLER_MISSING',
