@@ -13,6 +13,8 @@ export interface QueueFeedOptions {
   /** Whether a resting message holds back those behind it. */
   readonly order: boolean;
   readonly prefetch: Prefetch;
+  /** How long a message may be held before all that is held goes back. */
+  readonly holdForMs: number;
   /** Takes one of the slots for concurrent handling; false if none is free. */
   readonly take: () => boolean;
   /** Frees the slot. */
@@ -33,18 +35,22 @@ export class QueueFeed {
   /** In the order of delivery, including those of the current batch. */
   #deliveries: ReceivedDelivery[] = [];
   #bytes = 0;
-  #crowded: () => void = () => undefined;
-  /** Resolves when more bytes are held than may be: the queue is to be opened again, with a smaller prefetch. */
-  readonly crowded: Promise<void>;
+  #overdue: () => void = () => undefined;
+  /**
+   * Resolves when everything that is held should go back and be received again: it is too large, or has been held for too
+   * long, or far more could be held.
+   */
+  readonly overdue: Promise<void>;
   #inHand: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #ageTimer: NodeJS.Timeout | undefined;
   readonly #acknowledger: Acknowledger;
   #looking = false;
 
   constructor(options: QueueFeedOptions) {
     this.#options = options;
-    this.crowded = new Promise((resolve) => {
-      this.#crowded = resolve;
+    this.overdue = new Promise((resolve) => {
+      this.#overdue = resolve;
     });
     this.#acknowledger = new Acknowledger(options.channel, Math.max(1, options.subscription.batchSize));
   }
@@ -56,9 +62,11 @@ export class QueueFeed {
 
   receive(raw: ConsumeMessage): void {
     if (this.#stopping.signal.aborted) return;
-    this.#deliveries.push(new ReceivedDelivery(this.#options.address, raw, this.#name));
-    this.#bytes += raw.content.length;
-    if (this.#options.prefetch.isExceeded(this.#deliveries.length, this.#bytes)) this.#crowded();
+    const delivery = new ReceivedDelivery(this.#options.address, raw, this.#name);
+    this.#deliveries.push(delivery);
+    this.#bytes += delivery.bytes;
+    if (this.#options.prefetch.isExceeded(this.#deliveries.length, this.#bytes)) this.#overdue();
+    if (this.#ageTimer === undefined) this.#lookAtAge();
     this.look();
   }
 
@@ -76,6 +84,7 @@ export class QueueFeed {
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
+    clearTimeout(this.#ageTimer);
     await this.#inHand;
     this.#acknowledger.flush();
   }
@@ -84,6 +93,15 @@ export class QueueFeed {
   async lose(): Promise<void> {
     this.#lost.abort();
     await this.stop();
+  }
+
+  #lookAtAge(): void {
+    this.#ageTimer = undefined;
+    const [oldest] = this.#deliveries;
+    if (oldest === undefined || this.#stopping.signal.aborted) return;
+    const leftMs = oldest.receivedAtMs + this.#options.holdForMs - performance.now();
+    if (leftMs <= 0) this.#overdue();
+    else this.#ageTimer = setTimeout(() => this.#lookAtAge(), leftMs);
   }
 
   #offer(): void {
@@ -160,6 +178,10 @@ export class QueueFeed {
   }
 
   #forget(done: readonly ReceivedDelivery[]): void {
-    for (const { raw } of done) this.#bytes -= raw.content.length;
+    const bytes = done.reduce((sum, delivery) => sum + delivery.bytes, 0);
+    this.#bytes -= bytes;
+    // Nothing that is held would count as delivered once more.
+    if (this.#deliveries.length === 0 && this.#options.prefetch.isTooSmall(done.length, bytes))
+      this.#overdue();
   }
 }

@@ -12,16 +12,19 @@ const reconnectMs = { first: 200, maxAtStart: 2_000, most: 10_000 } as const;
 /** How often a single lost queue is retried while the connection is open. */
 const lookAgainMs = 2_000;
 
-/** More is held of a queue than may be. */
-const tooLarge = Symbol('too large');
+/** What is held of a queue should go back. */
+const overdue = Symbol('overdue');
 
 interface Share extends OpenQueue {
   readonly feed: QueueFeed;
 }
 
-/** The rules of queues, and how often they are bound again. */
+/** The rules of queues, with those that only tests change. */
 export interface SessionRules extends QueueRules {
+  /** How often queues that are declared here are bound again. */
   readonly bindEveryMs: number;
+  /** How long a message is held before all that is held of its queue goes back. */
+  readonly holdForMs: number;
 }
 
 /** Opens one connection after another, until stopped, each with a channel per address. */
@@ -158,11 +161,11 @@ export class QueueSession {
     for (;;) {
       const share = this.#shares.get(address);
       if (share !== undefined) {
-        const crowded = share.feed.crowded.then(() => tooLarge);
-        reason = await Promise.race([share.ended, aborted(signal), crowded]);
+        const heldTooLong = share.feed.overdue.then(() => overdue);
+        reason = await Promise.race([share.ended, aborted(signal), heldTooLong]);
       }
       if (link.reason !== undefined || signal.aborted) return;
-      if (share !== undefined && reason === tooLarge) {
+      if (share !== undefined && reason === overdue) {
         reason = await this.#again(link, address, share);
         if (reason === undefined) continue;
       }
@@ -173,8 +176,7 @@ export class QueueSession {
   }
 
   /**
-   * Gives back what does not fit, all of it together, and receives again with a smaller prefetch. What is in hand is handled
-   * and acknowledged before.
+   * Gives back what is held, all of it together, and receives again. What is in hand is handled and acknowledged before.
    *
    * @returns why that failed; otherwise `undefined`
    */
@@ -242,6 +244,7 @@ export class QueueSession {
     const feed = new QueueFeed({
       address,
       channel: queue.channel,
+      holdForMs: this.#rules.holdForMs,
       order: this.#rules.order,
       prefetch: this.#prefetchOf(address),
       subscription: this.#subscription,

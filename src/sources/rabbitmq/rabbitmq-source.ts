@@ -6,8 +6,15 @@ import type { Source, Subscribed, Subscription } from '../source.ts';
 import type { QueueRules } from './queue-rules.ts';
 import { QueueSession, type SessionRules } from './queue-session.ts';
 
-/** An exchange that is deleted and made again has lost its bindings, of which nobody is told. */
-const usualBindEveryMs = 60_000;
+const usual = {
+  /** An exchange that is deleted and made again has lost its bindings, of which nobody is told. */
+  bindEveryMs: 60_000,
+  /**
+   * Before the server's own limit of 30 minutes: from RabbitMQ 4.3 on it takes the oldest messages back alone, so that
+   * another consumer may get later ones of their keys before the rest has come back.
+   */
+  holdForMs: 25 * 60_000,
+} as const;
 
 /**
  * Receives from queues of RabbitMQ, one per address and group.
@@ -16,18 +23,18 @@ const usualBindEveryMs = 60_000;
  * Messages are acknowledged after the effects, at the end of each batch. If a consumer is lost, all messages delivered
  * to it and not acknowledged are delivered again.
  *
- * @param bindEveryMs how often queues that are declared here are bound again; only tests shorten it
+ * @param times only tests shorten them
  */
 export function rabbitmqSource(
   connection: RabbitmqConnection,
   rules: QueueRules,
-  bindEveryMs: number = usualBindEveryMs,
+  times: Partial<Pick<SessionRules, keyof typeof usual>> = {},
 ): Source {
   return {
     name: 'rabbitmq',
     // Acknowledged messages are deleted.
     redeliveryHorizonMs: async () => 0,
-    subscribe: (subscription) => subscribe(connection, { ...rules, bindEveryMs }, subscription),
+    subscribe: (subscription) => subscribe(connection, { ...usual, ...times, ...rules }, subscription),
   };
 }
 

@@ -16,6 +16,8 @@ export class ReceivedDelivery implements IncomingMessage {
   readonly offset: string;
   /** As amqplib delivered it, for the acknowledgement. */
   readonly raw: ConsumeMessage;
+  /** By `performance.now()`. */
+  readonly receivedAtMs = performance.now();
   /** By `performance.now()`; the message was rejected and rests until then. */
   restsUntilMs = 0;
 
@@ -25,6 +27,13 @@ export class ReceivedDelivery implements IncomingMessage {
     this.address = address;
     this.raw = raw;
     this.offset = typeof id === 'string' && id !== '' ? id : `${channel}.${raw.fields.deliveryTag}`;
+  }
+
+  /** What it takes in memory, about: its body and headers. */
+  get bytes(): number {
+    let bytes = this.raw.content.length;
+    for (const name of Object.keys(this.#table())) bytes += name.length + (this.header(name)?.length ?? 0);
+    return bytes;
   }
 
   get key(): string | null {

@@ -21,7 +21,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
     find: 'if (bytes <= mostBytes || messages < 2) return false;',
     replace: 'if (bytes <= mostBytes || messages > 2) return false;',
     test: 'test/transports/rabbitmq/large-messages.test.ts',
-    title: 'of large messages a consumer holds about 64 MiB, however many it may take at once',
+    title: 'of messages with large',
   },
   {
     name: 'unroutable-counts-as-delivered',
@@ -85,6 +85,23 @@ export const rabbitmqMutations: readonly Mutation[] = [
     replace: '!unlimited && codeOf(error) === otherArguments',
     test: 'test/transports/rabbitmq/server-answers.test.ts',
     title: 'a queue that was declared before the server limited deliveries',
+  },
+  {
+    name: 'messages-are-held-until-the-server-takes-them',
+    promise: inOrder,
+    file: 'src/sources/rabbitmq/queue-feed.ts',
+    find: 'if (leftMs <= 0) this.#overdue();',
+    replace: 'if (leftMs <= -60_000) this.#overdue();',
+    test: 'test/transports/rabbitmq/holding.test.ts',
+  },
+  {
+    name: 'prefetch-stays-small',
+    promise: inOrder,
+    file: 'src/sources/rabbitmq/queue-feed.ts',
+    find: 'if (this.#deliveries.length === 0 && this.#options.prefetch.isTooSmall',
+    replace: 'if (this.#deliveries.length !== 0 && this.#options.prefetch.isTooSmall',
+    test: 'test/transports/rabbitmq/large-messages.test.ts',
+    title: 'after large messages a consumer holds as many small ones as before',
   },
   {
     name: 'open-deliveries-are-acknowledged',

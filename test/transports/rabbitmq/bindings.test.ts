@@ -3,7 +3,7 @@ import { until } from '../../support/fixtures/until.ts';
 import { idsOf, stage } from './source-stage.ts';
 
 test('an exchange that is deleted and made again is bound again, while its queue is consumed from', async () => {
-  const { address, broker, join, offered, send, troubles } = await stage({}, 200);
+  const { address, broker, join, offered, send, troubles } = await stage({}, { bindEveryMs: 200 });
   await join();
   send('before');
   await until(() => offered.length === 1);
@@ -22,7 +22,7 @@ test('an exchange that is deleted and made again is bound again, while its queue
 });
 
 test('an exchange that is missing for a time stops nobody from receiving what is in the queue', async () => {
-  const { address, broker, join, offered, troubles } = await stage({}, 50);
+  const { address, broker, join, offered, troubles } = await stage({}, { bindEveryMs: 50 });
   await join();
   await broker.channel.deleteExchange(address);
   for (const messageId of ['one', 'two'])

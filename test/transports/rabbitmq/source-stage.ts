@@ -22,9 +22,12 @@ export interface Stage {
 /**
  * An exchange, and a consumer that reaches it through a proxy and acknowledges everything.
  *
- * @param bindEveryMs how often it binds its queue again
+ * @param times how often it binds its queue again, and how long it holds a message
  */
-export async function stage(options: Partial<RabbitmqOptions> = {}, bindEveryMs?: number): Promise<Stage> {
+export async function stage(
+  options: Partial<RabbitmqOptions> = {},
+  times?: Parameters<typeof rabbitmqSource>[2],
+): Promise<Stage> {
   const broker = await brokerAt();
   const proxy = await startFaultProxy(new URL(url).host);
   const address = `arrivals-${randomUUID().slice(0, 8)}`;
@@ -42,7 +45,7 @@ export async function stage(options: Partial<RabbitmqOptions> = {}, bindEveryMs?
     requestTimeout: '1s',
     ...options,
   });
-  const source = rabbitmqSource(settings.connection, settings.queues, bindEveryMs);
+  const source = rabbitmqSource(settings.connection, settings.queues, times);
   return {
     broker,
     proxy,
