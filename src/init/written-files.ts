@@ -89,9 +89,12 @@ function consumerFile(project: Project, topic: string): readonly string[] {
     '  },',
     ');',
     '',
-    'void consuming.start();',
+    'consuming.start().catch((error) => {',
+    '  // A stop while it waits for a server is no failure.',
+    "  if (error.code !== 'OUTBOX_STOPPED') throw error;",
+    '});',
     "for (const signal of ['SIGINT', 'SIGTERM'])",
-    `  process.once(signal, () => void consuming.stop().then(() => ${close}));`,
+    `  process.once(signal, () => void consuming.stop().then(() => ${close}).then(() => process.exit()));`,
   ];
 }
 

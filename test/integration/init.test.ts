@@ -234,3 +234,47 @@ test('what init writes for JavaScript handles a message, found by commands witho
     throw new Error(said.text, { cause });
   });
 });
+
+/** Says on standard output when the pool of this process has been closed. */
+const sayingPool = `const { Pool } = require('pg'); const { end } = Pool.prototype;
+Pool.prototype.end = async function () { await end.call(this); console.log('pool closed'); };
+`;
+
+test.each(['PostgreSQL', 'kafka'] as const)(
+  'the consumer that init writes stops in order by SIGTERM, also while it waits for %s',
+  { timeout: 120_000 },
+  async (away) => {
+    const database = await createEmptyDatabase();
+    onTestFinished(() => database.drop());
+    // Nothing listens there.
+    const nowhere = '127.0.0.1:1';
+    const url = away === 'PostgreSQL' ? `postgresql://nobody@${nowhere}/outbox` : database.url;
+    const brokers = away === 'kafka' ? nowhere : inject('kafkaBrokers');
+    const topic = `init-${path.basename(database.url)}`;
+    const project = await scratch({
+      'package.json': manifest({ ...pg, name: topic }),
+      '.env': `DATABASE_URL=${url}\nTEMPORAL_ADDRESS=${inject('temporalAddress')}\nKAFKA_BROKERS=${brokers}\n`,
+      'saying-pool.cjs': sayingPool,
+      'src/main.js': '',
+    });
+    await project.node([main, 'init', '--yes', '--topic', topic]);
+    await project.node([main, 'migrate', '--database', database.url]);
+
+    const child = spawn(process.execPath, ['--require', './saying-pool.cjs', 'src/consume.js'], {
+      cwd: project.folder,
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const said = { text: '' };
+    for (const output of [child.stdout, child.stderr])
+      output.on('data', (data: Buffer) => (said.text += data.toString()));
+    await until(() => new RegExp(`"server":"${away}"`).test(said.text), 60_000).catch((cause: unknown) => {
+      throw new Error(said.text, { cause });
+    });
+    child.kill('SIGTERM');
+    await until(() => child.exitCode !== null || child.signalCode !== null);
+
+    expect(said.text).not.toMatch(/^ {4}at |OUTBOX_STOPPED/m);
+    expect(said.text).toContain('pool closed');
+    expect(child.exitCode).toBe(0);
+  },
+);
