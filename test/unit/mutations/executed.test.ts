@@ -73,8 +73,10 @@ test('what runs when its file is loaded is tested by who calls a function of it'
 
 test('a function of the database is tested by who executes a statement with it', () => {
   const path = 'prisma/migrations/1/migration.sql';
-  expect(testsOf(mutant({ path, sqlFunction: 'outbox.claim' }), executed, sources)).toEqual([
-    'test/integration/all.test.ts',
-  ]);
+  const scripted = { test: 'test/unit/scripted.test.ts', ms: 1, lines: { 'src/store/s.ts': [3] } };
+  expect(
+    testsOf(mutant({ path, sqlFunction: 'outbox.claim' }), [...executed, scripted], sources),
+    'without a server there is no function',
+  ).toEqual(['test/integration/all.test.ts']);
   expect(testsOf(mutant({ path, sqlFunction: 'outbox.settle' }), executed, sources)).toEqual([]);
 });

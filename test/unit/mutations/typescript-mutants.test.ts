@@ -60,12 +60,13 @@ test.each([
   expect(changesOf(text)).toEqual([]);
 });
 
-test.each([
+test.each<[string, string[]]>([
   [`throw new OutboxError('OUTBOX_X', 'Nothing of it.', { a: 1 });`, ['drop a statement: {}']],
   [`x = { reason: 'gone', hint: a ?? 'b' };`, ['drop a statement: {}']],
   [`x = 'Several words for people.';`, ['drop a statement: {}']],
   [`x = { 'a-b': y };`, ['drop a statement: {}']],
-])('what people read is left as it is: %s', (text, left) => {
+  [`passCrashPoint('inbox:parked');`, []],
+])('what people read, and where tests end a process, is left as it is: %s', (text, left) => {
   expect(changesOf(text)).toEqual(left);
 });
 
