@@ -136,11 +136,12 @@ export class Applier<Tx extends Transaction> {
     arrivals: readonly Arrival[],
   ): Promise<void> {
     const { group, rules } = this.#options;
+    // None of them makes a key that waits for a time: a key is there already, or is held.
     const toKeep = messages.flatMap((message, n) => {
       const keeping = keepingOf(arrivals[n], prepared[n]);
       return keeping === undefined ? [] : [keptOf(message, keeping, rules.holdKey)];
     });
-    if (toKeep.length > 0) await park(sql, group, toKeep, rules.retryMs[0] ?? 0);
+    if (toKeep.length > 0) await park(sql, group, toKeep);
   }
 }
 

@@ -13,6 +13,7 @@ export interface KnownMessagesOptions<Tx extends Transaction> {
 
 /** Messages known to be duplicates before their transaction. */
 export interface Known {
+  /** Those that are kept, too, may be among these. */
   readonly processed: ReadonlySet<string>;
   readonly kept: ReadonlySet<string>;
 }
@@ -69,7 +70,5 @@ export class KnownMessages<Tx extends Transaction> {
 async function look(sql: Sql, group: string, ids: readonly string[]): Promise<Known> {
   const noted = await readProcessed(sql, group, ids);
   if (noted.size === 0 || !(await keepsAny(sql, group))) return { processed: noted, kept: nothing.kept };
-  const kept = await readKept(sql, group, [...noted]);
-  if (kept.size === 0) return { processed: noted, kept };
-  return { processed: new Set([...noted].filter((id) => !kept.has(id))), kept };
+  return { processed: noted, kept: await readKept(sql, group, [...noted]) };
 }

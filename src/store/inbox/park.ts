@@ -26,13 +26,13 @@ export interface KeptMessage {
 /**
  * Keeps messages, each behind those of its key, in the transaction that stored their ids.
  *
- * @param retryInMs when the first message of a newly parked key is tried again
+ * @param retryInMs when the first message of a newly parked key is tried again; `null`: none of them may make such a key
  */
 export async function park(
   sql: Sql,
   group: string,
   messages: readonly KeptMessage[],
-  retryInMs: number,
+  retryInMs: number | null = null,
 ): Promise<void> {
   const rows = messages.map(({ body, error, ...rest }) => ({
     ...rest,

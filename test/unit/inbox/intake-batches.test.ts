@@ -1,0 +1,274 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { IntakeBench, numbered } from './intake-bench.ts';
+
+/** The ids of each transaction of several messages. */
+function chunks(bench: IntakeBench): readonly unknown[] {
+  return bench.database.said('outbox.receive(').map(([, ids]) => JSON.parse(String(ids)) as unknown);
+}
+
+test('messages are applied in transactions of the size that was asked for', async () => {
+  const bench = new IntakeBench({ batchSize: 2 });
+
+  const offered = await bench.offer([1, 2, 3, 4].map((n) => numbered(n)));
+
+  expect(bench.handled).toEqual([1, 2, 3, 4]);
+  expect(offered).toEqual({ acknowledged: ['1', '2', '3', '4'], rejected: [] });
+  expect(chunks(bench)).toEqual([
+    ['id-1', 'id-2'],
+    ['id-3', 'id-4'],
+  ]);
+  // Alike topics are one value, and few keys go along at once.
+  expect(bench.database.said('outbox.receive(')[0]).toEqual([
+    'shop',
+    '["id-1","id-2"]',
+    ['orders'],
+    ['k1', 'k2'],
+    30_000,
+    5_000,
+  ]);
+  expect(bench.tally.counts()).toMatchObject({ handled: 4, failedAttempts: 0 });
+  expect(bench.database.said('and partition = $3 and owner'), 'nothing is left').toEqual([]);
+});
+
+test('each message of a transaction ends as the database has classified it', async () => {
+  const bench = new IntakeBench({ batchSize: 10 });
+  bench.database.on('outbox.receive(', () => [{ arrivals: ['new', 'behind', 'processed', 'kept'] }]);
+
+  const offered = await bench.offer([1, 2, 3, 4].map((n) => numbered(n)));
+
+  expect(offered.acknowledged).toEqual(['1', '2', '3', '4']);
+  expect(bench.handled).toEqual([1]);
+  expect(bench.events.map((event) => [event.type, 'id' in event && event.id])).toEqual([
+    ['handled', 'id-1'],
+    ['parked', 'id-2'],
+    ['duplicate', 'id-3'],
+    ['duplicate', 'id-4'],
+  ]);
+  expect(bench.told('parked')).toEqual([expect.objectContaining({ error: undefined })]);
+  const parked = bench.parked();
+  expect(parked).toHaveLength(1);
+  expect(parked[0]?.[0]).toMatchObject({
+    id: 'id-2',
+    state: 'parked',
+    attempts: 0,
+    reason: null,
+    error: null,
+    hold: false,
+  });
+  expect(parked[0]?.[1], 'its key is parked already').toBe(null);
+  expect(bench.calls).toEqual(['parked']);
+  expect(bench.tally.counts()).toMatchObject({ handled: 1, parked: 1, duplicates: 2 });
+});
+
+test('a repeat in the same transaction is kept if the first one was', async () => {
+  const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
+  const bench = new IntakeBench({ batchSize: 10, topicOptions: { confirm } });
+  bench.database.on('outbox.receive(', () => [{ arrivals: ['behind', 'processed', 'new', 'processed'] }]);
+
+  await bench.offer([numbered(1), numbered(1), numbered(2), numbered(2)]);
+
+  expect(bench.receipts.map(({ state, ids }) => [state, ids])).toEqual([
+    ['parked', ['id-1', 'id-1']],
+    ['processed', ['id-2', 'id-2']],
+  ]);
+});
+
+test('a transaction that fails is told once, at its first message, and its messages are tried one by one', async () => {
+  let refused = true;
+  const bench = new IntakeBench({
+    batchSize: 2,
+    handler: async (n) => {
+      if (n === 2 && refused) throw new Error('no 2');
+    },
+  });
+
+  const first = await bench.offer([1, 2, 3].map((n) => numbered(n)));
+
+  expect(first.acknowledged).toEqual(['1', '2', '3']);
+  expect(
+    bench
+      .told('attempt-failed')
+      .map((event) => 'attempt' in event && 'offset' in event && [event.offset, event.attempt]),
+  ).toEqual([
+    ['1', 1],
+    ['2', 1],
+  ]);
+  expect(bench.told('parked')).toEqual([expect.objectContaining({ id: 'id-2' })]);
+  expect(bench.tally.counts()).toMatchObject({ handled: 2, parked: 1, failedAttempts: 2 });
+  expect(bench.database.said('outbox.receive_one(').map(([, id]) => id)).toEqual([
+    'id-1',
+    'id-2',
+    'id-2',
+    'id-3',
+  ]);
+
+  // What was left of a failed transaction is not begun as one again.
+  refused = false;
+  let begun = 0;
+  const before = chunks(bench).length;
+  const again = await bench.offer(
+    [2, 4, 5].map((n) => numbered(n)),
+    { mayBegin: () => (begun += 1) <= 4 },
+  );
+  expect(again.acknowledged).toEqual(['2', '4', '5']);
+  expect(chunks(bench).slice(before)).toEqual([['id-4', 'id-5']]);
+});
+
+test('a batch that may not go on ends before the next transaction', async () => {
+  const bench = new IntakeBench({ batchSize: 2 });
+  let left = 2;
+
+  const offered = await bench.offer(
+    [1, 2, 3].map((n) => numbered(n)),
+    { mayBegin: () => (left -= 1) >= 0 },
+  );
+
+  expect(offered.acknowledged).toEqual(['1', '2']);
+  expect(bench.database.said('and partition = $3 and owner')).toHaveLength(1);
+});
+
+test('a failed transaction of which a part is rejected leaves the rest to a later offer', async () => {
+  const bench = new IntakeBench({
+    batchSize: 2,
+    handler: async (n) => {
+      if (n === 1) throw new Error('no 1');
+    },
+  });
+  bench.database.on('outbox.park(', () => {
+    throw new Error('away');
+  });
+
+  const offered = await bench.offer([1, 2, 3].map((n) => numbered(n)));
+
+  expect(offered).toEqual({ acknowledged: [], rejected: [['1', 1_000]] });
+  expect(bench.handled).toEqual([]);
+
+  // Here these begin one by one.
+  const again = await bench.offer([1, 2, 3].map((n) => numbered(n)));
+  expect(again).toEqual({ acknowledged: [], rejected: [['1', 2_000]] });
+  expect(chunks(bench)).toEqual([['id-1', 'id-2']]);
+});
+
+test('a message that holds its key is applied alone, and that is no failure', async () => {
+  const bench = new IntakeBench({ batchSize: 3, holdKey: true });
+
+  const offered = await bench.offer([numbered(1), numbered(2, { json: 'text' }), numbered(3)]);
+
+  expect(offered.acknowledged).toEqual(['1', '2', '3']);
+  expect(chunks(bench)).toEqual([]);
+  expect(bench.told('attempt-failed')).toEqual([]);
+  expect(bench.tally.counts()).toMatchObject({ handled: 2, failed: 1, failedAttempts: 0 });
+  // It is cheap to find, so it is not remembered.
+  await bench.offer([numbered(4), numbered(5)]);
+  expect(chunks(bench)).toEqual([['id-4', 'id-5']]);
+
+  const released = new IntakeBench({ batchSize: 3 });
+  await released.offer([numbered(1), numbered(2, { json: 'text' }), numbered(3)]);
+  expect(chunks(released)).toEqual([['id-1', 'id-2', 'id-3']]);
+  expect(released.tally.counts()).toMatchObject({ handled: 2, failed: 1 });
+});
+
+test('a transaction that was given up is no failure of its messages', async () => {
+  const bench = new IntakeBench({
+    batchSize: 2,
+    handler: async () => {
+      bench.deadline.abort();
+      throw new Error('too late');
+    },
+  });
+
+  const offered = await bench.offer([numbered(1), numbered(2)]);
+
+  expect(offered).toEqual({ acknowledged: [], rejected: [] });
+  expect(bench.told('attempt-failed')).toEqual([]);
+  expect(bench.tally.failedAttempts).toBe(0);
+});
+
+test('partitions are rejected, failing and remembered each for itself, and forgotten when they are not assigned', async () => {
+  const bench = new IntakeBench({ batchSize: 2, handler: () => Promise.reject(new Error('no')) });
+  bench.database.on('outbox.park(', () => {
+    throw new Error('away');
+  });
+  await bench.offer([numbered(1), numbered(2)]);
+  expect(bench.intake.failing()).toEqual([
+    expect.objectContaining({ address: 'orders', partition: 0, offset: '1', topic: 'orders', attempts: 1 }),
+  ]);
+
+  bench.intake.assigned([{ address: 'orders', partition: 1 }]);
+
+  expect(bench.told('assigned')).toEqual([
+    { type: 'assigned', partitions: [{ address: 'orders', partition: 1 }] },
+  ]);
+  expect(bench.intake.failing()).toEqual([]);
+  const again = await bench.offer([numbered(1), numbered(2)]);
+  expect(again.rejected).toEqual([['1', 1_000]]);
+  expect(chunks(bench), 'its failed transaction is forgotten, too').toHaveLength(2);
+});
+
+test('a message that cannot be kept in its transaction is not acknowledged', async () => {
+  const bench = new IntakeBench({ batchSize: 2 });
+  bench.database.on('outbox.receive_one(', () => []);
+  bench.database.on('outbox.receive(', () => [{ arrivals: ['behind', 'behind'] }]);
+  bench.database.on('outbox.park(', () => {
+    throw new Error('away');
+  });
+
+  const offered = await bench.offer([numbered(1), numbered(2)]);
+
+  expect(offered).toEqual({ acknowledged: [], rejected: [['1', 1_000]] });
+});
+
+test('a handler of many messages gets those of a transaction together, and is waited for', async () => {
+  const bench = new IntakeBench({
+    batchSize: 2,
+    together: true,
+    handler: async (n) => {
+      if (n === 3) throw new Error('no 3');
+    },
+  });
+
+  const offered = await bench.offer([1, 2, 3].map((n) => numbered(n)));
+
+  expect(bench.together).toEqual([[1, 2]]);
+  expect(offered.acknowledged).toEqual(['1', '2', '3']);
+  expect(bench.told('parked')).toEqual([expect.objectContaining({ id: 'id-3' })]);
+});
+
+test('middlewares get the messages that can be handled', async () => {
+  const seen: string[][] = [];
+  const bench = new IntakeBench({
+    batchSize: 3,
+    middlewares: [
+      ({ messages }, next) => {
+        seen.push(messages.map(({ id }) => id));
+        return next();
+      },
+    ],
+  });
+
+  await bench.offer([numbered(1), numbered(2, { json: 'text' }), numbered(3)]);
+
+  expect(seen).toEqual([['id-1', 'id-3']]);
+});
+
+test('keys of a partition go side by side, the messages of one key in order', async () => {
+  const open: string[] = [];
+  const beside: string[] = [];
+  const keys = ['', 'a', 'a', 'b', 'c'];
+  const bench = new IntakeBench({
+    keyConcurrency: 2,
+    handler: async (n) => {
+      open.push(keys[n] ?? '');
+      beside.push(open.join());
+      await turn();
+      open.shift();
+    },
+  });
+
+  await bench.offer([1, 2, 3, 4].map((n) => numbered(n, { key: keys[n] ?? null })));
+
+  expect(beside.some((those) => those.includes(','))).toBe(true);
+  expect(beside.filter((those) => those === 'a,a')).toEqual([]);
+  expect(beside.filter((those) => those.length > 3)).toEqual([]);
+});

@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { type Topic, type TopicOptions, topic } from '../../../src/core/topic.ts';
+import { Tally } from '../../../src/inbox/consumer-counts.ts';
+import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
+import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
+import { Applier } from '../../../src/inbox/intake/applier.ts';
+import { Breaker } from '../../../src/inbox/intake/breaker.ts';
+import { HandlerTransactions } from '../../../src/inbox/intake/handler-transactions.ts';
+import { KnownMessages } from '../../../src/inbox/intake/known-messages.ts';
+import { MessageIntake } from '../../../src/inbox/intake/message-intake.ts';
+import { OneSuspect } from '../../../src/inbox/intake/one-suspect.ts';
+import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
+import { Receipts } from '../../../src/inbox/intake/receipts.ts';
+import type { Middleware } from '../../../src/inbox/middleware.ts';
+import { KeyQueues } from '../../../src/inbox/parked/key-queues.ts';
+import { routeOf, routeOfBatch } from '../../../src/inbox/route.ts';
+import { RouteTable } from '../../../src/inbox/route-table.ts';
+import type { SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
+import type { IncomingBatch, IncomingMessage } from '../../../src/sources/source.ts';
+import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { incoming } from './incoming.ts';
+import { ScriptedDatabase } from './scripted-database.ts';
+
+/** What a test decides. */
+export interface IntakeSettings {
+  readonly batchSize?: number;
+  readonly keyConcurrency?: number;
+  readonly quickRetriesMs?: readonly number[];
+  readonly retryMs?: readonly number[];
+  readonly holdKey?: boolean;
+  readonly breakerKeys?: number;
+  readonly filter?: SeenFilter;
+  readonly heard?: boolean;
+  readonly maxQueued?: number;
+  readonly topicOptions?: TopicOptions;
+  readonly middlewares?: readonly Middleware[];
+  /** Its handler takes many messages. */
+  readonly together?: boolean;
+  /** Handles the number in the body of a message. */
+  readonly handler?: (n: number) => Promise<unknown>;
+}
+
+/** The intake of a consumer with everything that it needs, on a scripted database. */
+export class IntakeBench {
+  readonly database = new ScriptedDatabase();
+  readonly events: ConsumerEvent[] = [];
+  readonly calls: string[] = [];
+  readonly handled: number[] = [];
+  readonly together: (readonly number[])[] = [];
+  readonly receipts: {
+    readonly state: string;
+    readonly ids: readonly string[];
+    readonly installation?: string | undefined;
+  }[] = [];
+  readonly tally = new Tally(() => undefined);
+  readonly suspects = new OneSuspect();
+  readonly deadline = new AbortController();
+  readonly breaker: Breaker;
+  readonly intake: MessageIntake<Transaction>;
+
+  constructor(settings: IntakeSettings = {}) {
+    const { database, deadline, events, suspects, tally } = this;
+    const group = 'shop';
+    const limitMs = 5_000;
+    // Every message is new, unless the test says otherwise.
+    database.on('outbox.receive_one(', () => [{}]);
+    database.on('outbox.receive(', () => [{ arrivals: [] }]);
+    const report = (event: ConsumerEvent): void => void events.push(event);
+    const client = new InboxTransactions(database.client, limitMs);
+    const {
+      breakerKeys,
+      keyConcurrency = 1,
+      quickRetriesMs = [],
+      retryMs = [10_000],
+      holdKey = false,
+    } = settings;
+    const handlers = new HandlerTransactions({
+      client,
+      group,
+      middlewares: settings.middlewares ?? [],
+      deadline: deadline.signal,
+    });
+    this.breaker = new Breaker(
+      breakerKeys === undefined ? undefined : { keys: breakerKeys, longestPauseMs: 30_000 },
+      report,
+    );
+    const orders = topic('orders', z.object({ n: z.number() }), settings.topicOptions);
+    const others: Topic = topic('others', z.unknown(), { address: 'orders' });
+    const one = async (n: number): Promise<void> => {
+      await settings.handler?.(n);
+      this.handled.push(n);
+    };
+    const route =
+      settings.together === true
+        ? routeOfBatch<Transaction, { n: number }, { n: number }>(orders, async (_tx, messages) => {
+            for (const { payload } of messages) await one(payload.n);
+            this.together.push(messages.map(({ payload }) => payload.n));
+          })
+        : routeOf<Transaction, { n: number }, { n: number }>(orders, (_tx, { payload }) => one(payload.n));
+    const rules = { retryMs, holdKey, maxKills: 3 };
+    this.intake = new MessageIntake({
+      group,
+      routes: new RouteTable([route], [others]),
+      applier: new Applier({ client, handlers, group, limits: client.limits, rules }),
+      known: new KnownMessages({ client, group, filter: settings.filter }),
+      marks: new PoisonMarks({ client, group, maxKills: 3, suspects }),
+      queues: new KeyQueues({ group, most: settings.maxQueued ?? 100, report, ask: database.ask }),
+      tally,
+      breaker: this.breaker,
+      quickRetriesMs,
+      batchSize: settings.batchSize,
+      keyConcurrency,
+      report,
+      heard: settings.heard ?? true,
+      receipts: new Receipts({
+        group,
+        sender: {
+          send: async (some) =>
+            void this.receipts.push(
+              ...some.map(({ ids, installation, state }) => ({ ids, installation, state })),
+            ),
+          close: async () => undefined,
+        },
+        report,
+      }),
+      onParked: () => this.calls.push('parked'),
+      onFailed: () => this.calls.push('failed'),
+    });
+  }
+
+  /** Offers messages as one batch, and tells what the source was answered. */
+  async offer(messages: readonly IncomingMessage[], given: Partial<IncomingBatch> = {}): Promise<Offered> {
+    const offered: Offered = { acknowledged: [], rejected: [] };
+    const none = new AbortController().signal;
+    await this.intake.handle({
+      address: 'orders',
+      partition: 0,
+      messages,
+      signal: none,
+      lost: none,
+      mayBegin: () => true,
+      acknowledge: ({ offset }) => void offered.acknowledged.push(offset),
+      reject: ({ offset }, afterMs) => void offered.rejected.push([offset, afterMs]),
+      ...given,
+    });
+    return offered;
+  }
+
+  /** The events of these types, each without the fields that are the same for all. */
+  told(...types: readonly ConsumerEvent['type'][]): readonly ConsumerEvent[] {
+    return this.events.filter(({ type }) => types.includes(type));
+  }
+
+  /** The kept messages as the database was asked to store them, with the delay of a new key. */
+  parked(): readonly (readonly [Record<string, unknown>, unknown])[] {
+    return this.database
+      .said('outbox.park(')
+      .flatMap(([, rows, retryInMs]) =>
+        (JSON.parse(String(rows)) as Record<string, unknown>[]).map((row) => [row, retryInMs] as const),
+      );
+  }
+
+  /** The ids that were marked as in hand, by statement. */
+  marked(): readonly unknown[] {
+    return this.database.said('insert into outbox.mark').map(([, , , , ids]) => ids);
+  }
+}
+
+export interface Offered {
+  readonly acknowledged: string[];
+  readonly rejected: (readonly [offset: string, afterMs: number])[];
+}
+
+/** Message number n of the partition, of a key of its own unless one is given. */
+export function numbered(
+  n: number,
+  differs: {
+    readonly key?: string | null;
+    readonly headers?: Record<string, string>;
+    readonly json?: unknown;
+  } = {},
+): IncomingMessage {
+  const { key = `k${n}`, headers = {}, json = { n } } = differs;
+  return incoming({
+    offset: String(n),
+    key,
+    json,
+    headers: { ce_id: `id-${n}`, ce_type: 'orders', ...headers },
+  });
+}

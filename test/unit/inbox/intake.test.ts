@@ -1,0 +1,292 @@
+import { expect, test } from 'vitest';
+import { permanent, retryAfter } from '../../../src/inbox/verdict.ts';
+import { IntakeBench, numbered } from './intake-bench.ts';
+
+const fails =
+  (...numbers: readonly number[]) =>
+  async (n: number): Promise<void> => {
+    if (numbers.includes(n)) throw new Error(`no ${n}`);
+  };
+
+test('messages are handled in order, acknowledged, counted and told, each once', async () => {
+  const inFlight: number[] = [];
+  const bench = new IntakeBench({ handler: async () => void inFlight.push(bench.tally.inFlight) });
+
+  const offered = await bench.offer([numbered(1), numbered(2), numbered(3)]);
+
+  expect(bench.handled).toEqual([1, 2, 3]);
+  expect(offered).toEqual({ acknowledged: ['1', '2', '3'], rejected: [] });
+  expect(inFlight).toEqual([3, 3, 3]);
+  expect({ ...bench.tally.counts(), inFlight: bench.tally.inFlight }).toEqual({
+    handled: 3,
+    duplicates: 0,
+    parked: 0,
+    failed: 0,
+    ignored: 0,
+    failedAttempts: 0,
+    inFlight: 0,
+  });
+  expect(bench.events[1]).toEqual({
+    type: 'handled',
+    id: 'id-2',
+    topic: 'orders',
+    address: 'orders',
+    partition: 0,
+    offset: '2',
+    attempt: 1,
+  });
+  expect(bench.events.map(({ type }) => type)).toEqual(['handled', 'handled', 'handled']);
+  expect(bench.calls).toEqual([]);
+  expect(bench.marked()).toEqual([['id-1', 'id-2', 'id-3']]);
+  expect(
+    bench.database.said('delete from outbox.mark').filter(([, address]) => address === 'orders'),
+  ).toEqual([]);
+});
+
+test('without a listener no event is made of a message that has ended well', async () => {
+  const bench = new IntakeBench({ heard: false });
+
+  await bench.offer([numbered(1)]);
+
+  expect(bench.tally.handled).toBe(1);
+  expect(bench.events).toEqual([]);
+});
+
+test('a message of a topic without a handler is skipped, and told with its place', async () => {
+  const bench = new IntakeBench();
+
+  const offered = await bench.offer([numbered(1, { headers: { ce_type: 'others' } }), numbered(2)]);
+
+  expect(offered.acknowledged).toEqual(['1', '2']);
+  expect(bench.handled).toEqual([2]);
+  expect(bench.tally.counts()).toMatchObject({ handled: 1, ignored: 1 });
+  expect(bench.told('ignored')).toEqual([
+    { type: 'ignored', id: 'id-1', topic: 'others', address: 'orders', partition: 0, offset: '1' },
+  ]);
+});
+
+test('what is known to be handled or kept costs no transaction, and both are told as duplicates', async () => {
+  const bench = new IntakeBench();
+  bench.database.on('outbox.read_processed', () => [{ noted: ['id-1', 'id-2'], others: null }]);
+  bench.database.on('select 1 from outbox.parked', () => [{}]);
+  bench.database.on('select message_id as id from outbox.parked', () => [{ id: 'id-2' }]);
+
+  const offered = await bench.offer([numbered(1), numbered(2), numbered(3)]);
+
+  expect(offered.acknowledged).toEqual(['1', '2', '3']);
+  expect(bench.handled).toEqual([3]);
+  expect(bench.told('duplicate').map((event) => 'id' in event && event.id)).toEqual(['id-1', 'id-2']);
+  expect(bench.tally.counts()).toMatchObject({ handled: 1, duplicates: 2 });
+  expect(bench.database.said('outbox.receive_one(').map(([, id]) => id)).toEqual(['id-3']);
+  expect(bench.marked()).toEqual([['id-3']]);
+});
+
+test('the database is asked for duplicates while there are some, and again from the next one on', async () => {
+  const bench = new IntakeBench();
+  const asked = (): number => bench.database.said('outbox.read_processed').length;
+  await bench.offer([numbered(1), numbered(2)]);
+  expect(asked(), 'a consumer may begin with a replay').toBe(1);
+  await bench.offer([numbered(3), numbered(4)]);
+  expect(asked(), 'there was none').toBe(1);
+
+  bench.database.on('outbox.receive_one(', () => []);
+  bench.database.on('outbox.receive(', () => [{ arrivals: ['processed'] }]);
+  await bench.offer([numbered(5)]);
+  expect(bench.tally.counts()).toMatchObject({ handled: 4, duplicates: 1 });
+  await bench.offer([numbered(6), numbered(7)]);
+  expect(asked()).toBe(2);
+});
+
+test('a batch that may not begin leaves no trace, and one that may not go on leaves no mark', async () => {
+  const bench = new IntakeBench();
+
+  const none = await bench.offer([numbered(1)], { mayBegin: () => false });
+  expect(none).toEqual({ acknowledged: [], rejected: [] });
+  expect(bench.marked()).toEqual([]);
+
+  let left = 2;
+  const part = await bench.offer([numbered(1), numbered(2)], { mayBegin: () => (left -= 1) >= 0 });
+  expect(part).toEqual({ acknowledged: ['1'], rejected: [] });
+  expect(bench.handled).toEqual([1]);
+  const [mark] = bench.database.said('insert into outbox.mark');
+  expect(bench.database.said('and partition = $3 and owner').at(-1)).toEqual([
+    'shop',
+    'orders',
+    0,
+    mark?.[3],
+  ]);
+});
+
+test('a message that fails is tried again in place, then parked, and others go on', async () => {
+  const bench = new IntakeBench({ handler: fails(1), quickRetriesMs: [0, 1], retryMs: [7_000, 9_000] });
+
+  const offered = await bench.offer([numbered(1), numbered(2)]);
+
+  expect(offered).toEqual({ acknowledged: ['1', '2'], rejected: [] });
+  expect(bench.handled).toEqual([2]);
+  expect(bench.told('attempt-failed')).toEqual(
+    [1, 2, 3].map((attempt) => ({
+      type: 'attempt-failed',
+      address: 'orders',
+      partition: 0,
+      offset: '1',
+      attempt,
+      error: new Error('no 1'),
+    })),
+  );
+  expect(bench.tally.counts()).toMatchObject({ handled: 1, parked: 1, failedAttempts: 3 });
+  expect(bench.calls).toEqual(['parked']);
+  expect(bench.told('parked')).toEqual([expect.objectContaining({ id: 'id-1', error: new Error('no 1') })]);
+  const [[row, retryInMs] = []] = bench.parked();
+  expect(retryInMs).toBe(7_000);
+  expect(row).toEqual({
+    id: 'id-1',
+    topic: 'orders',
+    key: 'k1',
+    address: 'orders',
+    partition: 0,
+    offset: '1',
+    wire: JSON.stringify({ key: 'k1', headers: { ce_id: 'id-1', ce_type: 'orders' } }),
+    body: Buffer.from('{"n":1}').toString('base64'),
+    sentAt: '1970-01-01T00:00:00.000Z',
+    state: 'parked',
+    hold: false,
+    attempts: 1,
+    reason: 'error',
+    error: 'Error: no 1',
+  });
+});
+
+test.each([
+  ['the last try of a consumer without delays', { retryMs: [] }, new Error('no'), 'failed', 'error', 0],
+  ['what its handler calls permanent', {}, permanent(new Error('no')), 'failed', 'permanent', 10_000],
+  ['what its handler delays', {}, retryAfter(new Error('no'), '3m'), 'parked', 'error', 180_000],
+] as const)(
+  '%s is kept accordingly, without quick retries by a verdict',
+  async (_, settings, error, state, reason, inMs) => {
+    const quickRetriesMs = error.name === 'Error' ? [] : [0, 0];
+    const bench = new IntakeBench({
+      ...settings,
+      quickRetriesMs,
+      holdKey: true,
+      handler: () => Promise.reject(error),
+    });
+
+    const offered = await bench.offer([numbered(1)]);
+
+    expect(offered.acknowledged).toEqual(['1']);
+    const [[row, retryInMs] = []] = bench.parked();
+    expect([row?.['state'], row?.['reason'], retryInMs]).toEqual([state, reason, inMs]);
+    expect([row?.['hold'], row?.['error']]).toEqual([state === 'failed', 'Error: no']);
+    expect(bench.told('attempt-failed')).toHaveLength(1);
+    expect(bench.calls).toEqual([state]);
+    expect(bench.tally.counts()).toMatchObject({
+      failed: state === 'failed' ? 1 : 0,
+      parked: state === 'parked' ? 1 : 0,
+    });
+    expect(bench.told('failed', 'parked')).toEqual([
+      expect.objectContaining({ type: state, error, ...(state === 'failed' && { reason }) }),
+    ]);
+  },
+);
+
+test('a message that was kept or handled meanwhile is not kept again', async () => {
+  for (const [arrival, count] of [
+    ['processed', 'duplicate'],
+    ['kept', 'duplicate'],
+  ] as const) {
+    const bench = new IntakeBench({ handler: fails(1) });
+    let tries = 0;
+    bench.database.on('outbox.receive_one(', () => ((tries += 1) === 1 ? [{}] : []));
+    bench.database.on('outbox.receive(', () => [{ arrivals: [arrival] }]);
+
+    const offered = await bench.offer([numbered(1)]);
+
+    expect(offered.acknowledged).toEqual(['1']);
+    expect(bench.parked()).toEqual([]);
+    expect(bench.told(count)).toHaveLength(1);
+  }
+});
+
+test('an unreadable message is failed with its reason, and holds its key if it shall', async () => {
+  for (const holdKey of [false, true]) {
+    const bench = new IntakeBench({ holdKey });
+
+    const offered = await bench.offer([
+      numbered(1, { json: 'text' }),
+      numbered(2, { headers: { ce_type: 'unheard' } }),
+    ]);
+
+    expect(offered.acknowledged).toEqual(['1', '2']);
+    expect(
+      bench.parked().map(([row]) => [row['state'], row['reason'], row['hold'], row['attempts']]),
+    ).toEqual([
+      ['failed', 'invalid', holdKey, 1],
+      ['failed', 'unknown-topic', holdKey, 1],
+    ]);
+    expect(bench.told('failed').map((event) => 'reason' in event && event.reason)).toEqual([
+      'invalid',
+      'unknown-topic',
+    ]);
+    expect(bench.told('attempt-failed')).toEqual([]);
+    expect(bench.calls).toEqual(['failed', 'failed']);
+  }
+});
+
+test('receipts go out before the batch ends, of messages whose topic asks this group for them', async () => {
+  const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
+  const source = '/outbox/01234567-89ab-cdef-0123-456789abcdef';
+  const bench = new IntakeBench({ topicOptions: { confirm }, handler: fails(3) });
+  bench.database.on('outbox.receive_one(', ([, id]) => (id === 'id-2' ? [] : [{}]));
+  bench.database.on('outbox.receive(', () => [{ arrivals: ['kept'] }]);
+
+  await bench.offer([1, 2, 3].map((n) => numbered(n, { headers: { ce_source: source } })));
+
+  const installation = '01234567-89ab-cdef-0123-456789abcdef';
+  expect(bench.receipts).toEqual([
+    { state: 'processed', ids: ['id-1'], installation },
+    { state: 'parked', ids: ['id-2', 'id-3'], installation },
+  ]);
+
+  const elsewhere = new IntakeBench({ topicOptions: { confirm: { ...confirm, group: 'other' } } });
+  await elsewhere.offer([numbered(1)]);
+  expect(elsewhere.receipts).toEqual([]);
+});
+
+test('the filter learns what was handled, and nothing else', async () => {
+  const added: string[][] = [];
+  const filter = {
+    seen: async (_group: string, ids: readonly string[]) => new Set(ids.filter((id) => id === 'id-9')),
+    add: async (_group: string, ids: readonly string[]) => void added.push([...ids]),
+    close: async () => undefined,
+  };
+  const one = new IntakeBench({ filter, handler: fails(2) });
+  const offered = await one.offer([numbered(1), numbered(2), numbered(9)]);
+  expect(offered.acknowledged).toEqual(['9', '1', '2']);
+  expect(one.database.said('outbox.read_processed').map(([, ids]) => ids)).toEqual([
+    JSON.stringify(['id-1', 'id-2']),
+  ]);
+  expect(added).toEqual([['id-1']]);
+
+  const many = new IntakeBench({ filter, batchSize: 10 });
+  many.database.on('outbox.receive(', () => [{ arrivals: ['new', 'processed', 'new'] }]);
+  await many.offer([numbered(4), numbered(5), numbered(6)]);
+  expect(added.slice(1)).toEqual([['id-4', 'id-6']]);
+});
+
+test('the database is asked only for what the filter does not know', async () => {
+  const seen = new Set(['id-1']);
+  const filter = { seen: async () => seen, add: async () => undefined, close: async () => undefined };
+  const bench = new IntakeBench({ filter });
+
+  await bench.offer([numbered(1), numbered(2)]);
+  expect(bench.database.said('outbox.read_processed').map(([, ids]) => ids)).toEqual(['["id-2"]']);
+  expect(bench.handled).toEqual([2]);
+
+  bench.intake.assigned([]);
+  seen.add('id-2');
+  const known = new IntakeBench({ filter });
+  await known.offer([numbered(1), numbered(2)]);
+  expect(known.database.said('outbox.read_processed')).toEqual([]);
+  expect(known.tally.duplicates).toBe(2);
+});
