@@ -1,6 +1,8 @@
 /**
  * Processes items concurrently, but those of one key sequentially and in order. The earliest item that may begin goes
  * first, so that little is done ahead of open items.
+ *
+ * @returns false when some were left
  */
 export async function inKeyOrder<Item>(
   items: readonly Item[],
@@ -8,7 +10,7 @@ export async function inKeyOrder<Item>(
   keyOf: (item: Item) => string | null,
   /** @returns false when nothing further may begin */
   work: (item: Item) => Promise<boolean>,
-): Promise<void> {
+): Promise<boolean> {
   let next = 0;
   /** Items that were skipped because their key was busy, in order. */
   const passedOver: Item[] = [];
@@ -46,4 +48,5 @@ export async function inKeyOrder<Item>(
   };
   // A worker that finds only busy keys ends; the worker that frees a key takes the items waiting for it.
   await Promise.all(Array.from({ length: Math.min(sideBySide, items.length) }, worker));
+  return !stopped;
 }

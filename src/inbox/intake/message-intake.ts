@@ -82,8 +82,7 @@ export class MessageIntake<Tx extends Transaction> {
     try {
       const arrived = await this.#dropKnown(batch, this.#identified(batch));
       const free = await this.#options.queues.free(arrived);
-      if (free.length > 0 && batch.mayBegin() && !(await this.#enter(batch, free)))
-        await this.#options.marks.leave(batch);
+      if (batch.mayBegin() && !(await this.#enter(batch, free))) await this.#options.marks.leave(batch);
       const next = arrived[free.length];
       if (next !== undefined && batch.mayBegin()) this.#options.queues.pause(batch, next, this.#failing);
     } catch (error) {
@@ -139,18 +138,24 @@ export class MessageIntake<Tx extends Transaction> {
   async #enter(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
     const { breaker, marks } = this.#options;
     const [first] = arrived;
+    if (first === undefined) return true;
     const entry = breaker.enter(batch.address);
-    if (entry === 'go' || first === undefined) return this.#begin(batch, arrived);
+    if (entry === 'go') return this.#begin(batch, arrived);
     if (entry !== 'probe') {
       batch.reject(first.incoming, entry);
       return true;
     }
-    const chosen = breaker.choose(batch.address, arrived) ?? first;
-    // Messages that may have killed a consumer are tried in order.
-    const message = (await marks.begin(batch, [chosen.id])) ? chosen : first;
-    const harmless = message === chosen || (await marks.beginOne(batch, message.id));
-    if (harmless) await this.#settled(batch, message, () => this.#oneByOne.probe(message, batch));
-    breaker.probeLeft(batch.address);
+    try {
+      const chosen = breaker.choose(batch.address, arrived) ?? first;
+      // Messages that may have killed a consumer are tried in order.
+      const unsuspected = await marks.begin(batch, [chosen.id]);
+      const message = unsuspected ? chosen : first;
+      const harmless = unsuspected || (await marks.beginOne(batch, message.id));
+      const probe = (): Promise<Settled> => this.#oneByOne.probe(message, batch);
+      await this.#settled(batch, message, harmless ? probe : () => this.#killed(message));
+    } finally {
+      breaker.probeLeft(batch.address);
+    }
     return false;
   }
 
@@ -158,7 +163,11 @@ export class MessageIntake<Tx extends Transaction> {
   async #begin(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
     const { batchSize, marks } = this.#options;
     const ids = arrived.map(({ id }) => id);
-    if (!(await marks.begin(batch, ids))) return this.#searchKiller(batch, arrived);
+    if (!(await marks.begin(batch, ids))) {
+      await this.#searchKiller(batch, arrived);
+      // The rest is offered again, no longer under suspicion.
+      return false;
+    }
     if (batchSize === undefined) return this.#singles(batch, arrived);
     const leading = this.#failedChunks.leading(batch, () => arrived.map(({ incoming }) => incoming.offset));
     if (leading > 0 && !(await this.#singles(batch, arrived.slice(0, leading)))) return false;
@@ -207,42 +216,31 @@ export class MessageIntake<Tx extends Transaction> {
   }
 
   async #singles(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
-    let stopped = false;
-    await inKeyOrder(
+    return inKeyOrder(
       arrived,
       this.#options.keyConcurrency,
       ({ topic, key }) => (key === null ? null : `${topic}\0${key}`),
-      async (message) => {
-        if (!stopped && this.#mayBegin(batch)) {
-          const settle = (): Promise<Settled> => this.#oneByOne.settle(message, batch);
-          if (await this.#settled(batch, message, settle)) return true;
-        }
-        stopped = true;
-        return false;
-      },
+      async (message) =>
+        this.#mayBegin(batch) && this.#settled(batch, message, () => this.#oneByOne.settle(message, batch)),
     );
-    return !stopped;
   }
 
-  /** Handles messages one at a time, each with a mark, until the one that killed a consumer is passed or parked. */
-  async #searchKiller(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<boolean> {
+  /** Handles messages one at a time, each with a mark, until none is left that may have killed a consumer. */
+  async #searchKiller(batch: IncomingBatch, arrived: readonly Arrived<Tx>[]): Promise<void> {
     const { marks } = this.#options;
     for (const message of arrived) {
-      if (!this.#mayBegin(batch)) return false;
+      if (!this.#mayBegin(batch)) return;
       const harmless = await marks.beginOne(batch, message.id);
       const settle = (): Promise<Settled> =>
-        harmless
-          ? this.#oneByOne.settle(message, batch)
-          : this.#oneByOne.park(
-              message,
-              'killed',
-              new Error('Its consumer has died of it, again and again.'),
-            );
-      if (!(await this.#settled(batch, message, settle))) return false;
-      // The rest is offered again, no longer under suspicion.
-      if (!marks.endOne(batch, message.id)) return false;
+        harmless ? this.#oneByOne.settle(message, batch) : this.#killed(message);
+      if (!(await this.#settled(batch, message, settle))) return;
+      if (!marks.endOne(batch, message.id)) return;
     }
-    return true;
+  }
+
+  #killed(message: Arrived<Tx>): Promise<Settled> {
+    const error = new Error('Its consumer has died of it, again and again.');
+    return this.#oneByOne.park(message, 'killed', error);
   }
 
   /** @returns false when nothing further may begin */
