@@ -1,0 +1,291 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { permanent, retryAfter } from '../../../src/inbox/verdict.ts';
+import { begun, DrainBench } from './drain-bench.ts';
+
+const no = (): Promise<never> => Promise.reject(new Error('no'));
+
+/** Rows of the database that begin nothing. */
+const answer = (kind: string, differs: { readonly waitMs?: number; readonly id?: string } = {}) => [
+  { kind, waitMs: null, id: null, ...differs },
+];
+
+test('a try is begun, joined, handled and ended for its message, and told', async () => {
+  const bench = new DrainBench().begins([begun(1)]);
+
+  expect(await bench.run()).toEqual({ kind: 'drained' });
+
+  expect(bench.handled).toEqual([1]);
+  expect(bench.attempts).toEqual([2]);
+  expect(bench.database.said('outbox.begin_try')).toEqual([
+    ['key-1', 30_000, true, 3, '42', 1, false, '{"orders":[1]}'],
+  ]);
+  expect(bench.database.said('outbox.join_try')).toEqual([
+    ['key-1', 'shop', ['id-1'], 7, '42', 30_000, 5_000],
+  ]);
+  expect(bench.database.said('outbox.end_try')).toEqual([['key-1', 'shop', ['id-1']]]);
+  expect(bench.events).toEqual([
+    {
+      type: 'handled',
+      id: 'id-1',
+      topic: 'orders',
+      address: 'orders',
+      partition: 3,
+      offset: '1',
+      attempt: 2,
+    },
+  ]);
+  expect(bench.tally.counts()).toMatchObject({ handled: 1, failedAttempts: 0 });
+});
+
+test.each([
+  ['a key that is free', answer('gone'), { kind: 'drained' }],
+  ['a key that waits', answer('wait', { waitMs: 321 }), { kind: 'waiting', inMs: 321 }],
+  ['a key that a failed message holds', answer('held'), { kind: 'held' }],
+] as const)('%s is answered as it is', async (_, rows, answered) => {
+  const bench = new DrainBench().begins(rows);
+
+  expect(await bench.run()).toEqual(answered);
+  expect(bench.events).toEqual([]);
+  expect(bench.failed).toBe(0);
+});
+
+test.each([
+  ['gone', { kind: 'drained' }],
+  ['held', { kind: 'held' }],
+  ['more', { kind: 'waiting', inMs: 5 }],
+] as const)(
+  'a message that killed its processes is told as failed, and the key is %s',
+  async (kind, answered) => {
+    const bench = new DrainBench().begins(answer(kind, { id: 'id-9' }), answer('wait', { waitMs: 5 }));
+
+    expect(await bench.run()).toEqual(answered);
+
+    expect(bench.events).toEqual([{ type: 'failed', id: 'id-9', reason: 'killed', error: undefined }]);
+    expect(bench.tally.failed).toBe(1);
+    expect(bench.failed).toBe(1);
+  },
+);
+
+test('a queue goes on in growing transactions while they succeed, and shrinks to single messages after a failure', async () => {
+  let refused = 5;
+  const bench = new DrainBench({
+    handler: async (n) => {
+      if (n === refused) throw new Error('no');
+    },
+  });
+  const some = (from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => begun(from + n, { attempts: 1 }));
+  bench.begins(some(1, 1), some(2, 2), some(4, 4), some(4, 1));
+  bench.database.on('outbox.end_try', () => [{ ended: 'more' }]);
+  let progress = 0;
+
+  expect(await bench.run(undefined, undefined, () => (progress += 1))).toEqual({ kind: 'drained' });
+
+  expect(progress).toBe(5);
+  expect(bench.database.said('outbox.begin_try').map((values) => values[5])).toEqual([1, 2, 4, 1, 1]);
+  expect(bench.database.said('outbox.return_try')).toEqual([['key-1', 'shop', 7, 0]]);
+  expect(bench.told('attempt-failed')).toEqual([
+    {
+      type: 'attempt-failed',
+      address: 'orders',
+      partition: 3,
+      offset: '4',
+      attempt: 1,
+      error: new Error('no'),
+    },
+  ]);
+  expect(bench.told('handled').map((event) => 'id' in event && event.id)).toEqual([
+    'id-1',
+    'id-2',
+    'id-3',
+    'id-4',
+  ]);
+  expect(bench.tally.counts()).toMatchObject({ handled: 4, failedAttempts: 1 });
+  refused = 0;
+});
+
+test('a handler of batches gets the messages of a try together', async () => {
+  const bench = new DrainBench({ batch: true }).begins([begun(1), begun(2)]);
+
+  await bench.run();
+
+  expect(bench.handled).toEqual([[1, 2]]);
+});
+
+test('a key is waited for while it is busy, two seconds at most', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const bench = new DrainBench();
+  let asked = 0;
+  bench.database.on('outbox.begin_try', () => {
+    asked += 1;
+    vi.advanceTimersByTime(1_000);
+    return answer('busy');
+  });
+
+  expect(await bench.run()).toEqual({ kind: 'waiting', inMs: 1_000 });
+  expect(asked).toBe(4);
+
+  const standIn = { leave: new AbortController().signal };
+  expect(await bench.run(undefined, standIn)).toEqual({ kind: 'waiting', inMs: 1_000 });
+  expect(asked, 'a stand-in does not wait').toBe(5);
+});
+
+test('a suspect is tried alone, and by one drain of the consumer at a time', async () => {
+  const bench = new DrainBench().begins(answer('suspect'), [begun(1)]);
+  expect(await bench.run()).toEqual({ kind: 'drained' });
+  expect(bench.database.said('outbox.begin_try').map((values) => values.slice(5, 7))).toEqual([
+    [1, false],
+    [1, true],
+  ]);
+  expect(bench.handled).toEqual([1]);
+  expect(bench.suspects.take(), 'it was freed').toBe(true);
+
+  bench.begins(answer('suspect'), [begun(2)]);
+  expect(await bench.run(undefined, { leave: new AbortController().signal })).toEqual({
+    kind: 'waiting',
+    inMs: 1_000,
+  });
+  expect(bench.handled, 'another is in hand').toEqual([1]);
+});
+
+test('an operator who has decided otherwise meanwhile ends the try without effects', async () => {
+  const bench = new DrainBench().begins([begun(1)]);
+  bench.database.on('outbox.join_try', () => [{ joined: false }]);
+
+  expect(await bench.run()).toEqual({ kind: 'waiting', inMs: 0 });
+  expect(bench.handled).toEqual([]);
+  expect(bench.events).toEqual([]);
+  expect(bench.database.said('outbox.end_try')).toEqual([]);
+});
+
+test.each([
+  [{ kind: 'wait', waitMs: 20_000 }, { kind: 'waiting', inMs: 20_000 }, 0],
+  [{ kind: 'busy', waitMs: null }, { kind: 'waiting', inMs: 0 }, 0],
+  [{ kind: 'held', waitMs: null }, { kind: 'held' }, 1],
+  [{ kind: 'gone', waitMs: null }, { kind: 'drained' }, 1],
+  [{ kind: 'more', waitMs: null }, { kind: 'drained' }, 1],
+] as const)('a failed try is stored, and %o answered', async (stored, answered, failed) => {
+  const bench = new DrainBench({ handler: no }).begins([begun(1)]);
+  bench.database.on('outbox.fail_try', () => [stored]);
+
+  expect(await bench.run()).toEqual(answered);
+
+  expect(bench.database.said('outbox.fail_try')).toEqual([
+    ['key-1', 'shop', 'id-1', 2, 7, 'error', 'Error: no', false, [10_000, 20_000], true],
+  ]);
+  expect(bench.failed).toBe(failed);
+  expect(bench.tally.counts()).toMatchObject({ failed, failedAttempts: 1 });
+  expect(bench.told('failed')).toEqual(
+    failed === 0
+      ? []
+      : [
+          {
+            type: 'failed',
+            id: 'id-1',
+            topic: 'orders',
+            address: 'orders',
+            partition: 3,
+            offset: '1',
+            reason: 'error',
+            error: new Error('no'),
+          },
+        ],
+  );
+});
+
+test.each([
+  ['the first try has quick retries', { attempts: 1 }, new Error('no'), 3],
+  ['a later one has none', { attempts: 2 }, new Error('no'), 1],
+  ['a verdict needs none', { attempts: 1 }, permanent(new Error('no')), 1],
+] as const)('%s', async (_, differs, error, calls) => {
+  const bench = new DrainBench({ quickRetriesMs: [0, 1], handler: () => Promise.reject(error) });
+  bench.begins([begun(1, differs)]);
+  bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 5 }]);
+
+  await bench.run();
+
+  expect(bench.attempts).toEqual(Array.from({ length: calls }, (__, n) => differs.attempts + n));
+  expect(bench.told('attempt-failed').map((event) => 'attempt' in event && event.attempt)).toEqual(
+    bench.attempts,
+  );
+});
+
+test('what is unreadable for good is final, and what only another consumer can read is not', async () => {
+  for (const [differs, reason, final] of [
+    [{ body: Buffer.from('{').toString('base64') }, 'unreadable', true],
+    [
+      { wire: JSON.stringify({ key: 'k', headers: { ce_id: 'a', ce_type: 'unheard' } }) },
+      'unknown-topic',
+      false,
+    ],
+  ] as const) {
+    const bench = new DrainBench({ quickRetriesMs: [0] }).begins([begun(1, { attempts: 1, ...differs })]);
+    bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 5 }]);
+    await bench.run();
+    const [stored = []] = bench.database.said('outbox.fail_try');
+    expect([stored[5], stored[7]]).toEqual([reason, final]);
+    expect(bench.tally.failedAttempts, 'in place only what may help').toBe(final ? 1 : 2);
+  }
+});
+
+test('a verdict with a delay replaces the delay after this try, and ends no other', async () => {
+  const bench = new DrainBench({ handler: () => Promise.reject(retryAfter(new Error('no'), '1m')) });
+  bench.begins([begun(1, { attempts: 2 })]);
+  bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 60_000 }]);
+
+  await bench.run();
+
+  const [stored = []] = bench.database.said('outbox.fail_try');
+  expect(stored.slice(5, 9)).toEqual(['error', 'Error: no', false, [10_000, 60_000]]);
+});
+
+test('a try that a stop interrupts is given back', async () => {
+  const stopping = new AbortController();
+  const bench = new DrainBench({
+    quickRetriesMs: [3_600_000],
+    handler: () => {
+      stopping.abort();
+      return no();
+    },
+  }).begins([begun(1, { attempts: 1 })]);
+
+  expect(await bench.run(stopping.signal)).toEqual({ kind: 'waiting', inMs: 0 });
+  expect(bench.database.said('outbox.return_try')).toEqual([['key-1', 'shop', 7, 0]]);
+  expect(bench.database.said('outbox.fail_try')).toEqual([]);
+
+  const late = new DrainBench().begins([begun(1)]);
+  late.deadline.abort();
+  await late.run();
+  expect(late.database.said('outbox.return_try')).toHaveLength(1);
+  expect(late.events, 'no failure of the message').toEqual([]);
+});
+
+test('a stand-in that leaves to the workflow hands on how far its transactions had grown', async () => {
+  const leaving = new AbortController();
+  const bench = new DrainBench();
+  bench.database.on('outbox.end_try', () => {
+    leaving.abort();
+    return [{ ended: 'more' }];
+  });
+  bench.begins([begun(1, { attempts: 1 })]);
+
+  expect(await bench.run(undefined, { leave: leaving.signal })).toEqual({ kind: 'waiting', inMs: 0 });
+  await bench.run();
+  await bench.run();
+
+  expect(bench.database.said('outbox.begin_try').map((values) => values[5])).toEqual([1, 2, 1]);
+});
+
+test('receipts of what was handled go to the broker that it came from', async () => {
+  const confirm = { group: 'shop', receiptTimeout: ['1m'] } as const;
+  const bench = new DrainBench({ topicOptions: { confirm } }).begins([begun(1), begun(2)]);
+  await bench.run();
+  expect(bench.receipts).toEqual([['id-1', 'id-2']]);
+
+  const others = new DrainBench({ topicOptions: { confirm: { ...confirm, group: 'other' } } }).begins([
+    begun(1),
+  ]);
+  await others.run();
+  expect(others.receipts).toEqual([]);
+});
