@@ -1,0 +1,278 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
+import type { DeadLetter, LetterOutcome } from '../../../src/inbox/parked/dead-letter.ts';
+import { DeadLetters, type DeadLettersInput } from '../../../src/inbox/parked/dead-letters.ts';
+import { writeWire } from '../../../src/store/inbox/wire.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { ScriptedDatabase } from './scripted-database.ts';
+
+/** A failed message as the database shows it. */
+const failed = (n: number, differs: object = {}) => ({
+  id: `id-${n}`,
+  position: String(n),
+  topic: 'orders',
+  address: 'orders',
+  partition: 2,
+  offset: `${n}0`,
+  wire: writeWire({ key: 'k', headers: { ce_id: `id-${n}` } }),
+  body: Buffer.from(`body ${n}`).toString('base64'),
+  reason: 'error',
+  error: 'Error: no',
+  attempts: 3,
+  ...differs,
+});
+
+type Answer = (letters: readonly DeadLetter[]) => readonly LetterOutcome[];
+
+/** Copies what `rows` has, as the broker answers. */
+function stage(rows: readonly ReturnType<typeof failed>[], given: Partial<DeadLettersInput> = {}) {
+  const database = new ScriptedDatabase();
+  const events: ConsumerEvent[] = [];
+  const sent: (readonly DeadLetter[])[] = [];
+  const world = {
+    rows,
+    turn: true,
+    closed: 0,
+    answer: ((some) => some.map(() => ({ kind: 'taken' }))) as Answer,
+  };
+  database.on('from outbox.parked p', ([, addresses, after, limit]) =>
+    world.rows
+      .filter(
+        ({ address, position }) => String(addresses).includes(address) && Number(position) > Number(after),
+      )
+      .slice(0, Number(limit)),
+  );
+  database.on('outbox.letter_turn as t', () => (world.turn ? [{}] : []));
+  const letters = new DeadLetters({
+    client: database.client,
+    group: 'shop',
+    addresses: ['orders', 'returns'],
+    deadAddressOf: (address) => `${address}.dead`,
+    sender: {
+      send: async (some) => {
+        sent.push(some);
+        return world.answer(some);
+      },
+      close: async () => void (world.closed += 1),
+    },
+    report: (event) => events.push(event),
+    paces: { lookMs: 3_600_000, firstAgainMs: 3_600_000, maxAgainMs: 3_600_000, turnMs: 3_600_000 },
+    ...given,
+  });
+  onTestFinished(() => letters.stop());
+  return {
+    database,
+    events,
+    letters,
+    sent,
+    world,
+    copied: () => database.said('set copied_at').map(([group, ids]) => [group, ids]),
+    turns: () => database.said('outbox.letter_turn as t'),
+    /** The end of a round. */
+    over: (rounds = 1) =>
+      until(() => database.said('delete from outbox.letter_turn').length >= rounds, 5_000, 1),
+  };
+}
+
+const no: LetterOutcome = { kind: 'refused', reason: 'too long' };
+
+test('a failed message is copied with where it came from and why it failed, and noted as copied', async () => {
+  const { copied, database, events, over, sent, turns } = stage([
+    failed(1),
+    failed(2, { body: null, error: null, address: 'returns' }),
+  ]);
+  await over();
+
+  expect(sent).toEqual([
+    [
+      {
+        address: 'orders.dead',
+        key: 'k',
+        headers: {
+          ce_id: 'id-1',
+          'outbox-dead-id': 'id-1',
+          'outbox-dead-group': 'shop',
+          'outbox-dead-from': 'orders/2/10',
+          'outbox-dead-reason': 'error',
+          'outbox-dead-attempts': '3',
+          'outbox-dead-error': 'Error: no',
+        },
+        body: Buffer.from('body 1'),
+      },
+    ],
+    [
+      expect.objectContaining({
+        address: 'returns.dead',
+        body: null,
+        headers: expect.not.objectContaining({ 'outbox-dead-error': expect.anything() }),
+      }),
+    ],
+  ]);
+  expect(copied()).toEqual([
+    ['shop', ['id-1']],
+    ['shop', ['id-2']],
+  ]);
+  expect(events).toEqual([]);
+  const owner = turns()[0]?.[1];
+  expect(turns()[0]).toEqual(['shop', owner, 60_000]);
+  expect(database.said('delete from outbox.letter_turn')).toEqual([['shop', owner]]);
+});
+
+test('nothing to copy takes no turn', async () => {
+  const { database, letters, sent, turns } = stage([]);
+  await until(() => database.said('from outbox.parked p').length > 0, 5_000, 1);
+  await letters.stop();
+
+  expect(database.said('from outbox.parked p')).toEqual([['shop', ['orders', 'returns'], '0', 1]]);
+  expect([turns(), sent]).toEqual([[], []]);
+});
+
+test('another consumer of the group has its turn, and is asked again', async () => {
+  const { events, letters, over, sent, turns, world } = stage([failed(1)], { paces: { turnMs: 1 } });
+  world.turn = false;
+  await until(() => turns().length >= 3, 5_000, 1);
+  expect([sent, events]).toEqual([[], []]);
+
+  world.turn = true;
+  await over();
+  expect(sent).toHaveLength(1);
+  await letters.stop();
+  expect(world.closed).toBe(1);
+});
+
+test('a turn that is lost on the way ends the round', async () => {
+  const { database, over, sent } = stage([failed(1)]);
+  let asked = 0;
+  database.on('outbox.letter_turn as t', () => ((asked += 1) === 1 ? [{}] : []));
+
+  await over();
+
+  expect(sent).toEqual([]);
+});
+
+test('pages follow each other until the last one, each from the position of the one before', async () => {
+  const { copied, database, over, sent } = stage(Array.from({ length: 150 }, (_, n) => failed(n + 1)));
+  await over();
+
+  expect(sent.map((some) => some.length)).toEqual([100, 50]);
+  expect(copied().flatMap(([, ids]) => ids)).toHaveLength(150);
+  expect(database.said('from outbox.parked p').map((values) => values.slice(2))).toEqual([
+    ['0', 1],
+    ['0', 100],
+    ['100', 100],
+  ]);
+});
+
+test('a letter that is refused does not hold up others, and is told with how many there are', async () => {
+  const { copied, events, over, world } = stage([failed(1), failed(2), failed(3)]);
+  world.answer = (some) => some.map(({ headers }) => (headers['ce_id'] === 'id-2' ? { kind: 'taken' } : no));
+  await over();
+  await until(() => events.length > 0, 5_000, 1);
+
+  expect(copied()).toEqual([['shop', ['id-2']]]);
+  expect(events).toEqual([
+    {
+      type: 'dead-letters-failing',
+      retryInMs: 3_600_000,
+      error: expect.objectContaining({
+        code: 'OUTBOX_DEAD_LETTER_REFUSED',
+        message: '2 dead letters were not accepted, the first at orders.dead: too long',
+        details: { count: 2 },
+      }),
+    },
+  ]);
+});
+
+test('letters held behind a refused one of their key are sent without it; if all are held, they count as refused', async () => {
+  const { copied, events, over, sent, world } = stage([failed(1), failed(2), failed(3)]);
+  const first = (count: number): LetterOutcome => (count === 3 ? no : { kind: 'taken' });
+  world.answer = (some) => some.map((_, n) => (n > 0 ? { kind: 'held' } : first(some.length)));
+  await over();
+  expect(sent.map((some) => some.map(({ headers }) => headers['ce_id']))).toEqual([
+    ['id-1', 'id-2', 'id-3'],
+    ['id-2', 'id-3'],
+    ['id-3'],
+  ]);
+  expect(copied()).toEqual([
+    ['shop', ['id-2']],
+    ['shop', ['id-3']],
+  ]);
+  await until(() => events.length > 0, 5_000, 1);
+  expect(events[0]).toMatchObject({ error: { details: { count: 1 } } });
+
+  const all = stage([failed(1), failed(2)]);
+  all.world.answer = (some) => some.map(() => ({ kind: 'held' }));
+  await all.over();
+  await until(() => all.events.length > 0, 5_000, 1);
+  expect(all.sent).toHaveLength(1);
+  expect(all.events[0]).toMatchObject({
+    error: { message: '2 dead letters were not accepted, the first at orders.dead: all of them were held' },
+  });
+});
+
+test('an address that takes nothing for now is left out for the rest of the round, others go on', async () => {
+  const many = Array.from({ length: 100 }, (_, n) => failed(n + 1));
+  const { database, events, over, sent, world } = stage([
+    ...many,
+    failed(101),
+    failed(102, { address: 'returns' }),
+  ]);
+  world.answer = (some) =>
+    some.map(({ address }) =>
+      address === 'orders.dead' ? { kind: 'deferred', reason: 'away' } : { kind: 'taken' },
+    );
+  await over();
+  await until(() => events.length > 0, 5_000, 1);
+
+  expect(sent.map((some) => [some[0]?.address, some.length])).toEqual([
+    ['orders.dead', 100],
+    ['returns.dead', 1],
+  ]);
+  expect(database.said('from outbox.parked p').at(-1)?.slice(1, 3)).toEqual([['returns'], '100']);
+  expect(events[0]).toMatchObject({ error: { details: { count: 100 } } });
+});
+
+test('a round that fails is repeated after a pause that doubles up to its limit, and a success begins anew', async () => {
+  const { database, events, letters, over, world } = stage([failed(1)], {
+    paces: { firstAgainMs: 1, maxAgainMs: 3, lookMs: 3_600_000 },
+  });
+  database.on('set copied_at', () => {
+    throw new Error('away');
+  });
+  await until(() => events.length >= 4, 5_000, 1);
+  expect(events.slice(0, 4)).toEqual(
+    [1, 2, 3, 3].map((retryInMs) => ({ type: 'dead-letters-failing', error: new Error('away'), retryInMs })),
+  );
+
+  database.on('set copied_at', () => []);
+  const before = database.said('delete from outbox.letter_turn').length;
+  await over(before + 1);
+  world.rows = [failed(2)];
+  database.on('set copied_at', () => {
+    throw new Error('away');
+  });
+  const told = events.length;
+  await until(
+    () => {
+      letters.nudge();
+      return events.length > told;
+    },
+    5_000,
+    1,
+  );
+  expect(events[told]).toMatchObject({ retryInMs: 1 });
+});
+
+test('a stop ends between two pages, and closes the connections', async () => {
+  const { letters, sent, world } = stage(Array.from({ length: 250 }, (_, n) => failed(n + 1)));
+  let stopping: Promise<void> | undefined;
+  world.answer = (some) => {
+    stopping ??= letters.stop();
+    return some.map(() => ({ kind: 'taken' }));
+  };
+  await until(() => stopping !== undefined, 5_000, 1);
+  await stopping;
+
+  expect(sent).toHaveLength(1);
+  expect(world.closed).toBe(1);
+});
