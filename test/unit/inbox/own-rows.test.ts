@@ -1,0 +1,170 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { PausedAddress } from '../../../src/inbox/consumer-event.ts';
+import { ConsumerPresence } from '../../../src/inbox/consumer-presence.ts';
+import { BreakerRows } from '../../../src/inbox/intake/breaker-rows.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { ScriptedDatabase } from './scripted-database.ts';
+
+const place = { host: 'shop-1', pid: 7, version: '1.2.3' };
+const patience = { maxWait: 2_000, timeout: 5_000 };
+
+/** What `writeConsumer` was given, without its limits. */
+const presences = (database: ScriptedDatabase) =>
+  database
+    .said('insert into outbox.consumer ')
+    .map((values) => [values.slice(0, 5), JSON.parse(String(values[5])) as unknown]);
+
+test('a consumer says where it runs and what it owns of all sources, by address, and takes its row back', async () => {
+  const database = new ScriptedDatabase();
+  const presence = new ConsumerPresence({ client: database.client, group: 'shop', place });
+  presence.owns('kafka', [
+    { address: 'orders', partition: 10 },
+    { address: 'returns', partition: 0 },
+    { address: 'orders', partition: 9 },
+  ]);
+  presence.owns('rabbitmq', [{ address: 'events', partition: 0 }]);
+
+  presence.start();
+  presence.start();
+  await until(() => presences(database).length > 0, 5_000, 1);
+  presence.owns('kafka', [{ address: 'orders', partition: 1 }]);
+  await until(() => presences(database).length > 1, 5_000, 1);
+  await presence.stop();
+
+  const [id] = database.said('insert into outbox.consumer ')[0] ?? [];
+  const mine = [id, 'shop', 'shop-1', 7, '1.2.3'];
+  expect(presences(database)).toEqual([
+    [
+      mine,
+      [
+        { address: 'events', partitions: [0] },
+        { address: 'orders', partitions: [9, 10] },
+        { address: 'returns', partitions: [0] },
+      ],
+    ],
+    [
+      mine,
+      [
+        { address: 'events', partitions: [0] },
+        { address: 'orders', partitions: [1] },
+      ],
+    ],
+  ]);
+  expect(database.said('delete from outbox.consumer where')).toEqual([[id]]);
+  expect(database.transactions.map(({ options }) => options)).toEqual([patience, patience, patience]);
+});
+
+test('a presence that was never begun has nothing to take back, and a database that is away disturbs nobody', async () => {
+  const none = new ScriptedDatabase();
+  await new ConsumerPresence({ client: none.client, group: 'shop', place }).stop();
+  expect(none.transactions).toEqual([]);
+
+  const away = new ScriptedDatabase().on('outbox.consumer', () => {
+    throw new Error('away');
+  });
+  const presence = new ConsumerPresence({ client: away.client, group: 'shop', place });
+  presence.start();
+  await until(() => away.transactions.length > 0, 5_000, 1);
+  await presence.stop();
+  expect(away.transactions).toHaveLength(2);
+});
+
+const paused = (differs: Partial<PausedAddress> = {}): PausedAddress => ({
+  address: 'orders',
+  since: new Date(90_000),
+  error: new Error('no'),
+  errorText: 'Error: no',
+  failedKeys: 5,
+  keys: 8,
+  probes: 2,
+  nextProbeAt: new Date(104_000),
+  ...differs,
+});
+
+/** The rows and their owner, as the database was given them. */
+const written = (database: ScriptedDatabase) =>
+  database
+    .said('insert into outbox.breaker')
+    .map((values) => [values[0], ...values.slice(2, 4), JSON.parse(String(values[4])) as unknown]);
+
+test('addresses that pause are written as durations, until they resume; then nothing is written', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 100_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const database = new ScriptedDatabase();
+  let now: readonly PausedAddress[] = [
+    paused(),
+    paused({ address: 'returns', since: new Date(101_000), nextProbeAt: new Date(99_000) }),
+  ];
+  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => now });
+  expect(database.transactions, 'nothing was told').toEqual([]);
+
+  rows.nudge();
+  rows.nudge();
+  await until(() => written(database).length > 0, 5_000, 1);
+  const row = {
+    address: 'orders',
+    pausedMs: 10_000,
+    failedKeys: 5,
+    keys: 8,
+    probes: 2,
+    nextProbeInMs: 4_000,
+    error: 'Error: no',
+  };
+  expect(written(database)).toEqual([
+    ['shop', 'shop-1', 7, [row, { ...row, address: 'returns', pausedMs: 0, nextProbeInMs: 0 }]],
+  ]);
+  now = [];
+  rows.nudge();
+  await until(() => written(database).length > 1, 5_000, 1);
+  await rows.stop();
+
+  expect(written(database).at(-1)?.[3]).toEqual([]);
+  expect(written(database), 'the rows are gone already').toHaveLength(2);
+  expect(new Set(database.said('insert into outbox.breaker').map(([, consumer]) => consumer)).size).toBe(1);
+  expect(database.transactions.map(({ options }) => options)).toEqual([patience, patience]);
+});
+
+test('a stop takes back the rows of what is still paused, once', async () => {
+  const database = new ScriptedDatabase();
+  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
+  await rows.stop();
+  expect(database.transactions, 'there were none').toEqual([]);
+
+  const begun = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
+  begun.nudge();
+  await until(() => written(database).length > 0, 5_000, 1);
+  await begun.stop();
+  begun.nudge();
+  expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
+});
+
+test('rows that may have been written are taken back, though the answer was lost', async () => {
+  const database = new ScriptedDatabase().on('outbox.breaker', () => {
+    throw new Error('away');
+  });
+  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
+  rows.nudge();
+  await until(() => written(database).length > 0, 5_000, 1);
+  await rows.stop();
+
+  expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
+});
+
+test('where nothing is paused any more when it is nudged, one write is enough, and a later pause is written', async () => {
+  const database = new ScriptedDatabase();
+  let now: readonly PausedAddress[] = [];
+  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => now });
+  rows.nudge();
+  await until(() => written(database).length > 0, 5_000, 1);
+  now = [paused()];
+  await until(
+    () => {
+      rows.nudge();
+      return written(database).length > 1;
+    },
+    5_000,
+    1,
+  );
+  await rows.stop();
+  expect(written(database).map((one) => Array.isArray(one[3]) && one[3].length)).toEqual([0, 1, 0]);
+});

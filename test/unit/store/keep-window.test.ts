@@ -1,0 +1,159 @@
+import { expect, test } from 'vitest';
+import { type KeepWindowInput, keepWindow } from '../../../src/store/inbox/window.ts';
+import { ScriptedDatabase } from '../inbox/scripted-database.ts';
+
+const hourMs = 60 * 60_000;
+const windowMs = 8 * hourMs;
+
+/** Epochs as the database shows them. */
+const epoch = (n: number, ageMs: number, current = false, tries = 0) => ({
+  epoch: String(n),
+  ageMs,
+  current,
+  tries,
+});
+
+function stage(...epochs: readonly ReturnType<typeof epoch>[]) {
+  const database = new ScriptedDatabase();
+  database.on('as "windowMs"', () => [{ windowMs }]);
+  database.on('as "byRelay"', () => [{ role: 'r', may: true, byRelay: false }]);
+  database.on('e.ended_at is null as current', () => epochs);
+  database.on('outbox.drop_ended_kept', () => [{ deleted: 0, at: null, group: null, id: null }]);
+  database.on('select outbox.roll_processed', () => [{ answer: 'rolled' }]);
+  database.on('outbox.carry_', () => [{ carried: 0, complete: true, busy: false }]);
+  database.on('select outbox.drop_processed', () => [{ dropped: true }]);
+  return {
+    database,
+    keep: (input: Partial<KeepWindowInput> = {}) =>
+      keepWindow({ transaction: database.ask }, { windowMs, signal: new AbortController().signal, ...input }),
+  };
+}
+
+const idle = { rolled: false, carried: 0, dropped: 0, deleted: 0, complete: true, inVain: 0 };
+
+test('nothing changes before it is due', async () => {
+  const { database, keep } = stage(epoch(1, windowMs - 1), epoch(2, 2 * hourMs - 1, true));
+  let progress = 0;
+
+  expect(await keep({ progress: () => (progress += 1) })).toEqual(idle);
+  expect(database.said('select outbox.roll_processed')).toEqual([]);
+  expect(database.said('outbox.carry_')).toEqual([]);
+  expect(progress, 'after each transaction').toBe(database.transactions.length);
+});
+
+test('an epoch ends after a quarter of the window, and goes after the whole of it', async () => {
+  const { database, keep } = stage(epoch(1, windowMs, false, 3), epoch(2, 2 * hourMs, true, 5));
+  database.on('outbox.carry_', () => [{ carried: 2, complete: true, busy: false }]);
+
+  expect(await keep({ pauseMs: 77 })).toEqual({ ...idle, rolled: true, carried: 4, dropped: 1 });
+  expect(database.said('select outbox.roll_processed')).toEqual([[String(2 * hourMs), 300, 77]]);
+  expect(database.said('select outbox.drop_processed')).toEqual([['1', 300, 77]]);
+  expect(database.said('outbox.carry_live')).toEqual([['1']]);
+  expect(database.said('outbox.carry_kept')).toEqual([['1']]);
+});
+
+test('an epoch lasts an hour at least, and tries are a minute apart', async () => {
+  const { database, keep } = stage(epoch(2, hourMs, true));
+  database.on('as "windowMs"', () => [{ windowMs: hourMs }]);
+
+  await keep();
+
+  expect(database.said('select outbox.roll_processed')).toEqual([[String(hourMs), 300, 60_000]]);
+});
+
+test('what is in the way leaves it incomplete, with the most tries in vain', async () => {
+  const busy = stage(epoch(1, windowMs, false, 3), epoch(2, windowMs, false, 7), epoch(3, windowMs, true, 5));
+  busy.database.on('select outbox.roll_processed', () => [{ answer: 'busy' }]);
+  busy.database.on('select outbox.drop_processed', () => [{ dropped: false }]);
+  expect(await busy.keep()).toEqual({ ...idle, complete: false, inVain: 7 });
+
+  const late = stage(epoch(3, windowMs, true, 5));
+  late.database.on('select outbox.roll_processed', () => [{ answer: 'busy' }]);
+  expect(await late.keep()).toEqual({ ...idle, complete: false, inVain: 5 });
+
+  const young = stage(epoch(3, windowMs, true, 5));
+  young.database.on('select outbox.roll_processed', () => [{ answer: 'young' }]);
+  expect(await young.keep(), 'it was empty').toEqual(idle);
+});
+
+test('ids are carried over page by page, and an epoch that was not carried over completely stays', async () => {
+  const { database, keep } = stage(epoch(1, windowMs, false, 2));
+  const live = [
+    { carried: 5, complete: false, busy: false },
+    { carried: 1, complete: true, busy: false },
+  ];
+  database.on('outbox.carry_live', () => [live.shift() ?? { carried: 0, complete: true, busy: false }]);
+  database.on('outbox.carry_kept', () => [{ carried: 0, complete: false, busy: true }]);
+
+  expect(await keep()).toEqual({ ...idle, carried: 6, complete: false, inVain: 2 });
+  expect(database.said('outbox.carry_live')).toHaveLength(2);
+  expect(database.said('outbox.carry_kept')).toHaveLength(1);
+  expect(database.said('select outbox.drop_processed')).toEqual([]);
+
+  database.on('outbox.carry_live', () => [{ carried: 0, complete: false, busy: true }]);
+  await keep();
+  expect(database.said('outbox.carry_kept'), 'kept ones come after the live ones').toHaveLength(1);
+});
+
+test('ended messages go page by page, each from where the one before has ended', async () => {
+  const { database, keep } = stage();
+  const pages = [
+    { deleted: 4, at: 'then', group: 'shop', id: 'id-4' },
+    { deleted: 3, at: null, group: null, id: null },
+  ];
+  database.on('outbox.drop_ended_kept', () => [pages.shift() ?? {}]);
+  database.on('outbox.drop_failed_kept', () => [
+    { deleted: database.said('outbox.drop_failed_kept').length === 1 ? 1_000 : 5 },
+  ]);
+
+  expect(await keep({ failed: { group: 'shop', ageMs: 9.6, copied: true } })).toEqual({
+    ...idle,
+    deleted: 1_012,
+  });
+  expect(database.said('outbox.drop_ended_kept')).toEqual([
+    [String(windowMs), '-infinity', '', ''],
+    [String(windowMs), 'then', 'shop', 'id-4'],
+  ]);
+  expect(database.said('outbox.drop_failed_kept')).toEqual([
+    ['shop', '10', true],
+    ['shop', '10', true],
+  ]);
+});
+
+test('a window without end keeps all but failed messages whose time is over', async () => {
+  const { database, keep } = stage(epoch(1, windowMs));
+  database.on('as "windowMs"', () => [{ windowMs: null }]);
+  database.on('outbox.drop_failed_kept', () => [{ deleted: 2 }]);
+
+  const kept = await keep({
+    windowMs: Number.POSITIVE_INFINITY,
+    failed: { group: 'shop', ageMs: 1, copied: false },
+  });
+
+  expect(kept).toEqual({ ...idle, deleted: 2 });
+  expect(database.said('as "windowMs"')).toEqual([[null]]);
+  expect(database.said('outbox.drop_ended_kept')).toEqual([]);
+});
+
+test('a stop, and the end of the time, leave the rest to the next call', async () => {
+  const { database, keep } = stage(epoch(1, windowMs));
+  expect(
+    await keep({ signal: AbortSignal.abort(), failed: { group: 'shop', ageMs: 1, copied: false } }),
+  ).toEqual({
+    ...idle,
+    complete: false,
+  });
+  expect(database.said('outbox.drop_failed_kept')).toEqual([]);
+  expect(await keep({ withinMs: -1 })).toEqual({ ...idle, complete: false });
+  expect(database.said('select outbox.drop_processed')).toEqual([]);
+});
+
+test('a role that may not change epochs leaves them to a relay, and is told if there is none', async () => {
+  const { database, keep } = stage(epoch(1, windowMs));
+  database.on('as "byRelay"', () => [{ role: 'r', may: false, byRelay: true }]);
+  expect(await keep()).toEqual(idle);
+  expect(database.said('select outbox.drop_processed')).toEqual([]);
+
+  database.on('as "byRelay"', () => [{ role: 'r', may: false, byRelay: false }]);
+  await expect(keep()).rejects.toMatchObject({ code: 'OUTBOX_PRIVILEGE_MISSING', details: { role: 'r' } });
+});
