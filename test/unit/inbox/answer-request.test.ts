@@ -1,0 +1,206 @@
+import { expect, test } from 'vitest';
+import { OutboxError } from '../../../src/core/errors.ts';
+import { type ReceivedRequest, receive, receiver } from '../../../src/http.ts';
+import { ownFaultWait } from '../../../src/inbox/http/own-fault.ts';
+import type { ReceiveOptions } from '../../../src/inbox/http/receive-options.ts';
+import { readRequestBody } from '../../../src/inbox/http/request-body.ts';
+import { permanent } from '../../../src/inbox/verdict.ts';
+import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';
+import { ScriptedDatabase } from './scripted-database.ts';
+
+function stage(given: Partial<ReceiveOptions<Transaction>> = {}) {
+  const database = new ScriptedDatabase();
+  const told: unknown[] = [];
+  const got: ReceivedRequest[] = [];
+  const world = { work: async (): Promise<unknown> => undefined };
+  database.on('outbox.mark_processed', ([, ids]) =>
+    Array.isArray(ids) ? ids.map((id: unknown) => ({ id })) : [],
+  );
+  const options: ReceiveOptions<Transaction> = {
+    client: database.client,
+    group: 'inventory',
+    secret: webhookSecret('k'),
+    report: (error, id) => told.push([error, id]),
+    ...given,
+  };
+  const answered = async (request: Request) => {
+    const response = await receive(request, options, async (_tx, message) => {
+      got.push(message);
+      return world.work();
+    });
+    return [response.status, await response.text(), response.headers.get('retry-after')];
+  };
+  return { answered, database, got, options, told, world };
+}
+
+const away = Object.assign(new Error('terminating connection'), { code: '57P01' });
+const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' });
+
+test('a message is given to the work as it was sent, once, in the transaction that notes its id', async () => {
+  const { answered, database, got, told } = stage();
+  const at = new Date(Math.floor(Date.now() / 1_000) * 1_000);
+  const { id, request } = signed('{"n":1}', {
+    at,
+    more: { 'ce-type': 'stock', 'ce-partitionkey': 'k%201', 'x-more': 'yes' },
+  });
+
+  expect(await answered(request())).toEqual([204, '', null]);
+
+  expect(got).toEqual([
+    {
+      id,
+      topic: 'stock',
+      key: 'k 1',
+      payload: { n: 1 },
+      headers: expect.objectContaining({ ce_type: 'stock', 'x-more': 'yes' }),
+      signedAt: at,
+    },
+  ]);
+  expect(database.said('outbox.mark_processed')).toEqual([['inventory', [id], [null]]]);
+  expect(told).toEqual([]);
+
+  database.on('outbox.mark_processed', () => []);
+  expect(await answered(request()), 'it is a repetition').toEqual([204, '', null]);
+  expect(got).toHaveLength(1);
+});
+
+test.each([
+  ['application/json', '{"n":1}', { n: 1 }],
+  ['application/cloudevents+json; charset=utf-8', '[]', []],
+  ['APPLICATION/JSON', '1', 1],
+  ['text/plain', '{"n":1}', '{"n":1}'],
+  ['application/jsonlines', '1', '1'],
+])('a body of %s is read as such', async (type, body, payload) => {
+  const { answered, got } = stage();
+  expect(await answered(signed(body, { more: { 'content-type': type } }).request())).toEqual([204, '', null]);
+  expect(got[0]).toMatchObject({ payload, topic: null, key: null });
+});
+
+test('what cannot be a message is refused before any work', async () => {
+  const { answered, database, got, told } = stage({ maxBytes: 10 });
+  const other = signed('{}', { by: webhookSecret('x') });
+
+  expect(await answered(other.request())).toEqual([401, expect.stringMatching(/\.$/), null]);
+  expect(await answered(signed('{"n":12345}').request())).toEqual([
+    413,
+    'The body is longer than 10 bytes.',
+    null,
+  ]);
+  expect(await answered(signed('{"n":1234}').request())).toEqual([204, '', null]);
+  expect(await answered(signed('{"n":', {}).request())).toEqual([400, 'The body is not JSON.', null]);
+  expect(await answered(signed('{}', { id: 'x'.repeat(513) }).request())).toEqual([
+    400,
+    'The id is not one of 1 to 512 bytes without NUL.',
+    null,
+  ]);
+  expect(got).toHaveLength(1);
+  expect(database.transactions).toHaveLength(1);
+  expect(told).toEqual([]);
+});
+
+test.each([
+  ['the work fails', new Error('no'), [500, 'The work failed.', null]],
+  ['it says that no try can help', permanent(new Error('no stock')), [422, 'no stock', null]],
+  ['the database goes away', away, [503, 'The database cannot be used now.', '5']],
+  ['another transaction is in the way', deadlock, [503, 'The database cannot be used now.', '1']],
+] as const)('when %s the sender is answered so that it does the right thing', async (_, error, answer) => {
+  const { answered, database, told, world } = stage();
+  world.work = () => Promise.reject(error);
+  const { id, request } = signed('{}');
+
+  expect(await answered(request())).toEqual(answer);
+  expect(told).toEqual([[error, id]]);
+  expect(database.transactions.map(({ committed }) => committed)).toEqual([false]);
+});
+
+test('work that swallows the error of a statement has failed', async () => {
+  const { answered, database, told } = stage();
+  database.on('select', ([first]) => {
+    if (first === undefined) throw Object.assign(new Error('aborted'), { code: '25P02' });
+    return [{ id: 'x' }];
+  });
+
+  expect(await answered(signed('{}').request())).toEqual([500, 'The work failed.', null]);
+  expect(told).toEqual([
+    [expect.objectContaining({ code: 'OUTBOX_TRANSACTION_ROLLED_BACK' }), expect.any(String)],
+  ]);
+});
+
+test('a database that is away before the work begins is no failure of the work', async () => {
+  const { answered, database } = stage();
+  database.on('outbox.mark_processed', () => {
+    throw new Error('no such host');
+  });
+  expect(await answered(signed('{}').request())).toEqual([503, 'The database cannot be used now.', '5']);
+});
+
+test.each([
+  [new Error('anything'), false, 5],
+  [new Error('anything'), true, undefined],
+  [new OutboxError('OUTBOX_MIGRATION_MISSING', ''), false, 5],
+  [new OutboxError('OUTBOX_SERVER_UNAVAILABLE', ''), false, 5],
+  [new OutboxError('OUTBOX_OPTION_INVALID', ''), false, undefined],
+  [away, true, 5],
+  [deadlock, true, 1],
+])('%s, with the work begun: %s, asks the sender to wait %s s', (error, begun, seconds) => {
+  expect(ownFaultWait(error, begun)).toBe(seconds);
+});
+
+test('the handler of a request whose body was read is refused, and one without a body is judged', async () => {
+  const { answered, options } = stage();
+  const read = signed('{}').request();
+  await read.text();
+  await expect(receiver(options, async () => undefined)(read)).rejects.toMatchObject({
+    code: 'OUTBOX_OPTION_INVALID',
+    details: { option: 'request' },
+  });
+  expect(await answered(new Request('http://shop.test/', { method: 'POST' }))).toEqual([
+    401,
+    expect.any(String),
+    null,
+  ]);
+});
+
+async function* pieces(...bytes: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (const one of bytes) yield one;
+}
+
+test('a body is read up to its limit, and only as text in UTF-8', async () => {
+  const text = Buffer.from('\u{feff}käse');
+  expect(await readRequestBody(pieces(text.subarray(0, 5), text.subarray(5)), text.length, 1_000)).toEqual({
+    kind: 'text',
+    text: '\u{feff}käse',
+  });
+  expect(await readRequestBody(pieces(text), text.length - 1, 1_000)).toEqual({
+    kind: 'refused',
+    status: 413,
+    reason: `The body is longer than ${text.length - 1} bytes.`,
+  });
+  expect(await readRequestBody(pieces(Buffer.from([0xff])), 10, 1_000)).toEqual({
+    kind: 'refused',
+    status: 400,
+    reason: 'The body is not text in UTF-8.',
+  });
+});
+
+test('a body that is left is ended, whether it is too long or too late', async () => {
+  for (const next of [
+    () => new Promise<never>(() => undefined),
+    async () => ({ done: false, value: new Uint8Array(9) }) as const,
+  ]) {
+    let left = 0;
+    const body = {
+      [Symbol.asyncIterator]: () => ({
+        next,
+        return: async () => {
+          left += 1;
+          throw new Error('it is of no interest');
+        },
+      }),
+    };
+    const { kind, ...refusal } = await readRequestBody(body, 5, 1);
+    expect([kind, left]).toEqual(['refused', 1]);
+    expect(refusal).toMatchObject({ status: left === 1 && next.toString().includes('async') ? 413 : 408 });
+  }
+});

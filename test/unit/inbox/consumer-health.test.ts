@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { HealthRecord } from '../../../src/core/health.ts';
+import { counterOf, eventOf } from '../../../src/inbox/applied.ts';
+import { Tally } from '../../../src/inbox/consumer-counts.ts';
+import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
+import { noting, standing } from '../../../src/inbox/consumer-health.ts';
+import { Arrived } from '../../../src/inbox/intake/arrived.ts';
+import { unreadable } from '../../../src/inbox/reading/unreadable.ts';
+import { incoming } from './incoming.ts';
+
+const error = new Error('no');
+
+test.each<[ConsumerEvent, string | undefined]>([
+  [{ type: 'waiting-for-server', server: 'Kafka', error }, 'Kafka'],
+  [{ type: 'workflows-failing', error }, 'Temporal'],
+  [{ type: 'parked-failing', error, retryInMs: 5 }, 'parked keys'],
+  [{ type: 'window-failing', error, retryInMs: 5 }, 'window'],
+  [{ type: 'dead-letters-failing', error, retryInMs: 5 }, 'dead letters'],
+  [{ type: 'receipts-unsent', waiting: 1, dropped: 0, error, retryInMs: 5 }, 'receipts'],
+  [{ type: 'bulk-failing', error }, undefined],
+])('$type is passed on, and shows in the health what it says', (event, what) => {
+  const health = new HealthRecord();
+  const events: ConsumerEvent[] = [];
+
+  noting(health, (one) => events.push(one))(event);
+
+  expect(events).toEqual([event]);
+  expect(health.read().failing.map((one) => [one.what, one.error])).toEqual(
+    what === undefined ? [] : [[what, error]],
+  );
+  expect(health.isAway(60_000), 'only a server is away').toBe(what === 'Kafka');
+});
+
+test('what works again no longer shows, and what a stop causes is not told', () => {
+  const health = new HealthRecord();
+  const events: ConsumerEvent[] = [];
+  const report = noting(health, (one) => events.push(one));
+  report({ type: 'workflows-failing', error });
+  report({ type: 'workflows-resumed', since: new Date() });
+  expect(health.read().failing).toEqual([]);
+
+  health.state = 'stopped';
+  report({ type: 'workflows-failing', error });
+  expect([events.length, health.read().failing]).toEqual([2, []]);
+});
+
+test('partitions and addresses that stand still show by their names', () => {
+  const since = new Date(1);
+  expect(
+    standing(
+      [{ address: 'orders', partition: 3, offset: '7', topic: 'orders', error, attempts: 2, since }],
+      [
+        {
+          address: 'returns',
+          since,
+          error,
+          errorText: 'no',
+          failedKeys: 1,
+          keys: 1,
+          probes: 0,
+          nextProbeAt: since,
+        },
+      ],
+    ),
+  ).toEqual([
+    { what: 'partition orders/3', since, error },
+    { what: 'address returns', since, error },
+  ]);
+});
+
+test('counts begin at zero, count each end, and say when one has ended', () => {
+  let ended = 0;
+  const tally = new Tally(() => (ended += 1));
+  const none = { handled: 0, duplicates: 0, parked: 0, failed: 0, ignored: 0, failedAttempts: 0 };
+  expect({ ...tally.counts(), inFlight: tally.inFlight }).toEqual({ ...none, inFlight: 0 });
+
+  tally.count('handled');
+  tally.count('duplicates');
+  tally.count('duplicates');
+  tally.failedAttempts += 4;
+  tally.inFlight = 9;
+
+  expect(tally.counts()).toEqual({ ...none, handled: 1, duplicates: 2, failedAttempts: 4 });
+  expect(ended).toBe(3);
+});
+
+test('how a message has ended is counted and told by its kind', () => {
+  const position = { address: 'orders', partition: 4, offset: '9' };
+  const arrived = new Arrived<unknown>(incoming(position), {
+    id: 'id-9',
+    topic: 'orders',
+    way: { kind: 'refused', error: unreadable(position, 'no-id', 'it has none') },
+  });
+  const message = { id: 'id-9', topic: 'orders', ...position };
+  expect(
+    (
+      [
+        { kind: 'handled' },
+        { kind: 'duplicate' },
+        { kind: 'kept' },
+        { kind: 'parked', error },
+        { kind: 'failed', reason: 'no-id', error },
+      ] as const
+    ).map((applied) => [counterOf(applied), eventOf(arrived, applied, 2)]),
+  ).toEqual([
+    ['handled', { type: 'handled', ...message, attempt: 2 }],
+    ['duplicates', { type: 'duplicate', ...message }],
+    ['duplicates', { type: 'duplicate', ...message }],
+    ['parked', { type: 'parked', ...message, error }],
+    ['failed', { type: 'failed', ...message, reason: 'no-id', error }],
+  ]);
+});
