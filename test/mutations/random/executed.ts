@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mutant } from './mutant.ts';
 import { callersOf, type SqlFunction } from './sql-functions.ts';
@@ -14,11 +14,24 @@ export interface Executed {
 /** These read sources as texts, so that any change is red. */
 const comparesTexts = /^test\/unit\/(?:house|mutations)\/|schema-file|\/migrate\.test/;
 
-export function readExecuted(folder: string): readonly Executed[] {
+/** Of the tests that this repository has: other copies of it may have noted theirs in the same folder. */
+export function readExecuted(root: string, folder: string): readonly Executed[] {
+  return notesIn(folder).filter(({ test }) => !comparesTexts.test(test) && existsSync(join(root, test)));
+}
+
+/** The tests without servers of which it is not known what they execute: they are new, or nothing was noted yet. */
+export function unnotedUnitTests(root: string, folder: string): readonly string[] {
+  const noted = new Set(existsSync(folder) ? notesIn(folder).map(({ test }) => test) : []);
+  return readdirSync(join(root, 'test/unit'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `test/unit/${name}`)
+    .filter((test) => !noted.has(test));
+}
+
+function notesIn(folder: string): readonly Executed[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
-    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Executed)
-    .filter(({ test }) => !comparesTexts.test(test));
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Executed);
 }
 
 /** The sources of a repository, as far as a choice of tests asks for them. */

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { stdout } from 'node:process';
 import { parseArgs } from 'node:util';
@@ -7,7 +6,7 @@ import { runCovering } from '../run-tests.ts';
 import { makeScratch } from '../scratch.ts';
 import { startServers } from '../servers.ts';
 import { draw } from './draw.ts';
-import { readExecuted } from './executed.ts';
+import { readExecuted, unnotedUnitTests } from './executed.ts';
 import { mutantsIn } from './places.ts';
 import { reportOf, told } from './tables.ts';
 import { tryMutants } from './try-mutants.ts';
@@ -57,7 +56,9 @@ export async function randomMain(root: string, args: readonly string[]): Promise
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   try {
     const executed = join(root, 'node_modules/.cache/temporal-outbox/executed');
-    if (!existsSync(executed)) await runCovering(root, executed, { projects: ['unit'], words: [] }, servers);
+    const unnoted = unnotedUnitTests(root, executed);
+    if (unnoted.length > 0)
+      await runCovering(root, executed, { projects: ['unit'], words: unnoted }, servers);
     if (values.cover.length > 0)
       await runCovering(root, executed, { projects: withServers, words: values.cover }, servers);
     const mutants = draw(mutantsIn(root, values.folder), seed);
@@ -65,7 +66,7 @@ export async function randomMain(root: string, args: readonly string[]): Promise
     const tried = await tryMutants(mutants, {
       root: scratch.root,
       servers,
-      executed: readExecuted(executed),
+      executed: readExecuted(scratch.root, executed),
       unitOnly: unit,
       count,
       // What the tests execute is stored, so it costs the first sample only.

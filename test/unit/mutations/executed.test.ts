@@ -1,5 +1,14 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Executed, type Sources, testsOf } from '../../mutations/random/executed.ts';
+import {
+  type Executed,
+  readExecuted,
+  type Sources,
+  testsOf,
+  unnotedUnitTests,
+} from '../../mutations/random/executed.ts';
 import { executedLines } from '../../mutations/random/executed-lines.ts';
 import type { Mutant } from '../../mutations/random/mutant.ts';
 
@@ -79,4 +88,27 @@ test('a function of the database is tested by who executes a statement with it',
     'without a server there is no function',
   ).toEqual(['test/integration/all.test.ts']);
   expect(testsOf(mutant({ path, sqlFunction: 'outbox.settle' }), executed, sources)).toEqual([]);
+});
+
+test('new tests without servers are to be noted, and notes of tests of another copy are passed over', ({
+  onTestFinished,
+}) => {
+  const root = mkdtempSync(join(tmpdir(), 'executed-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const notes = join(root, 'notes');
+  mkdirSync(join(root, 'test/unit/inbox'), { recursive: true });
+  for (const name of ['old', 'new']) writeFileSync(join(root, `test/unit/inbox/${name}.test.ts`), '');
+  writeFileSync(join(root, 'test/unit/inbox/bench.ts'), '');
+  const both = ['test/unit/inbox/new.test.ts', 'test/unit/inbox/old.test.ts'];
+  expect(unnotedUnitTests(root, notes).toSorted()).toEqual(both);
+
+  mkdirSync(notes);
+  for (const name of ['old', 'elsewhere'])
+    writeFileSync(
+      join(notes, `${name}.json`),
+      JSON.stringify({ test: `test/unit/inbox/${name}.test.ts`, ms: 1, lines: {} }),
+    );
+
+  expect(unnotedUnitTests(root, notes)).toEqual(['test/unit/inbox/new.test.ts']);
+  expect(readExecuted(root, notes).map((one) => one.test)).toEqual(['test/unit/inbox/old.test.ts']);
 });
