@@ -106,7 +106,12 @@ function changeOf(
     case 'permanent':
       return { id, to: 'failed', attempt: 'permanent', error: outcome.error, maybePublished: suspect };
     case 'held':
-      return { id, to: 'held', maybePublished: suspect || outcome.onWire === true };
+      // Without a key it is behind nothing, and no key would ever be free for it.
+      return {
+        id,
+        to: message.key === null ? 'ready' : 'held',
+        maybePublished: suspect || outcome.onWire === true,
+      };
     case 'deferred':
       return { id, to: 'ready', maybePublished: suspect || outcome.onWire };
   }

@@ -19,6 +19,7 @@ const row = fc.record({
   position: fc.integer({ min: 1, max: 60 }),
   outcome,
   blocked: fc.boolean(),
+  key: fc.constantFrom('K', null),
   suspect: fc.boolean(),
   ownWorkflow: fc.constantFrom('own', null),
   attempts: fc.nat(3),
@@ -90,9 +91,10 @@ test('every message gets exactly one fate: acknowledged ones are published, and 
     fc.property(input, (given) => {
       const fate = fates(given);
       expect(fate.size).toBe(given.claim.messages.length);
-      for (const [place, { id, blocked }] of given.claim.messages.entries()) {
+      for (const [place, { id, blocked, key }] of given.claim.messages.entries()) {
         const kind = blocked ? 'blocked' : given.outcomes[place]?.kind;
-        expect(expected[kind ?? '']).toContain(fate.get(id));
+        const putBack = kind === 'held' && key === null;
+        expect(expected[putBack ? 'deferred' : (kind ?? '')]).toContain(fate.get(id));
       }
     }),
   );

@@ -113,7 +113,7 @@ test('a permanent error fails the message at its first try', () => {
 
 test('what is held behind an earlier message of its key becomes held', () => {
   const settlement = plan(
-    [claimedMessage(11), claimedMessage(12)],
+    [claimedMessage(11, { key: 'K' }), claimedMessage(12, { key: 'K' })],
     [{ kind: 'rejected', error: 'no' }, { kind: 'held' }],
   );
 
@@ -122,7 +122,7 @@ test('what is held behind an earlier message of its key becomes held', () => {
 
 test('what is held, but was in a request without a clear answer, can no longer be canceled', () => {
   const settlement = plan(
-    [claimedMessage(11), claimedMessage(12)],
+    [claimedMessage(11, { key: 'K' }), claimedMessage(12, { key: 'K' })],
     [
       { kind: 'ambiguous', error: 'odd' },
       { kind: 'held', onWire: true },
@@ -132,6 +132,12 @@ test('what is held, but was in a request without a clear answer, can no longer b
   expect(settlement?.changes).toMatchObject([
     { to: 'retrying', maybePublished: true },
     { to: 'held', maybePublished: true },
+  ]);
+});
+
+test('what a transport holds without a key is put back, because no key will be free for it', () => {
+  expect(plan([claimedMessage(11)], [{ kind: 'held' }])?.changes).toEqual([
+    { id: 'id-11', to: 'ready', maybePublished: false },
   ]);
 });
 
