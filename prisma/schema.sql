@@ -52,6 +52,8 @@ create sequence outbox.attempt_id_seq as bigint start 1 increment 1 minvalue 1 m
 
 create sequence outbox.audit_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+create sequence outbox.freed_key_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 create sequence outbox.message_position as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 create sequence outbox.parked_position_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -178,6 +180,14 @@ create table outbox.consumer_group (
 constraint consumer_group_pkey PRIMARY KEY (consumer_group);
 constraint consumer_group_window_ms_check CHECK ((window_ms > 0));
 
+create table outbox.freed_key (
+  topic text collate "C" not null,
+  lane integer not null,
+  key text collate "C" not null,
+  id bigint not null generated always as identity
+);
+constraint freed_key_pkey PRIMARY KEY (topic, lane, key, id);
+
 create table outbox.installation (
   only_one boolean not null default true,
   id uuid not null default gen_random_uuid(),
@@ -270,6 +280,7 @@ CREATE INDEX message_unconfirmed ON outbox.message USING btree (topic, key, "pos
 CREATE INDEX message_untold ON outbox.message USING btree (topic, due_at) WHERE ((state = ANY (ARRAY['waiting'::outbox.state, 'retrying'::outbox.state])) AND (workflow_due_at IS DISTINCT FROM due_at));
 CREATE UNIQUE INDEX message_waiting_ref ON outbox.message USING btree (topic, ref) WHERE (state = 'waiting'::outbox.state);
 CREATE INDEX message_xid ON outbox.message USING btree (xid) WHERE ("position" > 0);
+CREATE TRIGGER message_freed AFTER UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state = ANY (ARRAY['retrying'::outbox.state, 'failed'::outbox.state])) AND (new.state <> old.state) AND (new.key IS NOT NULL))) EXECUTE FUNCTION outbox.note_freed();
 CREATE TRIGGER message_insert BEFORE INSERT ON outbox.message FOR EACH ROW WHEN ((new.state <> ALL (ARRAY['waiting'::outbox.state, 'ready'::outbox.state]))) EXECUTE FUNCTION outbox.refuse_insert();
 CREATE TRIGGER message_transition BEFORE UPDATE OF state ON outbox.message FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'waiting'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'ready'::outbox.state) AND (new.state = ANY (ARRAY['published'::outbox.state, 'retrying'::outbox.state, 'held'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'held'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'retrying'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state, 'canceled'::outbox.state]))) OR ((old.state = 'published'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'failed'::outbox.state, 'confirmed'::outbox.state]))) OR ((old.state = 'failed'::outbox.state) AND (new.state = ANY (ARRAY['ready'::outbox.state, 'confirmed'::outbox.state, 'superseded'::outbox.state, 'discarded'::outbox.state]))))))) EXECUTE FUNCTION outbox.refuse_transition();
 
@@ -895,7 +906,7 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.claim(p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint, p_failed_blocks boolean, p_suspect pg_snapshot, p_place tid)
- RETURNS TABLE(snapshot text, owned boolean, paused boolean, truncated boolean, ids text, positions text, created text, lengths text, payloads text, keys text, headers text, others text)
+ RETURNS TABLE(snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text, payloads text, keys text, headers text, others text)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -917,6 +928,7 @@ begin
   if not owned or paused then
     snapshot := pg_current_snapshot();
     truncated := false;
+    freed := false;
     return next;
     return;
   end if;
@@ -938,6 +950,7 @@ begin
   )
   select pg_current_snapshot()::text, true, false,
     count(*) = p_limit or count(*) > count(*) filter (where b.before < p_bytes),
+    exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane),
     string_agg(b.id::text, '') filter (where b.before < p_bytes),
     string_agg(b.position::text, ',') filter (where b.before < p_bytes),
     string_agg(((date_part('epoch', b.created_at) * 1000000)::bigint / 1000)::text, ',') filter (where b.before < p_bytes),
@@ -1326,6 +1339,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.free_held(p_topic text, p_lane integer, p_key text, p_failed_blocks boolean)
+ RETURNS TABLE("position" bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select f.position from (
+    select h.position from outbox.message h
+    where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key = p_key order by h.position limit 1) f
+  where (select r.position from outbox.message r
+      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
+        and r.key = p_key and r.position < f.position order by r.position limit 1) is null
+    and (not p_failed_blocks or (select r.position from outbox.message r
+      where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = p_key and r.position < f.position
+      order by r.position limit 1) is null)
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.give_up(p_group text, p_message_id text, p_reason text, p_error text, p_hold boolean)
  RETURNS text
  LANGUAGE plpgsql
@@ -1373,39 +1402,7 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION outbox.has_free_held(p_topic text, p_lane integer, p_failed_blocks boolean)
- RETURNS boolean
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
- SET enable_sort TO 'off'
- SET jit TO 'off'
-AS $function$
-begin
-  return exists (
-    with recursive walked as (
-      (select h.key, h.position from outbox.message h
-       where h.topic = p_topic and h.lane = p_lane and h.state = 'held' order by h.key, h.position limit 1)
-      union all
-      select h.key, h.position from walked w cross join lateral (
-        select x.key, x.position from outbox.message x
-        where x.topic = p_topic and x.lane = p_lane and x.state = 'held' and x.key > w.key order by x.key, x.position limit 1) h
-    )
-    select from walked w
-    where (select r.position from outbox.message r
-        where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
-          and r.key = w.key and r.position < w.position order by r.position limit 1) is null
-      and (not p_failed_blocks or (select r.position from outbox.message r
-        where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key and r.position < w.position
-        order by r.position limit 1) is null)
-    limit 1);
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION outbox.has_work(p_lane outbox.lane, p_failed_blocks boolean)
+CREATE OR REPLACE FUNCTION outbox.has_work(p_lane outbox.lane)
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
@@ -1426,10 +1423,9 @@ begin
     or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
       select from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
-    -- Usually none is held, which costs a fifth of the walk to find.
-    or (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'held'
-        order by h.key, h.position limit 1) is not null
-      and outbox.has_free_held(p_lane.topic, p_lane.n, p_failed_blocks);
+    or exists (select from outbox.freed_key f where f.topic = p_lane.topic and f.lane = p_lane.n)
+      and (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'held'
+        order by h.key, h.position limit 1) is not null;
 end
 $function$;
 
@@ -1721,6 +1717,42 @@ CREATE OR REPLACE FUNCTION outbox.not_yet_known()
  IMMUTABLE PARALLEL SAFE
 AS $function$ select '18446744073709551615'::xid8 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.note_freed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+begin
+  if new.state = 'canceled' or (select h.id from outbox.message h
+    where h.topic = new.topic and h.lane = new.lane and h.state = 'held' and h.key = new.key order by h.position limit 1) is not null then
+    insert into outbox.freed_key (topic, lane, key) values (new.topic, new.lane, new.key);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION outbox.note_held(p_topic text, p_lane integer, p_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  insert into outbox.freed_key (topic, lane, key)
+  select p_topic, p_lane, k.key from (
+    select distinct m.key, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
+    from outbox.message m where m.id = any(p_ids) and m.state::text = 'held' and m.key is not null offset 0
+  ) k cross join lateral outbox.free_held(p_topic, p_lane, k.key, k.failed_blocks);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.park(p_group text, p_messages jsonb, p_retry_ms double precision DEFAULT NULL::double precision)
  RETURNS void
  LANGUAGE plpgsql
@@ -1989,7 +2021,7 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION outbox.release_held(p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer)
- RETURNS TABLE(held boolean, released integer, next text)
+ RETURNS TABLE(freed boolean, released integer, next text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1999,22 +2031,21 @@ CREATE OR REPLACE FUNCTION outbox.release_held(p_topic text, p_lane integer, p_f
  SET jit TO 'off'
 AS $function$
 declare
+  seen_keys text[];
+  seen_places tid[];
   ids uuid[];
   keys text[];
   positions bigint[];
   befores text[];
-  walked_to text;
   locked uuid[];
 begin
-  -- `walked_to`: null if the walk ended at the limit of free messages, and an empty text if it saw all keys.
-  with recursive walked as (
-    (select 1 as n, h.key, h.position, p_after collate "C" as before from outbox.message h
-     where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key > p_after order by h.key, h.position limit 1)
-    union all
-    select w.n + 1, h.key, h.position, w.key from walked w cross join lateral (
-      select x.key, x.position from outbox.message x
-      where x.topic = p_topic and x.lane = p_lane and x.state = 'held' and x.key > w.key order by x.key, x.position limit 1) h
-    where w.n < p_keys
+  select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_places from (
+    select f.key, f.ctid from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane and f.key > p_after
+    order by f.key, f.id limit p_keys) s;
+
+  with walked as materialized (
+    select w.key, lag(w.key, 1, p_after) over (order by w.key) as before
+    from (select distinct k.key collate "C" as key from unnest(seen_keys) k (key)) w order by w.key
   ), free as materialized (
     select f.id, w.key, f.position, w.before from walked w cross join lateral (
       select h.id, h.position from outbox.message h
@@ -2023,15 +2054,11 @@ begin
           where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key order by r.position limit 1) end,
           9223372036854775807)
       order by h.position limit p_rows) f
-    -- A retrying message was claimed when no message of its key was held before it.
-    where (select r.position from outbox.message r
-      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
-        and r.key = w.key and r.position < w.position order by r.position limit 1) is null
+    -- Behind a retrying message are all held ones of its key: it was claimed when none was held before it.
+    where exists (select from outbox.free_held(p_topic, p_lane, w.key, p_failed_blocks))
     limit p_rows
   )
-  select array_agg(f.id), array_agg(f.key), array_agg(f.position), array_agg(f.before),
-    case when count(*) < p_rows then (select case when count(*) = p_keys then max(w.key) else '' end from walked w) end
-  into ids, keys, positions, befores, walked_to from free f;
+  select array_agg(f.id), array_agg(f.key), array_agg(f.position), array_agg(f.before) into ids, keys, positions, befores from free f;
 
   -- Found by id: `state::text` matches no partial index.
   locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'held' for update skip locked);
@@ -2044,24 +2071,19 @@ begin
   end if;
   update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock() where m.id = any(locked);
   get diagnostics released = row_count;
-  if p_after = '' then
-    -- Without a key nothing blocks, and only a transport's answer makes a message held.
-    update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock()
-    where m.id = any(array(select h.id from outbox.message h
-      where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key is null limit p_rows for update skip locked));
-  end if;
 
-  held := true;
-  if walked_to is not null then
-    next := walked_to;
-    if next = '' then
-      held := exists (select from outbox.message h where h.topic = p_topic and h.lane = p_lane and h.state = 'held');
-    end if;
-  elsif ids[cardinality(ids)] = any(locked) then
+  -- Looked at again, because a key may have become free after the first statement; then another row says so.
+  delete from outbox.freed_key f where f.ctid = any(array(select s.place from unnest(seen_keys, seen_places) s (key, place)
+    where not exists (select from outbox.free_held(p_topic, p_lane, s.key, p_failed_blocks))));
+  freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
+
+  if coalesce(cardinality(ids), 0) < p_rows then
+    next := case when cardinality(seen_keys) = p_keys then seen_keys[p_keys] else '' end;
+  elsif ids[p_rows] = any(locked) then
     -- The last key may have more.
-    next := befores[cardinality(befores)];
+    next := befores[p_rows];
   else
-    next := keys[cardinality(keys)];
+    next := keys[p_rows];
   end if;
   return next;
 end
@@ -2689,6 +2711,41 @@ AS $function$
     'hex'::text)::uuid
 $function$;
 
+CREATE OR REPLACE FUNCTION outbox.walk_held(p_topic text, p_lane integer, p_key text, p_keys integer)
+ RETURNS TABLE(topic text, lane integer, key text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with recursive walked as (
+    (select 1 as n, h.topic, h.lane, h.key from outbox.message h
+     where h.state = 'held' and h.key is not null and (h.topic, h.lane, h.key) > (p_topic collate "C", p_lane, p_key collate "C")
+     order by h.topic, h.lane, h.key limit 1)
+    union all
+    select w.n + 1, h.topic, h.lane, h.key from walked w cross join lateral (
+      select x.topic, x.lane, x.key from outbox.message x
+      where x.state = 'held' and x.key is not null and (x.topic, x.lane, x.key) > (w.topic, w.lane, w.key)
+      order by x.topic, x.lane, x.key limit 1) h
+    where w.n < p_keys
+  ), noted as (
+    insert into outbox.freed_key (topic, lane, key)
+    select k.topic, k.lane, k.key from (
+      select w.*, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
+      from walked w offset 0
+    ) k cross join lateral outbox.free_held(k.topic, k.lane, k.key, k.failed_blocks)
+    where (select f.id from outbox.freed_key f where f.topic = k.topic and f.lane = k.lane and f.key = k.key order by f.id limit 1) is null
+  )
+  select w.topic, w.lane, w.key from walked w where w.n = p_keys;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION outbox.want_lanes(p_topics text[], p_orphans boolean, p_stuck interval, p_soon interval, p_soon_limit integer)
  RETURNS TABLE(topic text, lane integer, replace boolean)
  LANGUAGE plpgsql
@@ -2717,7 +2774,7 @@ begin
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       -- Only a lane with work is worth the question whether its topic is paused.
       and case when (l.topic, l.n) in (select s.topic, s.lane from soon s)
-          or outbox.has_work(l, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = l.topic))
+          or outbox.has_work(l)
         then not outbox.is_paused(l.topic) else false end
     for update of l skip locked
   )

@@ -62,11 +62,12 @@ class Drain {
   #suspect: string | null;
   /** False after a takeover, until the lane's row records what the previous owner may have published. */
   #suspectMarked: boolean;
-  #mayHaveHeld = true;
+  /** Keys may be free again: held messages are released before the next claim. */
+  #freed = true;
   /** Everything that the last claim could see is published: what comes after it rings. */
   #caughtUp = false;
-  /** The key after which the next release of held messages continues. */
-  #heldAfter = '';
+  /** The key after which the next release continues. */
+  #releasedTo = '';
   #partitions: number | undefined;
   #ahead: ClaimAhead | undefined;
   /** Failures are settled that nobody was told of yet, by this owner or the one before it. */
@@ -112,7 +113,9 @@ class Drain {
     while (!this.#stop.aborted && performance.now() < this.#deadline) {
       progress();
       await this.#tell();
+      const released = this.#freed;
       const { claimed, claimedAt } = (await this.#takeAhead()) ?? (await this.#claimPatiently());
+      this.#freed = claimed.freed;
       if (!claimed.owned) this.#lease.lose();
       else if (claimed.paused) return 'paused';
       else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
@@ -122,9 +125,10 @@ class Drain {
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
         if (!this.#caughtUp) continue;
         this.#input.caughtUp?.(claimed.snapshot);
-      } else if (performance.now() >= quietAt) return 'quiet';
-      // Held messages may have become free after they were looked at, and before the claim.
-      else if (!this.#mayHaveHeld) this.#input.caughtUp?.(claimed.snapshot);
+      } // What is left after a release of all is locked.
+      else if (claimed.freed && (!released || this.#releasedTo !== '')) continue;
+      else if (performance.now() >= quietAt) return 'quiet';
+      else if (!claimed.freed) this.#input.caughtUp?.(claimed.snapshot);
       await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
     }
     return 'more';
@@ -152,11 +156,8 @@ class Drain {
 
   async #releaseAndClaim(): Promise<Claim> {
     const { database, lane } = this.#input;
-    if (this.#mayHaveHeld) {
-      const { held, next } = await releaseHeld(database, lane, this.#failedBlocks, this.#heldAfter);
-      this.#mayHaveHeld = held;
-      this.#heldAfter = next;
-    }
+    if (this.#freed)
+      this.#releasedTo = (await releaseHeld(database, lane, this.#failedBlocks, this.#releasedTo)).next;
     return this.#claim(this.#at);
   }
 
@@ -177,7 +178,7 @@ class Drain {
   /** Claims what follows a batch; not where held messages may have to be released before the claim. */
   #claimAhead(batch: Claim, onWire: boolean): ClaimAhead | undefined {
     const from = progressPast(batch, this.#at);
-    if (this.#mayHaveHeld || from === undefined) return undefined;
+    if (this.#freed || from === undefined) return undefined;
     return { onWire, claimedAt: performance.now(), from, claimed: this.#claim(from).catch(() => undefined) };
   }
 
@@ -228,7 +229,7 @@ class Drain {
     if (ahead !== undefined && mayFollow(ahead, settled)) this.#ahead = ahead;
     // A claim ahead that is dropped has answered a ring, so another one must be made.
     const done = ahead === undefined && hold === undefined && !claimed.truncated;
-    this.#caughtUp = done && !this.#mayHaveHeld && allPublished(settled);
+    this.#caughtUp = done && !this.#freed && allPublished(settled);
     return hold;
   }
 
@@ -273,7 +274,7 @@ class Drain {
     }
     this.#lease.prolonged(startedAt);
     this.#at = settlement;
-    this.#mayHaveHeld ||= settlement.changes.some((change) => change.to === 'held' || change.to === 'failed');
+    this.#freed ||= settlement.changes.some((change) => change.to === 'held');
     this.#untold ||= settlement.changes.some(isFailure);
     passCrashPoint('relay:settled');
     report({

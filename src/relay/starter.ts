@@ -8,6 +8,7 @@ import {
   untoldMessages,
   wantedLanes,
 } from '../store/lane/starts.ts';
+import { type HeldKey, walkHeld } from '../store/message/release-held.ts';
 import { coalesce } from './coalesce.ts';
 import type { WorkflowStarter } from './ports.ts';
 import type { Report } from './report.ts';
@@ -48,6 +49,8 @@ export class Starter {
   readonly #stopping = new AbortController();
   #terminatedAskedAt = Number.NEGATIVE_INFINITY;
   #orphansAskableAt = Number.NEGATIVE_INFINITY;
+  /** How far the walk over the keys with held messages has come. */
+  #walkedTo: HeldKey | undefined;
 
   constructor({ database, supervision, standIns, topics, report }: StarterInput) {
     this.#database = database;
@@ -77,6 +80,12 @@ export class Starter {
   /** Starts the workflows of running bulk operations on outbox messages that have none. */
   readonly startBulks = coalesce(() => this.#guard('start-bulk', () => this.#bulksOnce()));
 
+  /**
+   * Looks at the next keys with held messages, by turns. What frees a key notes it, which is how its lane has work; this notes what
+   * was freed in any other way, as by a new policy of its topic. What it costs does not depend on how many keys are blocked.
+   */
+  readonly walkHeld = coalesce(() => this.#guard('start-lanes', () => this.#walkHeldOnce()));
+
   /** Starts nothing new, and waits for the current starts. */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -86,6 +95,7 @@ export class Starter {
       this.startMessages(),
       this.restartTerminated(),
       this.startBulks(),
+      this.walkHeld(),
     ]);
   }
 
@@ -101,6 +111,11 @@ export class Starter {
         await forgetBulkTold(this.#database, bulk);
       }
     }
+  }
+
+  async #walkHeldOnce(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    this.#walkedTo = await walkHeld(this.#database, this.#walkedTo);
   }
 
   async #terminatedOnce(): Promise<void> {

@@ -1,4 +1,5 @@
 import { faceMutations } from './list/faces.ts';
+import { freedKeyMutations } from './list/freed-keys.ts';
 import { handlerMutations } from './list/handlers.ts';
 import { inboxMutations } from './list/inbox.ts';
 import { kafkaMutations } from './list/kafka.ts';
@@ -25,6 +26,7 @@ export const mutations: readonly Mutation[] = [
   ...transactionMutations,
   ...waitingMutations,
   ...laneMutations,
+  ...freedKeyMutations,
   ...standInMutations,
   ...laneNumberMutations,
   ...settleMutations,

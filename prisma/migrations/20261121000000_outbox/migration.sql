@@ -318,6 +318,39 @@ create trigger message_insert before insert on outbox.message for each row
 when (new.state not in ('waiting', 'ready'))
 execute function outbox.refuse_insert();
 
+-- Keys of a lane that may be free again: what held their messages is over. The owner of the lane looks at each once, however many
+-- keys are blocked beside it, and deletes its rows.
+create table outbox.freed_key (
+  topic text collate "C" not null,
+  lane  integer not null,
+  key   text collate "C" not null,
+  -- The same key may be freed again while its owner looks at it.
+  id    bigint generated always as identity,
+  primary key (topic, lane, key, id)
+);
+
+-- Notes that a retrying or failed message has ended, or is to be sent again. Usually nothing is held behind it. A cancel may have
+-- begun long before something is, and commit later; other changes take milliseconds, and outbox.walk_held finds what they miss.
+--
+-- Why `security definer`: a service that may change messages needs no right to this table.
+create function outbox.note_freed() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  if new.state = 'canceled' or (select h.id from outbox.message h
+    where h.topic = new.topic and h.lane = new.lane and h.state = 'held' and h.key = new.key order by h.position limit 1) is not null then
+    insert into outbox.freed_key (topic, lane, key) values (new.topic, new.lane, new.key);
+  end if;
+  return null;
+end
+$$;
+
+create trigger message_freed after update of state on outbox.message for each row
+when (old.state in ('retrying', 'failed') and new.state <> old.state and new.key is not null)
+execute function outbox.note_freed();
+
 -- =====================================================================================================================
 -- Lanes
 -- =====================================================================================================================
@@ -1152,7 +1185,7 @@ $$;
 -- five times as much: `ids` without separators, `positions` and `created` (milliseconds since 1970) with commas, `payloads`
 -- without separators, of `lengths` bytes in UTF-8 each. `keys` and `headers` are arrays in JSON, null if no message has any.
 -- `others`, in JSON, says what else is not as usual, by the place in the batch from 0. `p_bytes` bounds payloads and headers, as
--- text; a larger first message goes alone.
+-- text; a larger first message goes alone. `freed`: outbox.release_held has something to look at.
 --
 -- Why STABLE: claimable messages, the owner of the lane and blocked keys must be read from one snapshot, that of the calling
 -- statement, which the statements of a stable function share.
@@ -1164,7 +1197,7 @@ create function outbox.claim(
   p_topic text, p_lane integer, p_limit integer, p_cursor bigint, p_snapshot pg_snapshot, p_owner uuid, p_bytes bigint,
   p_failed_blocks boolean, p_suspect pg_snapshot, p_place tid
 ) returns table (
-  snapshot text, owned boolean, paused boolean, truncated boolean, ids text, positions text, created text, lengths text,
+  snapshot text, owned boolean, paused boolean, truncated boolean, freed boolean, ids text, positions text, created text, lengths text,
   payloads text, keys text, headers text, others text
 ) language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -1186,6 +1219,7 @@ begin
   if not owned or paused then
     snapshot := pg_current_snapshot();
     truncated := false;
+    freed := false;
     return next;
     return;
   end if;
@@ -1207,6 +1241,7 @@ begin
   )
   select pg_current_snapshot()::text, true, false,
     count(*) = p_limit or count(*) > count(*) filter (where b.before < p_bytes),
+    exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane),
     string_agg(b.id::text, '') filter (where b.before < p_bytes),
     string_agg(b.position::text, ',') filter (where b.before < p_bytes),
     string_agg(((date_part('epoch', b.created_at) * 1000000)::bigint / 1000)::text, ',') filter (where b.before < p_bytes),
@@ -1344,15 +1379,85 @@ begin
 end
 $$;
 
--- Makes held messages of the lane ready that are no longer behind a blocking message of their key: at most `p_rows`, of the
--- first `p_keys` keys after `p_after`, in order and key by key. Only the owner of the lane calls it. `held`: there are, or may
--- be, more. `next`: to be passed as `p_after`; an empty text at the end, which is also the start.
+-- The first held message of the key, if it is behind no retrying one and, where those block, behind no failed one. Inlined into its
+-- callers, which have the settings of outbox.release_held.
+create function outbox.free_held(p_topic text, p_lane integer, p_key text, p_failed_blocks boolean)
+returns table ("position" bigint) language sql stable
+as $$
+  select f.position from (
+    select h.position from outbox.message h
+    where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key = p_key order by h.position limit 1) f
+  where (select r.position from outbox.message r
+      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
+        and r.key = p_key and r.position < f.position order by r.position limit 1) is null
+    and (not p_failed_blocks or (select r.position from outbox.message r
+      where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = p_key and r.position < f.position
+      order by r.position limit 1) is null)
+$$;
+
+-- Notes the keys of messages that a settle has just made held behind nothing that will end: what failed before them does not block,
+-- or is over since they were claimed.
+create function outbox.note_held(p_topic text, p_lane integer, p_ids uuid[]) returns void language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+begin
+  insert into outbox.freed_key (topic, lane, key)
+  select p_topic, p_lane, k.key from (
+    select distinct m.key, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = p_topic) is true as failed_blocks
+    from outbox.message m where m.id = any(p_ids) and m.state::text = 'held' and m.key is not null offset 0
+  ) k cross join lateral outbox.free_held(p_topic, p_lane, k.key, k.failed_blocks);
+end
+$$;
+
+-- Notes which of the next `p_keys` keys with held messages, over all lanes, are free although nothing says so: after a change of
+-- their topic's policy, or of rows by hand. The last of these keys, where the next call continues; none at the end.
+create function outbox.walk_held(p_topic text, p_lane integer, p_key text, p_keys integer)
+returns table (topic text, lane integer, key text) language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with recursive walked as (
+    (select 1 as n, h.topic, h.lane, h.key from outbox.message h
+     where h.state = 'held' and h.key is not null and (h.topic, h.lane, h.key) > (p_topic collate "C", p_lane, p_key collate "C")
+     order by h.topic, h.lane, h.key limit 1)
+    union all
+    select w.n + 1, h.topic, h.lane, h.key from walked w cross join lateral (
+      select x.topic, x.lane, x.key from outbox.message x
+      where x.state = 'held' and x.key is not null and (x.topic, x.lane, x.key) > (w.topic, w.lane, w.key)
+      order by x.topic, x.lane, x.key limit 1) h
+    where w.n < p_keys
+  ), noted as (
+    insert into outbox.freed_key (topic, lane, key)
+    select k.topic, k.lane, k.key from (
+      select w.*, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = w.topic) is true as failed_blocks
+      from walked w offset 0
+    ) k cross join lateral outbox.free_held(k.topic, k.lane, k.key, k.failed_blocks)
+    where (select f.id from outbox.freed_key f where f.topic = k.topic and f.lane = k.lane and f.key = k.key order by f.id limit 1) is null
+  )
+  select w.topic, w.lane, w.key from walked w where w.n = p_keys;
+end
+$$;
+
+-- Makes held messages of the lane ready whose keys are free: at most `p_rows`, of the first `p_keys` rows of outbox.freed_key after
+-- the key `p_after`, in order and key by key. Only the owner of the lane calls it. `freed`: there are, or may be, more. `next`: to
+-- be passed as `p_after`; an empty text at the end, which is also the start.
 --
--- Why a walk from key to key: a key may have a hundred thousand held messages, and its first message shows whether all of
--- them are blocked. Why the settings: statistics from before the messages were held say that there are none.
+-- Why the settings: statistics from before the messages were held say that there are none.
 create function outbox.release_held(
   p_topic text, p_lane integer, p_failed_blocks boolean, p_after text, p_keys integer, p_rows integer
-) returns table (held boolean, released integer, next text) language plpgsql volatile
+) returns table (freed boolean, released integer, next text) language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -1361,22 +1466,21 @@ set enable_sort = off
 set jit = off
 as $$
 declare
+  seen_keys text[];
+  seen_places tid[];
   ids uuid[];
   keys text[];
   positions bigint[];
   befores text[];
-  walked_to text;
   locked uuid[];
 begin
-  -- `walked_to`: null if the walk ended at the limit of free messages, and an empty text if it saw all keys.
-  with recursive walked as (
-    (select 1 as n, h.key, h.position, p_after collate "C" as before from outbox.message h
-     where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key > p_after order by h.key, h.position limit 1)
-    union all
-    select w.n + 1, h.key, h.position, w.key from walked w cross join lateral (
-      select x.key, x.position from outbox.message x
-      where x.topic = p_topic and x.lane = p_lane and x.state = 'held' and x.key > w.key order by x.key, x.position limit 1) h
-    where w.n < p_keys
+  select array_agg(s.key), array_agg(s.ctid) into seen_keys, seen_places from (
+    select f.key, f.ctid from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane and f.key > p_after
+    order by f.key, f.id limit p_keys) s;
+
+  with walked as materialized (
+    select w.key, lag(w.key, 1, p_after) over (order by w.key) as before
+    from (select distinct k.key collate "C" as key from unnest(seen_keys) k (key)) w order by w.key
   ), free as materialized (
     select f.id, w.key, f.position, w.before from walked w cross join lateral (
       select h.id, h.position from outbox.message h
@@ -1385,15 +1489,11 @@ begin
           where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key order by r.position limit 1) end,
           9223372036854775807)
       order by h.position limit p_rows) f
-    -- A retrying message was claimed when no message of its key was held before it.
-    where (select r.position from outbox.message r
-      where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
-        and r.key = w.key and r.position < w.position order by r.position limit 1) is null
+    -- Behind a retrying message are all held ones of its key: it was claimed when none was held before it.
+    where exists (select from outbox.free_held(p_topic, p_lane, w.key, p_failed_blocks))
     limit p_rows
   )
-  select array_agg(f.id), array_agg(f.key), array_agg(f.position), array_agg(f.before),
-    case when count(*) < p_rows then (select case when count(*) = p_keys then max(w.key) else '' end from walked w) end
-  into ids, keys, positions, befores, walked_to from free f;
+  select array_agg(f.id), array_agg(f.key), array_agg(f.position), array_agg(f.before) into ids, keys, positions, befores from free f;
 
   -- Found by id: `state::text` matches no partial index.
   locked := array(select m.id from outbox.message m where m.id = any(ids) and m.state::text = 'held' for update skip locked);
@@ -1406,62 +1506,27 @@ begin
   end if;
   update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock() where m.id = any(locked);
   get diagnostics released = row_count;
-  if p_after = '' then
-    -- Without a key nothing blocks, and only a transport's answer makes a message held.
-    update outbox.message m set state = 'ready', xid = pg_current_xact_id(), updated_at = outbox.clock()
-    where m.id = any(array(select h.id from outbox.message h
-      where h.topic = p_topic and h.lane = p_lane and h.state = 'held' and h.key is null limit p_rows for update skip locked));
-  end if;
 
-  held := true;
-  if walked_to is not null then
-    next := walked_to;
-    if next = '' then
-      held := exists (select from outbox.message h where h.topic = p_topic and h.lane = p_lane and h.state = 'held');
-    end if;
-  elsif ids[cardinality(ids)] = any(locked) then
+  -- Looked at again, because a key may have become free after the first statement; then another row says so.
+  delete from outbox.freed_key f where f.ctid = any(array(select s.place from unnest(seen_keys, seen_places) s (key, place)
+    where not exists (select from outbox.free_held(p_topic, p_lane, s.key, p_failed_blocks))));
+  freed := exists (select from outbox.freed_key f where f.topic = p_topic and f.lane = p_lane);
+
+  if coalesce(cardinality(ids), 0) < p_rows then
+    next := case when cardinality(seen_keys) = p_keys then seen_keys[p_keys] else '' end;
+  elsif ids[p_rows] = any(locked) then
     -- The last key may have more.
-    next := befores[cardinality(befores)];
+    next := befores[p_rows];
   else
-    next := keys[cardinality(keys)];
+    next := keys[p_rows];
   end if;
   return next;
 end
 $$;
 
--- True if the lane has a held message that outbox.release_held would release.
-create function outbox.has_free_held(p_topic text, p_lane integer, p_failed_blocks boolean) returns boolean language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set jit = off
-as $$
-begin
-  return exists (
-    with recursive walked as (
-      (select h.key, h.position from outbox.message h
-       where h.topic = p_topic and h.lane = p_lane and h.state = 'held' order by h.key, h.position limit 1)
-      union all
-      select h.key, h.position from walked w cross join lateral (
-        select x.key, x.position from outbox.message x
-        where x.topic = p_topic and x.lane = p_lane and x.state = 'held' and x.key > w.key order by x.key, x.position limit 1) h
-    )
-    select from walked w
-    where (select r.position from outbox.message r
-        where r.topic = p_topic and r.lane = p_lane and r.state in ('retrying', 'held') and r.state = 'retrying'
-          and r.key = w.key and r.position < w.position order by r.position limit 1) is null
-      and (not p_failed_blocks or (select r.position from outbox.message r
-        where r.topic = p_topic and r.lane = p_lane and r.state = 'failed' and r.key = w.key and r.position < w.position
-        order by r.position limit 1) is null)
-    limit 1);
-end
-$$;
-
--- True if a claim would return a message of the lane, a held one is free, or a failure is to be told. A function for its settings: with statistics from
--- before the messages were stored, the planner would scan the whole table.
-create function outbox.has_work(p_lane outbox.lane, p_failed_blocks boolean) returns boolean language plpgsql stable
+-- True if a claim would return a message of the lane, a held one may be free, or a failure is to be told. A function for its
+-- settings: with statistics from before the messages were stored, the planner would scan the whole table.
+create function outbox.has_work(p_lane outbox.lane) returns boolean language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -1479,10 +1544,9 @@ begin
     or exists (select from pg_snapshot_xip(p_lane.snapshot) running (xid) cross join lateral (
       select from outbox.message m where m.topic = p_lane.topic and m.lane = p_lane.n and m.state = 'ready'
         and m.xid = running.xid and m.position + 0 <= p_lane.cursor offset 0) m)
-    -- Usually none is held, which costs a fifth of the walk to find.
-    or (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'held'
-        order by h.key, h.position limit 1) is not null
-      and outbox.has_free_held(p_lane.topic, p_lane.n, p_failed_blocks);
+    or exists (select from outbox.freed_key f where f.topic = p_lane.topic and f.lane = p_lane.n)
+      and (select h.id from outbox.message h where h.topic = p_lane.topic and h.lane = p_lane.n and h.state = 'held'
+        order by h.key, h.position limit 1) is not null;
 end
 $$;
 
@@ -1563,7 +1627,7 @@ begin
       and (l.started_at between clock_timestamp() - interval '1 second' and clock_timestamp() + interval '20 seconds') is not true
       -- Only a lane with work is worth the question whether its topic is paused.
       and case when (l.topic, l.n) in (select s.topic, s.lane from soon s)
-          or outbox.has_work(l, (select t.exhausted = 'hold-key' from outbox.topic t where t.name = l.topic))
+          or outbox.has_work(l)
         then not outbox.is_paused(l.topic) else false end
     for update of l skip locked
   )

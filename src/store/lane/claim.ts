@@ -12,6 +12,8 @@ export interface Claim {
   readonly paused: boolean;
   /** True if one of the limits left rows unread. */
   readonly truncated: boolean;
+  /** True if keys of the lane may be free again: held messages are to be released. */
+  readonly freed: boolean;
   /** In order of position. */
   readonly messages: readonly ClaimedMessage[];
 }
@@ -32,7 +34,7 @@ export interface ClaimRequest {
 
 /** The statement is a function, `outbox.claim`, so that its plan is cached. */
 export const claimSql = `
-  select snapshot, owned, paused, truncated, ids, positions, created, lengths, payloads, keys, headers, others
+  select snapshot, owned, paused, truncated, freed, ids, positions, created, lengths, payloads, keys, headers, others
   from outbox.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 /** Reads the next messages of a lane that the owner has not published yet. Writes nothing. */
@@ -57,6 +59,7 @@ export async function claim(sql: Sql, lane: Lane, request: ClaimRequest): Promis
     owned: row.owned,
     paused: row.paused,
     truncated: row.truncated,
+    freed: row.freed,
     messages: readClaimed(row),
   };
 }

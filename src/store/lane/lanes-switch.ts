@@ -85,6 +85,12 @@ export async function endLanesChange(database: Database, change: TopicChange, by
       [change.topic, change.wanted],
     );
     if (row?.misplaced !== false) return false;
+    // Whatever may still free a key is in the right lane, and will say so there.
+    await sql.query(
+      `update outbox.freed_key set lane = outbox.lane_of(key, null, $2)
+       where topic = $1 and lane <> outbox.lane_of(key, null, $2)`,
+      [change.topic, change.wanted],
+    );
     await endChange(sql, change, by);
     return true;
   });

@@ -1,6 +1,7 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { noteHeld } from '../message/release-held.ts';
 import { notePlace, placeOf } from './lane-row.ts';
 import { leaseMs } from './lease.ts';
 
@@ -67,8 +68,16 @@ export async function settle(database: Database, lane: Lane, settlement: Settlem
     // The lane first: its row lock prevents a new owner from claiming what is being settled here.
     const owned = await moveCursor(sql, lane, settlement);
     passCrashPoint('relay:settling');
-    if (owned) await applyChanges(sql, lane, settlement.changes);
-    return owned;
+    if (!owned) return false;
+    await applyChanges(sql, lane, settlement.changes);
+    const held = settlement.changes.filter(({ to }) => to === 'held');
+    if (held.length > 0)
+      await noteHeld(
+        sql,
+        lane,
+        held.map(({ id }) => id),
+      );
+    return true;
   });
 }
 

@@ -86,8 +86,8 @@ export async function readStatus(sql: Sql): Promise<readonly LaneStatus[]> {
        coalesce(c.waiting, 0) as waiting, coalesce(c.failed, 0) as failed, l.hold, coalesce(l.owned, false) as owned,
        outbox.is_paused(coalesce(l.topic, c.topic)) as paused,
        l.workflow_id as "workflowId",
-       coalesce(l.untold, false) or coalesce(c.due, false) or case when c.held > 0 then outbox.has_free_held(c.topic, c.lane,
-         (select t.exhausted = 'hold-key' from outbox.topic t where t.name = c.topic)) else false end as "hasWork"
+       coalesce(l.untold, false) or coalesce(c.due, false) or case when c.held > 0 then exists (select from outbox.freed_key f
+         where f.topic = c.topic and f.lane = c.lane) else false end as "hasWork"
      from lanes l full join counted c on c.topic = l.topic and c.lane = l.lane
      order by c.age desc nulls last, 1, 2`,
     [countLimit],

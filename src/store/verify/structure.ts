@@ -2,7 +2,7 @@ import type { Sql } from '../database/database.ts';
 import { laneOfAnotherCluster } from '../installation/installation.ts';
 import { countRows, type Finding, findViolations } from './finding.ts';
 
-const triggers = ['message_transition', 'message_insert'];
+const triggers = ['message_transition', 'message_insert', 'message_freed'];
 
 /** The indexes that uniqueness, order and speed depend on. */
 const indexes = [
@@ -12,6 +12,7 @@ const indexes = [
   'message_xid',
   'message_blocking',
   'message_held',
+  'freed_key_pkey',
   'message_failed',
   'message_due',
   'message_untold',
