@@ -13,6 +13,7 @@ import type { KeyDrains } from '../../../src/inbox/ports.ts';
 import type { InboxMessage } from '../../../src/inbox/reading/inbox-message.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { MemorySource } from '../../../src/sources/memory/memory-source.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 
 const numbers = topic('numbers', z.object({ n: z.number() }));
@@ -73,7 +74,7 @@ export function feed(source: MemorySource, ...messages: readonly FedMessage[]): 
 /** Starts a consumer whose handler writes a row per call into the table `effect`. */
 export async function startFed(
   prisma: TransactionClient<ShopTransaction>,
-  source: MemorySource,
+  source: Source,
   {
     name = 'one',
     temporalAddress = '',

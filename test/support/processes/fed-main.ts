@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { memorySource } from '../../../src/sources/memory/memory-source.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
+import { rabbitmq } from '../../../src/transports/rabbitmq/rabbitmq-transport.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
 import { feed, startFed } from './fed-consumer.ts';
 import type { FedProcessSettings } from './fed-process.ts';
 
-// A consumer with an in-memory broker, whose handler fails or dies as configured; `fed-process.ts` starts it.
+// A consumer, whose handler fails or dies as configured; `fed-process.ts` starts it.
 const {
   crash,
   deadly,
@@ -14,14 +15,17 @@ const {
   feeds,
   lingering = [],
   laneIdleTimeoutMs,
+  rabbitmqUrl,
   url,
   ...settings
 } = JSON.parse(process.argv[2] ?? '') as FedProcessSettings;
 
 if (crash !== undefined) crashAt(crash.point, { pass: crash.pass });
 const inHand = new Set<number>();
-const source = memorySource({ partitions: 1 });
-feed(source, ...feeds);
+const inMemory = memorySource({ partitions: 1 });
+feed(inMemory, ...feeds);
+const source =
+  rabbitmqUrl === undefined ? inMemory : rabbitmq({ url: rabbitmqUrl, queues: { order: false } }).source();
 await startFed(openPrisma(url), source, {
   ...settings,
   name: 'doomed',

@@ -14,8 +14,10 @@ export interface FedProcessSettings
     | 'transactionTimeout'
   > {
   readonly url: string;
-  /** The messages of its broker. */
+  /** The messages of its broker in memory. */
   readonly feeds: readonly FedMessage[];
+  /** Instead of that: a RabbitMQ, whose queue all consumers of the group share. */
+  readonly rabbitmqUrl?: string;
   /** The message whose handler throws, or all of them, and how often. @defaultValue once */
   readonly failing?: number | 'all';
   readonly failures?: number;
