@@ -12,6 +12,8 @@ import { Share } from './share.ts';
 
 /** Some releases report it by a status, others only by the text of an error. */
 const noGroup = /^CONSUMER_GROUP_NOT_FOUND|subscription group \[.*does not exist/;
+/** About as many bytes are held at once; a single larger message is received nevertheless. */
+const mostBytes = 64 * 1_024 * 1_024;
 const retry = { firstMs: 250, mostMs: 5_000 } as const;
 
 /** What one member receives, and from where. */
@@ -65,10 +67,11 @@ export class GroupMember {
     let attemptId = randomUUID();
     let failures = 0;
     while (!signal.aborted) {
-      await this.#roomLeft();
+      const count = await this.#roomLeft();
+      if (count === 0) return;
       try {
         const askedAtMs = performance.now();
-        const request = { topic: address, group, broker, count: largestPop, attemptId };
+        const request = { topic: address, group, broker, count, attemptId };
         const messages = await pop(proxies, request, signal);
         attemptId = randomUUID();
         if (failures > 0) this.#answersAgain();
@@ -108,14 +111,22 @@ export class GroupMember {
     return groupUnfit(proxies.connection, `there is no consumer group ${subscription.group}.`);
   }
 
-  /** Waits while enough messages for all handlers are held: more would be missing at other members. */
-  async #roomLeft(): Promise<void> {
+  /**
+   * Waits while enough messages for all handlers, or bytes, are held: more would be missing at other members.
+   *
+   * @returns how many to ask for, by the size of those that are held; 0 at a stop
+   */
+  async #roomLeft(): Promise<number> {
     const { batchSize, concurrency } = this.#place.subscription;
     const most = Math.max(batchSize, largestPop) * concurrency;
-    while (!this.#stopping.signal.aborted) {
-      let held = 0;
-      for (const share of this.#shares.values()) held += share.held().length;
-      if (held < most) return;
+    for (;;) {
+      const held = [...this.#shares.values()].flatMap((share) => share.held());
+      const bytes = held.reduce((sum, message) => sum + message.bytes, 0);
+      if (this.#stopping.signal.aborted) return 0;
+      if (held.length < most && bytes < mostBytes) {
+        const fitting = Math.ceil(((mostBytes - bytes) / Math.max(1, bytes)) * held.length);
+        return held.length === 0 ? largestPop : Math.min(fitting, largestPop);
+      }
       await new Promise<void>((resolve) => {
         this.#crowded.add(resolve);
       });

@@ -8,6 +8,8 @@ export interface LeasedMessage {
   readonly incoming: IncomingMessage;
   readonly messageId: string;
   readonly endpoint: string;
+  /** What it takes in memory, about: its body and properties. */
+  readonly bytes: number;
   /** The receipt handle of this delivery; every renewal returns a new one. */
   receipt: string;
   /** End of the invisible time, by `performance.now()`. */
@@ -35,6 +37,7 @@ export function leasedMessage(
   const system = message.getSystemProperties();
   const properties = message.getUserPropertiesMap().toArray();
   const { key, headers } = fromProperties(properties);
+  const body = message.getBody_asU8();
   const group = system?.getMessageGroup() ?? '';
   // The message group of an outbox message without a key is its id, which other senders may use as a business key.
   const own = headers['ce_id'] === group;
@@ -44,12 +47,13 @@ export function leasedMessage(
       partition,
       offset: String(system?.getQueueOffset() ?? 0),
       key: key ?? (group === '' || own ? null : group),
-      body: message.getBody_asU8(),
+      body,
       headers,
       timestamp: system?.getStoreTimestamp()?.toDate() ?? new Date(),
     }),
     messageId: system?.getMessageId() ?? '',
     endpoint,
+    bytes: properties.reduce((sum, [name, value]) => sum + name.length + value.length, body.length),
     receipt: system?.getReceiptHandle() ?? '',
     untilMs,
     notBeforeMs: 0,

@@ -33,6 +33,14 @@ export const rocketmqMutations: readonly Mutation[] = [
     title: 'a group that is missing, or puts messages aside after few deliveries, is reported',
   },
   {
+    name: 'messages-of-any-size-are-held',
+    promise: inOrder,
+    file: 'src/sources/rocketmq/group-member.ts',
+    find: 'const mostBytes = 64 *',
+    replace: 'const mostBytes = 6_400 *',
+    test: 'test/transports/rocketmq/large-messages.test.ts',
+  },
+  {
     name: 'messages-in-hand-are-not-renewed',
     promise: inOrder,
     file: 'src/sources/rocketmq/group-member.ts',

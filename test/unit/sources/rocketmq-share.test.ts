@@ -21,6 +21,7 @@ function leased(...ids: readonly string[]): readonly LeasedMessage[] {
     }),
     messageId: id,
     endpoint: 'proxy:8081',
+    bytes: 0,
     receipt: id,
     untilMs: 0,
     notBeforeMs: 0,
