@@ -87,6 +87,15 @@ export const rabbitmqMutations: readonly Mutation[] = [
     title: 'a queue that was declared before the server limited deliveries',
   },
   {
+    name: 'an-address-that-is-gone-stops-all',
+    promise: inOrder,
+    file: 'src/sources/rabbitmq/queue-session.ts',
+    find: 'if (!this.#everJoined || link.reason !== undefined) throw error;',
+    replace: 'if (!this.#everJoined || link.reason === undefined) throw error;',
+    test: 'test/transports/rabbitmq/source.test.ts',
+    title: 'after a lost connection, an address that is gone stops no other',
+  },
+  {
     name: 'messages-are-held-until-the-server-takes-them',
     promise: inOrder,
     file: 'src/sources/rabbitmq/queue-feed.ts',

@@ -33,6 +33,15 @@ export const rocketmqMutations: readonly Mutation[] = [
     title: 'a group that is missing, or puts messages aside after few deliveries, is reported',
   },
   {
+    name: 'messages-behind-a-lost-one-are-kept',
+    promise: inOrder,
+    file: 'src/sources/rocketmq/share.ts',
+    find: 'for (const message of row.slice(first)) message.lost = true;',
+    replace: 'for (const message of row.slice(first, first + 1)) message.lost = true;',
+    test: 'test/unit/sources/rocketmq-share.test.ts',
+    title: 'with order, what waits behind a message that is lost',
+  },
+  {
     name: 'messages-of-any-size-are-held',
     promise: inOrder,
     file: 'src/sources/rocketmq/group-member.ts',
