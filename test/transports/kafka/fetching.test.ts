@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import type { KafkaConsumption } from '../../../src/kafka/consumption.ts';
 import { kafkaSource } from '../../../src/sources/kafka/kafka-source.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { kafkaConnection } from '../../support/kafka/kafka-connection.ts';
@@ -8,10 +9,13 @@ import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 const { plain: brokers } = inject('secureKafka');
 const kafka = observer(brokers);
 const partitions = 3;
-const batches = 6;
 
 /** Which partitions a new group gets batches of, in this order. */
-async function partitionsRead(limit: number): Promise<readonly number[]> {
+async function partitionsRead(
+  limit: number,
+  batches: number,
+  consumption: Partial<KafkaConsumption> = {},
+): Promise<readonly number[]> {
   const topic = await createTopic(kafka, {
     numPartitions: partitions,
     configEntries: [{ name: 'max.message.bytes', value: String(limit) }],
@@ -23,7 +27,7 @@ async function partitionsRead(limit: number): Promise<readonly number[]> {
     await producer.send({ topic, messages: [{ partition: n % partitions, value }] });
   await producer.disconnect();
   const order: number[] = [];
-  const subscribed = await kafkaSource(kafkaConnection(brokers)).subscribe({
+  const subscribed = await kafkaSource(kafkaConnection(brokers, consumption)).subscribe({
     addresses: [topic],
     group: `group-${randomUUID()}`,
     concurrency: partitions,
@@ -45,7 +49,8 @@ async function partitionsRead(limit: number): Promise<readonly number[]> {
 test.for([1_048_588, 3_000_000])(
   'partitions full of batches of up to %i bytes are read side by side',
   async (limit) => {
-    const order = await partitionsRead(limit);
+    const batches = 6;
+    const order = await partitionsRead(limit, batches);
 
     // Each fetch has one batch of every partition.
     for (let fetched = 0; fetched < batches; fetched += 1)
@@ -54,3 +59,12 @@ test.for([1_048_588, 3_000_000])(
       );
   },
 );
+
+test('of partitions that do not fit into one answer none waits until the others are read', async () => {
+  const batches = 40;
+
+  // An answer has one batch, of a partition that chance chooses.
+  const order = await partitionsRead(90_000, batches, { maxFetchBytes: 90_000 });
+
+  expect(new Set(order.slice(0, (batches * partitions) / 2))).toEqual(new Set([0, 1, 2]));
+});
