@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { type Environment, keptServers, type ServerAddresses, withServers } from '../local/index.ts';
+import { type Environment, keptData, type ServerAddresses, withServers } from '../local/index.ts';
 import { consumerProgram } from './consumer-program.ts';
+import { type KeptFlags, keptOptions } from './kept-flags.ts';
 import { requireConfigFile } from './load-config.ts';
 import { exitCodes, type Output } from './output.ts';
 import { optionalNames } from './servers-command.ts';
@@ -15,6 +16,7 @@ export interface DevRequest {
   readonly consumer: string | undefined;
   /** Names of servers beside PostgreSQL, Temporal and Kafka. */
   readonly also: readonly string[];
+  readonly kept: KeptFlags;
   readonly signal: AbortSignal;
 }
 
@@ -28,15 +30,18 @@ const main = path.join(__dirname, 'main.js');
  */
 export async function devCommand(request: DevRequest, output: Output): Promise<number> {
   const { consumer, env, signal } = request;
-  const options = { ...keptServers, env, also: optionalNames(request.also), signal };
   requireConfigFile(request.config);
   const program = consumer === undefined ? undefined : consumerProgram(consumer);
+  const also = optionalNames(request.also);
+  const kept = await keptOptions(request.kept);
   try {
     return await withServers(
-      { ...options, progress: (line) => output.trouble(line) },
-      async ({ temporal }, addresses) => {
+      { ...kept, env, also, signal, progress: (line) => output.trouble(line) },
+      async ({ temporal }, addresses, lost) => {
         tellAddresses(addresses, temporal.uiUrl, output);
-        return await runAll(request, program, { ...env, ...addresses }, output);
+        output.line(`Their data is kept in ${keptData(env, kept.keep)}.`);
+        const until = AbortSignal.any([signal, lost]);
+        return await runAll({ ...request, signal: until }, program, { ...env, ...addresses }, output);
       },
     );
   } catch (error) {
@@ -48,7 +53,7 @@ export async function devCommand(request: DevRequest, output: Output): Promise<n
 function tellAddresses(addresses: ServerAddresses, uiUrl: string, output: Output): void {
   for (const [name, address] of Object.entries(addresses)) output.line(`${name}='${address}'`);
   output.line(`Temporal UI: ${uiUrl}`);
-  output.line('Ctrl-C stops all. The data of the servers is kept.');
+  output.line('Ctrl-C stops all.');
   output.value({ ok: true, env: addresses, temporalUiUrl: uiUrl });
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { requirePackages } from '../core/packages.ts';
+import type { KeptFlags } from './kept-flags.ts';
 import { exitCodes } from './output.ts';
 import { addCommand, type CommonFlags, configOf, run, stopSignal, withConfig } from './register.ts';
 
@@ -7,11 +8,15 @@ interface DemoFlags extends CommonFlags {
   readonly keep?: boolean;
 }
 
-interface ServersFlags extends CommonFlags {
+interface StartFlags extends CommonFlags, KeptFlags {
   readonly with?: readonly string[];
 }
 
-interface DevFlags extends ServersFlags {
+interface ServersFlags extends StartFlags {
+  readonly reset?: boolean;
+}
+
+interface DevFlags extends StartFlags {
   readonly consumer?: string;
 }
 
@@ -54,44 +59,55 @@ function registerInit(root: Command): void {
     );
 }
 
-function registerServers(root: Command): void {
-  addCommand(
-    root,
-    'servers [command...]',
-    'start PostgreSQL, Temporal and Kafka for development, until stopped or while a command runs: servers -- npm test',
-  )
+/** Adds the options of the servers that a command starts. */
+function withStarted(command: Command): Command {
+  return command
     .option('--with <names>', 'more servers: redis, rabbitmq, rocketmq, separated by commas', listed)
+    .option('--name <name>', 'keep their data under this name (default: the project of this folder)')
+    .option('--ports <ports>', 'as kafka=9093,postgres=5433 (default: the usual ones, or free ones)', listed);
+}
+
+function registerServers(root: Command): void {
+  withStarted(
+    addCommand(
+      root,
+      'servers [command...]',
+      'start PostgreSQL, Temporal and Kafka for development, until stopped or while a command runs: servers -- npm test',
+    ),
+  )
+    .option('--reset', 'delete the data of these servers, which must not run, and start nothing')
     .action(
-      run<ServersFlags>(async ({ with: also = [] }, output, command) => {
+      run<ServersFlags>(async ({ with: also = [], reset = false, ...kept }, output, command) => {
         // The readiness checks of the servers use these clients.
         for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
         const { serversCommand } = await import('./servers-command.ts');
-        return serversCommand({ env: process.env, also, command, signal: stopSignal() }, output);
+        const signal = stopSignal();
+        return serversCommand({ env: process.env, also, kept, reset, command, signal }, output);
       }),
     );
 }
 
 function registerDev(root: Command): void {
-  withConfig(
-    addCommand(
-      root,
-      'dev',
-      'start servers, prepare database and topics, run a relay and a consumer, until stopped',
-    ),
-  )
-    .option('--consumer <file>', 'the program of your consumer, started again when its files change')
-    .option('--with <names>', 'more servers: redis, rabbitmq, rocketmq, separated by commas', listed)
-    .action(
-      run<DevFlags>(async (flags, output) => {
-        for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
-        const { devCommand } = await import('./dev-command.ts');
-        const { consumer, with: also = [] } = flags;
-        const signal = stopSignal();
-        // A second Ctrl-C must not leave processes behind.
-        signal.addEventListener('abort', () => process.on('SIGINT', () => process.exit(exitCodes.failed)));
-        return devCommand({ env: process.env, config: configOf(flags), consumer, also, signal }, output);
-      }),
-    );
+  withStarted(
+    withConfig(
+      addCommand(
+        root,
+        'dev',
+        'start servers, prepare database and topics, run a relay and a consumer, until stopped',
+      ),
+    ).option('--consumer <file>', 'the program of your consumer, started again when its files change'),
+  ).action(
+    run<DevFlags>(async (flags, output) => {
+      for (const part of ['temporal', 'kafka'] as const) requirePackages(part);
+      const { devCommand } = await import('./dev-command.ts');
+      const { consumer, with: also = [] } = flags;
+      const signal = stopSignal();
+      // A second Ctrl-C must not leave processes behind.
+      signal.addEventListener('abort', () => process.on('SIGINT', () => process.exit(exitCodes.failed)));
+      const request = { env: process.env, config: configOf(flags), consumer, also, kept: flags, signal };
+      return devCommand(request, output);
+    }),
+  );
   // Only `dev` runs it.
   withConfig(root.command('dev-relay', { hidden: true })).action(
     run<CommonFlags>(async (flags, output) => {

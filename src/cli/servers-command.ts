@@ -2,14 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { OutboxError } from '../core/errors.ts';
 import {
+  deleteKept,
   type Environment,
+  keptData,
   type LocalServers,
   type OptionalServer,
   optionalServers,
+  projectName,
   runServers,
   type ServerAddresses,
   withServers,
 } from '../local/index.ts';
+import { givenPorts, type KeptFlags, keptOptions } from './kept-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 
 /** What `temporal-outbox servers` is to do. */
@@ -17,6 +21,9 @@ export interface ServersRequest {
   readonly env: Environment;
   /** Names of servers beside PostgreSQL, Temporal and Kafka. */
   readonly also: readonly string[];
+  readonly kept: KeptFlags;
+  /** Deletes what is kept under the name, and starts nothing. */
+  readonly reset: boolean;
   /** A command and its arguments, run while the servers are there; empty: they run until the signal fires. */
   readonly command: readonly string[];
   readonly signal: AbortSignal;
@@ -27,16 +34,29 @@ export interface ServersRequest {
  * servers with it. Answers the exit code of the command.
  */
 export async function serversCommand(request: ServersRequest, output: Output): Promise<number> {
-  const { command, env, signal } = request;
+  const { command, env, kept, reset, signal } = request;
   const options = {
     env,
     also: optionalNames(request.also),
     progress: (line: string) => output.trouble(line),
     signal,
   };
-  if (command.length > 0) return withServers(options, (_, addresses) => run(command, addresses, request));
+  if (reset) {
+    const name = kept.name ?? projectName(process.cwd());
+    await deleteKept(env, name, (line) => output.line(line));
+    output.value({ ok: true, deleted: keptData(env, name) });
+    return exitCodes.ok;
+  }
+  if (command.length > 0) {
+    // For the time of the command, unless a name says whose they are.
+    const named = kept.name === undefined ? { ports: await givenPorts(kept) } : await keptOptions(kept);
+    return withServers({ ...options, ...named }, (_, addresses, lost) =>
+      run(command, addresses, { env, signal: AbortSignal.any([signal, lost]) }),
+    );
+  }
   await runServers({
     ...options,
+    ...(await keptOptions(kept)),
     print: (line) => output.line(line),
     started: (servers, addresses) => output.value(answerOf(servers, addresses)),
   });
@@ -74,7 +94,7 @@ function checkedName(name: string): OptionalServer {
 async function run(
   [program = '', ...args]: readonly string[],
   addresses: ServerAddresses,
-  { env, signal }: ServersRequest,
+  { env, signal }: Pick<ServersRequest, 'env' | 'signal'>,
 ): Promise<number> {
   const child = spawn(program, args, { env: { ...env, ...addresses }, stdio: 'inherit' });
   const stop = (): void => void child.kill('SIGTERM');

@@ -1,4 +1,4 @@
-import type { Environment, LocalPorts, ReportProgress } from './local-options.ts';
+import type { DeadServer, Environment, LocalPorts, ReportProgress } from './local-options.ts';
 
 /** The options with their defaults, and a cache folder that exists. */
 export interface LocalContext {
@@ -7,5 +7,6 @@ export interface LocalContext {
   readonly tell: ReportProgress;
   readonly keep: string | undefined;
   readonly ports: LocalPorts;
+  readonly died: (dead: DeadServer) => void;
   readonly signal: AbortSignal | undefined;
 }

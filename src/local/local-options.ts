@@ -18,6 +18,15 @@ export interface LocalPorts {
   readonly rabbitmq?: number;
 }
 
+/** A server that has ended although nobody stopped it. */
+export interface DeadServer {
+  /** Such as `Kafka`. */
+  readonly server: string;
+  /** `by SIGKILL`, or `with exit code 1`. */
+  readonly how: string;
+  readonly logFile: string;
+}
+
 /** Options common to all local servers. */
 export interface LocalOptions {
   /**
@@ -34,6 +43,8 @@ export interface LocalOptions {
    */
   readonly keep?: string;
   readonly ports?: LocalPorts;
+  /** Called when a server has ended that had answered, and was not stopped here. @defaultValue nobody is told */
+  readonly died?: (dead: DeadServer) => void;
   /** Aborts a start or a download in progress. A running server is not affected. */
   readonly signal?: AbortSignal;
 }

@@ -1,20 +1,14 @@
-import type { LocalOptions, LocalPorts, ReportProgress } from './local-options.ts';
+import { OutboxError } from '../core/errors.ts';
+import { keptData } from './kept-servers.ts';
+import type { DeadServer, LocalOptions, ReportProgress } from './local-options.ts';
 import { type OptionalServer, startOptional } from './optional-servers.ts';
 import { type LocalServers, startTogether } from './start-together.ts';
-
-/**
- * For servers that a person works with: their data survives under the name `servers`. Ports are the usual ones where they are
- * free, except for PostgreSQL, whose usual port is often taken by an installed server.
- */
-export const keptServers: { readonly keep: string; readonly ports: Required<LocalPorts> } = {
-  keep: 'servers',
-  ports: { postgres: 54320, temporal: 7233, temporalUi: 8233, kafka: 9092, redis: 6379, rabbitmq: 5672 },
-};
 
 /** Environment variables that say where the servers are. */
 export type ServerAddresses = Readonly<Record<string, string>>;
 
 export interface RunServersOptions extends LocalOptions {
+  readonly keep: string;
   /** Servers beside PostgreSQL, Temporal and Kafka. @defaultValue none */
   readonly also?: readonly OptionalServer[];
   /** Receives the addresses as lines to paste into a shell. */
@@ -26,34 +20,38 @@ export interface RunServersOptions extends LocalOptions {
 }
 
 /**
- * Starts the servers, prints their addresses, and keeps them until the signal aborts.
+ * Starts the servers, prints their addresses, and keeps them until the signal aborts. Data survives under the name `keep`.
  *
- * Data survives under the name `keep`. Name and ports are those of {@link keptServers}, unless given.
- *
- * @throws what the first server that does not start throws, after the others have been stopped.
+ * @throws what the first server that does not start throws, after the others have been stopped; `OUTBOX_SERVER_UNAVAILABLE`
+ * when one has ended by itself
  */
 export async function runServers(options: RunServersOptions): Promise<void> {
-  const { print, signal, started } = options;
-  await withServers({ ...keptServers, ...options }, async (servers, addresses) => {
+  const { env, keep, print, signal, started } = options;
+  await withServers(options, async (servers, addresses, lost) => {
     started?.(servers, addresses);
     for (const [name, address] of Object.entries(addresses)) print(`export ${name}='${address}'`);
     print('');
     print(`Temporal UI: ${servers.temporal.uiUrl}`);
-    print('Ctrl-C stops the servers. Their data is kept.');
-    await aborted(signal);
+    print('Ctrl-C stops the servers.');
+    print(`Their data is kept in ${keptData(env, keep)}.`);
+    await aborted(AbortSignal.any([signal, lost]));
   });
 }
 
 /**
- * Starts the servers, does the work, and stops them again. Their data is removed unless `keep` names it.
+ * Starts the servers, does the work, and stops them again. Their data is removed unless `keep` names it. When one of them ends
+ * by itself, the signal `lost` fires, and the work should end.
  *
- * @throws what the first server that does not start throws, after the others have been stopped; what the work throws
+ * @throws what the first server that does not start throws, after the others have been stopped; what the work throws;
+ * `OUTBOX_SERVER_UNAVAILABLE` when a server has ended by itself
  */
 export async function withServers<T>(
   { also = [], ...options }: LocalOptions & { readonly also?: readonly OptionalServer[] },
-  work: (servers: LocalServers, addresses: ServerAddresses) => Promise<T>,
+  work: (servers: LocalServers, addresses: ServerAddresses, lost: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const servers = await startTogether(options);
+  const lost = new AbortController();
+  const watched = { ...options, died: (dead: DeadServer) => lost.abort(death(dead)) };
+  const servers = await startTogether(watched);
   const running: { stop(): Promise<void> }[] = [servers];
   try {
     const { kafka, postgres, temporal } = servers;
@@ -64,14 +62,24 @@ export async function withServers<T>(
       KAFKA_BROKERS: kafka.brokers.join(','),
     };
     for (const name of also) {
-      const server = await startOptional(name, options);
+      const server = await startOptional(name, watched);
       running.push(server);
       addresses[server.variable] = server.address;
     }
-    return await work(servers, addresses);
+    const result = await work(servers, addresses, lost.signal);
+    lost.signal.throwIfAborted();
+    return result;
   } finally {
     await Promise.all(running.map((server) => server.stop()));
   }
+}
+
+function death({ server, how, logFile }: DeadServer): OutboxError {
+  return new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `${server} has ended by itself, ${how}, and the other servers end with it. Its log is ${logFile}.`,
+    { details: { server, logFile } },
+  );
 }
 
 /** Resolves when the signal aborts, and keeps the process alive until then; a listener alone would not. */

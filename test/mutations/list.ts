@@ -1,3 +1,4 @@
+import { developmentMutations } from './list/development.ts';
 import { faceMutations } from './list/faces.ts';
 import { freedKeyMutations } from './list/freed-keys.ts';
 import { handlerMutations } from './list/handlers.ts';
@@ -42,4 +43,5 @@ export const mutations: readonly Mutation[] = [
   ...tryMutations,
   ...faceMutations,
   ...wiringMutations,
+  ...developmentMutations,
 ];

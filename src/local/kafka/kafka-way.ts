@@ -6,7 +6,7 @@ import type { LocalContext } from '../local-context.ts';
 import type { DataFolder } from '../process/data-folder.ts';
 import { runCommand } from '../process/run-command.ts';
 import type { ServerCommand } from '../process/server-command.ts';
-import { containerCommand, pullImage } from '../providers/docker.ts';
+import { containerCommand, keptVolumeOf, pullImage } from '../providers/docker.ts';
 import { dockerImages } from '../providers/pinned-versions.ts';
 import type { KafkaPrograms } from './kafka-runtime.ts';
 import { type SecureListener, scramArguments, withSecureListener, writeSecureFile } from './kafka-secure.ts';
@@ -66,7 +66,7 @@ export function kafkaContainer(context: LocalContext): KafkaWay {
         // The same port inside and outside: the broker connects to itself at its advertised address.
         ports: [[place.port, place.port]],
         dataPath: logFolder,
-        keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-kafka`,
+        keptVolume: context.keep && keptVolumeOf(context.keep, 'kafka'),
         environment: {
           ...containerEnvironment(settings),
           CLUSTER_ID: clusterId,

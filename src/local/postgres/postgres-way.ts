@@ -8,7 +8,7 @@ import { progressStep } from '../process/progress-step.ts';
 import { runCommand } from '../process/run-command.ts';
 import type { ServerCommand } from '../process/server-command.ts';
 import { postgresUser } from '../process/server-user.ts';
-import { containerCommand, pullImage } from '../providers/docker.ts';
+import { containerCommand, keptVolumeOf, pullImage } from '../providers/docker.ts';
 import { dockerImages } from '../providers/pinned-versions.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 
@@ -90,7 +90,7 @@ export function postgresContainer(context: LocalContext): PostgresWay {
         image,
         ports: [[port, 5432]],
         dataPath: '/var/lib/postgresql',
-        keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-postgres`,
+        keptVolume: context.keep && keptVolumeOf(context.keep, 'postgres'),
         environment: {
           POSTGRES_USER: login.user,
           POSTGRES_PASSWORD: login.password,

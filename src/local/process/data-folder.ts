@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { OutboxError } from '../../core/errors.ts';
 import type { LocalContext } from '../local-context.ts';
 import { makeOpenFolder } from '../providers/cache-folder.ts';
@@ -54,8 +54,11 @@ export function recordOf(data: DataFolder, server: string): Omit<RunRecord, 'sto
   return data.kept ? { ...record, keptData: data.path } : record;
 }
 
-function refuseIfUsed(cache: string, path: string): void {
-  const user = readRunRecords(cache).find((record) => record.keptData === path && isRunning(record.parent));
+/** @throws {@link OutboxError} `OUTBOX_SERVER_UNAVAILABLE` while a server uses this folder, or one within it */
+export function refuseIfUsed(cache: string, path: string): void {
+  const user = readRunRecords(cache).find(
+    ({ keptData = '', parent }) => `${keptData}${sep}`.startsWith(`${path}${sep}`) && isRunning(parent),
+  );
   if (user === undefined) return;
   throw new OutboxError(
     'OUTBOX_SERVER_UNAVAILABLE',
@@ -65,6 +68,12 @@ function refuseIfUsed(cache: string, path: string): void {
 }
 
 async function keptFolder(cache: string, keep: string): Promise<string> {
-  await makeOpenFolder(join(cache, 'data'));
-  return makeOpenFolder(join(cache, 'data', keep));
+  const folder = keptFolderOf(cache, keep);
+  await makeOpenFolder(dirname(folder));
+  return makeOpenFolder(folder);
+}
+
+/** Where all servers of this name keep their data. */
+export function keptFolderOf(cache: string, keep: string): string {
+  return join(cache, 'data', keep);
 }

@@ -19,7 +19,8 @@ export async function freePort(wanted?: number): Promise<number> {
   }
 }
 
-function canListen(port: number): Promise<boolean> {
+/** Whether a server could listen on this port of 127.0.0.1 now. */
+export function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));

@@ -36,8 +36,11 @@ export async function startServer(context: LocalContext, spec: ServerSpec): Prom
 function serverProcess(context: LocalContext, spec: ServerSpec): ServerProcess {
   const logFile = logFileOf(context.cache, spec.data.runId);
   let child: ChildProcess | undefined;
+  /** The one that answers, and nobody has told to end. */
+  let serving: ChildProcess | undefined;
   const signalAll = (signal: NodeJS.Signals) => {
     if (child === undefined || hasEnded(child)) return;
+    serving = undefined;
     if (spec.command.container !== undefined) signalContainer(spec.command.container, signal);
     else signalProcess(child, signal);
   };
@@ -69,6 +72,10 @@ function serverProcess(context: LocalContext, spec: ServerSpec): ServerProcess {
         child = started;
         try {
           await untilReady(context, spec, started, logFile);
+          serving = started;
+          started.once('exit', (code, signal) => {
+            if (serving === started) context.died({ server: spec.name, how: endOf(code, signal), logFile });
+          });
         } catch (error) {
           const again = hasEnded(started) && spec.survived?.test(logTail(logFile)) === true;
           if (!again || performance.now() > giveUpAtMs) throw error;
@@ -87,6 +94,10 @@ function serverProcess(context: LocalContext, spec: ServerSpec): ServerProcess {
     },
   };
   return server;
+}
+
+function endOf(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null ? `with exit code ${code}` : `by ${signal}`;
 }
 
 /** The server gets its own process group, so that Ctrl-C signals only this process, which then stops the server. */

@@ -24,6 +24,9 @@ export interface ContainerSpec {
   readonly args?: readonly string[];
 }
 
+const keptInVolumes = ['postgres', 'temporal', 'kafka', 'redis', 'rabbitmq'] as const;
+type KeptInVolume = (typeof keptInVolumes)[number];
+
 const answerWithinMs = 10_000;
 
 /** Offers `found` if Docker answers here; otherwise gives the reason. */
@@ -86,4 +89,15 @@ export function signalContainer(name: string, signal: NodeJS.Signals): void {
 export function removeContainer(container: string | undefined, volume: string | undefined): void {
   if (container !== undefined) spawnSync('docker', ['rm', '--force', container]);
   if (volume !== undefined) spawnSync('docker', ['volume', 'rm', '--force', volume]);
+}
+
+/** The volume that a server keeps its data in, under this name. */
+export function keptVolumeOf(keep: string, server: KeptInVolume): string {
+  return `temporal-outbox-${keep}-${server}`;
+}
+
+/** Removes the volumes of this name; without Docker, or volumes, nothing. */
+export function removeKeptVolumes(keep: string): void {
+  const volumes = keptInVolumes.map((server) => keptVolumeOf(keep, server));
+  spawnSync('docker', ['volume', 'rm', '--force', ...volumes]);
 }

@@ -4,7 +4,7 @@ import type { LocalContext } from '../local-context.ts';
 import type { DataFolder } from '../process/data-folder.ts';
 import { runCommand } from '../process/run-command.ts';
 import type { ServerCommand } from '../process/server-command.ts';
-import { containerCommand, pullImage } from '../providers/docker.ts';
+import { containerCommand, keptVolumeOf, pullImage } from '../providers/docker.ts';
 import { findOnPath, realFolderOf } from '../providers/find-program.ts';
 import { dockerImages, supported } from '../providers/pinned-versions.ts';
 import { describeVersionMismatch } from '../providers/program-version.ts';
@@ -102,7 +102,7 @@ export function rabbitmqContainer(context: LocalContext): RabbitmqWay {
         image,
         ports: [[amqp, 5672]],
         dataPath: '/var/lib/rabbitmq',
-        keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-rabbitmq`,
+        keptVolume: context.keep && keptVolumeOf(context.keep, 'rabbitmq'),
         // The data folder is named after the node, whose default name contains the id of the container.
         environment: { RABBITMQ_NODENAME: 'rabbit@localhost' },
       }),

@@ -10,7 +10,7 @@ import { progressStep } from '../process/progress-step.ts';
 import type { ServerCommand } from '../process/server-command.ts';
 import { startServer } from '../process/server-process.ts';
 import { startOnFreePorts } from '../process/start-on-free-ports.ts';
-import { containerCommand, dockerCandidate, pullImage } from '../providers/docker.ts';
+import { containerCommand, dockerCandidate, keptVolumeOf, pullImage } from '../providers/docker.ts';
 import { requireListener } from '../providers/given-address.ts';
 import { dockerImages } from '../providers/pinned-versions.ts';
 import { firstOffer, mapOffer, sourceOrder } from '../providers/source-order.ts';
@@ -127,7 +127,7 @@ function containerWay(context: LocalContext, more: readonly string[]): RedisWay 
         image,
         ports: [[port, defaultPort]],
         dataPath: '/data',
-        keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-redis`,
+        keptVolume: context.keep && keptVolumeOf(context.keep, 'redis'),
         // Protected mode off: inside the container, connections through Docker do not come from the loopback address.
         args: ['redis-server', ...settings, ...more, '--protected-mode', 'no'],
       }),

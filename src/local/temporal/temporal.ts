@@ -9,7 +9,7 @@ import { progressStep } from '../process/progress-step.ts';
 import type { ServerCommand } from '../process/server-command.ts';
 import { startServer } from '../process/server-process.ts';
 import { startOnFreePorts } from '../process/start-on-free-ports.ts';
-import { containerCommand, dockerCandidate, pullImage } from '../providers/docker.ts';
+import { containerCommand, dockerCandidate, keptVolumeOf, pullImage } from '../providers/docker.ts';
 import { requireListener, splitAddress } from '../providers/given-address.ts';
 import { dockerImages } from '../providers/pinned-versions.ts';
 import { firstOffer, mapOffer, sourceOrder } from '../providers/source-order.ts';
@@ -131,7 +131,7 @@ function containerWay(context: LocalContext): TemporalWay {
           [uiPort, 8233],
         ],
         dataPath: '/data',
-        keptVolume: context.keep === undefined ? undefined : `temporal-outbox-${context.keep}-temporal`,
+        keptVolume: context.keep && keptVolumeOf(context.keep, 'temporal'),
         user: 'root', // a new volume belongs to root
         args: devServer('0.0.0.0', defaultPort, 8233, '/data/temporal.db'),
       }),

@@ -10,16 +10,6 @@ const sql = 'SQL refuses what the library refuses';
 /** What people and other languages see, and what they must not see. */
 export const faceMutations: readonly Mutation[] = [
   {
-    name: 'stop-of-a-starting-consumer-uncaught',
-    promise: 'The consumer that `init` writes stops in order by SIGTERM',
-    file: 'src/init/written-files.ts',
-    find: `"  if (error.code !== 'OUTBOX_STOPPED') throw error;",`,
-    replace: `'  throw error;',`,
-    test: 'test/integration/init.test.ts',
-    title: 'stops in order by SIGTERM',
-    built: true,
-  },
-  {
     name: 'wait-told-at-every-try',
     promise: waits,
     file: 'src/config/patience.ts',

@@ -1,0 +1,37 @@
+import type { Mutation } from '../mutation.ts';
+
+const ownServers = 'Projects have servers for development of their own';
+
+/** What a developer has on a machine: servers, and files that were written. */
+export const developmentMutations: readonly Mutation[] = [
+  {
+    name: 'data-deleted-under-its-servers',
+    promise: ownServers,
+    file: 'src/local/kept-servers.ts',
+    find: '  refuseIfUsed(cache, folder);\n',
+    replace: '',
+    test: 'test/integration/servers-projects.test.ts',
+    title: 'two projects have servers and data of their own',
+    built: true,
+  },
+  {
+    name: 'dead-server-untold',
+    promise: ownServers,
+    file: 'src/local/process/server-process.ts',
+    find: 'if (serving === started) context.died',
+    replace: 'if (serving !== started) context.died',
+    test: 'test/integration/servers-projects.test.ts',
+    title: 'dev ends with a server that dies',
+    built: true,
+  },
+  {
+    name: 'stop-of-a-starting-consumer-uncaught',
+    promise: 'The consumer that `init` writes stops in order by SIGTERM',
+    file: 'src/init/written-files.ts',
+    find: `"  if (error.code !== 'OUTBOX_STOPPED') throw error;",`,
+    replace: `'  throw error;',`,
+    test: 'test/integration/init.test.ts',
+    title: 'stops in order by SIGTERM',
+    built: true,
+  },
+];
