@@ -81,7 +81,13 @@ function installCommands(project: Project): readonly string[] {
   );
 }
 
-function nextSteps({ packageManager }: Project, topic: string): InitPlan['next'] {
+/** Without `--config` commands take the source, also after a build. */
+const built = {
+  command: 'temporal-outbox relay --config dist/outbox.config.js',
+  what: 'in production, after your build',
+};
+
+function nextSteps({ language, packageManager }: Project, topic: string): InitPlan['next'] {
   const { run } = managers[packageManager];
   return [
     { command: `${run} outbox:servers`, what: 'PostgreSQL, Temporal and Kafka for development' },
@@ -89,5 +95,6 @@ function nextSteps({ packageManager }: Project, topic: string): InitPlan['next']
     { command: `${run} outbox:relay`, what: 'delivers' },
     { command: `${run} outbox:consume`, what: 'handles' },
     { command: `await send(tx, ${constantOf(topic)}, { id })`, what: 'in your transaction' },
+    ...(language === 'typescript' ? [built] : []),
   ];
 }

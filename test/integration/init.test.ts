@@ -193,7 +193,10 @@ test.each([
       expect(code, stderr).toBe(0);
     }
 
-    await project.node([main, 'init', '--yes']);
+    const said = await project.node([main, 'init', '--yes']);
+    expect(said.stdout).toMatch(
+      /relay --config dist\/outbox\.config\.js +# in production, after your build$/m,
+    );
     const { stdout } = await project.node([path.join(root, 'node_modules/typescript/bin/tsc'), '-p', '.']);
 
     expect(stdout).toBe('');
