@@ -68,7 +68,9 @@ export class ReadmeProject {
       ({ groups }) => groups?.['names']?.trim().split(/ +/) ?? [],
     );
     await Promise.all([...packages, '@types/node'].map((name) => project.#link(name)));
-    await project.#write('package.json', JSON.stringify({ type: 'module' }));
+    // As npm makes it, unless README says otherwise.
+    const [, type = 'commonjs'] = /`"type": "(\w+)"`/.exec(readme) ?? [];
+    await project.#write('package.json', JSON.stringify({ type }));
     await project.#write('tsconfig.json', JSON.stringify(tsconfig));
     for (const { name, text } of project.blocks) if (name !== undefined) await project.#write(name, text);
     await project.#write('schema.prisma', project.schema);
