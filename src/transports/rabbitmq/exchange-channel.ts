@@ -58,12 +58,12 @@ export class ExchangeChannel {
     channel.on('error', (error) => {
       this.#failure ??= rabbitmqFailure(error);
       const { alone, reason } = this.#failure;
-      if (codeOf(error) === accessRefused && alone === 'hold') this.#refused ??= reason;
+      if (codeOf(error) === accessRefused && alone === 'hold') this.#refused = reason;
     });
     channel.on('return', (message) => this.#returned(message));
     // Before amqplib's own listener, which rejects every message with a generic error.
     channel.prependListener('close', () => this.#closed());
-    this.#watch = setInterval(() => this.#look(), Math.max(20, use.withinMs / 10));
+    this.#watch = setInterval(() => this.#look(), use.withinMs / 10);
     this.#watch.unref();
   }
 
