@@ -95,8 +95,9 @@ export class RedisLink {
     this.#closings += 1;
     const opened = this.#opened;
     this.#opened = undefined;
+    // A replaced one that still waits for answers is closing, and counts as closed.
     for (const client of [...this.#leaving, ...(opened === undefined ? [] : [opened.client])])
-      if (client.isOpen) client.destroy();
+      client.destroy();
   }
 
   #open(): Opened {
