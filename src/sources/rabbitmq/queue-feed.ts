@@ -52,7 +52,7 @@ export class QueueFeed {
     this.overdue = new Promise((resolve) => {
       this.#overdue = resolve;
     });
-    this.#acknowledger = new Acknowledger(options.channel, Math.max(1, options.subscription.batchSize));
+    this.#acknowledger = new Acknowledger(options.channel, options.subscription.batchSize);
   }
 
   /** Number of messages that the queue has delivered here and that are not acknowledged. */

@@ -31,3 +31,14 @@ test('a single message is never too large, and a few small ones do not raise the
   expect(prefetch.count).toBe(32);
   expect(prefetch.isTooSmall(15, 100)).toBe(false);
 });
+
+test('a prefetch that is exceeded again becomes smaller each time, and never less than 1', () => {
+  const prefetch = new Prefetch(5);
+
+  expect(prefetch.isExceeded(100, 65 * mebibyte)).toBe(true);
+  expect(prefetch.count).toBe(9);
+  expect(prefetch.isExceeded(2, 900 * mebibyte)).toBe(true);
+  expect(prefetch.count).toBe(1);
+  expect(prefetch.isExceeded(2, 900 * mebibyte)).toBe(true);
+  expect(prefetch.count).toBe(1);
+});
