@@ -1,0 +1,174 @@
+import { onTestFinished } from 'vitest';
+import { redisClient } from '../../../src/redis/redis-package.ts';
+import { redisServer } from '../../../src/redis/redis-server.ts';
+import { incomingMessage } from '../../../src/sources/incoming-message.ts';
+import type { Queue, QueueLease, QueueRead } from '../../../src/sources/redis/queue.ts';
+import { redisSource } from '../../../src/sources/redis/redis-source.ts';
+import type {
+  IncomingBatch,
+  IncomingMessage,
+  Partition,
+  SourceNotice,
+  Subscribed,
+  Subscription,
+} from '../../../src/sources/source.ts';
+import { type RedisReply, scriptedRedis } from '../../support/fixtures/scripted-redis.ts';
+
+export const paces = {
+  leaseMs: 60_000,
+  renewEveryMs: 20,
+  standbyMs: 15,
+  newsMs: 40,
+  reconnectMs: { first: 5, most: 20 },
+} as const;
+
+/** A queue that answers its reads from a list, then always the same. */
+class ScriptedQueue implements Queue {
+  readonly leaseKey: string;
+  readonly address: string;
+  readonly answers: (QueueRead | Error | (() => Promise<QueueRead>))[] = [];
+  /** What was called, in order. */
+  readonly calls: string[] = [];
+  readonly asked: number[] = [];
+  readonly leases: QueueLease[] = [];
+  readonly waits: number[] = [];
+  readonly readAtMs: number[] = [];
+  /** The answer after those of the list. */
+  lasting: QueueRead = mine();
+  /** Of every read. */
+  failure: Error | undefined;
+  refused: Error | undefined;
+  messages = 3;
+
+  constructor(address: string) {
+    this.address = address;
+    this.leaseKey = `${address}:reader`;
+  }
+
+  async read(_client: unknown, lease: QueueLease, most: number): Promise<QueueRead> {
+    this.calls.push('read');
+    this.asked.push(most);
+    this.leases.push(lease);
+    this.readAtMs.push(performance.now());
+    const answer = this.failure ?? this.answers.shift() ?? this.lasting;
+    if (answer instanceof Error) throw answer;
+    return typeof answer === 'function' ? answer() : answer;
+  }
+
+  async done(_client: unknown, _lease: QueueLease, messages: readonly IncomingMessage[]): Promise<void> {
+    this.calls.push(`done ${messages.map(({ offset }) => offset).join()}`);
+  }
+
+  reread(): void {
+    this.calls.push('reread');
+  }
+
+  /** Waits until the time is over, or the connection ends. */
+  async news(client: { sendCommand(command: string[]): Promise<unknown> }, ms: number): Promise<void> {
+    this.calls.push('news');
+    this.waits.push(ms);
+    await client.sendCommand(['NEWS', this.address, String(ms)]);
+  }
+
+  async lag(): Promise<number> {
+    return this.messages;
+  }
+
+  conflict(): Error | undefined {
+    return this.refused;
+  }
+}
+
+export const taken: QueueRead = { kind: 'taken', holder: 'stock/2' };
+
+export function mine(offsets: readonly string[] = [], notices: readonly SourceNotice[] = []): QueueRead {
+  const messages = offsets.map((offset) =>
+    incomingMessage({
+      address: 'orders',
+      partition: 0,
+      offset,
+      key: null,
+      body: Buffer.from(offset),
+      headers: {},
+      timestamp: new Date(),
+    }),
+  );
+  return { kind: 'mine', messages, bytes: 10 * offsets.length, notices };
+}
+
+/** A source of two queues that the test fills, at a server that answers what the test says to the questions about leases. */
+export async function stage(leaseMs: number = paces.leaseMs) {
+  // It takes longer than a test to load it.
+  redisClient();
+  /** `mute`: no question is answered at all. */
+  const lease = { renewed: 1 as RedisReply, released: 1 as RedisReply, mute: false };
+  const server = await scriptedRedis(async (command) => {
+    const [name, script = ''] = command;
+    if (lease.mute) return undefined;
+    if (name === 'NEWS') await new Promise((resolve) => setTimeout(resolve, Number(command[2])));
+    if (name !== 'EVAL') return 'OK';
+    return script.includes('DEL') ? lease.released : lease.renewed;
+  });
+  const queues = new Map([
+    ['orders', new ScriptedQueue('orders')],
+    ['bills', new ScriptedQueue('bills')],
+  ]);
+  const told = {
+    assigned: [] as (readonly Partition[])[],
+    disconnected: [] as (readonly [unknown, number])[],
+    noticed: [] as SourceNotice[],
+  };
+  const settings = { server: redisServer('test()', { url: server.url }), requestTimeoutMs: 5_000 };
+  const source = redisSource(
+    settings,
+    { name: 'redis-test', queueOf: (address) => queues.get(address) ?? new ScriptedQueue(address) },
+    { ...paces, leaseMs },
+  );
+  const running: Subscribed[] = [];
+  onTestFinished(async () => {
+    await Promise.all(running.map((one) => one.stop()));
+  });
+  return {
+    server,
+    source,
+    lease,
+    told,
+    orders: queues.get('orders') ?? new ScriptedQueue(''),
+    bills: queues.get('bills') ?? new ScriptedQueue(''),
+    subscribe: async (
+      handle: (batch: IncomingBatch) => Promise<void> | void = acknowledgeAll,
+      own: Partial<Subscription> = {},
+    ): Promise<Subscribed> => {
+      const subscribed = await source.subscribe({
+        addresses: ['orders'],
+        group: 'stock',
+        concurrency: 1,
+        batchSize: 100,
+        fromBeginning: true,
+        joinWithinMs: 30_000,
+        assigned: (partitions) => void told.assigned.push(partitions),
+        disconnected: (...given) => void told.disconnected.push(given),
+        noticed: (notice) => void told.noticed.push(notice),
+        handle: async (batch) => handle(batch),
+        ...own,
+      });
+      running.push(subscribed);
+      return subscribed;
+    },
+    /** The commands about leases that the server got: the script, and the key and holder after it. */
+    leaseCommands: () =>
+      server.commands
+        .filter(([name]) => name === 'EVAL')
+        .map(([, script = '', , key, holder]) => ({
+          kind: script.includes('DEL') ? 'release' : 'renew',
+          key,
+          holder,
+        })),
+  };
+}
+
+export type Stage = Awaited<ReturnType<typeof stage>>;
+
+export function acknowledgeAll(batch: IncomingBatch): void {
+  for (const message of batch.messages) batch.acknowledge(message);
+}
