@@ -51,7 +51,7 @@ export function operators(text: string, add: (change: Change) => void): VisitorO
   const drop = (statement: Span): void => change('drop a statement', statement, '{}');
 
   const returnEarly = (body: Span | null): void => {
-    if (body === null || text[body.start] !== '{') return;
+    if (body === null || !/^\{\s*[^\s}]/.test(of(body))) return;
     change('return early', { start: body.start, end: body.start + 1 }, '{ return;');
   };
 
@@ -82,7 +82,8 @@ export function operators(text: string, add: (change: Change) => void): VisitorO
     ArrowFunctionExpression: ({ body }) => returnEarly(body),
     CallExpression: ({ arguments: given, callee }) => {
       const [first, second] = given;
-      if (first !== undefined && second !== undefined && of(first) !== of(second))
+      const matters = !/^Math\.(?:min|max)$/.test(of(callee));
+      if (matters && first !== undefined && second !== undefined && of(first) !== of(second))
         change('swap arguments', { start: first.start, end: second.end }, swapped(first, second));
       if (callee.type !== 'MemberExpression' || callee.computed) return;
       const other = renamed.get(of(callee.property));

@@ -41,6 +41,14 @@ test.each([
   expect(changesOf(text)).toContain(change);
 });
 
+test.each([
+  ['x = Math.max(a, b);', 'swap arguments'],
+  ['function f() {}', 'return early'],
+  ['function f() { }', 'return early'],
+])('what makes no difference is left out: %s', (text, operator) => {
+  expect(changesOf(text).filter((change) => change.startsWith(operator))).toEqual([]);
+});
+
 test('statements within texts are changed, too', () => {
   expect(changesOf('x = sql(`select a from b order by a for update`, [c]);')).toEqual(
     expect.arrayContaining([
