@@ -38,8 +38,8 @@ export class StreamQueue implements Queue {
   /** Where the group begins if it is created now. */
   #beginning: '0' | '$';
   readonly #claimAfterMs: number;
-  /** Entries that were delivered to the group and not acknowledged come first. */
-  #openFirst = true;
+  /** Entries that were delivered to the group and not acknowledged come first. The first read asks for them in any case: it claims. */
+  #openFirst = false;
   #claimAtMs = 0;
   /** No entry up to this id is new. */
   #lastRead = '';
@@ -171,7 +171,6 @@ export class StreamQueue implements Queue {
     return ask().catch(async (error: unknown) => {
       if (refusalOf(error)?.includes('NOGROUP') !== true) throw error;
       await this.#makeGroup(client);
-      this.#openFirst = true;
       return ask();
     });
   }

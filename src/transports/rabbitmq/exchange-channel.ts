@@ -64,7 +64,6 @@ export class ExchangeChannel {
     // Before amqplib's own listener, which rejects every message with a generic error.
     channel.prependListener('close', () => this.#closed());
     this.#watch = setInterval(() => this.#look(), use.withinMs / 10);
-    this.#watch.unref();
   }
 
   /** Whether it accepts no more messages. */
@@ -173,11 +172,8 @@ export class ExchangeChannel {
   #returned({ fields, properties }: Message): void {
     const replyCode: unknown = Reflect.get(fields, 'replyCode');
     const replyText: unknown = Reflect.get(fields, 'replyText');
-    for (const flight of this.#flights) {
-      if (flight.id !== properties.messageId) continue;
-      flight.returned = `${String(replyCode)} ${String(replyText)}: the exchange ${fields.exchange} has no queue for the routing key ${JSON.stringify(fields.routingKey)}.`;
-      return;
-    }
+    const why = `${String(replyCode)} ${String(replyText)}: the exchange ${fields.exchange} has no queue for the routing key ${JSON.stringify(fields.routingKey)}.`;
+    for (const flight of this.#flights) if (flight.id === properties.messageId) flight.returned = why;
   }
 
   #closed(): void {
@@ -235,7 +231,7 @@ export class ExchangeChannel {
     this.#unconfirmed = reason;
     this.#closing = true;
     this.#settleFailed(this.#failure);
-    await this.#channel.close().catch(() => undefined);
+    void this.#channel.close().catch(() => undefined);
   }
 }
 

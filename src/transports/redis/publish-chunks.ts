@@ -95,7 +95,6 @@ class OpenBatch {
   readonly #outcomes: (PublishOutcome | undefined)[];
   /** Keys with a message that was not acknowledged. */
   readonly #blocked = new Set<string>();
-  #from = 0;
 
   constructor(messages: readonly OutgoingMessage[]) {
     this.#messages = messages;
@@ -106,9 +105,8 @@ class OpenBatch {
   next(): readonly number[] {
     const places: number[] = [];
     let length = 0;
-    for (let place = this.#from; place < this.#messages.length; place += 1) {
-      const message = this.#messages[place];
-      if (message === undefined || this.#outcomes[place] !== undefined) continue;
+    for (const [place, message] of this.#messages.entries()) {
+      if (this.#outcomes[place] !== undefined) continue;
       if (message.key !== null && this.#blocked.has(message.key)) {
         this.#outcomes[place] = { kind: 'held' };
         continue;
@@ -119,7 +117,6 @@ class OpenBatch {
       places.push(place);
       if (isLong) break;
     }
-    this.#from = places[0] ?? this.#messages.length;
     return places;
   }
 

@@ -41,7 +41,7 @@ function stage({ answers = [] as readonly unknown[], fromBeginning = true } = {}
   const commands: string[][] = [];
   const failing = new Map<string, Error>();
   const client = {
-    async sendCommand(command: readonly string[]): Promise<unknown> {
+    async sendCommand(command: readonly string[], options?: object): Promise<unknown> {
       const [name = '', script = ''] = command;
       const failure = failing.get(name);
       const told = name === 'EVAL' ? kindOf(script) : name;
@@ -49,6 +49,7 @@ function stage({ answers = [] as readonly unknown[], fromBeginning = true } = {}
       if (failure !== undefined) throw failure;
       if (told === 'LAG') return 7;
       if (told !== 'OPEN' && told !== 'EXEC') return 0;
+      expect(options).toEqual({ typeMapping: { [redisClient().RESP_TYPES.BLOB_STRING]: Buffer } });
       const answer = left.shift();
       if (answer instanceof Error) throw answer;
       return answer;

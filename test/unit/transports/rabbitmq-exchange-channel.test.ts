@@ -115,7 +115,7 @@ test('a routing key that throws rejects its message, and one that AMQP cannot ca
   const { channel, scripted } = stage();
 
   const unroutable = await outcome(channel.send(message('unroutable')));
-  scripted.broken = new Error('a key of 256 bytes');
+  scripted.broken = () => new Error('a key of 256 bytes');
   const unencodable = await outcome(channel.send(message('a')));
 
   expect(unroutable).toEqual({ kind: 'rejected', error: 'The routing key: no route' });

@@ -102,6 +102,20 @@ test.each([
   },
 );
 
+test('a message that meets a channel just closed is not sent', async () => {
+  const { channel, scripted } = stage();
+  scripted.broken = () => {
+    scripted.end(closedWith(404, 'NOT_FOUND - no exchange'));
+    return new Error('Channel closed');
+  };
+
+  expect(await outcome(channel.send(message('a')))).toEqual({
+    kind: 'hold',
+    hold: { scope: 'topic', reason: 'NOT_FOUND - no exchange' },
+    onWire: false,
+  });
+});
+
 test('a message without its confirmation in time holds the topic if the server answers otherwise', async () => {
   const one = stage();
   const sent = await inFlight(one, message('a'));

@@ -18,7 +18,8 @@ interface Published {
 class ScriptedChannel extends EventEmitter {
   readonly published: Published[] = [];
   closed = 0;
-  broken: Error | undefined;
+  /** What a message throws that is published. */
+  broken: (() => Error) | undefined;
 
   publish(
     exchange: string,
@@ -27,7 +28,7 @@ class ScriptedChannel extends EventEmitter {
     properties: Options.Publish,
     answer: (error: unknown) => void,
   ): boolean {
-    if (this.broken !== undefined) throw this.broken;
+    if (this.broken !== undefined) throw this.broken();
     this.published.push({ exchange, key, body: body.toString(), properties, answer });
     return true;
   }
