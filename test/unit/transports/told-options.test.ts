@@ -148,3 +148,9 @@ for (const [maker, make, options] of makers)
       expect(JSON.stringify(refusal)).not.toContain('s3cret');
     }
   });
+
+test.for(makers)('%s() takes every option that it knows', ([, make, options]) => {
+  const plain = Object.fromEntries(Object.entries(options).filter(([name]) => !name.includes('.')));
+
+  expect(() => make(plain as never)).not.toThrow();
+});
