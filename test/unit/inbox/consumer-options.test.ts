@@ -75,3 +75,60 @@ test('an unknown option is refused by name', () => {
     expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'quickRetry' } }),
   );
 });
+
+test('the limits themselves are allowed', () => {
+  const most = resolveConsumerRules({
+    group: 'x'.repeat(512),
+    concurrency: 256,
+    keyConcurrency: 256,
+    quickRetries: [0, '10s'],
+    retry: Array.from({ length: 100 }, (_, n) => (n === 0 ? 0 : '36500 days')),
+    exhausted: 'hold-key',
+    maxKills: 100,
+    maxQueued: 10_000_000,
+    parkedConcurrency: 256,
+    breaker: { keys: 1_000, longestPause: '1d' },
+    deadLetters: true,
+    window: '36500 days',
+    keepFailed: '1h',
+    fromBeginning: false,
+    transactionTimeout: 0.6,
+    startTimeout: '1s',
+  });
+  expect(most).toMatchObject({
+    concurrency: 256,
+    keyConcurrency: 256,
+    quickRetriesMs: [0, 10_000],
+    tries: { holdKey: true, maxKills: 100 },
+    maxQueued: 10_000_000,
+    parkedConcurrency: 256,
+    breaker: { keys: 1_000, longestPauseMs: 86_400_000 },
+    failedMs: 3_600_000,
+    fromBeginning: false,
+    transactionTimeoutMs: 1,
+    startTimeoutMs: 1_000,
+  });
+  expect(most.tries.retryMs.slice(0, 2)).toEqual([0, 36_500 * 86_400_000]);
+  expect(most.deadAddressOf?.('orders')).toBe('orders.dead');
+  const least = resolveConsumerRules({
+    group: 'x',
+    batch: { size: 10_000 },
+    concurrency: 1,
+    maxKills: 1,
+    maxQueued: 1,
+    breaker: false,
+    deadLetters: (address) => `dead/${address}`,
+    window: 'forever',
+    keepFailed: 'forever',
+  });
+  expect(least).toMatchObject({
+    batchSize: 10_000,
+    concurrency: 1,
+    tries: { holdKey: false, maxKills: 1 },
+    maxQueued: 1,
+    breaker: undefined,
+    windowMs: Number.POSITIVE_INFINITY,
+    failedMs: Number.POSITIVE_INFINITY,
+  });
+  expect(least.deadAddressOf?.('orders')).toBe('dead/orders');
+});

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { InboxTransactions } from '../../../src/inbox/inbox-transactions.ts';
 import { GivenUp, HandlerTransactions } from '../../../src/inbox/intake/handler-transactions.ts';
 import type { Middleware } from '../../../src/inbox/middleware.ts';
+import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import { partOf } from '../../../src/store/database/pending-writes.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { gate } from '../../support/fixtures/gate.ts';
@@ -118,4 +119,63 @@ test('a write that a handler does not await is part of its transaction, and its 
   expect(written).toEqual(['first']);
   const refused = transactions.run([], undefined, async () => void write('second', true));
   await expect(refused).rejects.toThrow('second is refused');
+});
+
+test('the time of a handler begins with its connection, and ends with the reason that it took too long', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { open, opened } = gate();
+  const waiting: TransactionClient<Transaction> = { $transaction: (work) => opened.then(() => work(tx)) };
+  const client = new InboxTransactions<Transaction>(waiting, 60_000);
+  const none = new AbortController().signal;
+  const transactions = new HandlerTransactions({ client, group: 'shop', middlewares: [], deadline: none });
+  const seen: unknown[] = [];
+  const { open: end, opened: ended } = gate();
+  const running = transactions.run([], undefined, async (_tx, { signal }) => {
+    seen.push(signal.aborted);
+    await vi.advanceTimersByTimeAsync(59_999);
+    seen.push(signal.aborted);
+    await vi.advanceTimersByTimeAsync(1);
+    seen.push(signal.reason);
+    await ended;
+  });
+  expect(transactions.open).toBe(1);
+  // It waits that long for a connection.
+  await vi.advanceTimersByTimeAsync(50_000);
+  open();
+  await vi.advanceTimersByTimeAsync(0);
+  await vi.advanceTimersByTimeAsync(0);
+  end();
+  await running;
+
+  expect(seen).toEqual([
+    false,
+    false,
+    expect.objectContaining({ code: 'OUTBOX_HANDLER_STUCK', details: { limitMs: 60_000 } }),
+  ]);
+  expect(transactions.open).toBe(0);
+});
+
+test('at the deadline of a stop handlers are told, and half a second later no longer waited for', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { deadline, transactions } = made();
+  let reason: unknown;
+  const running = transactions
+    .run([], undefined, async (_tx, { signal }) => {
+      signal.addEventListener('abort', () => (reason = signal.reason));
+      await new Promise(() => undefined);
+    })
+    .catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(transactions.open).toBe(1);
+
+  deadline.abort();
+  expect(reason).toMatchObject({ code: 'OUTBOX_HANDLER_GIVEN_UP' });
+  await vi.advanceTimersByTimeAsync(499);
+  expect(transactions.open).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+
+  expect(await running).toBeInstanceOf(GivenUp);
+  expect(transactions.open).toBe(0);
 });
