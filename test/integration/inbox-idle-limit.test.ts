@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database/database.ts';
-import { markCopied } from '../../src/store/inbox/dead-letters.ts';
-import { dropEnded } from '../../src/store/inbox/ended.ts';
+import { writeBreakers } from '../../src/store/inbox/breakers.ts';
+import { writeConsumer } from '../../src/store/inbox/consumers.ts';
+import { endLetterTurn, markCopied, takeLetterTurn } from '../../src/store/inbox/dead-letters.ts';
+import { dropEnded, dropFailed } from '../../src/store/inbox/ended.ts';
 import { carryKept, carryLive, dropEpoch, rollEpoch } from '../../src/store/inbox/epochs.ts';
-import { clearMark, clearMarks, setMark } from '../../src/store/inbox/marks.ts';
+import { clearMark, clearMarks, markUnlessSuspect, setMark } from '../../src/store/inbox/marks.ts';
 import { markKeysTold } from '../../src/store/inbox/parked-keys.ts';
 import { noteArrivals } from '../../src/store/inbox/receive.ts';
 import { beginTry, failTry, joinTry, returnTry } from '../../src/store/inbox/tries.ts';
@@ -48,6 +50,7 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
     'ends a try that failed',
     (sql) => failTry(sql, 'g', id, { message, reason: 'error', error: 'Error: no', final: false }, rules),
   ],
+  ['ends the tries of the dead', (sql) => sql.query(`select * from outbox.end_dead_tries('g', 1, 3, false)`)],
   ['gives a try back', (sql) => returnTry(sql, 'g', id, message, 0)],
   [
     'tells of keys',
@@ -73,6 +76,28 @@ const steps: readonly [name: string, step: Step, before?: Step][] = [
       ),
   ],
   ['notes its window', (sql) => noteWindow(sql, { group: 'g', windowMs: 3_600_000 })],
+  ['takes the turn of copying', (sql) => takeLetterTurn(sql, 'g', id, 1_000)],
+  [
+    'ends the turn of copying',
+    (sql) => endLetterTurn(sql, 'g', id),
+    (sql) => takeLetterTurn(sql, 'g', id, 1_000),
+  ],
+  [
+    'marks what nobody has left',
+    (sql) => markUnlessSuspect(sql, partition, { owner: id, ids: ['a'], kills: 0 }),
+  ],
+  [
+    'shows that it runs',
+    (sql) => writeConsumer(sql, { id, group: 'g', host: 'h', pid: 1, version: '1', partitions: [] }),
+  ],
+  [
+    'shows what it pauses',
+    (sql) =>
+      writeBreakers(sql, { group: 'g', host: 'h', pid: 1, consumer: id }, [
+        { address: 'a', pausedMs: 0, failedKeys: 1, keys: 1, probes: 0, nextProbeInMs: 0, error: 'no' },
+      ]),
+  ],
+  ['drops what has failed', (sql) => dropFailed(sql, { group: 'g', ageMs: 0, copied: false })],
   ['drops what was decided', (sql) => dropEnded(sql, 0, null)],
   ['ends an epoch', (sql) => rollEpoch(sql, 0, { patienceMs: 50, pauseMs: 0 })],
   ['carries live ids', (sql) => carryLive(sql, '1')],

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { joinTry } from '../../src/store/inbox/tries.ts';
+import type { Sql } from '../../src/store/database/database.ts';
+import { markCopied } from '../../src/store/inbox/dead-letters.ts';
+import { discardKept } from '../../src/store/inbox/discard.ts';
+import { endDeadTries, markKeysTold } from '../../src/store/inbox/parked-keys.ts';
+import { retryKept } from '../../src/store/inbox/retry.ts';
+import { type BegunTry, beginTry, endTry, failTry, joinTry, returnTry } from '../../src/store/inbox/tries.ts';
+import { addBystanders, rehearsed } from '../support/fixtures/bystanders.ts';
 import { openTriedKeys, type TriedKeys } from '../support/fixtures/tried-keys.ts';
 import { until } from '../support/fixtures/until.ts';
 
@@ -124,4 +130,69 @@ test('a process whose connections are replaced shows by its looks that it is ali
   expect(await other.bury()).toEqual({ keys: [], gaveUp: [], others: true });
   const joined = keys.database.transaction((sql) => joinTry(sql, keys.group, keyId, [begun], '1'));
   expect(await joined).toBe(true);
+});
+
+test('whoever works on a key changes its messages, and no other', async () => {
+  const { database, group, rules, worker } = keys;
+  const ids = ['1', '2'];
+  const keyId = await keys.park('k', ...ids);
+  await database.transaction((sql) => addBystanders(sql, group, ids, 'k'));
+  const hand = { worker, most: 1, alone: false };
+  const begin = async (sql: Sql): Promise<BegunTry> => {
+    const begun = await beginTry(sql, keyId, rules, hand);
+    if (begun.kind !== 'try') throw new Error(begun.kind);
+    return begun.message;
+  };
+  const fails = (final: boolean, holdKey: boolean) => async (sql: Sql) =>
+    failTry(
+      sql,
+      group,
+      keyId,
+      { message: await begin(sql), reason: 'error', error: 'no', final },
+      { ...rules, holdKey },
+    );
+  const dies = (kills: number) => async (sql: Sql) => {
+    await begin(sql);
+    await sql.query('update outbox.parked_key set worker = 99 where id = $1', [keyId]);
+    await sql.query(`update outbox.parked set kills = $2 where consumer_group = $1 and message_id = '1'`, [
+      group,
+      kills,
+    ]);
+    const dead = await endDeadTries(sql, group, worker, rules);
+    return [dead.keys.map((key) => key.keyId), dead.gaveUp];
+  };
+  const steps: readonly (readonly [string, (sql: Sql) => Promise<unknown>, unknown])[] = [
+    ['begins', begin, expect.objectContaining({ id: '1', attempts: 2, number: 1 })],
+    [
+      'ends',
+      async (sql) => {
+        const begun = await begin(sql);
+        return [await joinTry(sql, group, keyId, [begun], worker), await endTry(sql, group, keyId, ['1'])];
+      },
+      [true, 'more'],
+    ],
+    ['fails', fails(false, false), { kind: 'wait', inMs: 10_000 }],
+    ['fails for good', fails(true, false), { kind: 'more' }],
+    ['fails and holds', fails(true, true), { kind: 'held' }],
+    ['gives back', async (sql) => returnTry(sql, group, keyId, await begin(sql), 0), true],
+    ['dies', dies(0), [[keyId], []]],
+    ['dies too often', dies(2), [[keyId], ['1']]],
+    ['discards', async (sql) => (await discardKept.apply(sql, group, ['1'], {}))[0]?.result, 'discarded'],
+    [
+      'retries',
+      async (sql) => {
+        await sql.query('update outbox.parked_key set told_at = outbox.clock() where id = $1', [keyId]);
+        return (await retryKept.apply(sql, group, ['1'], {}))[0]?.result;
+      },
+      'retried',
+    ],
+    ['tells', (sql) => markKeysTold(sql, [{ keyId, toldAt: null }]), undefined],
+    ['notes a copy', (sql) => markCopied(sql, group, ids), undefined],
+  ];
+  for (const [name, step, answered] of steps) {
+    const { answer, before, after } = await rehearsed(database, { group, ids, keyId }, step);
+    expect(answer, name).toEqual(answered);
+    expect(after.others, name).toEqual(before.others);
+    expect(after.own, name).not.toEqual(before.own);
+  }
 });
