@@ -233,3 +233,20 @@ test('a full page of starts asks for the next one at once', async () => {
   expect(world.looks).toBe(before);
   await end();
 });
+
+test('a look that is under way when it is stopped starts and offers nothing any more', async () => {
+  let go = (): void => undefined;
+  const { database, end, offered, pass, started, watcher } = watcherStage({
+    endDeadTries: () => new Promise((resolve) => (go = () => resolve({ keys: [], others: false }))),
+  });
+  database.on('k.told_at is null', () => [due(1)]);
+  database.on('outbox.due_keys', () => [due(1)]);
+  watcher.start();
+  await pass(0);
+  const stopping = watcher.stop();
+  go();
+  await stopping;
+  await end();
+
+  expect([started, offered]).toEqual([[], []]);
+});

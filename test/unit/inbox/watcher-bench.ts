@@ -79,10 +79,12 @@ export function watcherStage(given: Partial<ParkedWatcherInput> = {}) {
       for (; world.looks === before && ms < 5_000; ms += 10) await pass(10);
       return ms;
     },
-    end: async () => {
-      const stopping = watcher.stop();
-      await vi.advanceTimersByTimeAsync(1_000);
-      await stopping;
+    /** A stop waits for nothing but what is under way. */
+    end: async (): Promise<void> => {
+      let ended = false;
+      void watcher.stop().then(() => (ended = true));
+      await settle();
+      if (!ended) throw new Error('It goes on after its stop.');
     },
   };
 }

@@ -181,6 +181,14 @@ test('bulk operations that were not started are forgotten as told, so that the n
   expect(failed).toEqual([{ what: 'start', error: new Error('no bulk b'), retryInMs: 1_000 }]);
   expect(starts.hostsBulks).toBe(true);
 
+  const away = stage();
+  away.temporal.answer = refuse('bulk a');
+  away.database.on('outbox.bulk', () => {
+    throw new Error('away');
+  });
+  await away.begin([], [bulk('a')]);
+  expect(away.failed).toEqual([{ what: 'look', error: new Error('away'), retryInMs: 1_000 }]);
+
   const unhosted = stage();
   unhosted.temporal.answer = refuse('host');
   await unhosted.begin([], [bulk('a')]);
