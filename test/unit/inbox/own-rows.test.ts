@@ -1,7 +1,11 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PausedAddress } from '../../../src/inbox/consumer-event.ts';
 import { ConsumerPresence } from '../../../src/inbox/consumer-presence.ts';
 import { BreakerRows } from '../../../src/inbox/intake/breaker-rows.ts';
+import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
+import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { gate } from '../../support/fixtures/gate.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { ScriptedDatabase } from './scripted-database.ts';
 
@@ -167,4 +171,39 @@ test('where nothing is paused any more when it is nudged, one write is enough, a
   );
   await rows.stop();
   expect(written(database).map((one) => Array.isArray(one[3]) && one[3].length)).toEqual([0, 1, 0]);
+});
+
+test('a stop waits for the write under way, and for that of its end', async () => {
+  const database = new ScriptedDatabase();
+  const [first, second] = [gate(), gate()];
+  const gates = [first, second];
+  const client: TransactionClient<Transaction> = {
+    $transaction: async (work, options) => {
+      await gates.shift()?.opened;
+      return database.client.$transaction(work, options);
+    },
+  };
+  const rows = new BreakerRows({ client, group: 'shop', place, paused: () => [paused()] });
+  rows.nudge();
+  let stopped = false;
+  const stopping = rows.stop().then(() => (stopped = true));
+  second.open();
+  await turn();
+  expect(written(database), 'the end comes last').toEqual([]);
+  first.open();
+  await stopping;
+  expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
+
+  const third = gate();
+  gates.push(gate(), third);
+  gates[0]?.open();
+  const again = new BreakerRows({ client, group: 'shop', place, paused: () => [paused()] });
+  again.nudge();
+  await turn();
+  stopped = false;
+  const ending = again.stop().then(() => (stopped = true));
+  await turn();
+  expect(stopped).toBe(false);
+  third.open();
+  await ending;
 });
