@@ -10,6 +10,9 @@ interface Span {
 /** Properties whose text is for people. */
 const said = /^(?:message|reason|said|hint|note|title|description|summary)$/;
 
+/** What makes another number of a constant: `60 * 60_000` is one, too. */
+const chosen = /^(?:other number$|[*] to |[/] to )/;
+
 /**
  * All bugs that the rules make of a file; empty for one that does not parse. Numbers of named constants stay: how long a pause
  * is, or how large a page, is a choice, and another choice is no bug.
@@ -26,7 +29,7 @@ export function typescriptMutants(path: string, text: string): readonly Mutant[]
     const inFunction = bodies.some((body) => contains(body, change));
     const around = statements.findLast((statement) => contains(statement, change));
     const named = !inFunction && text.startsWith('const ', around?.start);
-    if (named && change.operator === 'other number') continue;
+    if (named && chosen.test(change.operator)) continue;
     mutants.push({
       ...change,
       path,

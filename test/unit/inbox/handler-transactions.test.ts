@@ -163,7 +163,9 @@ test('at the deadline of a stop handlers are told, and half a second later no lo
   let reason: unknown;
   const running = transactions
     .run([], undefined, async (_tx, { signal }) => {
-      signal.addEventListener('abort', () => (reason = signal.reason));
+      signal.addEventListener('abort', () => {
+        reason = signal.reason;
+      });
       await new Promise(() => undefined);
     })
     .catch((error: unknown) => error);

@@ -82,6 +82,7 @@ test('a mutant knows where its statement begins, and whether a call executes it'
   const text = 'const limit = 5;\nfunction f() {\n  call(\n    one,\n    2,\n  );\n}\n';
   const numbers = typescriptMutants('src/a.ts', text).filter(({ operator }) => operator === 'other number');
   // The limit is a choice, and another one no bug.
+  expect(changesOf('const hourMs = 60 * 60_000;')).toEqual([]);
   expect(numbers).toMatchObject([{ line: 5, statement: 3, inFunction: true, path: 'src/a.ts' }]);
   const [outside] = typescriptMutants('src/a.ts', 'call(x);');
   expect(outside).toMatchObject({ line: 1, statement: 1, inFunction: false });
