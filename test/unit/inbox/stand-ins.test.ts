@@ -163,3 +163,52 @@ test('after a failure nothing begins for a second, and the key may be offered ag
   await vi.advanceTimersByTimeAsync(0);
   expect(keys()).toEqual(['a', 'a']);
 });
+
+test('a stand-in that has ended leaves no timer, and neither does a workflow that has its slot', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { byWorkflow, one, standIns } = stage(1);
+  standIns.offer(['a']);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(vi.getTimerCount()).toBe(1);
+  one(0).end();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(vi.getTimerCount()).toBe(0);
+
+  const supervised = byWorkflow('b');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(vi.getTimerCount()).toBe(0);
+  one(1).end();
+  await supervised;
+});
+
+test('a workflow that waits for a slot says so every second, and no key waits twice', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { keys, one, standIns } = stage(1);
+  standIns.offer(['a', 'b']);
+  await vi.advanceTimersByTimeAsync(0);
+  let progress = 0;
+  const supervised = standIns.drain('b', new AbortController().signal, () => (progress += 1));
+  await vi.advanceTimersByTimeAsync(2_999);
+  expect(progress).toBe(2);
+  one(0).end();
+  await vi.advanceTimersByTimeAsync(0);
+  one(1).end();
+  expect(await supervised).toEqual({ kind: 'drained' });
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([keys(), progress]).toEqual([['a', 'b'], 2]);
+});
+
+test('as many keys wait as a look finds, and what is left is offered again', async () => {
+  const { keys, one, standIns } = stage(1);
+  const names = Array.from({ length: 150 }, (_, n) => `key-${n}`);
+  standIns.offer(['first']);
+  await turn();
+  standIns.offer(names);
+  for (let n = 0; n < 101; n += 1) {
+    one(n).end();
+    await turn();
+  }
+  expect(keys()).toEqual(['first', ...names.slice(0, 100)]);
+});
