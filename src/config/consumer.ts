@@ -5,6 +5,7 @@ import type { Consumer } from '../inbox/consumer-interface.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../inbox/consumer-options.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import { packageVersion } from '../operations/package-version.ts';
+import { assertClient } from '../store/database/client.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import { startParkedKeys } from '../temporal/parked-key/engine.ts';
 import { type Config, defineConfig } from './config.ts';
@@ -50,6 +51,7 @@ export function consumer<Tx extends Transaction>(
   client: TransactionClient<Tx>,
   options: ConsumerOptions,
 ): Consumer<Tx> {
+  assertClient('consumer', client);
   // Checked now, not when the first message is parked, which may be weeks later.
   requirePackages('temporal');
   const { config, logger, ...given } = options;

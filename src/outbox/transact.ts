@@ -1,4 +1,5 @@
 import type { Lane } from '../core/lane.ts';
+import { assertClient } from '../store/database/client.ts';
 import { withItsWrites } from '../store/database/pending-writes.ts';
 import { lanesFilledBy } from './ready-lanes.ts';
 import { nudge } from './wake.ts';
@@ -23,13 +24,14 @@ export interface TransactionRunner<Tx, Options = unknown> {
  *
  * @param prisma the client, extended or not, or a pool wrapped by `clientOf`
  * @param options passed to `$transaction`: isolation level, timeouts
- * @throws whatever `$transaction` and `work` throw; a wake-up never fails
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for what is no client; whatever `$transaction` and `work` throw; a wake-up never fails
  */
 export async function transaction<Tx, Result, Options>(
   prisma: TransactionRunner<Tx, Options>,
   work: (tx: Tx) => Promise<Result>,
   options?: Options,
 ): Promise<Result> {
+  assertClient('transaction', prisma);
   let filled: readonly Lane[] = [];
   const result = await prisma.$transaction(async (tx) => {
     const answer = await withItsWrites(tx, () => work(tx));

@@ -20,6 +20,8 @@ export interface QueryRunner {
   query(text: string, values: unknown[]): PromiseLike<unknown>;
   /** Only a connection has it, and is refused. */
   readonly release?: 'Pass the pool instead of one of its connections, which may be in a transaction, or already in use by another one.';
+  /** Only a transaction of `clientOf` has it beside `query`, and is refused. */
+  readonly $queryRawUnsafe?: 'Pass the client or its pool instead of a transaction: within it, commits would wait for each other.';
 }
 
 /** How {@link wake} reaches the database: a client, a pool, or a function that runs one statement. */
@@ -114,5 +116,6 @@ function isRootClient(through: object): through is RootClient {
 }
 
 function isPool(through: object): through is QueryRunner {
-  return 'query' in through && typeof through.query === 'function' && !('release' in through);
+  const ofTransaction = 'release' in through || '$queryRawUnsafe' in through;
+  return 'query' in through && typeof through.query === 'function' && !ofTransaction;
 }

@@ -1,5 +1,6 @@
+import pg from 'pg';
 import { expect, test } from 'vitest';
-import { send, type Waker, wake } from '../../src/index.ts';
+import { clientOf, send, type Waker, wake } from '../../src/index.ts';
 import { openPrisma } from '../support/fixtures/prisma.ts';
 import { numbered, openStage } from '../support/fixtures/stage.ts';
 import { until } from '../support/fixtures/until.ts';
@@ -47,7 +48,14 @@ test('wake refuses what belongs to a transaction, and takes extended clients and
   await prisma.$transaction(async (tx) => {
     expect(() => wake(tx as unknown as Waker)).toThrow(refused);
   });
-  for (const through of [prisma, prisma.$extends({ client: { $hello: () => 1 } }), stage.database]) {
+  const pool = new pg.Pool({ connectionString: stage.url });
+  context.onTestFinished(() => pool.end());
+  await clientOf(pool).$transaction(async (tx) => {
+    expect(() => wake(tx as unknown as Waker)).toThrow(refused);
+    expect(() => wake(tx.connection as unknown as Waker)).toThrow(refused);
+  });
+  const extended = prisma.$extends({ client: { $hello: () => 1 } });
+  for (const through of [prisma, extended, stage.database, pool, clientOf(pool)]) {
     const before = heard.length;
     wake(through);
     await until(() => heard.length > before);

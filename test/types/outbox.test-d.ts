@@ -129,6 +129,8 @@ test('wake takes clients, pools and functions, and nothing that belongs to a tra
   wake(tx);
   // @ts-expect-error a connection may be in a transaction
   void pool.connect().then((connection) => wake(connection));
+  // @ts-expect-error so does the transaction of a pool
+  void clientOf(pool).$transaction(async (inside) => wake(inside));
 });
 
 test('the client of a pool has the types of its connections', () => {

@@ -3,6 +3,7 @@ import { OutboxError } from '../../core/errors.ts';
 import type { Lazy } from '../../core/lazy.ts';
 import { assertOptions } from '../../core/option-names.ts';
 import { type WebhookSecret, Webhooks } from '../../http/signatures.ts';
+import { assertClient } from '../../store/database/client.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { assertName } from '../once.ts';
 import type { TransactionClient } from '../transaction-client.ts';
@@ -55,8 +56,7 @@ export function receiveSettings<Tx extends Transaction>(
   const { maxBytes = defaults.maxBytes, bodyTimeout = defaults.bodyTimeout, secret, ...rest } = options;
   assertName('group', rest.group);
   if (typeof rest.report !== 'function') throw invalid('report', 'must be a function');
-  if (typeof rest.client?.$transaction !== 'function')
-    throw invalid('client', 'must be a client that opens transactions');
+  assertClient('receive()', rest.client);
   if (!Number.isInteger(maxBytes) || maxBytes < 1 || maxBytes > largestBody)
     throw invalid('maxBytes', 'must be an integer from 1 to 67,108,864');
   const bodyTimeoutMs = durationMs(bodyTimeout);

@@ -1,3 +1,4 @@
+import { assertPool } from './client.ts';
 import { type ConnectionPool, outlive, type PoolConnection } from './pool-connection.ts';
 import { type IsolationLevel, PoolTransaction } from './pool-transaction.ts';
 import type { Transaction } from './transaction.ts';
@@ -65,6 +66,7 @@ const pools = new WeakMap<object, ConnectionPool>();
  * returned as `pg` parses them.
  *
  * @param pool the `Pool` of `pg`, a compatible one, or that of Drizzle or Kysely
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for anything else
  * @example
  * const pool = new Pool({ connectionString, max: 15 });
  * await consumer(clientOf(pool), { config, group: 'orders' })
@@ -74,6 +76,7 @@ const pools = new WeakMap<object, ConnectionPool>();
 export function clientOf<Connection extends PoolConnection>(
   pool: ConnectionPool<Connection>,
 ): PoolClient<Connection> {
+  assertPool(pool);
   outlive(pool);
   const client: PoolClient<Connection> = {
     async $transaction(work, { maxWait = usualMaxWaitMs, timeout = usualTimeoutMs, isolationLevel } = {}) {

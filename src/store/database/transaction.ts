@@ -26,11 +26,16 @@ const unproven = new WeakSet<Transaction>();
  * Each call of the library asks the server first whether a transaction is open, which costs a round trip.
  *
  * @param query runs one statement with `$1`-style values **inside your open transaction** and returns its rows
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for anything but a function
  * @example fromQuery((text, values) => client.query(text, values).then((result) => result.rows))
  */
 export function fromQuery(
   query: (text: string, values: unknown[]) => PromiseLike<readonly unknown[]>,
 ): Transaction {
+  if (typeof query !== 'function')
+    throw new OutboxError('OUTBOX_OPTION_INVALID', 'fromQuery takes a function that runs one statement.', {
+      details: { option: 'query' },
+    });
   const tx: Transaction = {
     $queryRawUnsafe: <Result>(text: string, ...values: unknown[]) =>
       query(text, values) as unknown as PromiseLike<Result>,

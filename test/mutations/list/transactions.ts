@@ -2,6 +2,7 @@ import type { Mutation } from '../mutation.ts';
 
 const noLoss = 'No loss (I1)';
 const noTime = 'Who opens transactions without `transaction` loses no time by it';
+const refusedThere = 'What is given wrongly is refused where it is given';
 const byPool = 'A consumer by a pool keeps what one by Prisma keeps';
 const recipes = 'The recipes of [transactions.md](transactions.md) work as they stand there';
 const client = 'test/integration/pool-client.test.ts';
@@ -25,6 +26,24 @@ export const transactionMutations: readonly Mutation[] = [
     replace: '',
     test: 'test/integration/wake.test.ts',
     title: 'wake refuses what belongs to a transaction',
+  },
+  {
+    name: 'wake-in-a-transaction-of-a-pool',
+    promise: refusedThere,
+    file: 'src/outbox/wake.ts',
+    find: ` || '$queryRawUnsafe' in through`,
+    replace: '',
+    test: 'test/unit/outbox/wake.test.ts',
+    title: 'a transaction of a pool',
+  },
+  {
+    name: 'any-client-is-taken',
+    promise: refusedThere,
+    file: 'src/store/database/client.ts',
+    find: `  if (has(given, '$transaction')) return;`,
+    replace: `  if (given !== '') return;`,
+    test: 'test/unit/config/clients.test.ts',
+    title: 'says at once that its client is',
   },
   {
     name: 'forgotten-send-is-not-awaited',

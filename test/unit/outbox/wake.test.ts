@@ -71,6 +71,7 @@ test.for<[string, unknown]>([
   ['a text', 'postgres://'],
   ['an object without a query', {}],
   ['a transaction of Prisma', { $queryRawUnsafe: async () => [], $connect: undefined }],
+  ['a transaction of a pool', { $queryRawUnsafe: async () => [], query: async () => [], connection: {} }],
   ['a connection of a pool', { query: async () => [], release: () => undefined }],
 ])('wake refuses %s', ([, through]) => {
   const refused = { code: 'OUTBOX_OPTION_INVALID', details: { option: 'through' } };
