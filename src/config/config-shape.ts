@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { type Duration, durationMs } from '../core/duration.ts';
-import type { Topic } from '../core/topic.ts';
+import { isTopic, type Topic } from '../core/topic.ts';
 import type { Transport } from '../transports/transport.ts';
 import { databaseShape } from './database-config.ts';
 import type { RelaySettings } from './relay-settings.ts';
 import { temporalShape } from './temporal-config.ts';
 
-const isTopic = (value: unknown): value is Topic =>
-  typeof value === 'object' && value !== null && 'rules' in value && 'schema' in value && 'name' in value;
 const isTransport = (value: unknown): value is Transport =>
   typeof value === 'object' && value !== null && 'publish' in value && 'probe' in value && 'close' in value;
 

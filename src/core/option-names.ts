@@ -7,6 +7,10 @@ export function unknownOption(given: object, known: readonly string[]): string |
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the first key of `given` that is not an option of `what` */
 export function assertOptions(what: string, given: object, known: readonly string[]): void {
+  if (!isObject(given))
+    throw new OutboxError('OUTBOX_OPTION_INVALID', `The options of ${what} are not an object.`, {
+      details: { option: 'options' },
+    });
   const option = unknownOption(given, known);
   if (option === undefined) return;
   throw new OutboxError('OUTBOX_OPTION_INVALID', `Unknown option "${option}" of ${what}.`, {

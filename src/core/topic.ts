@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type Duration, durationMs, longestDurationMs } from './duration.ts';
 import { OutboxError } from './errors.ts';
 import { maxLanes } from './lane.ts';
+import { isObject } from './option-names.ts';
 import { resolveVersion, type VersionOptions, type VersionRules } from './topic-version.ts';
 
 /** Bounds of one message; each is refused with a typed error before anything is written. */
@@ -158,9 +159,37 @@ export function topic<Input, Output>(
       details: { name },
     });
   }
+  if (!isStandardSchema(schema))
+    throw invalid(
+      name,
+      'schema',
+      'is not a Standard Schema, as zod from 3.24, valibot and arktype make them',
+    );
   const unknown = Object.keys(options).find((option) => !optionNames.has(option));
   if (unknown !== undefined) throw invalid(name, unknown, 'is not an option of a topic');
   return { name, schema, rules: resolveRules(name, options) };
+}
+
+/** A schema may be a function. */
+function isStandardSchema(given: unknown): boolean {
+  if (typeof given !== 'function' && !isObject(given)) return false;
+  const standard: unknown = Reflect.get(given, '~standard');
+  return isObject(standard) && typeof Reflect.get(standard, 'validate') === 'function';
+}
+
+/** Whether it was made by {@link topic}. */
+export function isTopic(given: unknown): given is Topic {
+  return isObject(given) && 'name' in given && 'schema' in given && 'rules' in given;
+}
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID` unless `caller` was given what {@link topic} makes */
+export function assertTopic(caller: string, given: unknown): void {
+  if (isTopic(given)) return;
+  throw new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    `The topic of ${caller} is not one that topic() has made${typeof given === 'string' ? ', but a name' : ''}.`,
+    { details: { option: 'topic' } },
+  );
 }
 
 function resolveRules(name: string, options: TopicOptions): TopicRules {

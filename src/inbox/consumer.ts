@@ -1,7 +1,7 @@
 import { OutboxError } from '../core/errors.ts';
 import { type Health, HealthRecord } from '../core/health.ts';
 import { Running, type StopOptions } from '../core/running.ts';
-import type { Topic } from '../core/topic.ts';
+import { assertTopic, type Topic } from '../core/topic.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import { undisturbed } from './consumer-event.ts';
 import type { Consumer, ConsumerStatus, RunningConsumer } from './consumer-interface.ts';
@@ -36,7 +36,7 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     handler: Handler<Tx, Output>,
     options: HandlerOptions = {},
   ): this {
-    const called = watched(handler, () => this.#promiseMissing(topic.name));
+    const called = this.#called('on', topic, handler);
     return this.#add(routeOf(topic, called, resolveHandlerRules(topic.name, options)));
   }
 
@@ -45,7 +45,7 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     handler: BatchHandler<Tx, Output>,
     options: HandlerOptions = {},
   ): this {
-    const called = watched(handler, () => this.#promiseMissing(topic.name));
+    const called = this.#called('onBatch', topic, handler);
     return this.#add(routeOfBatch(topic, called, resolveHandlerRules(topic.name, options)));
   }
 
@@ -89,6 +89,18 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
   async status(): Promise<ConsumerStatus> {
     if (this.#running === undefined) throw invalid('status', 'The consumer has not been started.');
     return this.#running.status();
+  }
+
+  /** The handler as it is called; it and its topic are judged now, not at the first message. */
+  #called<Arguments extends readonly unknown[]>(
+    caller: 'on' | 'onBatch',
+    topic: { readonly name: string },
+    handler: (...given: Arguments) => unknown,
+  ): (...given: Arguments) => unknown {
+    assertTopic(caller, topic);
+    if (typeof handler !== 'function')
+      throw invalid(caller, `The handler of "${topic.name}" is not a function.`);
+    return watched(handler, () => this.#promiseMissing(topic.name));
   }
 
   #add(route: Route<Tx>): this {

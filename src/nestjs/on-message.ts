@@ -1,4 +1,4 @@
-import type { Topic } from '../core/topic.ts';
+import { assertTopic, type Topic } from '../core/topic.ts';
 import type { Consumer } from '../inbox/consumer-interface.ts';
 import type { Handler, HandlerContext } from '../inbox/handler.ts';
 import type { HandlerOptions } from '../inbox/handler-options.ts';
@@ -35,6 +35,7 @@ export function OnMessage<Input, Output>(
   topic: Topic<Input, Output>,
   options: HandlerOptions = {},
 ): MessageDecorator<Output> {
+  assertTopic('@OnMessage', topic);
   return (target, method) => {
     const known = handlings.get(target) ?? [];
     handlings.set(target, known);

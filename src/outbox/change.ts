@@ -1,6 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
-import type { Topic } from '../core/topic.ts';
+import { assertTopic, type Topic } from '../core/topic.ts';
 import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { cancelMessage, type MessageHandle, rescheduleMessage } from '../store/message/write.ts';
@@ -25,7 +25,10 @@ export function cancel(
   topic: Topic,
   handle: string | { readonly id: string },
 ): Promise<CancelAnswer> {
-  return partOf(tx, async () => cancelMessage(sqlOf(tx), topic.name, handleOf(handle)));
+  return partOf(tx, async () => {
+    assertTopic('cancel', topic);
+    return cancelMessage(sqlOf(tx), topic.name, handleOf(handle));
+  });
 }
 
 /**
@@ -48,6 +51,7 @@ async function moveDue(
   handle: string | { readonly id: string },
   due: Due,
 ): Promise<RescheduleAnswer> {
+  assertTopic('reschedule', topic);
   assertOptions('reschedule', due, ['after', 'at']);
   const target = dueOf(due, topic.rules.delayLimitMs);
   if (target.afterMs === undefined && target.at === undefined) {

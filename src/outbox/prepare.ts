@@ -3,6 +3,7 @@ import ms from 'ms';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
+import { assertOptions } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
@@ -39,7 +40,7 @@ export type SendOptions = MessageOptions & {
   readonly replace?: boolean;
 };
 
-const optionNames = new Set(['key', 'ref', 'id', 'headers', 'after', 'at', 'replace']);
+const optionNames = ['key', 'ref', 'id', 'headers', 'after', 'at', 'replace'];
 /** Texts that PostgreSQL accepts as a UUID; for others its error would abort the transaction. */
 export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -49,11 +50,7 @@ export async function prepare<Input>(
   payload: Input,
   options: SendOptions,
 ): Promise<NewMessage> {
-  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
-  if (unknown !== undefined)
-    throw new OutboxError('OUTBOX_OPTION_INVALID', `Unknown option "${unknown}" of send.`, {
-      details: { option: unknown },
-    });
+  assertOptions('send', options, optionNames);
   const { key, ref, id, headers, replace = false } = options;
   if (key !== undefined) assertIdentifier('OUTBOX_KEY_INVALID', 'key', key);
   if (ref !== undefined) assertIdentifier('OUTBOX_REF_INVALID', 'ref', ref);

@@ -1,5 +1,6 @@
 import { OutboxError } from '../core/errors.ts';
-import type { Topic } from '../core/topic.ts';
+import { isObject } from '../core/option-names.ts';
+import { assertTopic, type Topic } from '../core/topic.ts';
 import type { State } from '../core/transitions.ts';
 import { partOf } from '../store/database/pending-writes.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
@@ -40,6 +41,7 @@ export function send<Input>(
   options: SendOptions = {},
 ): Promise<Stored> {
   return partOf(tx, async () => {
+    assertTopic('send', topic);
     const [stored] = await store(tx, topic.name, [await prepare(topic, payload, options)]);
     if (stored === undefined) throw new Error('The database returned no row for a stored message.');
     return stored;
@@ -57,10 +59,13 @@ export function sendBatch<Input>(
   messages: readonly BatchMessage<Input>[],
 ): Promise<readonly Stored[]> {
   return partOf(tx, async () => {
+    assertTopic('sendBatch', topic);
+    const given: unknown = messages;
+    if (!Array.isArray(given)) throw invalid('messages', 'sendBatch takes a list of messages.');
     const prepared: NewMessage[] = [];
-    for (const [index, { payload, ...options }] of messages.entries()) {
+    for (const [index, message] of messages.entries()) {
       // In turn, so that the error names the first bad message.
-      prepared.push(await prepareAt(index, topic, payload, options));
+      prepared.push(await prepareAt(index, topic, message));
     }
     return prepared.length === 0 ? [] : store(tx, topic.name, prepared);
   });
@@ -92,14 +97,12 @@ async function store(
 async function prepareAt<Input>(
   index: number,
   topic: Topic<Input, unknown>,
-  payload: Input,
-  options: MessageOptions,
+  message: BatchMessage<Input>,
 ): Promise<NewMessage> {
   try {
-    if ('replace' in options)
-      throw new OutboxError('OUTBOX_OPTION_INVALID', 'Only send knows the option "replace".', {
-        details: { option: 'replace' },
-      });
+    if (!isObject(message)) throw invalid('messages', 'It is not an object with a payload.');
+    const { payload, ...options } = message;
+    if ('replace' in options) throw invalid('replace', 'Only send knows the option "replace".');
     return await prepare(topic, payload, options);
   } catch (error) {
     if (!(error instanceof OutboxError)) throw error;
@@ -108,4 +111,8 @@ async function prepareAt<Input>(
       cause: error,
     });
   }
+}
+
+function invalid(option: string, what: string): OutboxError {
+  return new OutboxError('OUTBOX_OPTION_INVALID', what, { details: { option } });
 }

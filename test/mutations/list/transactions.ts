@@ -46,6 +46,15 @@ export const transactionMutations: readonly Mutation[] = [
     title: 'says at once that its client is',
   },
   {
+    name: 'any-topic-is-taken',
+    promise: refusedThere,
+    file: 'src/core/topic.ts',
+    find: `  if (isTopic(given)) return;`,
+    replace: `  if (given !== '') return;`,
+    test: 'test/unit/outbox/wrong-inputs.test.ts',
+    title: 'refuses what is no topic, and says so',
+  },
+  {
     name: 'forgotten-send-is-not-awaited',
     promise: noLoss,
     file: 'src/outbox/transact.ts',

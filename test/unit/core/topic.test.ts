@@ -60,6 +60,28 @@ test.each(['', 'a b', 'a/b', 'ä', 'a\n', 'x'.repeat(201)])('%j is no name for a
   );
 });
 
+test.each<[string, unknown]>([
+  ['JSON Schema', { type: 'object' }],
+  ['nothing', undefined],
+  ['null', null],
+  ['a text', 'object'],
+  ['a schema before that standard', { parse: () => 1, safeParse: () => 1 }],
+  ['a standard without validate', { '~standard': { version: 1 } }],
+])('%s is no schema', (_what, given) => {
+  expect(() => topic('t', given as typeof schema)).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_OPTION_INVALID',
+      message: expect.stringContaining('"schema" of the topic "t" is not a Standard Schema'),
+      details: { topic: 't', option: 'schema' },
+    }),
+  );
+});
+
+test('a schema may be a function, as arktype makes them', () => {
+  const callable = Object.assign(() => undefined, { '~standard': schema['~standard'] });
+  expect(topic('t', callable).name).toBe('t');
+});
+
 test.each<[string, object]>([
   ['lanes', { lanes: 0 }],
   ['lanes', { lanes: 1_025 }],
