@@ -40,7 +40,7 @@ export const errorRules = {
   },
   OUTBOX_DELAY_OUT_OF_RANGE: {
     retryable: false,
-    next: 'Choose a time between now and the longest delay of the topic; a raised limit applies once a relay has started with it, or after `temporal-outbox migrate --topics`.',
+    next: 'Choose a time within the longest delay of the topic; a raised limit applies once a relay has started with it, or after `temporal-outbox migrate --topics`.',
   },
   OUTBOX_DELIVERIES_LIMITED: {
     retryable: true,

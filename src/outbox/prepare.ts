@@ -3,7 +3,7 @@ import ms from 'ms';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertHeaders } from '../core/headers.ts';
-import { assertOptions } from '../core/option-names.ts';
+import { assertOptions, isObject } from '../core/option-names.ts';
 import type { Topic } from '../core/topic.ts';
 import { versionHeader } from '../core/topic-version.ts';
 import type { NewMessage } from '../store/message/new-message.ts';
@@ -101,9 +101,13 @@ function headersOf(
 /** The text to store. The schema validates what the consumer will parse, not the caller's object: a `Date` becomes a string. */
 async function serialise<Input>(topic: Topic<Input, unknown>, payload: Input): Promise<string> {
   const text = toJson(topic.name, payload);
-  const result = await topic.schema['~standard'].validate(JSON.parse(text));
+  const json: unknown = JSON.parse(text);
+  const result = await topic.schema['~standard'].validate(json);
   if (result.issues === undefined) return text;
-  const issues = result.issues.slice(0, 10).map((issue) => ({ path: pathOf(issue), message: issue.message }));
+  const issues = result.issues.slice(0, 10).map((issue) => {
+    const path = pathOf(issue);
+    return { path: path.join('.'), message: `${issue.message}${becauseOfJson(payload, json, path)}` };
+  });
   throw new OutboxError(
     'OUTBOX_PAYLOAD_INVALID',
     `The payload does not match the schema of the topic "${topic.name}": ${issues.map((issue) => `${issue.path || '(whole)'}: ${issue.message}`).join('; ')}.`,
@@ -131,10 +135,18 @@ function toJson(topic: string, payload: unknown): string {
   );
 }
 
-function pathOf(issue: StandardSchemaV1.Issue): string {
-  return (issue.path ?? [])
-    .map((segment) => String(typeof segment === 'object' ? segment.key : segment))
-    .join('.');
+function pathOf(issue: StandardSchemaV1.Issue): readonly string[] {
+  return (issue.path ?? []).map((segment) => String(typeof segment === 'object' ? segment.key : segment));
+}
+
+/** Why a schema refuses what looks right to its caller: a `Date`, for one, is a string in JSON. */
+function becauseOfJson(payload: unknown, json: unknown, path: readonly string[]): string {
+  if (!isObject(valueAt(payload, path)) || typeof valueAt(json, path) !== 'string') return '';
+  return ' (the schema sees the JSON, as the consumer does, where this is a string: use a schema that reads one, such as z.coerce.date())';
+}
+
+function valueAt(whole: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? Reflect.get(at, name) : undefined), whole);
 }
 
 /** @throws OutboxError with the given code if the text cannot be stored */
@@ -165,8 +177,15 @@ export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: numb
     });
   }
   if (due.at !== undefined) {
-    if (!(due.at instanceof Date) || !(due.at.getTime() < yearTenThousandMs))
-      throw outOfRange('at', String(due.at), delayLimitMs);
+    if (!(due.at instanceof Date) || Number.isNaN(due.at.getTime()))
+      throw new OutboxError(
+        'OUTBOX_OPTION_INVALID',
+        `The option "at" (${String(due.at)}) is not a valid Date.`,
+        {
+          details: { option: 'at', value: String(due.at) },
+        },
+      );
+    if (due.at.getTime() >= yearTenThousandMs) throw outOfRange('at', String(due.at), delayLimitMs);
     return { at: new Date(Math.max(due.at.getTime(), yearOneMs)).toISOString() };
   }
   if (due.after === undefined) return {};
@@ -186,7 +205,7 @@ export function dueOf(due: Due, delayLimitMs: number): { readonly afterMs?: numb
 export function outOfRange(option: string, value: string, delayLimitMs: number): OutboxError {
   return new OutboxError(
     'OUTBOX_DELAY_OUT_OF_RANGE',
-    `The option "${option}" (${value}) is not between now and the longest delay of the topic, ${ms(delayLimitMs)}.`,
+    `The option "${option}" (${value}) is ${option === 'after' ? 'negative, or ' : ''}beyond the longest delay of the topic, ${ms(delayLimitMs)}.`,
     {
       details: { option, value, limitMs: delayLimitMs },
     },

@@ -157,11 +157,7 @@ const refusals: readonly [string, OutboxErrorCode, (tx: Transaction) => Promise<
     'OUTBOX_DELAY_OUT_OF_RANGE',
     (tx) => send(tx, orders, text, { at: new Date(8.64e15) }),
   ],
-  [
-    'an invalid date',
-    'OUTBOX_DELAY_OUT_OF_RANGE',
-    (tx) => send(tx, orders, text, { at: new Date(Number.NaN) }),
-  ],
+  ['an invalid date', 'OUTBOX_OPTION_INVALID', (tx) => send(tx, orders, text, { at: new Date(Number.NaN) })],
   [
     'an id with other content',
     'OUTBOX_ID_TAKEN',

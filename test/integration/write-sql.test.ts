@@ -114,7 +114,7 @@ const refusals: readonly [what: string, code: string, sql: string][] = [
   ],
   [
     'an instant that is none',
-    'OUTBOX_DELAY_OUT_OF_RANGE',
+    'OUTBOX_OPTION_INVALID',
     `outbox.send_batch('plain', '[{"payload":"1","at":"soon"}]')`,
   ],
   ['an id that is no UUID', 'OUTBOX_ID_INVALID', `outbox.send_batch('plain', '[{"payload":"1","id":"42"}]')`],

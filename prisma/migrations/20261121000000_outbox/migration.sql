@@ -614,10 +614,13 @@ begin
   end if;
   if m ->> 'afterMs' is not null and (jsonb_typeof(m -> 'afterMs') <> 'number' or (m ->> 'afterMs')::numeric not between 0 and 1e15) then
     return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
-      'message', format('A delay of %s ms is not between now and the longest delay of the topic.', m ->> 'afterMs'));
+      'message', format('A delay of %s ms is negative, or beyond the longest delay of the topic.', m ->> 'afterMs'));
   end if;
-  if m ->> 'at' is not null and coalesce(outbox.instant_of(m ->> 'at') = '-infinity', true) then
-    return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE', 'message', format('"%s" is no instant.', m ->> 'at'));
+  if m ->> 'at' is not null and outbox.instant_of(m ->> 'at') is null then
+    return jsonb_build_object('code', 'OUTBOX_OPTION_INVALID', 'message', format('"%s" is no instant.', m ->> 'at'));
+  end if;
+  if m ->> 'at' is not null and outbox.instant_of(m ->> 'at') = '-infinity' then
+    return jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE', 'message', 'A message cannot be due before all time.');
   end if;
   -- A payload that is too large is refused without being parsed.
   if jsonb_typeof(m -> 'payload') = 'string' and octet_length(payload) <= policy.payload_limit_bytes
@@ -1111,7 +1114,7 @@ begin
   answer := outbox.move_due(topic, ref, id, after, at);
   if answer = 'out-of-range' then
     perform outbox.refuse(jsonb_build_object('code', 'OUTBOX_DELAY_OUT_OF_RANGE',
-      'message', format('%s is not between now and the longest delay of the topic "%s", %s.', coalesce(after::text, at::text), topic,
+      'message', format('%s is negative, or beyond the longest delay of the topic "%s", %s.', coalesce(after::text, at::text), topic,
         (outbox.policy(topic)).delay_limit)));
   end if;
   return answer;

@@ -55,6 +55,22 @@ test('the schema judges what the consumer will parse: a Date arrives as text, an
   });
 });
 
+test('where a schema wants an object that is a string in JSON, the refusal says so, and elsewhere not', async () => {
+  const dated = topic('dated', z.object({ lines: z.array(z.object({ at: z.date() })), n: z.number() }));
+  const refused = (payload: unknown) => prepare(dated, payload as never, {}).catch((error: unknown) => error);
+  const said = 'the schema sees the JSON, as the consumer does, where this is a string';
+
+  const lines = [{ at: new Date(0) }];
+  expect(await refused({ lines, n: 1 })).toMatchObject({
+    message: expect.stringContaining(said),
+    details: { issues: [{ path: 'lines.0.at', message: expect.stringContaining(said) }] },
+  });
+  const silent = { details: { issues: [{ message: expect.not.stringContaining(said) }] } };
+  expect(await refused({ lines: [{ at: 'today' }], n: 1 })).toMatchObject(silent);
+  expect(await refused({ lines: [], n: [1] })).toMatchObject(silent);
+  expect(await refused({ lines: [], n: { toJSON: () => undefined } })).toMatchObject(silent);
+});
+
 test('a refusal by the schema names ten places at most, by their paths', async () => {
   const nested = topic('nested', z.object({ lines: z.array(z.object({ n: z.number() })) }));
   const payload = { lines: Array.from({ length: 30 }, () => ({ n: 'x' })) } as never;
@@ -77,6 +93,15 @@ test('what JSON cannot hold is named by its place', async () => {
       message: expect.stringContaining(said),
     });
   }
+});
+
+test.each([['2030-01-01'], [1_893_456_000_000], [new Date('x')], [null]])('%s is no instant', (at) => {
+  expect(() => dueOf({ at: at as never }, dayMs)).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_OPTION_INVALID',
+      message: `The option "at" (${String(at)}) is not a valid Date.`,
+    }),
+  );
 });
 
 test('a delay that is none, and one beyond the limit, are told apart, and the limit is named', () => {
