@@ -98,6 +98,11 @@ export class InboxConsumer<Tx extends Transaction> implements Consumer<Tx> {
     handler: (...given: Arguments) => unknown,
   ): (...given: Arguments) => unknown {
     assertTopic(caller, topic);
+    if (!this.#parts.topics.some(({ name }) => name === topic.name))
+      throw invalid(
+        caller,
+        `The topic "${topic.name}" is not in \`topics\` of the consumer's configuration.`,
+      );
     if (typeof handler !== 'function')
       throw invalid(caller, `The handler of "${topic.name}" is not a function.`);
     return watched(handler, () => this.#promiseMissing(topic.name));

@@ -55,6 +55,15 @@ export const transactionMutations: readonly Mutation[] = [
     title: 'refuses what is no topic, and says so',
   },
   {
+    name: 'any-topic-is-handled',
+    promise: refusedThere,
+    file: 'src/inbox/consumer.ts',
+    find: `.some(({ name }) => name === topic.name)`,
+    replace: `.some(() => true)`,
+    test: 'test/unit/outbox/wrong-inputs.test.ts',
+    title: 'a handler of a topic that is not in the configuration is refused',
+  },
+  {
     name: 'forgotten-send-is-not-awaited',
     promise: noLoss,
     file: 'src/outbox/transact.ts',

@@ -71,6 +71,17 @@ test.each<[what: string, option: string, call: () => unknown]>([
   expect(await refusal(call)).toMatchObject({ code: 'OUTBOX_OPTION_INVALID', details: { option } });
 });
 
+test('a handler of a topic that is not in the configuration is refused, and says so', async () => {
+  const other = topic('other', z.unknown());
+  for (const method of ['on', 'onBatch'] as const)
+    expect(
+      await refusal(() => consumer(client, { config, group: 'g' })[method](other, handle)),
+    ).toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
+      message: 'The topic "other" is not in `topics` of the consumer\'s configuration.',
+    });
+});
+
 test('a batch names the first message that is none', async () => {
   const messages: readonly BatchMessage<{ text: string }>[] = [{ payload }, wrong(null)];
   expect(await refusal(() => sendBatch(tx, orders, messages))).toMatchObject({
