@@ -8,7 +8,7 @@ import { tellStarted } from './bulk-show-command.ts';
 import { type FilterFlags, filterOf } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
 import { type OperatorFlags, optionsOf, usageError, withOperations } from './operator-flags.ts';
-import { exitCodes, type Output } from './output.ts';
+import { exitCodes, explain, type Output } from './output.ts';
 import { table } from './table.ts';
 
 /** Flags of a bulk operation, without its filter. */
@@ -90,7 +90,7 @@ export async function startManyCommand<Sample>(
   return withOperations(flags, async (at) => {
     const found = await asked.start(at, { ...options, dryRun: true });
     const unknown = found.count === 0 ? await unknownNames(at, flags) : undefined;
-    if (unknown !== undefined) return usageError(unknown, output);
+    if (unknown !== undefined) return explain(unknown, output);
     output.line(describe(asked, found));
     if (flags.dryRun === true) {
       output.value({ ok: true, dryRun: true, count: found.count, exact: found.exact, sample: found.sample });

@@ -1,6 +1,7 @@
 import type { Operations } from '../config/operations.ts';
 import type { MessageAnswer } from '../operations/change.ts';
 import type { OperationOptions, Target } from '../operations/operation-options.ts';
+import { unknownNames } from './known-names.ts';
 import {
   type OperatorFlags,
   optionsOf,
@@ -10,7 +11,7 @@ import {
   usageError,
   withOperations,
 } from './operator-flags.ts';
-import { exitCodes, type Output } from './output.ts';
+import { exitCodes, explain, type Output } from './output.ts';
 import { clip } from './printable.ts';
 import { table } from './table.ts';
 
@@ -42,7 +43,11 @@ export async function changeCommand(
       : `the message of the ref "${target.ref}"`;
   const refused = await refusedConsent(flags, `${verb} ${what}?`, output);
   if (refused !== undefined) return refused;
-  const answers = await withOperations(flags, (at) => work(at, target, optionsOf(flags)));
+  const { answers, wrongName } = await withOperations(flags, async (at) => {
+    const done = await work(at, target, optionsOf(flags));
+    return { answers: done, wrongName: done.length === 0 ? await unknownNames(at, flags) : undefined };
+  });
+  if (wrongName !== undefined) return explain(wrongName, output);
   const isDone = ({ result }: MessageAnswer<string>): boolean =>
     !['too-late', 'unknown', 'busy', 'out-of-range'].includes(result);
   const done = answers.filter(isDone).length;

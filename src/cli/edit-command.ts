@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { OutboxError } from '../core/errors.ts';
+import { reasonOf } from '../core/reason.ts';
 import type { Topic } from '../core/topic.ts';
 import { loadConfig } from './load-config.ts';
 import {
@@ -24,17 +26,17 @@ export async function editCommand(id: string | undefined, flags: EditFlags, outp
   if (id === undefined) return usageError('Name the failed message by its id.', output);
   const headers = headersOf(flags);
   if (headers === undefined) return usageError('A header is written as name=value.', output);
+  const payloadText = await payloadTextOf(flags);
   const refused = await refusedConsent(flags, `Replace the failed message ${id} by a copy?`, output);
   if (refused !== undefined) return refused;
-  const { payloadFile, expectedVersion } = flags;
-  const payloadText = payloadFile === undefined ? undefined : await readFile(payloadFile, 'utf8');
+  const { expectedVersion } = flags;
   const topics = await topicsOf(flags, output);
   const edited = await withOperations(
     flags,
     (at) =>
       at.edit(id, {
         ...optionsOf(flags),
-        ...(payloadText !== undefined && { payloadText: payloadText.trimEnd() }),
+        ...(payloadText !== undefined && { payloadText }),
         ...(Object.keys(headers).length > 0 && { headers }),
         ...(expectedVersion !== undefined && { expectedVersion }),
       }),
@@ -44,6 +46,20 @@ export async function editCommand(id: string | undefined, flags: EditFlags, outp
   output.line(dryRun ? `Nothing was changed. ${id} could be replaced.` : `${edited.id} replaces ${id}.`);
   output.value({ ok: true, dryRun, ...edited });
   return exitCodes.ok;
+}
+
+/** What the file of `--payload-file` contains. @throws OutboxError `OUTBOX_COMMAND_INVALID` */
+export async function payloadTextOf({ payloadFile }: EditFlags): Promise<string | undefined> {
+  if (payloadFile === undefined) return undefined;
+  try {
+    return (await readFile(payloadFile, 'utf8')).trimEnd();
+  } catch (cause) {
+    throw new OutboxError(
+      'OUTBOX_COMMAND_INVALID',
+      `The file of --payload-file cannot be read: ${reasonOf(cause)}.`,
+      { cause },
+    );
+  }
 }
 
 /** The headers that flags set or, with null, remove; `undefined` if one is not written as name=value. */

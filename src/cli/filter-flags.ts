@@ -39,18 +39,20 @@ export function filterOf(flags: FilterFlags): MessageFilter {
     ...(key !== undefined && { key }),
     ...(ref !== undefined && { ref }),
     ...(error !== undefined && { error }),
-    ...(createdFrom !== undefined && { createdFrom: timeOf('created-from', createdFrom) }),
-    ...(createdTo !== undefined && { createdTo: timeOf('created-to', createdTo) }),
-    ...(dueFrom !== undefined && { dueFrom: timeOf('due-from', dueFrom) }),
-    ...(dueTo !== undefined && { dueTo: timeOf('due-to', dueTo) }),
+    ...(createdFrom !== undefined && { createdFrom: timeOfFlag('created-from', createdFrom) }),
+    ...(createdTo !== undefined && { createdTo: timeOfFlag('created-to', createdTo) }),
+    ...(dueFrom !== undefined && { dueFrom: timeOfFlag('due-from', dueFrom) }),
+    ...(dueTo !== undefined && { dueTo: timeOfFlag('due-to', dueTo) }),
   };
 }
 
 /** A date without a time means midnight in UTC, a time without a zone means local time. */
-function timeOf(option: string, text: string): Date {
+export function timeOfFlag(option: string, text: string): Date {
   const time = new Date(text);
   if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;
-  throw new OutboxError('OUTBOX_OPTION_INVALID', `--${option} is not an ISO time.`, { details: { option } });
+  throw new OutboxError('OUTBOX_OPTION_INVALID', `--${option} takes an ISO time, and "${text}" is none.`, {
+    details: { option },
+  });
 }
 
 function stateOf(name: string): State {

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { type EditFlags, headersOf, topicsOf } from './edit-command.ts';
+import { type EditFlags, headersOf, payloadTextOf, topicsOf } from './edit-command.ts';
 import { optionsOf, refusedConsent, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
 import { printable } from './printable.ts';
@@ -14,14 +13,14 @@ export async function inboxEditCommand(
   flags: InboxEditFlags,
   output: Output,
 ): Promise<number> {
-  const { expectedVersion, group, payloadFile } = flags;
+  const { expectedVersion, group } = flags;
   if (id === undefined || group === undefined)
     return usageError('Name the message by its id, and its consumer group with --group.', output);
   const headers = headersOf(flags);
   if (headers === undefined) return usageError('A header is written as name=value.', output);
+  const payloadText = await payloadTextOf(flags);
   const refused = await refusedConsent(flags, `Replace the message ${printable(id)} by a copy?`, output);
   if (refused !== undefined) return refused;
-  const payloadText = payloadFile === undefined ? undefined : await readFile(payloadFile, 'utf8');
   const topics = await topicsOf(flags, output);
   const edited = await withOperations(
     flags,
@@ -30,7 +29,7 @@ export async function inboxEditCommand(
         { group, id },
         {
           ...optionsOf(flags),
-          ...(payloadText !== undefined && { payloadText: payloadText.trimEnd() }),
+          ...(payloadText !== undefined && { payloadText }),
           ...(Object.keys(headers).length > 0 && { headers }),
           ...(expectedVersion !== undefined && { expectedVersion }),
         },

@@ -1,4 +1,5 @@
 import type { Operations } from '../config/operations.ts';
+import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
 
 /**
  * Checks the names in a filter that has found nothing: a misspelt name must not look like an empty result.
@@ -6,16 +7,24 @@ import type { Operations } from '../config/operations.ts';
 export async function unknownNames(
   at: Operations,
   { topic, group }: { readonly topic?: string; readonly group?: string },
-): Promise<string | undefined> {
+): Promise<OutboxError | undefined> {
   if (topic === undefined && group === undefined) return undefined;
   const { groups, lanes, topics } = await at.status();
   const known = [...topics.map(({ name }) => name), ...lanes.map((lane) => lane.topic)];
   if (group !== undefined && !groups.some((one) => one.group === group))
-    return `No consumer group "${group}" has ever used this database${among(groups.map((one) => one.group))}.`;
+    return unknown(
+      'OUTBOX_GROUP_UNKNOWN',
+      `No consumer group "${group}" has ever used this database`,
+      groups.map((one) => one.group),
+    );
   // What a consumer keeps may be of a topic that is sent from another database.
   if (topic !== undefined && group === undefined && !known.includes(topic))
-    return `This database has no topic "${topic}"${among(known)}.`;
+    return unknown('OUTBOX_TOPIC_UNKNOWN', `This database has no topic "${topic}"`, known);
   return undefined;
+}
+
+function unknown(code: OutboxErrorCode, what: string, names: readonly string[]): OutboxError {
+  return new OutboxError(code, `${what}${among(names)}.`);
 }
 
 function among(names: readonly string[]): string {

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { isModuleNamespaceObject } from 'node:util/types';
 import { createJiti } from 'jiti';
 import { type Config, defineConfig } from '../config/config.ts';
 import { OutboxError } from '../core/errors.ts';
+import { isObject } from '../core/option-names.ts';
 import { reasonOf } from '../core/reason.ts';
 
 /**
@@ -21,7 +23,7 @@ export async function loadConfig(file: string): Promise<Config> {
       });
     });
   const config = withoutModule(exported);
-  if (typeof config !== 'object' || config === null) {
+  if (!isObject(config) || isModule(config)) {
     throw new OutboxError('OUTBOX_CONFIG_INVALID', `${target} has no default export made by defineConfig().`);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- defineConfig checks it
@@ -39,8 +41,12 @@ export function requireConfigFile(file: string): string {
 
 /** For a file compiled to CommonJS, the default export is its module object, which contains the actual default export. */
 function withoutModule(exported: unknown): unknown {
-  const isModule = typeof exported === 'object' && exported !== null && 'default' in exported;
-  return isModule ? exported.default : exported;
+  return isObject(exported) && 'default' in exported ? exported.default : exported;
+}
+
+/** What is exported by name, where there is no default export. */
+function isModule(exported: object): boolean {
+  return isModuleNamespaceObject(exported) || Reflect.get(exported, '__esModule') === true;
 }
 
 /** Further lines of a missing module's error list the modules that required it. */

@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { type Operations, operations } from '../config/operations.ts';
+import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import type { OperationOptions, Target } from '../operations/operation-options.ts';
-import { exitCodes, type Output } from './output.ts';
+import { exitCodes, explain, type Output } from './output.ts';
 import { addCommand, type CommonFlags, databaseAddress, withDatabase } from './register.ts';
 import { systemUser } from './system-user.ts';
 
@@ -87,7 +88,5 @@ export async function refusedConsent(
 
 /** Explains how to use the command. @returns the exit code */
 export function usageError(message: string, output: Output): number {
-  output.trouble(message);
-  output.value({ ok: false, message });
-  return exitCodes.usage;
+  return explain(new OutboxError('OUTBOX_COMMAND_INVALID', message), output);
 }

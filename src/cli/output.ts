@@ -50,13 +50,19 @@ const unreachable: ReadonlySet<OutboxErrorCode> = new Set([
   'OUTBOX_TLS_FAILED',
 ]);
 
+const usage: ReadonlySet<OutboxErrorCode> = new Set([
+  'OUTBOX_COMMAND_INVALID',
+  'OUTBOX_CONFIG_FILE_MISSING',
+  'OUTBOX_GROUP_UNKNOWN',
+  'OUTBOX_ID_INVALID',
+  'OUTBOX_OPTION_INVALID',
+  'OUTBOX_TOPIC_UNKNOWN',
+  'OUTBOX_TRANSPORT_UNKNOWN',
+]);
+
 function exitCodeOf({ code }: OutboxError): number {
   if (unreachable.has(code)) return exitCodes.unreachable;
-  return code === 'OUTBOX_OPTION_INVALID' ||
-    code === 'OUTBOX_ID_INVALID' ||
-    code === 'OUTBOX_CONFIG_FILE_MISSING'
-    ? exitCodes.usage
-    : exitCodes.failed;
+  return usage.has(code) ? exitCodes.usage : exitCodes.failed;
 }
 
 function isRefused(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type DatabaseAddress, databaseOf } from '../config/database-config.ts';
+import { type DatabaseAddress, databaseOf, isDatabaseUrl } from '../config/database-config.ts';
 import { environment } from '../config/env.ts';
 import { OutboxError } from '../core/errors.ts';
 import { loadConfig } from './load-config.ts';
@@ -30,17 +30,28 @@ export function configOf(flags: CommonFlags): string {
  * else from `DATABASE_URL`.
  */
 export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddress> {
-  if (flags.database !== undefined) return { url: flags.database };
+  if (flags.database !== undefined) return { url: addressIn('--database', flags.database) };
   const file = configOf(flags);
   const url = environment('DATABASE_URL');
-  if (url !== undefined && file === configFile && !existsSync(file)) return { url };
+  const given = (text: string): DatabaseAddress => ({ url: addressIn('DATABASE_URL', text) });
+  if (url !== undefined && file === configFile && !existsSync(file)) return given(url);
   const { database } = await loadConfig(file);
   if (database !== undefined) return databaseOf(database);
-  if (url !== undefined) return { url };
+  if (url !== undefined) return given(url);
   throw new OutboxError(
     'OUTBOX_CONFIG_MISSING',
     'This command needs a database: give --database, the setting "database" of the configuration, or DATABASE_URL.',
     { details: { setting: 'database' } },
+  );
+}
+
+/** Another text is no host either. The error does not repeat it: it may contain a password. */
+function addressIn(source: string, text: string): string {
+  if (isDatabaseUrl(text)) return text;
+  throw new OutboxError(
+    'OUTBOX_COMMAND_INVALID',
+    `${source} is not a URL of PostgreSQL: postgresql://user:password@host:port/database.`,
+    { details: { source } },
   );
 }
 

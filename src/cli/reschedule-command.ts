@@ -1,6 +1,7 @@
 import { type Duration, durationMs } from '../core/duration.ts';
 import { type BulkStartFlags, bulkStartCommand, filterMisuse, isFilter } from './bulk-start-command.ts';
 import { type ChangeFlags, changeCommand } from './change-command.ts';
+import { timeOfFlag } from './filter-flags.ts';
 import { usageError } from './operator-flags.ts';
 import type { Output } from './output.ts';
 
@@ -22,6 +23,7 @@ export async function rescheduleCommand(
   if (flags.shift !== undefined) return usageError('--shift needs a filter.', output);
   const due = dueOf(flags);
   if (due === undefined) return usageError('Give either --after, such as 15m, or --at, an ISO time.', output);
+  if ('wrong' in due) return usageError(due.wrong, output);
   if (isFilter(flags, ids)) return bulkStartCommand({ action: 'reschedule', ...due }, flags, output);
   return changeCommand('Reschedule', { flags, ids, output }, (at, target, options) =>
     at.reschedule(target, { ...options, ...due }),
@@ -37,10 +39,16 @@ async function shiftMany(flags: RescheduleFlags, output: Output): Promise<number
   return bulkStartCommand({ action: 'reschedule', shift: shiftMs }, flags, output);
 }
 
-function dueOf({ after, at }: RescheduleFlags): { after: number } | { at: Date } | undefined {
+/** `undefined`: none or both are given. */
+function dueOf({
+  after,
+  at,
+}: RescheduleFlags): { after: number } | { at: Date } | { readonly wrong: string } | undefined {
   if ((after === undefined) === (at === undefined)) return undefined;
-  if (at !== undefined) return Number.isNaN(Date.parse(at)) ? undefined : { at: new Date(at) };
+  if (at !== undefined) return { at: timeOfFlag('at', at) };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
   const afterMs = durationMs(after as Duration);
-  return afterMs === undefined ? undefined : { after: afterMs };
+  return afterMs === undefined
+    ? { wrong: `--after takes a duration such as 15m, and "${after}" is none.` }
+    : { after: afterMs };
 }

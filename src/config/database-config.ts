@@ -38,9 +38,14 @@ const ssl = switchOr(
     }),
 );
 
+/** Whether a text is an address of PostgreSQL. */
+export function isDatabaseUrl(text: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(text);
+}
+
 /** The shape of the setting `database`; the result of a function is checked when it is called. */
 export const databaseShape = z.strictObject({
-  url: lazily(z.string().regex(/^postgres(ql)?:\/\//, 'is not a postgresql:// address')),
+  url: lazily(z.string().refine(isDatabaseUrl, 'is not a postgresql:// address')),
   ssl: lazily(ssl).optional(),
   password: lazily(z.string()).optional(),
   connections: z.int().min(1).optional(),

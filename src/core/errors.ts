@@ -21,6 +21,10 @@ export const errorRules = {
     retryable: false,
     next: 'Complete the other change first, by repeating its command.',
   },
+  OUTBOX_COMMAND_INVALID: {
+    retryable: false,
+    next: 'Add or correct what is named; `temporal-outbox <command> --help` lists arguments and options.',
+  },
   OUTBOX_CONFIG_FILE_MISSING: {
     retryable: false,
     next: 'Run the command in the folder of outbox.config.ts, or pass the file as --config.',
@@ -61,6 +65,10 @@ export const errorRules = {
   OUTBOX_GROUP_UNFIT: {
     retryable: true,
     next: 'Create or update the named consumer group: with order if a topic has it, and with many retries (mqadmin updateSubGroup -o true -r 1000000). A consumer continues by itself once it is there.',
+  },
+  OUTBOX_GROUP_UNKNOWN: {
+    retryable: false,
+    next: 'Check the name: `temporal-outbox status` lists the consumer groups of the database.',
   },
   OUTBOX_HANDLER_GIVEN_UP: {
     retryable: true,

@@ -37,17 +37,20 @@ test('without --yes and a terminal a filter is shown and nothing is done', async
 
   expect(asked).toMatchObject({
     code: 2,
-    stderr: 'Add --yes to do it, or --dry-run to see what would happen.\n',
+    stderr: expect.stringContaining('Add --yes to do it, or --dry-run to see what would happen.\n'),
   });
   expect(asked.stdout).toContain('2 messages match; action: retry.');
   expect(asked.stdout).toContain(fixture.idOf('A'));
   expect(Math.max(...asked.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
   expect(dry.code).toBe(0);
   expect(JSON.parse(dry.stdout)).toMatchObject({ ok: true, dryRun: true, count: 2, exact: true });
-  expect(unreasoned).toMatchObject({ code: 2, stderr: 'A bulk operation needs a --reason.\n' });
+  expect(unreasoned).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('A bulk operation needs a --reason.\n'),
+  });
   expect(both).toMatchObject({
     code: 2,
-    stderr: 'Name messages by their ids or by a filter, not by both.\n',
+    stderr: expect.stringContaining('Name messages by their ids or by a filter, not by both.\n'),
   });
   expect(await operator.bulk.list()).toEqual([]);
 });
@@ -62,7 +65,10 @@ test('more than a hundred messages want their number on the command line, and th
     cli('discard', ...failed, '--yes'),
     cli('discard', ...failed, '--yes', '--expect', '100'),
   ]);
-  expect(unsaid).toMatchObject({ code: 2, stderr: 'These are more than 100: add --expect 101.\n' });
+  expect(unsaid).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('These are more than 100: add --expect 101.\n'),
+  });
   expect(wrong.code).toBe(1);
   expect(wrong.stderr).toContain('OUTBOX_BULK_UNEXPECTED: 100 messages are expected, but 101 match.');
   expect(await operator.bulk.list()).toEqual([]);

@@ -51,7 +51,7 @@ test('a topic or group that nobody knows is said, and is no good news', async ({
   expect(await written((output) => listCommand({ database, topic: 'ordres' }, output))).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'This database has no topic "ordres" (there are orders).\n',
+    stderr: expect.stringContaining('This database has no topic "ordres" (there are orders).\n'),
   });
   expect(await written((output) => listCommand({ database, topic: 'orders' }, output))).toMatchObject({
     code: 0,
@@ -60,7 +60,7 @@ test('a topic or group that nobody knows is said, and is no good news', async ({
   expect(await written((output) => inboxListCommand({ database, group: 'biling' }, output))).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'No consumer group "biling" has ever used this database.\n',
+    stderr: expect.stringContaining('No consumer group "biling" has ever used this database.\n'),
   });
 });
 

@@ -201,7 +201,7 @@ test('pause, withdraw and resume work together', async () => {
   const bad = [cli('pause', '--yes'), cli('pause', 'ordres', '--yes')];
   expect(await Promise.all(bad)).toMatchObject([
     { code: 2 },
-    { code: 1, stderr: expect.stringContaining('Next:') },
+    { code: 2, stderr: expect.stringContaining('Next:') },
   ]);
 });
 
