@@ -2320,7 +2320,8 @@ AS $function$
 declare
   message jsonb := jsonb_strip_nulls(jsonb_build_object('payload', payload, 'key', key, 'afterMs', extract(epoch from after) * 1000,
     'at', at, 'ref', ref, 'headers', headers, 'id', id));
-  refusal jsonb := outbox.form_refusal(message, outbox.policy(topic));
+  policy outbox.topic := outbox.policy(topic);
+  refusal jsonb := outbox.form_refusal(message, policy);
   answer outbox.store_result;
 begin
   if refusal is not null then perform outbox.refuse(refusal); end if;
@@ -2330,7 +2331,7 @@ begin
     end if;
     message := message || '{"replace": true}';
   end if;
-  select * into answer from outbox.store(topic, jsonb_build_array(message));
+  select * into answer from outbox.store(topic, jsonb_build_array(message), policy);
   if answer.refusal is not null then perform outbox.refuse(answer.refusal); end if;
   return (answer.id, answer.workflow_id, answer.state, answer.due_at, answer.duplicate)::outbox.stored;
 end
@@ -2353,7 +2354,7 @@ begin
   from (select x.n, outbox.form_refusal(x.m, policy) as refusal from jsonb_array_elements(messages) with ordinality x(m, n)) e
   where e.refusal is not null order by e.n limit 1;
   if found then perform outbox.refuse(refused.refusal, refused.n); end if;
-  for answer in select * from outbox.store(topic, messages) loop
+  for answer in select * from outbox.store(topic, messages, policy) loop
     if answer.refusal is not null then perform outbox.refuse(answer.refusal, answer.n); end if;
     return next (answer.id, answer.workflow_id, answer.state, answer.due_at, answer.duplicate)::outbox.stored;
   end loop;
@@ -2381,14 +2382,13 @@ CREATE OR REPLACE FUNCTION outbox.sha256(content text)
  IMMUTABLE
 AS $function$ select encode(sha256(convert_to(content, 'UTF8'::name)), 'hex'::text) $function$;
 
-CREATE OR REPLACE FUNCTION outbox.store(p_topic text, p_messages jsonb)
+CREATE OR REPLACE FUNCTION outbox.store(p_topic text, p_messages jsonb, policy outbox.topic DEFAULT NULL::outbox.topic)
  RETURNS SETOF outbox.store_result
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  policy outbox.topic;
   installation text;
   now_at timestamptz;
   single jsonb := p_messages -> 0;
@@ -2410,7 +2410,7 @@ begin
     end if;
   end if;
 
-  policy := outbox.policy(p_topic);
+  if policy is null then policy := outbox.policy(p_topic); end if;
   installation := (select i.id from outbox.installation i);
   now_at := outbox.clock() + (clock_timestamp() - now());
 
@@ -2490,7 +2490,7 @@ begin
     -- One of the ref was committed after it had been looked for.
     if replaces and exists (select from outbox.message m where m.topic = p_topic and m.ref = single ->> 'ref' and m.state = 'waiting'
       and m.key is not distinct from single ->> 'key') then
-      return query select * from outbox.store(p_topic, p_messages);
+      return query select * from outbox.store(p_topic, p_messages, policy);
       return;
     end if;
     results := outbox.resolve_conflicts(p_topic, p_messages, results);
@@ -2504,10 +2504,12 @@ CREATE OR REPLACE FUNCTION outbox.store_as_json(p_topic text, p_messages jsonb)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+  policy outbox.topic := outbox.policy(p_topic);
 begin
   return (select json_agg(json_build_array(r.n, r.id, r.workflow_id, r.state, floor(extract(epoch from r.due_at) * 1000), r.duplicate,
-      r.refusal) order by r.n)
-    from outbox.store(p_topic, p_messages) r);
+      r.refusal, policy.transport is null) order by r.n)
+    from outbox.store(p_topic, p_messages, policy) r);
 end
 $function$;
 
@@ -2553,7 +2555,7 @@ begin
   return json_build_array(installation || '/lane/' || p_topic || '/', array_to_string(lanes, ','), case when dues is not null then (
     select json_agg(json_build_array(case when x.due > now_at then 'waiting' else 'ready' end,
       case when x.due > now_at and policy.timer = 'workflow' then installation || '/message/' || x.id end, extract(epoch from x.due) * 1000))
-    from unnest(ids, dues) x (id, due)) end);
+    from unnest(ids, dues) x (id, due)) end, policy.transport is null);
 end
 $function$;
 
@@ -2574,11 +2576,13 @@ declare
   now_at timestamptz;
   due timestamptz;
   workflow_due timestamptz;
+  unannounced boolean;
 begin
   select t.lanes, t.timer, t.payload_limit_bytes, t.delay_limit into lanes, timer, payload_limit, delay_limit
   from outbox.topic t where t.name = p_topic;
   if not found then
     if not outbox.is_topic_name(p_topic) then return null; end if;
+    unannounced := true;
     select p.lanes, p.timer, p.payload_limit_bytes, p.delay_limit into lanes, timer, payload_limit, delay_limit
     from outbox.policy(p_topic) p;
   end if;
@@ -2600,7 +2604,8 @@ begin
   end if;
   insert into outbox.message (id, topic, lane, key, payload, headers, state, workflow_id, due_at, workflow_due_at)
   values (id, p_topic, lane, p_key, p_payload, p_headers, state, workflow_id, due, workflow_due);
-  return '["' || id::text || '","' || workflow_id || '","' || state::text || '",' || coalesce((extract(epoch from due) * 1000::numeric)::text, 'null') || ']';
+  return '["' || id::text || '","' || workflow_id || '","' || state::text || '",' || coalesce((extract(epoch from due) * 1000::numeric)::text, 'null')
+    || case when unannounced then ',true]' else ']' end;
 end
 $function$;
 

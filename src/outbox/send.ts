@@ -8,6 +8,7 @@ import type { NewMessage } from '../store/message/new-message.ts';
 import { storeMessages } from '../store/message/write.ts';
 import { type MessageOptions, prepare, type SendOptions } from './prepare.ts';
 import { noteReady } from './ready-lanes.ts';
+import { warnOfUnannounced } from './unannounced.ts';
 
 /** A message as it was stored. */
 export interface Stored {
@@ -85,6 +86,7 @@ async function store(
     }
   }
   noteReady(tx, answers);
+  if (answers.some(({ unannounced }) => unannounced)) warnOfUnannounced(topic);
   return answers.map(({ id, workflowId, state, dueAt, duplicate }) => ({
     id,
     workflowId,

@@ -141,7 +141,7 @@ create table outbox.topic_change (
   begun_at timestamptz not null default now()
 );
 
--- The policy of a topic, or the defaults.
+-- The policy of a topic, or the defaults, without a transport, if no relay has announced it.
 create function outbox.policy(p_topic text) returns outbox.topic language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -748,8 +748,8 @@ create function outbox.deliverer(installation text, topic text, lane integer, id
 language sql immutable
 as $$ select case when own then installation || '/message/' || id::text else installation || '/lane/' || topic || '/' || lane::text end $$;
 
--- Stores one message that has neither an id nor a ref of the caller: [id, workflow id, state, due time in ms]. Null, and nothing
--- is stored, if it is refused; outbox.store says why. `p_new_id`: a UUID that was made for it; the server needs 10 us to make one.
+-- Stores one message that has neither an id nor a ref of the caller: [id, workflow id, state, due time in ms], and `true` if no
+-- relay has announced its topic. Null, and nothing is stored, if it is refused; outbox.store says why. `p_new_id`: a UUID that was made for it; the server needs 10 us to make one.
 -- Why neither records nor JSON, and no expression that an immediate message does not need: every transaction prepares anew what
 -- it executes of a function. So it takes 540,000 instructions instead of 670,000, its insert half of them.
 create function outbox.store_one(
@@ -770,11 +770,13 @@ declare
   now_at timestamptz;
   due timestamptz;
   workflow_due timestamptz;
+  unannounced boolean;
 begin
   select t.lanes, t.timer, t.payload_limit_bytes, t.delay_limit into lanes, timer, payload_limit, delay_limit
   from outbox.topic t where t.name = p_topic;
   if not found then
     if not outbox.is_topic_name(p_topic) then return null; end if;
+    unannounced := true;
     select p.lanes, p.timer, p.payload_limit_bytes, p.delay_limit into lanes, timer, payload_limit, delay_limit
     from outbox.policy(p_topic) p;
   end if;
@@ -796,7 +798,8 @@ begin
   end if;
   insert into outbox.message (id, topic, lane, key, payload, headers, state, workflow_id, due_at, workflow_due_at)
   values (id, p_topic, lane, p_key, p_payload, p_headers, state, workflow_id, due, workflow_due);
-  return '["' || id::text || '","' || workflow_id || '","' || state::text || '",' || coalesce((extract(epoch from due) * 1000::numeric)::text, 'null') || ']';
+  return '["' || id::text || '","' || workflow_id || '","' || state::text || '",' || coalesce((extract(epoch from due) * 1000::numeric)::text, 'null')
+    || case when unannounced then ',true]' else ']' end;
 end
 $$;
 
@@ -808,7 +811,7 @@ $$;
 -- insert, and splitting such a text a tenth.
 --
 -- The answer, in JSON: what the ids of lane workflows begin with, the lanes with commas, and, if any message has a due time,
--- [state, its own workflow id, due time in ms] of each.
+-- [state, its own workflow id, due time in ms] of each, and whether no relay has announced the topic.
 create function outbox.store_many(
   p_topic text, p_new_ids text, p_payloads text, p_keys text, p_headers text, p_after_ms text, p_at text
 ) returns text language plpgsql volatile
@@ -851,19 +854,18 @@ begin
   return json_build_array(installation || '/lane/' || p_topic || '/', array_to_string(lanes, ','), case when dues is not null then (
     select json_agg(json_build_array(case when x.due > now_at then 'waiting' else 'ready' end,
       case when x.due > now_at and policy.timer = 'workflow' then installation || '/message/' || x.id end, extract(epoch from x.due) * 1000))
-    from unnest(ids, dues) x (id, due)) end);
+    from unnest(ids, dues) x (id, due)) end, policy.transport is null);
 end
 $$;
 
 -- Stores messages, all or none. Refusals are returned as data, because an exception would abort the transaction of the
 -- caller. Messages: [{payload, key?, ref?, id?, headers?, contentType?, afterMs?, at?}], in the order of sending; a single
--- one may have replace: true.
-create function outbox.store(p_topic text, p_messages jsonb) returns setof outbox.store_result language plpgsql volatile
+-- one may have replace: true. `policy`: that of the topic, for callers that have read it.
+create function outbox.store(p_topic text, p_messages jsonb, policy outbox.topic default null) returns setof outbox.store_result language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  policy outbox.topic;
   installation text;
   now_at timestamptz;
   single jsonb := p_messages -> 0;
@@ -885,7 +887,7 @@ begin
     end if;
   end if;
 
-  policy := outbox.policy(p_topic);
+  if policy is null then policy := outbox.policy(p_topic); end if;
   installation := (select i.id from outbox.installation i);
   now_at := outbox.clock() + (clock_timestamp() - now());
 
@@ -965,7 +967,7 @@ begin
     -- One of the ref was committed after it had been looked for.
     if replaces and exists (select from outbox.message m where m.topic = p_topic and m.ref = single ->> 'ref' and m.state = 'waiting'
       and m.key is not distinct from single ->> 'key') then
-      return query select * from outbox.store(p_topic, p_messages);
+      return query select * from outbox.store(p_topic, p_messages, policy);
       return;
     end if;
     results := outbox.resolve_conflicts(p_topic, p_messages, results);
@@ -974,15 +976,17 @@ begin
 end
 $$;
 
--- The same for the library, as one text: [[n, id, workflow id, state, due time in ms, duplicate, refusal], …] in the order of
--- sending. Clients parse columns differently, and each row and column of a result costs Prisma some microseconds.
+-- The same for the library, as one text: [[n, id, workflow id, state, due time in ms, duplicate, refusal, whether no relay has
+-- announced the topic], …] in the order of sending. Clients parse columns differently, and each row and column of a result costs Prisma some microseconds.
 create function outbox.store_as_json(p_topic text, p_messages jsonb) returns text language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  policy outbox.topic := outbox.policy(p_topic);
 begin
   return (select json_agg(json_build_array(r.n, r.id, r.workflow_id, r.state, floor(extract(epoch from r.due_at) * 1000), r.duplicate,
-      r.refusal) order by r.n)
-    from outbox.store(p_topic, p_messages) r);
+      r.refusal, policy.transport is null) order by r.n)
+    from outbox.store(p_topic, p_messages, policy) r);
 end
 $$;
 
@@ -997,7 +1001,8 @@ as $$
 declare
   message jsonb := jsonb_strip_nulls(jsonb_build_object('payload', payload, 'key', key, 'afterMs', extract(epoch from after) * 1000,
     'at', at, 'ref', ref, 'headers', headers, 'id', id));
-  refusal jsonb := outbox.form_refusal(message, outbox.policy(topic));
+  policy outbox.topic := outbox.policy(topic);
+  refusal jsonb := outbox.form_refusal(message, policy);
   answer outbox.store_result;
 begin
   if refusal is not null then perform outbox.refuse(refusal); end if;
@@ -1007,7 +1012,7 @@ begin
     end if;
     message := message || '{"replace": true}';
   end if;
-  select * into answer from outbox.store(topic, jsonb_build_array(message));
+  select * into answer from outbox.store(topic, jsonb_build_array(message), policy);
   if answer.refusal is not null then perform outbox.refuse(answer.refusal); end if;
   return (answer.id, answer.workflow_id, answer.state, answer.due_at, answer.duplicate)::outbox.stored;
 end
@@ -1030,7 +1035,7 @@ begin
   from (select x.n, outbox.form_refusal(x.m, policy) as refusal from jsonb_array_elements(messages) with ordinality x(m, n)) e
   where e.refusal is not null order by e.n limit 1;
   if found then perform outbox.refuse(refused.refusal, refused.n); end if;
-  for answer in select * from outbox.store(topic, messages) loop
+  for answer in select * from outbox.store(topic, messages, policy) loop
     if answer.refusal is not null then perform outbox.refuse(answer.refusal, answer.n); end if;
     return next (answer.id, answer.workflow_id, answer.state, answer.due_at, answer.duplicate)::outbox.stored;
   end loop;

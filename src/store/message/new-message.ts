@@ -25,6 +25,8 @@ export interface StoreAnswer {
   readonly state: State;
   readonly dueAt: Date | null;
   readonly duplicate: boolean;
+  /** No relay has announced the topic to this database. */
+  readonly unannounced: boolean;
   readonly refusal: StoreRefusal | null;
 }
 

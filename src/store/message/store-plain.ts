@@ -7,13 +7,20 @@ import type { NewMessage, StoreAnswer } from './new-message.ts';
 const separator = '\u001e';
 
 /** As `outbox.store_one` writes it; the due time in milliseconds. */
-type StoredOne = readonly [id: string, workflowId: string, state: State, dueAtMs: number | null];
+type StoredOne = readonly [
+  id: string,
+  workflowId: string,
+  state: State,
+  dueAtMs: number | null,
+  unannounced?: true,
+];
 
 /** As `outbox.store_many` writes it; the due times in milliseconds. */
 type StoredMany = readonly [
   laneWorkflows: string,
   lanes: string,
   timed: readonly (readonly [state: State, ownWorkflowId: string | null, dueAtMs: number | null])[] | null,
+  unannounced: boolean,
 ];
 
 /**
@@ -45,8 +52,9 @@ async function storeOne(sql: Sql, topic: string, message: NewMessage): Promise<S
     [topic, payload, key ?? null, headersOf(headers) || null, afterMs ?? null, at ?? null, uuidV7()],
   );
   if (row === undefined || row.stored === null) return undefined;
-  const [id, workflowId, state, dueAtMs] = JSON.parse(row.stored) as StoredOne;
-  return { n: 1, id, workflowId, state, dueAt: dateOf(dueAtMs), duplicate: false, refusal: null };
+  const [id, workflowId, state, dueAtMs, unannounced = false] = JSON.parse(row.stored) as StoredOne;
+  const dueAt = dateOf(dueAtMs);
+  return { n: 1, id, workflowId, state, dueAt, duplicate: false, unannounced, refusal: null };
 }
 
 async function storeMany(
@@ -68,7 +76,7 @@ async function storeMany(
     ],
   );
   if (row === undefined || row.stored === null) return undefined;
-  const [laneWorkflows, lanes, timed] = JSON.parse(row.stored) as StoredMany;
+  const [laneWorkflows, lanes, timed, unannounced] = JSON.parse(row.stored) as StoredMany;
   const laneOf = lanes.split(',');
   return ids.map((id, index) => {
     const [state, ownWorkflowId, dueAtMs] = timed?.[index] ?? (['ready', null, null] as const);
@@ -79,6 +87,7 @@ async function storeMany(
       state,
       dueAt: dateOf(dueAtMs),
       duplicate: false,
+      unannounced,
       refusal: null,
     };
   });

@@ -12,6 +12,7 @@ type StoreRow = readonly [
   dueAtMs: number | null,
   duplicate: boolean,
   refusal: StoreRefusal | null,
+  unannounced: boolean,
 ];
 
 /** Stores messages of one topic, all or none; when one is refused, only refusals come back. */
@@ -28,13 +29,14 @@ export async function storeMessages(
   );
   if (row === undefined) return [];
   return (JSON.parse(row.answers) as readonly StoreRow[]).map(
-    ([n, id, workflowId, state, dueAtMs, duplicate, refusal]) => ({
+    ([n, id, workflowId, state, dueAtMs, duplicate, refusal, unannounced]) => ({
       n,
       id,
       workflowId,
       state,
       dueAt: dueAtMs === null ? null : new Date(dueAtMs),
       duplicate,
+      unannounced,
       refusal,
     }),
   );

@@ -46,6 +46,15 @@ export const transactionMutations: readonly Mutation[] = [
     title: 'says at once that its client is',
   },
   {
+    name: 'misspelt-topic-in-silence',
+    promise: 'A misspelt topic does not wait in silence',
+    file: 'src/store/message/store-plain.ts',
+    find: 'dueAt, duplicate: false, unannounced, refusal',
+    replace: 'dueAt, duplicate: false, unannounced: false, refusal',
+    test: 'test/integration/write-unannounced.test.ts',
+    title: 'a topic that no relay has announced is warned of once',
+  },
+  {
     name: 'any-topic-is-taken',
     promise: refusedThere,
     file: 'src/core/topic.ts',

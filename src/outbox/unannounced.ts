@@ -1,0 +1,16 @@
+/** Names of topics that this process has warned of. */
+const told = new Set<string>();
+
+/**
+ * Warns once of a topic that no relay has announced to the database: its messages are stored and, if its name is misspelt, wait
+ * for ever. It is no error, because a sender may be deployed before the relay.
+ */
+export function warnOfUnannounced(topic: string): void {
+  if (told.has(topic)) return;
+  told.add(topic);
+  // oxlint-disable-next-line no-restricted-globals -- it tells, and reads nothing of the environment
+  process.emitWarning(
+    `No relay has announced the topic "${topic}": its messages wait until one starts with it in the topics of its configuration.`,
+    { code: 'OUTBOX_TOPIC_UNKNOWN' },
+  );
+}
