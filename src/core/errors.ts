@@ -92,7 +92,7 @@ export const errorRules = {
   },
   OUTBOX_ID_TAKEN: {
     retryable: false,
-    next: 'Use another id, or send exactly what is stored under this one.',
+    next: 'Use another id, or send exactly what is stored under this one; name an id once per batch.',
   },
   OUTBOX_INSTALLATION_MOVED: {
     retryable: false,
