@@ -43,7 +43,7 @@ export function explainDelivery(facts: DeliveryFacts): Why {
     case 'failed':
       return {
         code: 'failed',
-        text: `It failed: ${facts.lastError ?? 'without a reason'}. Retry, edit or discard it.`,
+        text: `It failed: ${(facts.lastError ?? 'without a reason').replace(/\.$/, '')}. Retry, edit or discard it.`,
       };
     case 'published':
       return facts.confirmBy === null

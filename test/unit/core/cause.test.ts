@@ -16,6 +16,18 @@ No record was found for an update.`;
   );
 });
 
+test('of an error of Prisma that follows its lines of code at once, these are left out', () => {
+  const text = `PrismaClientKnownRequestError: 
+Invalid \`tx.order.updateMany()\` invocation in
+/app/src/consume.ts:25:47
+
+  22 .on(orderTimeout, async (tx, { payload }) => {
+  23 
+→ 25   const { count } = await tx.order.updateMany(
+No record was found for an update.`;
+  expect(causeIn(text)).toBe('PrismaClientKnownRequestError: No record was found for an update.');
+});
+
 test('a stack is left out, and one line stays as it is', () => {
   expect(
     causeIn(

@@ -79,6 +79,7 @@ test.each<[Why['code'], Partial<DeliveryFacts>, RegExp]>([
   ],
   ['overdue', { state: 'retrying', dueInMs: -5_000, dueAt }, /the next has been due for 5 s/],
   ['failed', { state: 'failed', lastError: 'no' }, /^It failed: no\. Retry, edit or discard it\.$/],
+  ['failed', { state: 'failed', lastError: 'no.' }, /^It failed: no\. Retry, edit or discard it\.$/],
   ['published', { state: 'published' }, /^It is published\.$/],
   ['unconfirmed', { state: 'published', confirmBy: dueAt }, /receipt .* by 2026-11-22T10/],
   ['confirmed', { state: 'confirmed' }, /confirmed/],
