@@ -56,10 +56,10 @@ function begun<Result>(work: () => Promise<Result>): Promise<Result> {
 
 /** @throws OutboxError `OUTBOX_OPTION_INVALID` naming the option */
 export function assertName(option: string, value: string): void {
-  if (isName(value)) return;
+  if (isName(value) && value.trim() !== '') return;
   throw new OutboxError(
     'OUTBOX_OPTION_INVALID',
-    `The option "${option}" is not a string of 1 to ${longestNameBytes} bytes without NUL.`,
+    `The option "${option}" is not a string of 1 to ${longestNameBytes} bytes without NUL, or is blank.`,
     { details: { option } },
   );
 }

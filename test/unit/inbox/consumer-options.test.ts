@@ -37,6 +37,7 @@ test('no quick retries at all is a choice', () => {
 
 test.for([
   ['group', { group: '' }],
+  ['group', { group: ' ' }],
   ['concurrency', { concurrency: 0 }],
   ['concurrency', { concurrency: 1.5 }],
   ['concurrency', { concurrency: 257 }],
