@@ -40,7 +40,7 @@ export async function migrateCommand(flags: MigrateFlags, output: Output): Promi
 }
 
 function inWords({ created, receipts, topics }: MigratedTopics): string {
-  const lines = [`Wrote the policies of ${topics.length} ${topics.length === 1 ? 'topic' : 'topics'}.`];
+  const lines = [`Announced ${topics.length} ${topics.length === 1 ? 'topic' : 'topics'} to the database.`];
   if (created.length > 0) lines.push(`Created on Kafka: ${created.join(', ')}.`);
   if (receipts.wanted > 0)
     lines.push(receipts.made === 0 ? 'The topic of receipts exists.' : 'The topic of receipts was created.');

@@ -23,7 +23,8 @@ export async function relayCommand(
   const stop = (): void => void relay.stop();
   signal.addEventListener('abort', stop, { once: true });
   if (!(await untilReady(relay, signal))) return exitCodes.ok;
-  output.line(`Delivering ${config.topics.length} topics. Stop with Ctrl-C.`);
+  const count = config.topics.length;
+  output.line(`Delivering ${count} ${count === 1 ? 'topic' : 'topics'}. Stop with Ctrl-C.`);
   output.value({ event: 'ready', topics: config.topics.map((topic) => topic.name) });
   void warnIfNotSearchable(relay, output);
   await relay.done;

@@ -63,7 +63,7 @@ describe.each([
         env,
         within: kind,
       });
-      expect(printed(announced)).toContain('Wrote the policies of 2 topics.');
+      expect(printed(announced)).toContain('Announced 2 topics to the database.');
     }
     await database.database.query(
       "create table orders (id text primary key, status text not null default 'NEW')",
