@@ -118,8 +118,10 @@ class Drain {
       this.#freed = claimed.freed;
       if (!claimed.owned) this.#lease.lose();
       else if (claimed.paused) return 'paused';
-      else if (!this.#suspectMarked) await this.#markSuspect(claimed.snapshot);
-      else if (claimed.messages.length > 0) {
+      else if (!this.#suspectMarked) {
+        await this.#markSuspect(claimed.snapshot);
+        continue;
+      } else if (claimed.messages.length > 0) {
         const hold = await inHand(() => this.#deliver(claimed, claimedAt));
         if (hold !== undefined) await this.#hold(hold);
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
@@ -288,13 +290,11 @@ class Drain {
   }
 
   async #hold(hold: Hold): Promise<void> {
-    const { timings } = this.#input;
-    const again = performance.now() - this.#lastHoldEndedAt < 2 * timings.probeIntervalMs;
-    await sitOutHold(this.#input, this.#lease, hold, {
-      firstProbeMs: again ? timings.probeIntervalMs : 0,
-      deadline: this.#deadline,
-      stop: this.#stop,
-    });
+    const { probeIntervalMs } = this.#input.timings;
+    const again = performance.now() - this.#lastHoldEndedAt < 2 * probeIntervalMs;
+    const firstProbeMs = again ? probeIntervalMs : 0;
+    const limits = { firstProbeMs, deadline: this.#deadline, stop: this.#stop };
+    await sitOutHold(this.#input, this.#lease, hold, limits);
     this.#lastHoldEndedAt = performance.now();
   }
 }

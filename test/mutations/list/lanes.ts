@@ -109,6 +109,15 @@ export const laneMutations: readonly Mutation[] = [
     title: 'a claim that is old is not sent when the lane was taken since',
   },
   {
+    name: 'taken-lane-waits-for-its-next-check',
+    promise: 'The lanes of a dead relay are taken over at once',
+    file: 'src/relay/drain.ts',
+    find: '        continue;\n      } else if',
+    replace: '      } else if',
+    test: 'test/unit/relay/drain.test.ts',
+    title: 'what the dead owner could see is marked before anything is sent',
+  },
+  {
     name: 'lane-of-a-dead-session-stays',
     promise: 'The lanes of a dead relay are taken over at once',
     file: 'outbox.lane_held()',
