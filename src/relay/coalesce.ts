@@ -1,7 +1,7 @@
 /** Runs `work` at most once at a time. Calls while it runs make it run once more, so that no call is missed. */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
-  let again = false;
+  let again: boolean;
 
   async function loop(): Promise<void> {
     try {

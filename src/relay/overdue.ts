@@ -86,7 +86,7 @@ export class Overdue {
     const { signal } = this.#stopping;
     return new Promise((resolve, reject) => {
       const stop = (): void => resolve(undefined);
-      signal.addEventListener('abort', stop, { once: true });
+      signal.addEventListener('abort', stop);
       offsets
         .passed(confirm.group, address)
         .then(resolve, reject)

@@ -1,5 +1,5 @@
 import { passCrashPoint } from '../core/crash-point.ts';
-import { readReceipt, receiptIdLimit } from '../core/receipt.ts';
+import { readReceipt } from '../core/receipt.ts';
 import { rest } from '../core/rest.ts';
 import type { Database } from '../store/database/database.ts';
 import { type Confirmed, confirmMessages, prolongParked } from '../store/message/confirm.ts';
@@ -49,12 +49,12 @@ export class ReceiptIntake {
   }
 
   async #confirm(group: string, ids: readonly string[], signal: AbortSignal): Promise<boolean> {
-    let left = ids.slice(0, receiptIdLimit);
+    let left = ids;
     for (let tries = 1; left.length > 0; tries += 1) {
       const { confirmed, locked } = await confirmMessages(this.#input.database, group, left);
       passCrashPoint('relay:confirmed');
       this.#tell(confirmed);
-      left = [...locked];
+      left = locked;
       if (left.length === 0) break;
       if (tries >= triesAtOnce || signal.aborted) return false;
       await rest(againAfterMs, signal);

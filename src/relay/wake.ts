@@ -26,7 +26,6 @@ export class Wake {
         const end = (): void => {
           clearTimeout(timer);
           signal.removeEventListener('abort', end);
-          this.#resolve = undefined;
           resolve();
         };
         const timer = setTimeout(end, timeoutMs);

@@ -15,6 +15,24 @@ export const accepted: readonly Accepted[] = [
     after: 'return this.#byAddress.size >= 0 && this.#byAddress.has(address);',
     why: 'An empty map has no address either: the size is asked first because that is faster.',
   },
+  {
+    path: 'src/relay/plan-settlement.ts',
+    before: 'return BigInt(a) >= BigInt(b) ? a : b;',
+    after: 'return BigInt(a) > BigInt(b) ? a : b;',
+    why: 'Of two equal positions either is the greater one.',
+  },
+  {
+    path: 'src/relay/drain.ts',
+    before: '#caughtUp = false;',
+    after: '#caughtUp = true;',
+    why: 'It is read behind a batch only, whose delivery begins by setting it.',
+  },
+  {
+    path: 'src/relay/drain.ts',
+    before: 'this.#caughtUp = false;',
+    after: '{}',
+    why: 'Before the first settle it is false, and a delivery that ends early after one has lost the lane.',
+  },
 ];
 
 /** Why a change may survive, if it may. */

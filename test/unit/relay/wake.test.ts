@@ -1,85 +1,89 @@
-import { expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Wake } from '../../../src/relay/wake.ts';
+import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+
+beforeEach(fakeTime);
+afterEach(realTime);
 
 const never = new AbortController().signal;
 const longMs = 60_000;
 
-test('a ring ends the wait that is under way', async () => {
+test('a ring ends the wait that is under way, each time', async () => {
   const wake = new Wake();
-  const waiting = wake.wait(longMs, never);
-
-  wake.ring();
-
-  await waiting;
+  for (let time = 0; time < 3; time += 1) {
+    const waiting = soFar(wake.wait(longMs, never));
+    await pass(longMs - 1);
+    expect(waiting.state).toBe('open');
+    wake.ring();
+    await pass(0);
+    expect(waiting.state).toBe('resolved');
+  }
 });
 
 test('a ring before the wait ends it at once', async () => {
   const wake = new Wake();
   wake.ring();
+  const waiting = soFar(wake.wait(longMs, never));
+  await pass(0);
+  expect(waiting.state).toBe('resolved');
+});
 
-  await wake.wait(longMs, never);
+test('a wait without a time is over at once', async () => {
+  const waits = [0, -5].map((ms) => soFar(new Wake().wait(ms, never)));
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(waits.map(({ state }) => state)).toEqual(['resolved', 'resolved']);
 });
 
 test('a ring that is answered ends no later wait, and the next one does', async () => {
   const wake = new Wake();
   wake.ring();
   expect(wake.rung).toBe(true);
-
   wake.answer();
-
   expect(wake.rung).toBe(false);
-  const waiting = wake.wait(longMs, never);
+  const waiting = soFar(wake.wait(longMs, never));
+  await pass(0);
+  expect(waiting.state).toBe('open');
   wake.ring();
-  await waiting;
+  await pass(0);
+  expect(waiting.state).toBe('resolved');
   expect(wake.rung).toBe(false);
 });
 
 test('many rings end one wait, not two', async () => {
-  vi.useFakeTimers();
-  try {
-    const wake = new Wake();
-    wake.ring();
-    wake.ring();
-    await wake.wait(longMs, never);
-    let ended = false;
-    const second = (async () => {
-      await wake.wait(longMs, never);
-      ended = true;
-    })();
-
-    await vi.advanceTimersByTimeAsync(longMs - 1);
-    expect(ended).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
-    await second;
-  } finally {
-    vi.useRealTimers();
-  }
+  const wake = new Wake();
+  wake.ring();
+  wake.ring();
+  const first = soFar(wake.wait(longMs, never));
+  await pass(0);
+  expect(first.state).toBe('resolved');
+  const second = soFar(wake.wait(longMs, never));
+  await pass(longMs - 1);
+  expect(second.state).toBe('open');
+  await pass(1);
+  expect(second.state).toBe('resolved');
 });
 
 test('the signal ends a wait, before it and during it', async () => {
   const wake = new Wake();
   const stop = new AbortController();
-  const waiting = wake.wait(longMs, stop.signal);
-
+  const during = soFar(wake.wait(longMs, stop.signal));
   stop.abort();
-
-  await waiting;
-  await wake.wait(longMs, stop.signal);
+  await pass(0);
+  expect(during.state).toBe('resolved');
+  const before = soFar(wake.wait(longMs, stop.signal));
+  await pass(0);
+  expect(before.state).toBe('resolved');
 });
 
 test('a wait leaves neither timer nor listener behind', async () => {
-  vi.useFakeTimers();
-  try {
-    const wake = new Wake();
-    const stop = new AbortController();
-    const removed = vi.spyOn(stop.signal, 'removeEventListener');
-    const waiting = wake.wait(longMs, stop.signal);
-    wake.ring();
-    await waiting;
-
-    expect(vi.getTimerCount()).toBe(0);
-    expect(removed).toHaveBeenCalledOnce();
-  } finally {
-    vi.useRealTimers();
-  }
+  const wake = new Wake();
+  const stop = new AbortController();
+  const removed = vi.spyOn(stop.signal, 'removeEventListener');
+  const waiting = soFar(wake.wait(longMs, stop.signal));
+  wake.ring();
+  await pass(0);
+  expect(waiting.state).toBe('resolved');
+  expect(vi.getTimerCount()).toBe(0);
+  expect(removed).toHaveBeenCalledOnce();
 });
