@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { tellFailures } from '../../../src/relay/tell-failures.ts';
+import { drainStage } from '../../support/fixtures/drain-stage.ts';
+
+const read = 'untold_from as first';
+const note = 'untold_from = null';
+const tried = { id: 'a', key: 'k', attempt: 2, outcome: 'rejected', error: 'refused' };
+const place = { topic: 'orders', lane: 3, transport: 'scripted', address: 'elsewhere' };
+
+test('a try that is followed by another one and one that is not are told with all that is known, then noted', async () => {
+  const { database, input, events } = drainStage({ address: 'elsewhere' });
+  const last = { ...tried, id: 'b', outcome: 'permanent' };
+  database.on(read, [
+    { ...tried, retryInMs: 5 },
+    { ...last, retryInMs: null },
+  ]);
+  database.on(note, () => {
+    expect(events).toHaveLength(2);
+    return [];
+  });
+  expect(await tellFailures(input, 'owner')).toBe(true);
+  expect(events).toEqual([
+    { type: 'attempt-failed', retryInMs: 5, ...tried, ...place },
+    { type: 'failed', ...last, ...place },
+  ]);
+  expect(database.asked.map(({ values }) => values)).toEqual([
+    ['orders', 3, 'owner'],
+    ['orders', 3, 'owner'],
+  ]);
+});
+
+test('keys of a topic that hides them are not told', async () => {
+  const { database, input, events } = drainStage({ visible: false });
+  database.on(read, [{ ...tried, retryInMs: null }]).on(note, []);
+  await tellFailures(input, 'owner');
+  expect(events).toMatchObject([{ id: 'a', key: null }]);
+});
+
+test('what could not be read or noted is told again', async () => {
+  for (const part of [read, note]) {
+    const { database, input, events } = drainStage();
+    const error = new Error('no connection');
+    database.on(read, []).on(note, []).refuse(part, error);
+    expect(await tellFailures(input, 'owner')).toBe(false);
+    expect(events).toEqual([{ type: 'error', during: 'tell', error }]);
+  }
+});
