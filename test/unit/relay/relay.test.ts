@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { WorkflowStarter } from '../../../src/relay/ports.ts';
+import { Relay, type RelayInput } from '../../../src/relay/relay.ts';
+import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { asked, rowOf, scriptedDrain } from '../../support/fixtures/scripted-drain.ts';
+
+beforeEach(fakeTime);
+afterEach(realTime);
+
+const look = 'from outbox.look(';
+const lanes = 'from outbox.want_lanes(';
+const release = 'with due as materialized';
+const outcomes = 'from outbox.message_view where id = any';
+const lane = { topic: 'orders', lane: 3 };
+const quiet = [
+  'from outbox.untold_messages(',
+  'from outbox.bulk_operation',
+  'from outbox.walk_held(',
+  'from pg_locks k left join pg_stat_activity',
+];
+
+function stage(overrides: Partial<RelayInput> = {}) {
+  const drain = scriptedDrain({ timer: 'lane' });
+  const { database, input } = drain;
+  for (const part of quiet) database.on(part, []);
+  database.on(lanes, []).on(look, [{ snapshot: '9:9:', next: 'n', nextDueInMs: null, topic: null }]);
+  const draining: number[] = [];
+  const relay = new Relay({
+    database,
+    installation: 'i-1',
+    routes: [
+      input.route,
+      { ...input.route, name: 'bills', rules: { ...input.route.rules, timer: 'workflow' } },
+    ],
+    timings: { ...input.timings, laneIdleTimeoutMs: 100 },
+    limits: { messages: 7, bytes: 1_000 },
+    report: input.report,
+    draining: (count) => draining.push(count),
+    ...overrides,
+  });
+  return { ...drain, relay, draining };
+}
+
+const workflows = (started: string[]): WorkflowStarter => ({
+  startLane: async ({ workflowId }) => void started.push(workflowId),
+  startMessage: async () => undefined,
+  startBulk: async () => undefined,
+  terminatedMessages: async () => [],
+});
+
+test('a lane is drained as the relay is configured, by its session, and counted', async () => {
+  const { relay, database, broker, claims, draining } = stage();
+  await byNow(relay.open());
+  claims.push({ messages: [rowOf(1)] });
+  let inHand = 0;
+  broker.before = () => void (inHand = relay.inHand);
+  let progress = 0;
+  const answer = soFar(relay.drain(lane, new AbortController().signal, () => (progress += 1)));
+  await pass(0);
+  expect(broker.log[0]?.headers['ce_source']).toBe('/outbox/i-1');
+  expect(database.valuesOf(asked.acquire)[0]?.slice(4)).toEqual(['7', false]);
+  expect(database.valuesOf(asked.claim)[0]?.slice(0, 3)).toEqual(['orders', 3, 7]);
+  expect(inHand).toBe(1);
+  expect(relay.inHand).toBe(0);
+  expect(progress).toBeGreaterThan(0);
+  await pass(100);
+  expect(answer.value).toBe('quiet');
+  expect(draining).toEqual([1, 0]);
+  await byNow(relay.close());
+  expect(database.sessionStopped).toBe(true);
+});
+
+test('a drain ends by the signal of its caller', async () => {
+  const { relay } = stage();
+  const stop = new AbortController();
+  const answer = soFar(relay.drain(lane, stop.signal, () => undefined));
+  await pass(10);
+  stop.abort();
+  await pass(0);
+  expect(answer.value).toBe('more');
+});
+
+test('a relay knows the topics of its configuration, and drains no other', async () => {
+  const { relay } = stage();
+  expect([relay.knows('orders'), relay.knows('bills'), relay.knows('others')]).toEqual([true, true, false]);
+  await expect(
+    relay.drain({ topic: 'others', lane: 0 }, new AbortController().signal, () => undefined),
+  ).rejects.toThrow(`The topic "others" is not in this relay's configuration.`);
+});
+
+test('without an engine a lane with work is drained in place of its workflow, and its first batch is awaited at the start', async () => {
+  const { relay, database, broker, claims, events } = stage();
+  database.on(lanes, ([, orphans]) =>
+    orphans === true ? [] : [{ ...lane, workflowId: 'w', replace: false }],
+  );
+  claims.push({ messages: [rowOf(1)] });
+  broker.before = () => new Promise((resolve) => setTimeout(resolve, 50));
+  const begun = soFar(relay.begun());
+  await pass(49);
+  expect(begun.state).toBe('open');
+  await pass(1);
+  expect(begun.state).toBe('resolved');
+  expect(events[0]).toMatchObject({ type: 'lane-acquired', standIn: true });
+  expect(database.valuesOf(asked.acquire)[0]?.[5]).toBe(true);
+  expect(database.valuesOf(lanes).map(([topics]) => topics)).toEqual([
+    ['orders', 'bills'],
+    ['orders', 'bills'],
+  ]);
+});
+
+test('a lane that a workflow drains here has no stand-in beside it', async () => {
+  const { relay, database } = stage();
+  void relay.drain(lane, new AbortController().signal, () => undefined);
+  await pass(0);
+  database.on(lanes, [{ ...lane, workflowId: 'w', replace: false }]);
+  await byNow(relay.begun());
+  expect(database.valuesOf(asked.acquire)).toHaveLength(1);
+});
+
+test('with an engine the workflows of lanes are started, and a stand-in lets go of a lane that a workflow drains', async () => {
+  const { relay, database, events } = stage({
+    timings: { ...scriptedDrain().input.timings, laneIdleTimeoutMs: 60_000 },
+  });
+  const started: string[] = [];
+  database.on(lanes, [{ ...lane, workflowId: 'w', replace: false }]);
+  relay.supervise(workflows(started));
+  void relay.begun();
+  await pass(300);
+  expect(started).toContain('w');
+  expect(events.filter(({ type }) => type === 'lane-acquired')).toMatchObject([{ standIn: true }]);
+  const answer = soFar(relay.drain(lane, new AbortController().signal, () => undefined));
+  await pass(0);
+  expect(events.filter(({ type }) => type === 'lane-acquired')).toMatchObject([
+    { standIn: true },
+    { standIn: false },
+  ]);
+  expect(answer.state).toBe('open');
+});
+
+test('a nudge has the outbox looked at, and what waits without a workflow is swept', async () => {
+  const { relay, database } = stage();
+  await byNow(relay.open());
+  relay.start();
+  await pass(6_000);
+  const before = database.valuesOf(look).length;
+  database.on('from outbox.sweep(', [{ released: 0, next: 'n', lanes: '' }]);
+  database.on(look, [{ snapshot: '9:9:', next: 'n', nextDueInMs: 0, topic: null }]);
+  database.notify('orders/3');
+  await pass(0);
+  expect(database.valuesOf(look)).toHaveLength(before + 1);
+  expect(database.valuesOf('from outbox.sweep(')[0]?.[0]).toEqual(['orders']);
+  const stopped = soFar(relay.stop());
+  await pass(0);
+  expect(stopped.state).toBe('resolved');
+  const after = database.asked.length;
+  await pass(5_000);
+  expect(database.asked).toHaveLength(after);
+});
+
+test('every look is wrapped', async () => {
+  let looks = 0;
+  const looking = (round: Promise<number>) => {
+    looks += 1;
+    return round;
+  };
+  const { relay, database } = stage({ looking });
+  relay.start();
+  await pass(50);
+  expect(looks).toBe(database.valuesOf(look).length);
+  await byNow(relay.stop());
+});
+
+test('a release makes the message ready, wakes its lane and waits for the outcome, at most a second', async () => {
+  const { relay, database } = stage();
+  const row = (state: string) => ({ id: 'a', state, dueInMs: null, partition: 1, offset: '7' });
+  void relay.drain(lane, new AbortController().signal, () => undefined);
+  await pass(0);
+  const claims = database.valuesOf(asked.claim).length;
+  database.on(release, [lane]).on(outcomes, [row('ready')]);
+  const answer = soFar(relay.release('a'));
+  await pass(0);
+  expect(database.valuesOf(asked.claim)).toHaveLength(claims + 1);
+  await pass(24);
+  expect(database.valuesOf(outcomes)).toHaveLength(1);
+  database.on(outcomes, [row('published')]);
+  await pass(1);
+  expect(answer.value).toEqual({ kind: 'done', state: 'published', partition: 1, offset: '7' });
+  expect(database.valuesOf(release)).toEqual([[['a']]]);
+
+  const slow = stage();
+  slow.database.on(release, []).on(outcomes, [row('ready')]);
+  const late = soFar(slow.relay.release('a'));
+  await pass(999);
+  expect(late.state).toBe('open');
+  await pass(1);
+  expect(late.value).toEqual({ kind: 'ready' });
+  expect(slow.database.valuesOf(outcomes)).toHaveLength(41);
+});
+
+test('releases that come together share a statement', async () => {
+  const { relay, database } = stage();
+  database.on(release, []);
+  database.on(outcomes, ([ids]) =>
+    (ids as string[]).map((id) => ({ id, state: 'canceled', partition: null, offset: null })),
+  );
+  const answers = ['a', 'b', 'c'].map((id) => soFar(relay.release(id)));
+  await pass(0);
+  expect(database.valuesOf(release)).toEqual([[['a']], [['b', 'c']]]);
+  expect(answers.map(({ value }) => value?.kind)).toEqual(['done', 'done', 'done']);
+});
+
+test('a cancel is audited for its actor', async () => {
+  const { relay, database } = stage();
+  database.on('select topic from outbox.message_all', [{ topic: 'orders' }]);
+  database.on('select outbox.cancel(', [{ answer: 'canceled' }]);
+  database.on('insert into outbox.audit', [{ id: '1' }]);
+  expect(await byNow(relay.cancel('a', 'ann'))).toBe('canceled');
+  expect(database.valuesOf('insert into outbox.audit')[0]?.[0]).toContain('"ann"');
+});

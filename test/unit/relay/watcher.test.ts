@@ -1,0 +1,299 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { LaneBlockers } from '../../../src/relay/lane-blockers.ts';
+import { LaneDrains } from '../../../src/relay/lane-drains.ts';
+import { Overdue } from '../../../src/relay/overdue.ts';
+import type { RelayEvent } from '../../../src/relay/report.ts';
+import { StandIns } from '../../../src/relay/stand-ins.ts';
+import { Starter } from '../../../src/relay/starter.ts';
+import { Supervision } from '../../../src/relay/supervision.ts';
+import { defaultTimings, type RelayTimings } from '../../../src/relay/timings.ts';
+import { Watcher } from '../../../src/relay/watcher.ts';
+import { emptyClaim } from '../../support/fixtures/claimed-messages.ts';
+import { drainStage } from '../../support/fixtures/drain-stage.ts';
+import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
+
+beforeEach(fakeTime);
+afterEach(realTime);
+
+const look = 'from outbox.look(';
+const lanes = 'from outbox.want_lanes(';
+const walk = 'from outbox.walk_held(';
+const untold = 'from outbox.untold_messages(';
+const bulks = 'from outbox.bulk_operation';
+const overdueTopics = 'from unnest($1::text[]) t(topic)';
+const locks = 'from pg_locks k left join pg_stat_activity';
+const sweep = 'from outbox.sweep(';
+const claim = 'from outbox.claim(';
+
+const nothing = { snapshot: '9:9:', next: 'n', nextDueInMs: null, topic: null };
+const news = (lane: number, what: object) => ({
+  ...nothing,
+  topic: 'orders',
+  lane,
+  ready: false,
+  waiting: false,
+  xids: null,
+  ...what,
+});
+
+const every = (ms: number) => ({ lookIntervalMs: ms, idleLookIntervalMs: ms });
+
+function stage(timings: Partial<RelayTimings> = {}) {
+  const events: RelayEvent[] = [];
+  const report = (event: RelayEvent) => void events.push(event);
+  const database = new ScriptedDatabase();
+  for (const part of [lanes, walk, untold, bulks, overdueTopics, locks]) database.on(part, []);
+  database.on(look, [nothing]).on(sweep, [{ released: 0, next: 'n', lanes: '' }]);
+  const standIns = new StandIns({
+    drain: async () => 'quiet',
+    ask: async () => true,
+    left: () => undefined,
+    report,
+  });
+  const supervision = new Supervision(report);
+  const engine = { terminatedAsked: 0 };
+  supervision.begin({
+    startLane: async () => undefined,
+    startMessage: async () => undefined,
+    startBulk: async () => undefined,
+    terminatedMessages: async () => {
+      engine.terminatedAsked += 1;
+      return [];
+    },
+  });
+  const drains = new LaneDrains(() => undefined);
+  const confirm = { group: 'g', maxSends: 1, receiptTimeoutMs: [1] };
+  const offsets = { passed: async () => undefined };
+  const orders = { name: 'orders', address: 'a', transport: 'kafka', visible: true, confirm, offsets };
+  const rounds = { count: 0 };
+  const watcher = new Watcher({
+    database,
+    drains,
+    starter: new Starter({ database, supervision, standIns, topics: ['orders'], report }),
+    overdue: new Overdue(database, [orders], report),
+    blockers: new LaneBlockers(database, report),
+    punctualTopics: ['punctual'],
+    timings: { ...defaultTimings, ...timings },
+    report,
+    looking: (round) => {
+      rounds.count += 1;
+      return round;
+    },
+  });
+  const times = (part: string) => database.valuesOf(part).length;
+  const wanted = () => database.valuesOf(lanes).filter(([, orphans]) => orphans === false).length;
+  return { watcher, database, drains, events, rounds, engine, times, wanted };
+}
+
+/** Drains lane 3 here, with claims that find nothing. @returns the number of claims so far */
+async function drainHere(drains: LaneDrains) {
+  const { database, input } = drainStage();
+  database
+    .on('outbox.lane_held(l) as held', [
+      { cursor: '0', snapshot: null, suspect: null, lapsed: false, untold: false },
+    ])
+    .on('from outbox.release_held(', [{ held: false, released: 0, next: '' }])
+    .on('update outbox.lane l set alive_until', [{ place: '(0,1)' }])
+    .on(claim, [emptyClaim]);
+  const far = { laneIdleTimeoutMs: 3_600_000, checkIntervalMs: 3_600_000, drainTimeoutMs: 7_200_000 };
+  void drains.run(input.lane, { ...input, timings: { ...defaultTimings, ...far } });
+  await pass(0);
+  return () => database.valuesOf(claim).length;
+}
+
+test('the outbox is looked at every ten milliseconds for five seconds after news, then ten times a second', async () => {
+  const { watcher, database, times, rounds } = stage();
+  watcher.start();
+  watcher.start();
+  await pass(0);
+  expect(times(look)).toBe(1);
+  await pass(100);
+  expect(times(look)).toBe(11);
+  await pass(4_900);
+  const hot = times(look);
+  await pass(1_000);
+  expect(times(look) - hot).toBeLessThanOrEqual(11);
+  expect(times(look) - hot).toBeGreaterThanOrEqual(9);
+
+  database.on(look, [news(1, { waiting: true })]);
+  await pass(100);
+  const again = times(look);
+  await pass(100);
+  expect(times(look) - again).toBe(10);
+  expect(rounds.count).toBe(times(look));
+});
+
+test('a look goes on from the snapshot of the one before, unless that failed: then everybody looks', async () => {
+  const { watcher, database, events, drains, times } = stage();
+  const claims = await drainHere(drains);
+  const seen = () => database.valuesOf(look).map(([snapshot]) => snapshot);
+  watcher.start();
+  await pass(20);
+  expect(seen()).toEqual([null, '9:9:', '9:9:']);
+  expect(claims()).toBe(2);
+  const error = new Error('no connection');
+  database.refuse(look, error);
+  await pass(10);
+  expect(events).toEqual([{ type: 'error', during: 'look', error }]);
+  await pass(999);
+  expect(times(look)).toBe(4);
+  database.on(look, [nothing]);
+  await pass(1);
+  expect(seen().slice(3)).toEqual(['9:9:', null]);
+  expect(claims()).toBe(3);
+  await pass(10);
+  expect(claims()).toBe(3);
+});
+
+test('everything is checked once a second, and orphans at every look', async () => {
+  const { watcher, database, engine, times, wanted } = stage();
+  watcher.start();
+  await pass(0);
+  const checks = () => [wanted(), ...[untold, bulks, overdueTopics].map(times)];
+  expect(checks()).toEqual([1, 1, 1, 1]);
+  expect([times(locks), engine.terminatedAsked]).toEqual([1, 1]);
+  await pass(990);
+  expect(checks()).toEqual([1, 1, 1, 1]);
+  expect(times(lanes) - wanted()).toBe(5);
+  await pass(10);
+  expect(checks()).toEqual([2, 2, 2, 2]);
+  expect(database.valuesOf(overdueTopics)[0]).toEqual([['orders']]);
+});
+
+test('a lane with news that nobody drains here is asked for at once, and again after a quarter of a second', async () => {
+  const { watcher, database, wanted, times } = stage();
+  watcher.start();
+  await pass(5);
+  database.on(look, [news(1, { ready: true })]);
+  await pass(10);
+  expect(wanted()).toBe(2);
+  await pass(240);
+  expect(wanted()).toBe(2);
+  await pass(10);
+  expect(wanted()).toBe(3);
+  expect(times(untold)).toBe(1);
+});
+
+test('news of what waits starts messages and no lane', async () => {
+  const { watcher, database, wanted, times } = stage();
+  watcher.start();
+  await pass(5);
+  database.on(look, [news(1, {}), news(2, { waiting: true })]);
+  await pass(10);
+  expect(times(untold)).toBe(2);
+  expect(wanted()).toBe(1);
+});
+
+test('news wake the drain of their lane, and nobody is asked for it', async () => {
+  const { watcher, database, drains, wanted } = stage();
+  const claims = await drainHere(drains);
+  watcher.start();
+  await pass(5);
+  const before = claims();
+  database.on(look, [news(3, { ready: true })]);
+  await pass(10);
+  expect(claims()).toBe(before + 1);
+  // What its last claim has seen is no news.
+  database.on(look, [news(3, { ready: true, xids: '8' })]);
+  await pass(10);
+  expect(claims()).toBe(before + 1);
+  database.on(look, [news(3, { ready: true, xids: '9' })]);
+  await pass(10);
+  expect(claims()).toBe(before + 2);
+  expect(wanted()).toBe(1);
+});
+
+test('a nudge wakes a drain here, and for other lanes, or none, has the outbox looked at', async () => {
+  const { watcher, database, drains, times } = stage(every(10_000));
+  const claims = await drainHere(drains);
+  watcher.start();
+  await pass(5);
+  const [looked, claimed] = [times(look), claims()];
+  watcher.nudge([{ topic: 'orders', lane: 3 }]);
+  await pass(0);
+  expect([times(look), claims()]).toEqual([looked, claimed + 1]);
+  watcher.nudge([{ topic: 'orders', lane: 4 }]);
+  await pass(0);
+  expect(times(look)).toBe(looked + 1);
+  watcher.nudge([]);
+  await pass(0);
+  expect(times(look)).toBe(looked + 2);
+
+  // It was asked for a moment ago.
+  database.on(look, [news(4, { ready: true })]);
+  watcher.nudge([]);
+  await pass(0);
+  database.on(look, [nothing]);
+  const asked = times(look);
+  watcher.nudge([{ topic: 'orders', lane: 4 }]);
+  await pass(0);
+  expect(times(look)).toBe(asked);
+});
+
+test('what is due next decides when the next look is, at most the usual pause away', async () => {
+  for (const [nextDueInMs, afterMs] of [
+    [4, 4],
+    [1, 1],
+    [400, 10],
+  ] as const) {
+    const { watcher, database, times } = stage();
+    database.on(look, [{ ...nothing, nextDueInMs }]);
+    watcher.start();
+    await pass(afterMs - 1);
+    expect(times(look)).toBe(1);
+    await pass(1);
+    expect(times(look)).toBe(2);
+    expect(times(sweep)).toBe(0);
+    await watcher.stop();
+  }
+});
+
+test('what is due is swept in up to five full sweeps, its lanes are started, and the next look follows at once', async () => {
+  const { watcher, database, events, times, wanted } = stage();
+  const due = { ...nothing, nextDueInMs: 0 };
+  const counts = [2_000, 2_000, 2_000, 2_000, 2_000, 2_000, 5];
+  database.on(look, () => (counts.length > 0 ? [due] : [nothing]));
+  database.on(sweep, () => [{ released: counts.shift() ?? 0, next: 'n', lanes: 'orders/7' }]);
+  watcher.start();
+  await pass(0);
+  expect(events).toEqual([
+    { type: 'messages-swept', count: 10_000 },
+    { type: 'messages-swept', count: 2_005 },
+  ]);
+  expect(times(look)).toBe(3);
+  expect(database.valuesOf(sweep)[0]).toEqual([['punctual'], 2_000, 200, 'n']);
+  expect(wanted()).toBe(2);
+});
+
+test('what is due and cannot be swept is looked at again soon, and tells nothing', async () => {
+  for (const [lookEveryMs, againMs] of [
+    [100, 20],
+    [5, 5],
+  ] as const) {
+    const { watcher, database, events, times } = stage(every(lookEveryMs));
+    database.on(look, [{ ...nothing, nextDueInMs: 0 }]);
+    watcher.start();
+    await pass(againMs * 5 - 1);
+    expect(times(sweep)).toBe(5);
+    expect(events).toEqual([]);
+    await watcher.stop();
+  }
+});
+
+test('a stop waits for the look in hand, and none follows', async () => {
+  const { watcher, database, times } = stage();
+  database.on(look, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return [{ ...nothing, nextDueInMs: 0 }];
+  });
+  watcher.start();
+  await pass(0);
+  const stopped = soFar(watcher.stop());
+  await pass(99);
+  expect(stopped.state).toBe('open');
+  await pass(1);
+  expect(stopped.state).toBe('resolved');
+  await pass(1_000);
+  expect([times(look), times(sweep)]).toEqual([1, 0]);
+});
