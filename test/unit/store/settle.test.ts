@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { isFailure, type SettledChange, type Settlement, settle } from '../../../src/store/lane/settle.ts';
+import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
+
+const pass = 'select outbox.pass(';
+const changed = 'with changed as';
+const settlement: Settlement = { owner: 'me', cursor: '9', snapshot: '7:7:', changes: [], durable: false };
+
+function stage(place: string | null = '(0,4)') {
+  const lane = { topic: 'orders', lane: 3 };
+  const database = new ScriptedDatabase().on(pass, [{ place }]).on(changed, []).on('outbox.note_held(', []);
+  return {
+    lane,
+    database,
+    settled: (given: Partial<Settlement>) => settle(database, lane, { ...settlement, ...given }),
+  };
+}
+
+test('a settle without exceptions is one statement, which says where the row is for the next one', async () => {
+  const { database, settled } = stage();
+  const batch = {
+    id: 'b',
+    firstPosition: '4',
+    lastPosition: '8',
+    count: 5,
+    partitions: { 0: { first: '3', count: 5 } },
+  };
+  expect(await settled({})).toBe(true);
+  expect(await settled({ batch, durable: true, snapshot: null })).toBe(true);
+  const lane = ['orders', 3, 'me'];
+  expect(database.valuesOf(pass)).toEqual([
+    [...lane, null, '9', '7:7:', 10_000, null, null, null, null, '{}', false],
+    [...lane, '(0,4)', '9', null, 10_000, 'b', '4', '8', 5, '{"0":{"first":"3","count":5}}', true],
+  ]);
+  expect(database.asked.map(({ part, inTransaction }) => [part, inTransaction])).toEqual([
+    [pass, false],
+    [pass, false],
+  ]);
+});
+
+test('exceptions are written in the transaction of the cursor, after it, with all that is known of them', async () => {
+  const { database, settled } = stage();
+  const changes: SettledChange[] = [
+    { id: 'a', to: 'published', attempt: 'acknowledged', partition: 0, offset: '12' },
+    {
+      id: 'b',
+      to: 'retrying',
+      attempt: 'rejected',
+      error: 'no\u0000t \u0000now',
+      retryInMs: 500,
+      maybePublished: true,
+    },
+    { id: 'c', to: 'held' },
+    { id: 'd', to: 'failed', attempt: 'permanent', error: 'x'.repeat(2_001) },
+  ];
+  expect(await settled({ changes })).toBe(true);
+  expect(database.asked.slice(0, 2).map(({ part, inTransaction }) => [part, inTransaction])).toEqual([
+    [pass, true],
+    [changed, true],
+  ]);
+  expect(database.valuesOf(changed)).toEqual([
+    [
+      ['a', 'b', 'c', 'd'],
+      ['published', 'retrying', 'held', 'failed'],
+      ['acknowledged', 'rejected', null, 'permanent'],
+      [null, 'not now', null, 'x'.repeat(2_000)],
+      [null, 500, null, null],
+      [false, true, false, false],
+      [0, null, null, null],
+      ['12', null, null, null],
+      'orders',
+      3,
+    ],
+  ]);
+});
+
+test('a settle of a lane with another owner writes no exception', async () => {
+  const { database, settled } = stage(null);
+  expect(await settled({})).toBe(false);
+  expect(await settled({ changes: [{ id: 'c', to: 'held' }] })).toBe(false);
+  expect(database.valuesOf(changed)).toEqual([]);
+});
+
+test('a failure is the end of a try that was not acknowledged', () => {
+  const attempts = ['rejected', 'ambiguous', 'permanent', 'acknowledged', undefined] as const;
+  const failures = attempts.filter((attempt) =>
+    isFailure({ id: 'a', to: 'held', ...(attempt && { attempt }) }),
+  );
+  expect(failures).toEqual(['rejected', 'ambiguous', 'permanent']);
+});

@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest';
+import { cancelAudited } from '../../../src/store/message/cancel-audited.ts';
+import { idOfRef } from '../../../src/store/message/id-of-ref.ts';
+import type { NewMessage } from '../../../src/store/message/new-message.ts';
+import { rescheduleChange } from '../../../src/store/message/reschedule.ts';
+import { cancelMessage, rescheduleMessage, storeMessages } from '../../../src/store/message/write.ts';
+import { ScriptedDatabase } from '../../support/fixtures/scripted-database.ts';
+
+const one = 'select outbox.store_one(';
+const many = 'select outbox.store_many(';
+const json = 'select outbox.store_as_json(';
+const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const storing = () =>
+  new ScriptedDatabase()
+    .on(one, ([, , , , , , id]) => [{ stored: JSON.stringify([id, 'w', 'ready', null]) }])
+    .on(many, [{ stored: JSON.stringify(['w/', '3,4', null]) }])
+    .on(json, [{ answers: JSON.stringify([[1, 'a', 'w', 'waiting', 5, true, null]]) }]);
+
+test('one message is stored by the shortest way, with an id of its time', async () => {
+  const database = storing();
+  const before = Date.now();
+  const [answer] = await storeMessages(database, 'orders', [{ payload: '{}' }]);
+  const [values] = database.valuesOf(one);
+  expect(values?.slice(0, 6)).toEqual(['orders', '{}', null, null, null, null]);
+  const id = String(answer?.id);
+  expect(id).toMatch(uuidV7);
+  const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+  expect(ms).toBeGreaterThanOrEqual(before);
+  expect(ms).toBeLessThanOrEqual(Date.now());
+  expect(answer).toEqual({
+    n: 1,
+    id,
+    workflowId: 'w',
+    state: 'ready',
+    dueAt: null,
+    duplicate: false,
+    refusal: null,
+  });
+
+  const full: NewMessage = {
+    payload: '1',
+    key: 'k',
+    headers: { a: 'b' },
+    afterMs: 0,
+    at: '2026-01-01T00:00:00Z',
+  };
+  database.on(one, [{ stored: JSON.stringify(['b', 'own', 'waiting', 1_500]) }]);
+  expect((await storeMessages(database, 'orders', [full]))[0]?.dueAt).toEqual(new Date(1_500));
+  expect(database.valuesOf(one)[1]?.slice(1, 6)).toEqual(['1', 'k', '{"a":"b"}', 0, '2026-01-01T00:00:00Z']);
+});
+
+test('several messages are one list of each value, and none of a value that no message has', async () => {
+  const database = storing();
+  const answers = await storeMessages(database, 'orders', [
+    { payload: '1' },
+    { payload: '2', key: 'k', afterMs: 7 },
+  ]);
+  const [topic, ids, ...lists] = database.valuesOf(many)[0] ?? [];
+  expect([topic, String(ids).split(',')]).toEqual(['orders', answers.map(({ id }) => id)]);
+  expect(lists).toEqual(['1\u001e2', '\u001ek', null, '\u001e7', null]);
+  expect(answers.map(({ n, workflowId, state, dueAt }) => [n, workflowId, state, dueAt])).toEqual([
+    [1, 'w/3', 'ready', null],
+    [2, 'w/4', 'ready', null],
+  ]);
+  database.on(many, [
+    {
+      stored: JSON.stringify([
+        'w/',
+        '3,4',
+        [
+          ['ready', null, null],
+          ['waiting', 'own', 9],
+        ],
+      ]),
+    },
+  ]);
+  const timed = await storeMessages(database, 'orders', [
+    { payload: '1', headers: {} },
+    { payload: '2', at: 'then' },
+  ]);
+  expect(timed.map(({ workflowId, state, dueAt }) => [workflowId, state, dueAt?.getTime()])).toEqual([
+    ['w/3', 'ready', undefined],
+    ['own', 'waiting', 9],
+  ]);
+  expect(database.valuesOf(many)[1]?.slice(3)).toEqual([null, '{}\u001e', null, '\u001ethen']);
+});
+
+test('what may be a repeat, has a key that a list cannot hold, or was refused takes the long way', async () => {
+  for (const unusual of [
+    { id: 'a' },
+    { ref: 'r' },
+    { contentType: 'text/plain' },
+    { key: '' },
+    { key: 'a\u001eb' },
+  ]) {
+    const database = storing();
+    const messages = [{ payload: '1' }, { payload: '2', ...unusual }];
+    expect(await storeMessages(database, 'orders', messages)).toEqual([
+      {
+        n: 1,
+        id: 'a',
+        workflowId: 'w',
+        state: 'waiting',
+        dueAt: new Date(5),
+        duplicate: true,
+        refusal: null,
+      },
+    ]);
+    expect(database.asked.map(({ part, values }) => [part, ...values])).toEqual([
+      [json, 'orders', JSON.stringify(messages)],
+    ]);
+  }
+  for (const [count, part] of [
+    [1, one],
+    [2, many],
+  ] as const) {
+    const refusing = storing().on(part, [{ stored: null }]);
+    await storeMessages(
+      refusing,
+      'orders',
+      Array.from({ length: count }, () => ({ payload: '1' })),
+    );
+    expect(refusing.asked.map((asked) => asked.part)).toEqual([part, json]);
+  }
+  expect(await storeMessages(storing().on(json, []), 'orders', [{ payload: '1', ref: 'r' }])).toEqual([]);
+});
+
+test('a message is canceled and rescheduled by its id or its ref', async () => {
+  const database = new ScriptedDatabase()
+    .on('select outbox.cancel(', [{ answer: 'canceled' }])
+    .on('select outbox.move_due(', [{ answer: 'rescheduled' }]);
+  expect(await cancelMessage(database, 'orders', { ref: 'r' })).toBe('canceled');
+  await cancelMessage(database, 'orders', { id: 'a' });
+  expect(await rescheduleMessage(database, 'orders', { ref: 'r' }, { afterMs: 5 })).toBe('rescheduled');
+  await rescheduleMessage(database, 'orders', { id: 'a' }, { at: 'then' });
+  expect(database.asked.map(({ values }) => values)).toEqual([
+    ['orders', 'r', null],
+    ['orders', null, 'a'],
+    ['orders', 'r', null, 5, null],
+    ['orders', null, 'a', null, 'then'],
+  ]);
+  database.on('select outbox.cancel(', []).on('select outbox.move_due(', []);
+  expect(await cancelMessage(database, 'orders', { id: 'a' })).toBe('unknown');
+  expect(await rescheduleMessage(database, 'orders', { id: 'a' }, {})).toBe('unknown');
+});
+
+test('a cancel on behalf of somebody is in the audit, in its transaction, unless there is no such message', async () => {
+  const topic = 'select topic from outbox.message_all';
+  const [cancel, audit] = ['select outbox.cancel(', 'insert into outbox.audit'];
+  const database = new ScriptedDatabase().on(topic, [{ topic: 'orders' }]).on(audit, []);
+  database.on(cancel, [{ answer: 'too-late' }]);
+  expect(await cancelAudited(database, 'a', 'ann')).toBe('too-late');
+  const [entry] = JSON.parse(String(database.valuesOf(audit)[0]?.[0])) as readonly object[];
+  expect(entry).toMatchObject({
+    actor: 'ann',
+    action: 'cancel',
+    message_id: 'a',
+    topic: 'orders',
+    result: 'too-late',
+  });
+  expect(database.asked.map(({ part, inTransaction }) => [part, inTransaction])).toEqual([
+    [topic, true],
+    [cancel, true],
+    [audit, true],
+  ]);
+  const without = new ScriptedDatabase().on(topic, []);
+  expect(await cancelAudited(without, 'a', 'ann')).toBe('unknown');
+  expect(without.asked).toHaveLength(1);
+});
+
+test('a reschedule of many says from when to when, and leaves out those that came too late', async () => {
+  const move = 'outbox.move_due(x.topic';
+  const due = 'm.due_at as "dueAt"';
+  const rows = ['a', 'b', 'c'].map(
+    (id) => ({ id, topic: 'orders', lane: 0, state: 'waiting', attempts: 0, sends: 0 }) as const,
+  );
+  for (const [given, values] of [
+    [{ afterMs: 5 }, [5, null, null]],
+    [{ at: 'then' }, [null, 'then', null]],
+    [{ shiftMs: -5 }, [null, null, -5]],
+  ] as const) {
+    const [from, to] = [new Date(1), new Date(2)];
+    let moved = false;
+    const database = new ScriptedDatabase()
+      .on(move, () => {
+        moved = true;
+        return [
+          { id: 'a', result: 'rescheduled' },
+          { id: 'b', result: 'too-late' },
+          { id: 'c', result: 'out-of-range' },
+        ];
+      })
+      .on(due, () => [{ id: 'a', dueAt: moved ? to : from }]);
+    const change = rescheduleChange(given);
+    expect(change.action).toBe('reschedule');
+    expect(await change.apply(database, rows)).toEqual([
+      { id: 'a', result: 'rescheduled', details: { from, to } },
+      { id: 'c', result: 'out-of-range', details: { from: null, to: null } },
+    ]);
+    expect(database.valuesOf(move)).toEqual([[['a', 'b', 'c'], ['orders', 'orders', 'orders'], ...values]]);
+  }
+});
+
+test('a ref of nobody has no id', async () => {
+  const database = new ScriptedDatabase().on('outbox.message_of_ref', [{ id: 'a' }]);
+  expect(await idOfRef(database, 'orders', 'r')).toBe('a');
+  expect(database.asked[0]?.values).toEqual(['orders', 'r']);
+  expect(await idOfRef(database.on('outbox.message_of_ref', [{ id: null }]), 'orders', 'r')).toBeUndefined();
+});
