@@ -55,8 +55,14 @@ test('nothing is claimed ahead behind a batch that is not full, unless somebody 
     const { database, broker, claims, begin, input } = scriptedDrain();
     claims.push(batch(1));
     broker.after = () => (rings ? input.wake.ring() : undefined);
+    let claimedAtSettle = 0;
+    database.on(asked.settle, () => {
+      claimedAtSettle = database.valuesOf(asked.claim).length;
+      return [{ place: '(0,2)' }];
+    });
     begin();
     await pass(0);
+    expect(claimedAtSettle).toBe(rings ? 2 : 1);
     expect(database.valuesOf(asked.claim)).toHaveLength(rings ? 2 : 1);
     // Claimed when it was acknowledged: whoever paused the topic by then is seen by the claim itself.
     expect(database.valuesOf(asked.paused)).toEqual([]);
