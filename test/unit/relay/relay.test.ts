@@ -157,6 +157,26 @@ test('a nudge has the outbox looked at, and what waits without a workflow is swe
   expect(database.asked).toHaveLength(after);
 });
 
+test('a stop waits for what is done about receipts', async () => {
+  const overdue = 'from unnest($1::text[]) t(topic)';
+  const confirm = { group: 'g', maxSends: 1, receiptTimeoutMs: [1] };
+  const offsets = { passed: async () => undefined };
+  const topic = { name: 'orders', address: 'a', transport: 'kafka', visible: true, confirm, offsets };
+  const { relay, database } = stage({ confirming: [topic] });
+  database.on(overdue, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return [];
+  });
+  relay.start();
+  await pass(0);
+  expect(database.valuesOf(overdue)).toEqual([[['orders']]]);
+  const stopped = soFar(relay.stop());
+  await pass(99);
+  expect(stopped.state).toBe('open');
+  await pass(1);
+  expect(stopped.state).toBe('resolved');
+});
+
 test('every look is wrapped', async () => {
   let looks = 0;
   const looking = (round: Promise<number>) => {

@@ -197,6 +197,9 @@ test('with the lane, its messages are withdrawn, and those of other lanes deferr
     const rows = [message('w', 'waiting', 2), message('r', 'ready', 2), message('other', 'waiting', 3)];
     const elsewhere = { ...message('bill', 'ready', 2), topic: 'bills' };
     const change = withdrawAsOwner({ topic: 'orders', lane: 2 }, 'me', seizes);
+    // Whoever has not asked for the lane does not own it.
+    expect(new Set(Object.values(resultsOf(await change.apply(database, rows))))).toEqual(new Set(['defer']));
+    database.asked.length = 0;
     await change.before?.(database);
     const results = resultsOf(await change.apply(database, [...rows, elsewhere]));
     const here = owned ? 'canceled' : 'defer';
