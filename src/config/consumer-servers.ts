@@ -1,10 +1,10 @@
 import { OutboxError } from '../core/errors.ts';
+import { patiently } from '../core/patience.ts';
 import type { ConsumerReport } from '../inbox/consumer-event.ts';
 import { faultOf } from '../inbox/intake/infrastructure-faults.ts';
 import type { TransactionClient } from '../inbox/transaction-client.ts';
 import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
-import { patiently } from './patience.ts';
 
 /** Between reports of the same wait for a broker. */
 const sayEveryMs = 5_000;
@@ -13,9 +13,10 @@ const socket = /^E[A-Z_]{4,}$/;
 const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
 
 /**
- * The client of a consumer that may start before its database: the first transaction is retried until the server answers.
+ * The client for what a consumer asks at its start, which may precede the database's, or meet its restart: each transaction is
+ * retried until the server answers.
  *
- * @throws OutboxError (from that transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`; the
+ * @throws OutboxError (from a transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`; the
  * reason of `stopping`
  */
 export function patientClient<Tx extends Transaction>(
@@ -24,11 +25,9 @@ export function patientClient<Tx extends Transaction>(
   report: ConsumerReport,
   stopping: AbortSignal,
 ): TransactionClient<Tx> {
-  let reached = false;
   return {
-    async $transaction(work, options) {
-      if (reached) return client.$transaction(work, options);
-      const result = await patiently(
+    $transaction: (work, options) =>
+      patiently(
         () =>
           client.$transaction(work, options).catch((error: unknown) => {
             throw clientFailure(error) ?? error;
@@ -39,10 +38,7 @@ export function patientClient<Tx extends Transaction>(
           passing: (error) => error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE',
           waiting: (error) => report({ type: 'waiting-for-server', server: 'PostgreSQL', error }),
         },
-      );
-      reached = true;
-      return result;
-    },
+      ),
   };
 }
 

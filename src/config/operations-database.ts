@@ -1,18 +1,14 @@
 import { OutboxError } from '../core/errors.ts';
 import type { Database } from '../store/database/database.ts';
-import { mayBeStarting } from '../store/database/database-failure.ts';
 import { openDatabase } from '../store/database/pool.ts';
 import { operatorSilence } from '../store/database/silence.ts';
-import { named } from '../store/database/visit.ts';
+import { named, onceStarted } from '../store/database/visit.ts';
 import { requireMigrated } from '../store/installation/migrate.ts';
 import { type DatabaseConfig, databaseOf } from './database-config.ts';
 import type { OnDatabase } from './operation-options.ts';
-import { patiently } from './patience.ts';
 
 /** A lease occupies one connection while others read; the rest is for concurrent calls. */
 const connections = 5;
-/** How long the first operation waits for a server that starts, as a relay does; a person waits for the answer. */
-const startingMs = 5_000;
 
 interface Opened {
   readonly url: string;
@@ -21,7 +17,7 @@ interface Opened {
   readonly ready: () => Promise<void>;
 }
 
-/** The database of operations: opened by the first operation, which waits up to five seconds for it, and checked to be migrated. */
+/** The database of operations: opened by the first operation, which waits for a server that starts, and checked to be migrated. */
 export function operationsDatabase(config: { readonly database?: DatabaseConfig }): {
   readonly on: OnDatabase;
   close(): Promise<void>;
@@ -58,18 +54,9 @@ function open(config: DatabaseConfig | undefined): Opened {
     // Once: who asks a server that is away again and again has its answer at once.
     if (waited) return requireMigrated(database);
     waited = true;
-    return startedAndMigrated(database);
+    return onceStarted(() => requireMigrated(database));
   });
   return { url: at.url, database, ready };
-}
-
-function startedAndMigrated(database: Database): Promise<void> {
-  return patiently(() => requireMigrated(database), {
-    signal: new AbortController().signal,
-    withinMs: startingMs,
-    passing: mayBeStarting,
-    waiting: () => undefined,
-  });
 }
 
 /** Remembers success, not failure. */

@@ -1,5 +1,6 @@
 import { databasePlace } from '../core/database-place.ts';
 import { OutboxError } from '../core/errors.ts';
+import { patiently } from '../core/patience.ts';
 import type { Report } from '../relay/report.ts';
 import type { DatabaseAddress } from '../store/database/database-address.ts';
 import { databaseFailure } from '../store/database/database-failure.ts';
@@ -8,7 +9,6 @@ import { named } from '../store/database/visit.ts';
 import type { Engine, WorkerExtras } from '../temporal/relay/engine.ts';
 import type { TemporalAddress } from '../temporal/temporal-address.ts';
 import { temporalFailure } from '../temporal/temporal-failure.ts';
-import { patiently } from './patience.ts';
 import type { AskedServer } from './relay-presence.ts';
 
 /** The servers that a relay needs to start, and how it waits for them. */

@@ -29,7 +29,7 @@ export interface ConsumerPlace {
 /** What a consumer needs from outside. */
 export interface ConsumerParts<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;
-  /** The client for a start that may precede the database's. @defaultValue the client itself */
+  /** The client for questions at a start, which may precede the database's. @defaultValue the client itself */
   readonly whenReached?: (
     client: TransactionClient<Tx>,
     report: ConsumerReport,

@@ -46,9 +46,9 @@ export class InboxTransactions<Tx extends Transaction> implements TransactionCli
     this.limits = { idleMs: Math.max(shortestIdleMs, this.#timeoutMs), statementMs: this.#timeoutMs };
   }
 
-  /** To be called once, before any other transaction. */
-  async learnLevel(): Promise<void> {
-    const level = await this.#client.$transaction(async (tx) => {
+  /** To be called once, before any other transaction. @param asked the same client, or one that waits for its database */
+  async learnLevel(asked: TransactionClient<Tx> = this.#client): Promise<void> {
+    const level = await asked.$transaction(async (tx) => {
       const [row] = await sqlOf(tx).query<{ level: string }>(
         `select current_setting('transaction_isolation') as level`,
       );

@@ -26,6 +26,7 @@ import { KeyQueues } from './parked/key-queues.ts';
 import type { SharedParts, StartPlan } from './shared-parts.ts';
 import { addressesOf, type SourceRoutes, sourceRoutesOf } from './source-routes.ts';
 import { startParked } from './start-parked.ts';
+import type { TransactionClient } from './transaction-client.ts';
 import { filterOfEpoch } from './window/filter-epoch.ts';
 import { startWindow } from './window/start-window.ts';
 
@@ -57,12 +58,12 @@ async function open<Tx extends Transaction>(
   const { health, stopping } = running;
   const { client: given, rules, settings } = plan;
   const report = noting(health, undisturbed(settings.report));
-  const reached = plan.whenReached?.(given, report, stopping) ?? given;
-  const client = new InboxTransactions(reached, rules.transactionTimeoutMs ?? limitOf(given));
+  const patient = plan.whenReached?.(given, report, stopping) ?? given;
+  const client = new InboxTransactions(given, rules.transactionTimeoutMs ?? limitOf(given));
   warnOfSmallPool(plan);
-  await client.learnLevel();
+  await client.learnLevel(patient);
   health.mended('PostgreSQL');
-  return start({ ...plan, client }, running, report);
+  return start({ ...plan, client }, patient, running, report);
 }
 
 /** Connections of the watcher, the window keeper and the marks. */
@@ -79,6 +80,7 @@ function warnOfSmallPool<Tx extends Transaction>(plan: ConsumerPlan<Tx>): void {
 
 async function start<Tx extends Transaction>(
   plan: StartPlan<Tx>,
+  patient: TransactionClient<Tx>,
   running: Running,
   report: ConsumerReport,
 ): Promise<RunningConsumer> {
@@ -89,6 +91,8 @@ async function start<Tx extends Transaction>(
       'PostgreSQL',
       client.$transaction((tx) => question(sqlOf(tx))),
     );
+  const atStart = <Result>(question: (sql: Sql) => Promise<Result>): Promise<Result> =>
+    patient.$transaction((tx) => question(sqlOf(tx)));
   const tally = new Tally(() => health.progressed());
   const breaker = breakerOf(plan, report, running);
   const sourceRoutes = sourceRoutesOf(plan, report);
@@ -97,13 +101,13 @@ async function start<Tx extends Transaction>(
     running.add(async () => receipts?.close());
     running.add(async () => deadLetters?.stop());
   }
-  const installation = await ask(async (sql) => {
+  const installation = await atStart(async (sql) => {
     await requireMigrated(sql);
     return readInstallation(sql);
   });
   // Asked at the stop, so that health knows whether it is worth waiting for the database.
   stopping.addEventListener('abort', () => void ask(readInstallation).catch(() => undefined), { once: true });
-  const filter = settings.filter && (await filterOfEpoch(settings.filter, ask));
+  const filter = settings.filter && (await filterOfEpoch(settings.filter, atStart));
   const keeper = await startWindow(plan, sourceRoutes, report, running);
   running.add(() => keeper.stop());
   await keeper.start();

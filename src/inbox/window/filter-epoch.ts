@@ -17,7 +17,8 @@ export async function filterOfEpoch(
   try {
     return filterInEpoch(filter, await ask(readDatabaseEpoch));
   } catch (error) {
-    if (faultOf(error) !== undefined) throw error;
+    // Ours says that there was no answer at all.
+    if (error instanceof OutboxError || faultOf(error) !== undefined) throw error;
     if (filter.epoch !== undefined) return filterInEpoch(filter, '');
     throw new OutboxError(
       'OUTBOX_EPOCH_UNKNOWN',

@@ -59,10 +59,21 @@ function isAway(error: Error, code: string): boolean {
   return socketCodes.has(code) || clientWords.test(error.message);
 }
 
-/** True if the server may be starting, or be started again: nothing listens yet, or it recovers. */
+/** SQLSTATEs of a server that recovers or has just ended, and codes of sockets where nothing listens yet, or no longer. */
+const startingCodes = new Set(['57P01', '57P02', '57P03', 'ECONNREFUSED', 'ECONNRESET']);
+const endedWords = /^Connection terminated unexpectedly/;
+
+/** True if the server may be starting, or be started again. */
 export function mayBeStarting(error: unknown): boolean {
   const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-  return all.some((one) => ['ECONNREFUSED', '57P03'].includes(codeOf(one)));
+  return all.some(
+    (one) => startingCodes.has(codeOf(one)) || (one instanceof Error && endedWords.test(one.message)),
+  );
+}
+
+/** True if the server says so. */
+export function saysStarting(error: unknown): boolean {
+  return codeOf(error) === '57P03';
 }
 
 function codeOf(error: unknown): string {

@@ -1,12 +1,19 @@
+import { patiently } from '../../core/patience.ts';
 import type { Database } from './database.ts';
 import type { DatabaseAddress } from './database-address.ts';
-import { databaseFailure } from './database-failure.ts';
+import { databaseFailure, mayBeStarting, saysStarting } from './database-failure.ts';
 import { openDatabase } from './pool.ts';
 import { schemaMissing } from './schema-missing.ts';
 import { operatorSilence } from './silence.ts';
 
+/** How long a command waits where nothing answers, which may start as well; a person waits for the answer. */
+const awayMs = 5_000;
+/** How long it waits for a server that says that it starts. */
+const startingMs = 60_000;
+
 /**
- * Opens a database for one piece of work, over one connection.
+ * Opens a database for one piece of work, over one connection. While the server starts, the work is repeated from the
+ * beginning.
  *
  * @throws OutboxError `OUTBOX_SERVER_UNAVAILABLE`, `OUTBOX_SERVER_REFUSED` or `OUTBOX_TLS_FAILED` naming the server,
  * `OUTBOX_MIGRATION_MISSING`, and what `work` throws
@@ -17,10 +24,24 @@ export async function visitDatabase<Result>(
 ): Promise<Result> {
   const database = openDatabase({ ...address, connections: 1, silence: operatorSilence, ownNames: true });
   try {
-    return await named(address.url, () => work(database));
+    return await named(address.url, () => onceStarted(() => work(database)));
   } finally {
     await database.close();
   }
+}
+
+/** Repeats `attempt` while the server says that it starts, and for up to five seconds where it may start, or start again. */
+export function onceStarted<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  let heardAt = performance.now();
+  return patiently(attempt, {
+    signal: new AbortController().signal,
+    withinMs: startingMs,
+    passing: (error) => {
+      if (saysStarting(error)) heardAt = performance.now();
+      return mayBeStarting(error) && performance.now() - heardAt < awayMs;
+    },
+    waiting: () => undefined,
+  });
 }
 
 /** Runs `work`; throws an error that names the server if the connection fails, or says that the schema of the outbox is missing. */

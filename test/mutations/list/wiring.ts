@@ -3,6 +3,24 @@ import type { Mutation } from '../mutation.ts';
 /** Correct parts, put together wrongly: who asks them, when, and with whose answer. */
 export const wiringMutations: readonly Mutation[] = [
   {
+    name: 'consumer-asks-once-whether-it-is-migrated',
+    promise: 'A start waits for its servers',
+    file: 'src/inbox/start-consumer.ts',
+    find: 'const installation = await atStart(',
+    replace: 'const installation = await ask(',
+    test: 'test/integration/start-interrupted.test.ts',
+    title: 'a consumer that loses its connection to PostgreSQL',
+  },
+  {
+    name: 'migrate-waits-for-nobody',
+    promise: 'A command waits for a PostgreSQL that starts',
+    file: 'src/store/database/visit.ts',
+    find: 'onceStarted(() => work(database))',
+    replace: 'work(database)',
+    test: 'test/integration/start-interrupted.test.ts',
+    title: 'a check and a preparation of topics wait',
+  },
+  {
     name: 'claimed-ahead-and-waits-to-be-rung',
     promise: 'Lateness is bounded (I7)',
     file: 'src/relay/drain.ts',

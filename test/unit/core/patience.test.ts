@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { patiently } from '../../../src/config/patience.ts';
+import { patiently } from '../../../src/core/patience.ts';
 
 test('what is away is asked twice a second, and whoever waits is told of it once', async () => {
   let asked = 0;

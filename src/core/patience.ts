@@ -1,6 +1,6 @@
-import { OutboxError } from '../core/errors.ts';
-import { rest } from '../core/rest.ts';
-import { unlessStopped } from '../core/unless-stopped.ts';
+import { OutboxError } from './errors.ts';
+import { rest } from './rest.ts';
+import { unlessStopped } from './unless-stopped.ts';
 
 /** Between attempts. */
 const againMs = 500;
