@@ -4,7 +4,7 @@ import { rocketmqConnection } from '../../../src/transports/rocketmq/rocketmq-op
 import { rocketmqOver } from '../../../src/transports/rocketmq/rocketmq-transport.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { admin, newTopic, options } from './rocketmq-stage.ts';
-import { batchOf, idsOf, receiving } from './traffic.ts';
+import { idsOf, receiving, stored } from './traffic.ts';
 
 const mebibyte = 1_024 * 1_024;
 
@@ -36,11 +36,7 @@ test('of large messages a member holds about 64 MiB, and leaves the others to th
   const sender = rocketmqOver(rocketmqConnection(options));
   onTestFinished(() => sender.close());
   const payload = 'x'.repeat(mebibyte);
-  for (let n = 0; n < count; n += 1)
-    await until(async () => {
-      const { outcomes } = await sender.publish(batchOf(address, { id: `m-${n}`, payload }));
-      return outcomes[0]?.kind === 'acknowledged';
-    });
+  for (let n = 0; n < count; n += 1) await stored(sender, address, { id: `m-${n}`, payload });
   const wire = await counted();
   const holding = rocketmqOver({ ...rocketmqConnection(options), through: () => wire.address });
   onTestFinished(() => holding.close());

@@ -8,7 +8,7 @@ import { rocketmqOver } from '../../../src/transports/rocketmq/rocketmq-transpor
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { admin, newTopic, options } from './rocketmq-stage.ts';
-import { batchOf, idsOf, receiving } from './traffic.ts';
+import { batchOf, idsOf, receiving, stored } from './traffic.ts';
 
 const invisibleMs = 3_000;
 const kinds = ['FIFO', 'NORMAL'] as const;
@@ -29,7 +29,7 @@ async function stage(type: 'FIFO' | 'NORMAL', count: number) {
   const group = `${address}-group`;
   await admin.createGroup(group, type === 'FIFO');
   const messages = Array.from({ length: count }, (_, n) => ({ id: `m-${n}`, key: 'a' }));
-  await transportOf().publish(batchOf(address, ...messages));
+  await stored(transportOf(), address, ...messages);
   return { addresses: [address], group };
 }
 

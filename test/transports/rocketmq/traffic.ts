@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { IncomingMessage, Source, Subscribed, Subscription } from '../../../src/sources/source.ts';
-import type { OutgoingBatch, OutgoingMessage } from '../../../src/transports.ts';
+import type { OutgoingBatch, OutgoingMessage, Transport } from '../../../src/transports.ts';
+import { until } from '../../support/fixtures/until.ts';
 
 /** A batch of such messages. */
 export function batchOf(address: string, ...messages: readonly Partial<OutgoingMessage>[]): OutgoingBatch {
@@ -16,6 +17,20 @@ export function batchOf(address: string, ...messages: readonly Partial<OutgoingM
       headers: { ce_id: id, ...headers },
     })),
   };
+}
+
+/** Publishes these messages, again if the server refuses: it may not know a new topic for some moments. */
+export async function stored(
+  transport: Transport,
+  address: string,
+  ...messages: readonly Partial<OutgoingMessage>[]
+): Promise<void> {
+  let left = messages;
+  await until(async () => {
+    const { outcomes } = await transport.publish(batchOf(address, ...left));
+    left = left.filter((_, n) => outcomes[n]?.kind !== 'acknowledged');
+    return left.length === 0;
+  });
 }
 
 /** A member of a group, and what arrived there. */
