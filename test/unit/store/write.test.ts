@@ -35,6 +35,7 @@ test('one message is stored by the shortest way, with an id of its time', async 
     state: 'ready',
     dueAt: null,
     duplicate: false,
+    unannounced: false,
     refusal: null,
   });
 

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { type KafkaOptions, kafka } from '../../../src/transports.ts';
 import type { OutgoingMessage, PublishResult } from '../../../src/transports/transport.ts';
+import { type KafkaOptions, kafka } from '../../../src/transports.ts';
 import { scriptedKafka } from '../../support/kafka/scripted-kafka.ts';
 
 const soon = { timeout: 20_000, interval: 5 };
