@@ -34,7 +34,7 @@ export class HandlerTransactions<Tx extends Transaction> {
 
   constructor(options: HandlerTransactionsOptions<Tx>) {
     this.#options = options;
-    options.deadline.addEventListener('abort', () => this.#passDeadline(), { once: true });
+    options.deadline.addEventListener('abort', () => this.#passDeadline());
   }
 
   /** Number of open transactions. */

@@ -11,14 +11,16 @@ test('while its address is paused one message probes, and the others wait', asyn
       if (broken) throw new Error('no');
     },
   });
-  vi.useFakeTimers({ toFake: ['performance'] });
+  vi.useFakeTimers({ toFake: ['performance', 'Date'], now: 50_000 });
   onTestFinished(() => void vi.useRealTimers());
 
   const pausing = await bench.offer([1, 2, 3].map((n) => numbered(n)));
 
   expect(pausing.acknowledged, 'one failure says nothing yet').toEqual(['1']);
   expect(pausing.rejected).toEqual([['2', expect.closeTo(1_100, -3)]]);
-  expect(bench.told('address-paused')).toHaveLength(1);
+  expect(bench.told('address-paused')).toEqual([
+    expect.objectContaining({ failedKeys: 2, keys: 2, probes: 0, nextProbeAt: new Date(51_000) }),
+  ]);
   expect(bench.handled).toEqual([]);
 
   const clears = (): number => bench.database.said('and partition = $3 and owner').length;
