@@ -91,6 +91,9 @@ test('a workflow takes its key over from the stand-in, once this has ended', asy
   expect(keys(), 'in the hands of its workflow').toHaveLength(2);
   one(1).end();
   await supervised;
+  standIns.offer(['a']);
+  await turn();
+  expect(keys(), 'in nobody’s hands').toHaveLength(3);
 });
 
 test('a workflow that is told to end while it waits for a slot takes none', async () => {
