@@ -103,6 +103,15 @@ export const inboxMutations: readonly Mutation[] = [
     title: 'bad keys pause nothing as long as more others succeed',
   },
   {
+    name: 'probe-that-was-not-marked-keeps-its-turn',
+    promise: away,
+    file: 'src/inbox/intake/message-intake.ts',
+    find: '      breaker.probeLeft(batch.address);',
+    replace: '',
+    test: 'test/unit/inbox/intake-breaker.test.ts',
+    title: 'a probe that could not be marked is left to the next one',
+  },
+  {
     name: 'faults-of-the-database-are-the-message',
     promise: 'Errors of the database cost no message a try',
     file: 'src/inbox/intake/infrastructure-faults.ts',
