@@ -44,6 +44,8 @@ export interface ResizableDatabase extends Database {
 
 /** With it, TCP notices a firewall or a vanished host ten seconds after this time, on a connection without traffic. */
 const keepAliveAfterMs = 10_000;
+/** Each meets another transaction than the one before. */
+const triesInConflict = 10;
 /** How long to wait for the server to close connections; then they are dropped, because they would keep the process alive. */
 const goodbyeMs = 500;
 
@@ -77,8 +79,10 @@ export function openDatabase({
   const begin = beginOf(limits, ownNames);
   return {
     query(text, values, repeated) {
-      if (unheard !== undefined) return lend(pool, unheard, (lent) => lent.query(text, values));
-      return repeated === undefined ? run(pool, text, values) : prepared.run(text, values);
+      return unlessInConflict(() => {
+        if (unheard !== undefined) return lend(pool, unheard, (lent) => lent.query(text, values));
+        return repeated === undefined ? run(pool, text, values) : prepared.run(text, values);
+      });
     },
     transaction: (work) => lend(pool, unheard, (lent) => inTransaction(lent, begin, work)),
     // If the session becomes silent, the server is probably unreachable. Answers that never arrive would block callers, also
@@ -100,6 +104,21 @@ async function verified(client: pg.PoolClient, done: (error?: Error) => void): P
     return done(error instanceof Error ? error : new Error(String(error)));
   }
   done();
+}
+
+/**
+ * A statement alone has the default of its database, behind a pooler whatever we set. Where that is not READ COMMITTED, it fails
+ * if it meets another transaction; then nothing is written, and it is repeated.
+ */
+async function unlessInConflict<Row>(statement: () => Promise<readonly Row[]>): Promise<readonly Row[]> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await statement();
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError && error.code === '40001') || tries === triesInConflict)
+        throw error;
+    }
+  }
 }
 
 async function run<Row>(

@@ -14,6 +14,14 @@ export const settleMutations: readonly Mutation[] = [
     title: 'a transaction is read committed',
   },
   {
+    name: 'conflict-of-a-statement-not-repeated',
+    promise: 'A pooler that shares connections costs speed only',
+    file: 'src/store/database/pool.ts',
+    find: 'const triesInConflict = 10;',
+    replace: 'const triesInConflict = 1;',
+    test: 'test/integration/pool-isolation.test.ts',
+  },
+  {
     name: 'no-answer-counts-as-unsent',
     promise: 'No loss (I1)',
     file: 'src/relay/publish-batch.ts',
