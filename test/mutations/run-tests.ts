@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import type { Mutation } from './mutation.ts';
@@ -61,7 +62,8 @@ async function runVitest(
   servers: Readonly<Record<string, string>>,
   limitMs: number,
 ): Promise<TestResults | undefined> {
-  const outputFile = join(root, 'mutation-results.json');
+  // Outside of the repository, whose files a gate may be reading.
+  const outputFile = join(tmpdir(), `temporal-outbox-mutation-results-${process.pid}.json`);
   rmSync(outputFile, { force: true });
   // What is red here is no failure of the run that counts them.
   const { VITEST_RESULT_FILE: _file, VITEST_RESULT_FOLDER: _folder, ...inherited } = env;
@@ -88,6 +90,8 @@ async function runVitest(
     return JSON.parse(readFileSync(outputFile, 'utf8')) as TestResults;
   } catch {
     return { testResults: [{ message: complaints.trim(), assertionResults: [] }] };
+  } finally {
+    rmSync(outputFile, { force: true });
   }
 
   function end(signal: NodeJS.Signals): void {

@@ -74,6 +74,13 @@ test('tests without servers come first, then those that execute little', () => {
   expect(testsOf(mutant({ path: 'src/b.ts' }), executed, sources)).toEqual([]);
 });
 
+test('SQL is tested by who has a database', () => {
+  expect(testsOf(mutant({ operator: 'sql: = to <>' }), executed, sources)).toEqual([
+    'test/integration/one.test.ts',
+    'test/integration/all.test.ts',
+  ]);
+});
+
 test('what runs when its file is loaded is tested by who calls a function of it', () => {
   expect(testsOf(mutant({ statement: 1, inFunction: false }), executed, sources)).not.toContain(
     'test/unit/loads.test.ts',
