@@ -1736,6 +1736,7 @@ begin
   return null;
 end
 $function$;
+privileges {owner=X/owner}
 
 CREATE OR REPLACE FUNCTION outbox.note_held(p_topic text, p_lane integer, p_ids uuid[])
  RETURNS void

@@ -105,6 +105,31 @@ test('with the documented grants a service sends, cancels and reschedules', asyn
   await expect(prisma.$queryRaw`select outbox.roll_processed(0, 1, 0)`).rejects.toThrow(/permission denied/);
 });
 
+test('with the documented grants a service cancels what is retried, and notes freed keys in no other way', async () => {
+  const prisma = clientOf('shop');
+  const orders = topic('orders', z.object({ n: z.number() }));
+  const { id } = await transaction(prisma, (tx) => send(tx, orders, { n: 1 }, { key: 'a' }));
+  await fixture.database.query(
+    `update outbox.message set state = 'retrying', attempts = 1, due_at = outbox.clock() + interval '1 hour' where id = $1`,
+    [id],
+  );
+
+  expect(await transaction(prisma, (tx) => cancel(tx, orders, { id }))).toBe('canceled');
+  expect(await fixture.database.query('select key from outbox.freed_key')).toEqual([{ key: 'a' }]);
+
+  const name = `shop_${suffix}`;
+  await fixture.database.query(`create schema ${name} authorization ${name}`);
+  await prisma.$executeRawUnsafe(`create table ${name}.own (topic text, lane integer, key text, state text)`);
+  await expect(
+    prisma.$executeRawUnsafe(
+      `create trigger own after insert on ${name}.own for each row execute function outbox.note_freed()`,
+    ),
+  ).rejects.toThrow(/permission denied/);
+  await expect(
+    prisma.$executeRaw`insert into outbox.freed_key (topic, lane, key) values ('orders', 0, 'b')`,
+  ).rejects.toThrow(/permission denied/);
+});
+
 test('with the documented grants a consumer handles, parks, begins epochs, goes on in them, and drops them', async () => {
   feed(source, { n: 1 }, { n: 2, key: 'a' }, { n: 3, key: 'a' });
   const first = await consume();

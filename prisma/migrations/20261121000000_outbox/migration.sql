@@ -351,6 +351,9 @@ create trigger message_freed after update of state on outbox.message for each ro
 when (old.state in ('retrying', 'failed') and new.state <> old.state and new.key is not null)
 execute function outbox.note_freed();
 
+-- Asked for when a trigger is made, not when it fires: nobody else's table may note keys here.
+revoke execute on function outbox.note_freed() from public;
+
 -- =====================================================================================================================
 -- Lanes
 -- =====================================================================================================================

@@ -60,7 +60,8 @@ export async function readRoleFacts(sql: Sql): Promise<readonly RoleFacts[]> {
        array(select what from (${needs}) need where send and not has order by 1) as "lacksToSend",
        array(select what from (${needs}) need where consume and not has order by 1) as "lacksToConsume",
        (select bool_and(has_function_privilege(r.oid, p.oid, 'execute')) from pg_proc p
-         where p.pronamespace = 'outbox'::regnamespace and p.prosecdef) as "mayKeepIds"
+         -- Whoever has a trigger fired needs no right to its function.
+         where p.pronamespace = 'outbox'::regnamespace and p.prosecdef and p.prorettype <> 'trigger'::regtype) as "mayKeepIds"
      from granted join pg_roles r on r.oid = granted.oid
      where not r.rolsuper and not pg_has_role(r.oid, (select nspowner from pg_namespace where nspname = 'outbox'), 'usage')
      order by 1`,
