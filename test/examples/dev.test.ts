@@ -75,7 +75,7 @@ test('dev runs a consumer in TypeScript by tsx, and again when a file that it im
       expect(dev.stdout() + dev.stderr()).toContain(line),
     );
 
-  await said('relay    | Delivering 1 topics');
+  await said('relay    | Delivering 1 topic.');
   await greet('Ada');
   await said('consumer | Hello Ada\n');
   await writeFile(path.join(folder, 'greeting.ts'), greeting('Good morning,'));

@@ -92,7 +92,7 @@ test('dev prepares database and topics, delivers to the consumer, starts what ha
   const send = (n: number) =>
     database.query('select outbox.send($1, $2::text)', [names[0], JSON.stringify({ n })]);
 
-  await saysUntil(dev, /^relay {4}\| Delivering 1 topics/m);
+  await saysUntil(dev, /^relay {4}\| Delivering 1 topic\./m);
   expect(dev.stdout().match(/^DATABASE_URL=.*$/gm)).toEqual([`DATABASE_URL='${url}'`]);
   expect(dev.stdout()).toMatch(/^Temporal UI: http/m);
   expect(dev.stdout()).toMatch(/^migrate {2}\| Applied /m);
@@ -128,7 +128,7 @@ test('dev leaves neither relay nor consumer behind when it is killed', async (co
   await write('consume.mjs', `console.log('pid', process.pid);\nsetInterval(() => {}, 1_000);\n`);
   const args = ['dev', '--config', at('outbox.config.mjs'), '--consumer', at('consume.mjs')];
   const dev = startCli(context, args, { ...servers, DATABASE_URL: url });
-  await saysUntil(dev, /^relay {4}\| Delivering 1 topics/m);
+  await saysUntil(dev, /^relay {4}\| Delivering 1 topic\./m);
   await saysUntil(dev, /^consumer \| pid \d+$/m);
   const pid = Number(/pid (\d+)/.exec(dev.stdout())?.[1]);
   expect(isAlive(pid)).toBe(true);
