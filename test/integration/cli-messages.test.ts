@@ -48,7 +48,7 @@ test('list and show tell what there is and why it waits, within 80 columns and w
     new RegExp(`${fixture.idOf('secret')} +orders +failed.*\n +1 try, refused by the script`),
   );
   expect(Math.max(...list.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-  expect(show.stdout).toMatch(/state {7}waiting: It is due in 59 min \d+ s/);
+  expect(show.stdout).toMatch(/state {7}waiting: It is due in (?:59 min \d+ s|1 h 0 min)/);
   const all = `${list.stdout}${show.stdout}${failed.stdout}`;
   expect(all, 'control characters are shown, not done').not.toContain('\u001b');
   expect(all).not.toContain('secret');

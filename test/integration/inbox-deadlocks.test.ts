@@ -33,10 +33,15 @@ test('I3 I4 F11: handlers that deadlock again and again use up no try, and each 
   inbox.feed(...range(1, messages).map((n) => ({ n, key: `k${n % keys}` })));
   await until(() => running.counts().handled + running.counts().failed === messages, 60_000);
 
-  const [met] = await database.query<{ deadlocks: number }>(
-    'select deadlocks::integer from pg_stat_database where datname = current_database()',
-  );
-  expect(met?.deadlocks, 'deadlocks that PostgreSQL has ended').toBeGreaterThan(0);
+  // A backend adds to its statistics once a second at most.
+  const deadlocks = async (): Promise<number> => {
+    const [met] = await database.query<{ deadlocks: number }>(
+      'select deadlocks::integer from pg_stat_database where datname = current_database()',
+    );
+    return met?.deadlocks ?? 0;
+  };
+  await until(async () => (await deadlocks()) > 0, 20_000).catch(() => undefined);
+  expect(await deadlocks(), 'deadlocks that PostgreSQL has ended').toBeGreaterThan(0);
   const { failedAttempts, failed } = running.counts();
   expect(failedAttempts).toBeGreaterThan(0);
   expect(failed).toBe(0);
