@@ -9,7 +9,7 @@ export const developmentMutations: readonly Mutation[] = [
     promise: ownServers,
     file: 'src/local/kept-servers.ts',
     find: '  refuseIfUsed(cache, folder);\n',
-    replace: '',
+    replace: "  if (cache === '') refuseIfUsed(cache, folder);\n",
     test: 'test/integration/servers-projects.test.ts',
     title: 'two projects have servers and data of their own',
     built: true,
