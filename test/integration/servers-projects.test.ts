@@ -38,10 +38,13 @@ const context = { onTestFinished };
 /** Runs `servers` in this folder until its servers answer. */
 async function up(cwd: string, env: Env, ...args: readonly string[]) {
   const servers = startCli(context, ['servers', ...args], env, cwd);
-  await until(async () => servers.stdout().includes('Ctrl-C') || (await ended(servers)), 180_000);
+  const kept = /^Their data is kept in (.+)\.$/m;
+  // What it writes last, unless it runs a command.
+  const last = args.includes('--') ? /Ctrl-C/ : kept;
+  await until(async () => last.test(servers.stdout()) || (await ended(servers)), 180_000);
   expect(servers.stdout(), servers.stderr()).toContain('Ctrl-C');
   const [, url = ''] = /^export DATABASE_URL='(.+)'$/m.exec(servers.stdout()) ?? [];
-  const [, data = ''] = /^Their data is kept in (.+)\.$/m.exec(servers.stdout()) ?? [];
+  const [, data = ''] = kept.exec(servers.stdout()) ?? [];
   return { servers, url, data };
 }
 
