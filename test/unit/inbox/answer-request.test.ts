@@ -8,10 +8,10 @@ import { readRequestBody } from '../../../src/inbox/http/request-body.ts';
 import { permanent } from '../../../src/inbox/verdict.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 function stage(given: Partial<ReceiveOptions<Transaction>> = {}) {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const told: unknown[] = [];
   const got: ReceivedRequest[] = [];
   const world = { work: async (): Promise<unknown> => undefined };

@@ -4,7 +4,7 @@ import type { DeadLetter, LetterOutcome } from '../../../src/inbox/parked/dead-l
 import { DeadLetters, type DeadLettersInput } from '../../../src/inbox/parked/dead-letters.ts';
 import { writeWire } from '../../../src/store/inbox/wire.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 /** A failed message as the database shows it. */
 const failed = (n: number, differs: object = {}) => ({
@@ -26,7 +26,7 @@ type Answer = (letters: readonly DeadLetter[]) => readonly LetterOutcome[];
 
 /** Copies what `rows` has, as the broker answers. */
 function stage(rows: readonly ReturnType<typeof failed>[], given: Partial<DeadLettersInput> = {}) {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const events: ConsumerEvent[] = [];
   const sent: (readonly DeadLetter[])[] = [];
   const world = {

@@ -12,7 +12,7 @@ import { routeOf, routeOfBatch } from '../../../src/inbox/route.ts';
 import { RouteTable } from '../../../src/inbox/route-table.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { writeWire } from '../../../src/store/inbox/wire.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 /** What a test decides. */
 export interface DrainSettings {
@@ -57,7 +57,7 @@ export function begun(
 
 /** The drain of parked keys with everything that it needs, on a scripted database. */
 export class DrainBench {
-  readonly database = new ScriptedDatabase();
+  readonly database = new ScriptedClient();
   readonly events: ConsumerEvent[] = [];
   readonly handled: (number | readonly number[])[] = [];
   readonly attempts: number[] = [];

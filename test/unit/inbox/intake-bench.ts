@@ -19,7 +19,7 @@ import type { SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
 import type { IncomingBatch, IncomingMessage } from '../../../src/sources/source.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { incoming } from './incoming.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 /** What a test decides. */
 export interface IntakeSettings {
@@ -42,7 +42,7 @@ export interface IntakeSettings {
 
 /** The intake of a consumer with everything that it needs, on a scripted database. */
 export class IntakeBench {
-  readonly database = new ScriptedDatabase();
+  readonly database = new ScriptedClient();
   readonly events: ConsumerEvent[] = [];
   readonly calls: string[] = [];
   readonly handled: number[] = [];

@@ -7,19 +7,19 @@ import type { TransactionClient } from '../../../src/inbox/transaction-client.ts
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 const place = { host: 'shop-1', pid: 7, version: '1.2.3' };
 const patience = { maxWait: 2_000, timeout: 5_000 };
 
 /** What `writeConsumer` was given, without its limits. */
-const presences = (database: ScriptedDatabase) =>
+const presences = (database: ScriptedClient) =>
   database
     .said('insert into outbox.consumer ')
     .map((values) => [values.slice(0, 5), JSON.parse(String(values[5])) as unknown]);
 
 test('a consumer says where it runs and what it owns of all sources, by address, and takes its row back', async () => {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const presence = new ConsumerPresence({ client: database.client, group: 'shop', place });
   presence.owns('kafka', [
     { address: 'orders', partition: 10 },
@@ -59,11 +59,11 @@ test('a consumer says where it runs and what it owns of all sources, by address,
 });
 
 test('a presence that was never begun has nothing to take back, and a database that is away disturbs nobody', async () => {
-  const none = new ScriptedDatabase();
+  const none = new ScriptedClient();
   await new ConsumerPresence({ client: none.client, group: 'shop', place }).stop();
   expect(none.transactions).toEqual([]);
 
-  const away = new ScriptedDatabase().on('outbox.consumer', () => {
+  const away = new ScriptedClient().on('outbox.consumer', () => {
     throw new Error('away');
   });
   const presence = new ConsumerPresence({ client: away.client, group: 'shop', place });
@@ -86,7 +86,7 @@ const paused = (differs: Partial<PausedAddress> = {}): PausedAddress => ({
 });
 
 /** The rows and their owner, as the database was given them. */
-const written = (database: ScriptedDatabase) =>
+const written = (database: ScriptedClient) =>
   database
     .said('insert into outbox.breaker')
     .map((values) => [values[0], ...values.slice(2, 4), JSON.parse(String(values[4])) as unknown]);
@@ -94,7 +94,7 @@ const written = (database: ScriptedDatabase) =>
 test('addresses that pause are written as durations, until they resume; then nothing is written', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 100_000 });
   onTestFinished(() => void vi.useRealTimers());
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   let now: readonly PausedAddress[] = [
     paused(),
     paused({ address: 'returns', since: new Date(101_000), nextProbeAt: new Date(99_000) }),
@@ -129,7 +129,7 @@ test('addresses that pause are written as durations, until they resume; then not
 });
 
 test('a stop takes back the rows of what is still paused, once', async () => {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
   await rows.stop();
   expect(database.transactions, 'there were none').toEqual([]);
@@ -143,7 +143,7 @@ test('a stop takes back the rows of what is still paused, once', async () => {
 });
 
 test('rows that may have been written are taken back, though the answer was lost', async () => {
-  const database = new ScriptedDatabase().on('outbox.breaker', () => {
+  const database = new ScriptedClient().on('outbox.breaker', () => {
     throw new Error('away');
   });
   const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
@@ -155,7 +155,7 @@ test('rows that may have been written are taken back, though the answer was lost
 });
 
 test('where nothing is paused any more when it is nudged, one write is enough, and a later pause is written', async () => {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   let now: readonly PausedAddress[] = [];
   const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => now });
   rows.nudge();
@@ -174,7 +174,7 @@ test('where nothing is paused any more when it is nudged, one write is enough, a
 });
 
 test('a stop waits for the write under way, and for that of its end', async () => {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const [first, second] = [gate(), gate()];
   const gates = [first, second];
   const client: TransactionClient<Transaction> = {

@@ -2,14 +2,14 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { OneSuspect } from '../../../src/inbox/intake/one-suspect.ts';
 import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 const first = { address: 'orders', partition: 0 };
 const second = { address: 'orders', partition: 1 };
 
 /** @param suspects what the database answers to each question for those that others have left */
 function made(...suspects: readonly (readonly object[])[]) {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const left = [...suspects];
   database.on('suspect as materialized', () => left.shift() ?? []);
   const turns = new OneSuspect();

@@ -7,7 +7,7 @@ import { topicDelaysOf } from '../../../src/inbox/route-delays.ts';
 import { addressesOf, sourceRoutesOf } from '../../../src/inbox/source-routes.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 const source = (name: string): Source => ({
   name,
@@ -24,7 +24,7 @@ function routesOf(settings: Omit<ConsumerSettings, 'group'>, topics: ReadonlyMap
   const closed: string[] = [];
   const found = sourceRoutesOf(
     {
-      client: new ScriptedDatabase().client,
+      client: new ScriptedClient().client,
       settings: { group: 'shop', ...settings },
       rules: resolveConsumerRules({ group: 'shop', ...settings }),
       topics: [...topics.keys()],

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { ParkedWatcher, type ParkedWatcherInput } from '../../../src/inbox/parked/parked-watcher.ts';
 import type { DeadTries } from '../../../src/store/inbox/parked-keys.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 /** A due key as a look reads it. */
 export const due = (n: number, differs: object = {}) => ({
@@ -22,7 +22,7 @@ export const due = (n: number, differs: object = {}) => ({
 
 /** A watcher whose clock is the fake one. */
 export function watcherStage(given: Partial<ParkedWatcherInput> = {}) {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const started: unknown[] = [];
   const offered: (readonly string[])[] = [];
   const failed: unknown[] = [];

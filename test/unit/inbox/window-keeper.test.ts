@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { WindowKeeper, type WindowKeeperInput } from '../../../src/inbox/window/window-keeper.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 const hourMs = 60 * 60_000;
 
 function stage(given: Partial<WindowKeeperInput<Transaction>> = {}) {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const failures: unknown[] = [];
   const keeper = new WindowKeeper({
     client: database.client,

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { WorkflowStarts } from '../../../src/inbox/parked/workflow-starts.ts';
 import type { BulkStart } from '../../../src/store/bulk/starts.ts';
 import type { WantedKey } from '../../../src/store/inbox/parked-keys.ts';
-import { ScriptedDatabase } from './scripted-database.ts';
+import { ScriptedClient } from './scripted-client.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -21,7 +21,7 @@ const keys = (count: number): readonly WantedKey[] => Array.from({ length: count
 
 /** Starts with a Temporal that fails, hangs or answers as the test says. */
 function stage() {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   const failed: unknown[] = [];
   const asked: string[] = [];
   const temporal = {

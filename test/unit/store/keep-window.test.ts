@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type KeepWindowInput, keepWindow } from '../../../src/store/inbox/window.ts';
-import { ScriptedDatabase } from '../inbox/scripted-database.ts';
+import { ScriptedClient } from '../inbox/scripted-client.ts';
 
 const hourMs = 60 * 60_000;
 const windowMs = 8 * hourMs;
@@ -14,7 +14,7 @@ const epoch = (n: number, ageMs: number, current = false, tries = 0) => ({
 });
 
 function stage(...epochs: readonly ReturnType<typeof epoch>[]) {
-  const database = new ScriptedDatabase();
+  const database = new ScriptedClient();
   database.on('as "windowMs"', () => [{ windowMs }]);
   database.on('as "byRelay"', () => [{ role: 'r', may: true, byRelay: false }]);
   database.on('e.ended_at is null as current', () => epochs);

@@ -13,10 +13,10 @@ interface Asked {
 }
 
 /**
- * A database that answers by a script, for the decisions of the code around statements: what these do is tested on a real one.
+ * The client of a consumer, which answers by a script, for the decisions of the code around statements: what these do is tested on a real one.
  * A statement without an answer returns no rows.
  */
-export class ScriptedDatabase {
+export class ScriptedClient {
   readonly transactions: Asked[] = [];
   readonly #answers = new Map<string, Answer>();
 
