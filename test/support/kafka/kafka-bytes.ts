@@ -94,8 +94,4 @@ export class KafkaQuestion {
     this.#at += bytes;
     return this.#frame.subarray(this.#at - bytes, this.#at);
   }
-
-  skip(bytes: number): void {
-    this.#at += bytes;
-  }
 }

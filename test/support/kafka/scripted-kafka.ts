@@ -170,7 +170,8 @@ function produce(broker: ScriptedKafka, body: KafkaQuestion): KafkaBytes {
 function metadata({ brokers, topics }: ScriptedKafka, body: KafkaQuestion): KafkaBytes {
   const asked = Array.from({ length: body.count() }, () => {
     const name = body.compactText() ?? '';
-    body.skip(1);
+    // Without tagged fields, of which this byte is the number.
+    body.take(1);
     return name;
   });
   const reply = new KafkaBytes().int32(0).count(brokers.size);

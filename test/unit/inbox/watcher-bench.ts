@@ -1,18 +1,23 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { ParkedWatcher, type ParkedWatcherInput } from '../../../src/inbox/parked/parked-watcher.ts';
-import type { DeadTries } from '../../../src/store/inbox/parked-keys.ts';
+import type { DeadTries, WantedKey } from '../../../src/store/inbox/parked-keys.ts';
 import { ScriptedClient } from './scripted-client.ts';
 
-/** A due key as a look reads it. */
-export const due = (n: number, differs: object = {}) => ({
+/** A key whose workflow is to be started. */
+export const wanted = (n: number, toldAt: string | null = null): WantedKey => ({
   keyId: `key-${n}`,
   workflowId: `workflow-${n}`,
   topic: 'orders',
   key: 'k',
   dueInMs: 0,
   replace: 'never',
-  toldAt: null,
+  toldAt,
+});
+
+/** A due key as a look reads it. */
+export const due = (n: number, differs: object = {}) => ({
+  ...wanted(n),
   nextAt: `at ${n}`,
   wanted: false,
   idle: true,

@@ -4,20 +4,13 @@ import { WorkflowStarts } from '../../../src/inbox/parked/workflow-starts.ts';
 import type { BulkStart } from '../../../src/store/bulk/starts.ts';
 import type { WantedKey } from '../../../src/store/inbox/parked-keys.ts';
 import { ScriptedClient } from './scripted-client.ts';
+import { wanted } from './watcher-bench.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-const wanted = (n: number): WantedKey => ({
-  keyId: `key-${n}`,
-  workflowId: `workflow-${n}`,
-  topic: 'orders',
-  key: 'k',
-  dueInMs: 0,
-  replace: 'never',
-  toldAt: n === 0 ? null : `told-${n}`,
-});
-const keys = (count: number): readonly WantedKey[] => Array.from({ length: count }, (_, n) => wanted(n));
+const keys = (count: number): readonly WantedKey[] =>
+  Array.from({ length: count }, (_, n) => wanted(n, n === 0 ? null : `told-${n}`));
 
 /** Starts with a Temporal that fails, hangs or answers as the test says. */
 function stage() {

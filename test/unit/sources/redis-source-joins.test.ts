@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { OutboxError } from '../../../src/core/errors.ts';
 import type { IncomingBatch } from '../../../src/sources/source.ts';
-import { acknowledgeAll, mine, type Stage, stage, taken } from './redis-source-stage.ts';
+import { mine, type Stage, stage, taken } from './redis-source-stage.ts';
+import { acknowledgeAll } from './subscriber.ts';
 
 const soon = { timeout: 20_000, interval: 5 };
 

@@ -1,18 +1,11 @@
-import { onTestFinished } from 'vitest';
 import { redisClient } from '../../../src/redis/redis-package.ts';
 import { redisServer } from '../../../src/redis/redis-server.ts';
 import { incomingMessage } from '../../../src/sources/incoming-message.ts';
 import type { Queue, QueueLease, QueueRead } from '../../../src/sources/redis/queue.ts';
 import { redisSource } from '../../../src/sources/redis/redis-source.ts';
-import type {
-  IncomingBatch,
-  IncomingMessage,
-  Partition,
-  SourceNotice,
-  Subscribed,
-  Subscription,
-} from '../../../src/sources/source.ts';
+import type { IncomingMessage, SourceNotice } from '../../../src/sources/source.ts';
 import { type RedisReply, scriptedRedis } from '../../support/fixtures/scripted-redis.ts';
+import { subscriberOf } from './subscriber.ts';
 
 export const paces = {
   leaseMs: 60_000,
@@ -113,48 +106,19 @@ export async function stage(leaseMs: number = paces.leaseMs) {
     ['orders', new ScriptedQueue('orders')],
     ['bills', new ScriptedQueue('bills')],
   ]);
-  const told = {
-    assigned: [] as (readonly Partition[])[],
-    disconnected: [] as (readonly [unknown, number])[],
-    noticed: [] as SourceNotice[],
-  };
   const settings = { server: redisServer('test()', { url: server.url }), requestTimeoutMs: 5_000 };
   const source = redisSource(
     settings,
     { name: 'redis-test', queueOf: (address) => queues.get(address) ?? new ScriptedQueue(address) },
     { ...paces, leaseMs },
   );
-  const running: Subscribed[] = [];
-  onTestFinished(async () => {
-    await Promise.all(running.map((one) => one.stop()));
-  });
   return {
     server,
     source,
     lease,
-    told,
     orders: queues.get('orders') ?? new ScriptedQueue(''),
     bills: queues.get('bills') ?? new ScriptedQueue(''),
-    subscribe: async (
-      handle: (batch: IncomingBatch) => Promise<void> | void = acknowledgeAll,
-      own: Partial<Subscription> = {},
-    ): Promise<Subscribed> => {
-      const subscribed = await source.subscribe({
-        addresses: ['orders'],
-        group: 'stock',
-        concurrency: 1,
-        batchSize: 100,
-        fromBeginning: true,
-        joinWithinMs: 30_000,
-        assigned: (partitions) => void told.assigned.push(partitions),
-        disconnected: (...given) => void told.disconnected.push(given),
-        noticed: (notice) => void told.noticed.push(notice),
-        handle: async (batch) => handle(batch),
-        ...own,
-      });
-      running.push(subscribed);
-      return subscribed;
-    },
+    ...subscriberOf(source, { concurrency: 1, batchSize: 100 }),
     /** The commands about leases that the server got: the script, and the key and holder after it. */
     leaseCommands: () =>
       server.commands
@@ -168,7 +132,3 @@ export async function stage(leaseMs: number = paces.leaseMs) {
 }
 
 export type Stage = Awaited<ReturnType<typeof stage>>;
-
-export function acknowledgeAll(batch: IncomingBatch): void {
-  for (const message of batch.messages) batch.acknowledge(message);
-}

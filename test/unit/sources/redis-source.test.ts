@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { OutboxError } from '../../../src/core/errors.ts';
 import { LateReply } from '../../../src/redis/redis-link.ts';
 import type { IncomingBatch, SourceNotice } from '../../../src/sources/source.ts';
-import { acknowledgeAll, mine, paces, stage, taken } from './redis-source-stage.ts';
+import { mine, paces, stage, taken } from './redis-source-stage.ts';
+import { acknowledgeAll } from './subscriber.ts';
 
 const soon = { timeout: 20_000, interval: 5 };
 const orders = { address: 'orders', partition: 0 };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { acknowledgeAll, soon, stage } from './rocketmq-source-stage.ts';
+import { soon, stage } from './rocketmq-source-stage.ts';
+import { acknowledgeAll } from './subscriber.ts';
 
 test('the source is named, tells no lag, and delivers nothing twice that was acknowledged', async () => {
   const { source, subscribe } = await stage();

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { IncomingBatch } from '../../../src/sources/source.ts';
 import { gate } from '../../support/fixtures/gate.ts';
-import { acknowledgeAll, fired, soon, stage } from './rocketmq-source-stage.ts';
+import { fired, soon, stage } from './rocketmq-source-stage.ts';
+import { acknowledgeAll } from './subscriber.ts';
 
 const bodies = ({ messages }: IncomingBatch): readonly string[] =>
   messages.map(({ body }) => Buffer.from(body ?? []).toString());

@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import type { OutgoingMessage, PublishResult } from '../../../src/transports/transport.ts';
 import { type KafkaOptions, kafka } from '../../../src/transports.ts';
+import { drafted, publishTo } from '../../support/fixtures/outgoing.ts';
 import { scriptedKafka } from '../../support/kafka/scripted-kafka.ts';
 
 const soon = { timeout: 20_000, interval: 5 };
@@ -14,18 +15,7 @@ async function stage(options: Partial<KafkaOptions> = {}) {
   const publish = (...messages: readonly Partial<OutgoingMessage>[]): Promise<PublishResult> =>
     send('orders', 1, messages);
   const send = (address: string, partitions: number, messages: readonly Partial<OutgoingMessage>[]) =>
-    transport.publish({
-      address,
-      partitions,
-      messages: messages.map((message, n) => ({
-        id: `m${n}`,
-        key: null,
-        payload: '{}',
-        headers: {},
-        ...message,
-      })),
-      signal: new AbortController().signal,
-    });
+    publishTo(transport, address, drafted(...messages), { partitions });
   const asked = (name: string): number => broker.calls.filter((one) => one === name).length;
   return { broker, transport, publish, send, asked };
 }

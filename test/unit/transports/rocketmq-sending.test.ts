@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { rocketmqConnection } from '../../../src/transports/rocketmq/rocketmq-options.ts';
 import { rocketmqOver } from '../../../src/transports/rocketmq/rocketmq-transport.ts';
 import type { OutgoingMessage, PublishResult } from '../../../src/transports/transport.ts';
+import { drafted, publishTo } from '../../support/fixtures/outgoing.ts';
 import { scriptedRocketmq } from '../../support/fixtures/scripted-rocketmq.ts';
 
 async function stage(tag?: (message: OutgoingMessage, topic: string) => string | undefined, ms = 10_000) {
@@ -23,19 +24,7 @@ async function stage(tag?: (message: OutgoingMessage, topic: string) => string |
   const publish = (
     address: string,
     ...messages: readonly Partial<OutgoingMessage>[]
-  ): Promise<PublishResult> =>
-    transport.publish({
-      address,
-      partitions: 1,
-      messages: messages.map((message, n) => ({
-        id: `m${n}`,
-        key: null,
-        payload: '{}',
-        headers: {},
-        ...message,
-      })),
-      signal: new AbortController().signal,
-    });
+  ): Promise<PublishResult> => publishTo(transport, address, drafted(...messages));
   const asked = (method: string): number => proxy.calls.filter((name) => name === method).length;
   return { proxy, transport, publish, asked };
 }
