@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { OutboxError } from '../core/errors.ts';
 import { type State, states } from '../core/transitions.ts';
 import type { MessageFilter } from '../operations/list.ts';
+import { timeOfFlag } from './flag-values.ts';
 
 /** Flags of a filter. All given conditions must hold. */
 export interface FilterFlags {
@@ -44,15 +45,6 @@ export function filterOf(flags: FilterFlags): MessageFilter {
     ...(dueFrom !== undefined && { dueFrom: timeOfFlag('due-from', dueFrom) }),
     ...(dueTo !== undefined && { dueTo: timeOfFlag('due-to', dueTo) }),
   };
-}
-
-/** A date without a time means midnight in UTC, a time without a zone means local time. */
-export function timeOfFlag(option: string, text: string): Date {
-  const time = new Date(text);
-  if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;
-  throw new OutboxError('OUTBOX_OPTION_INVALID', `--${option} takes an ISO time, and "${text}" is none.`, {
-    details: { option },
-  });
 }
 
 function stateOf(name: string): State {

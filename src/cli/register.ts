@@ -45,7 +45,7 @@ export async function databaseAddress(flags: CommonFlags): Promise<DatabaseAddre
   );
 }
 
-/** Another text is no host either. The error does not repeat it: it may contain a password. */
+/** The error does not repeat another text, which may contain a password. */
 function addressIn(source: string, text: string): string {
   if (isDatabaseUrl(text)) return text;
   throw new OutboxError(

@@ -1,7 +1,6 @@
-import { type Duration, durationMs } from '../core/duration.ts';
 import { type BulkStartFlags, bulkStartCommand, filterMisuse, isFilter } from './bulk-start-command.ts';
 import { type ChangeFlags, changeCommand } from './change-command.ts';
-import { timeOfFlag } from './filter-flags.ts';
+import { durationOfFlag, timeOfFlag } from './flag-values.ts';
 import { usageError } from './operator-flags.ts';
 import type { Output } from './output.ts';
 
@@ -23,7 +22,6 @@ export async function rescheduleCommand(
   if (flags.shift !== undefined) return usageError('--shift needs a filter.', output);
   const due = dueOf(flags);
   if (due === undefined) return usageError('Give either --after, such as 15m, or --at, an ISO time.', output);
-  if ('wrong' in due) return usageError(due.wrong, output);
   if (isFilter(flags, ids)) return bulkStartCommand({ action: 'reschedule', ...due }, flags, output);
   return changeCommand('Reschedule', { flags, ids, output }, (at, target, options) =>
     at.reschedule(target, { ...options, ...due }),
@@ -31,24 +29,15 @@ export async function rescheduleCommand(
 }
 
 async function shiftMany(flags: RescheduleFlags, output: Output): Promise<number> {
-  const { after, at, shift } = flags;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
-  const shiftMs = durationMs(shift as Duration);
-  if (shiftMs === undefined || after !== undefined || at !== undefined)
-    return usageError('--shift takes a duration such as 15m or -15m, and replaces --after and --at.', output);
-  return bulkStartCommand({ action: 'reschedule', shift: shiftMs }, flags, output);
+  const { after, at, shift = '' } = flags;
+  if (after !== undefined || at !== undefined)
+    return usageError('--shift replaces --after and --at.', output);
+  return bulkStartCommand({ action: 'reschedule', shift: durationOfFlag('shift', shift) }, flags, output);
 }
 
 /** `undefined`: none or both are given. */
-function dueOf({
-  after,
-  at,
-}: RescheduleFlags): { after: number } | { at: Date } | { readonly wrong: string } | undefined {
-  if ((after === undefined) === (at === undefined)) return undefined;
-  if (at !== undefined) return { at: timeOfFlag('at', at) };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- durationMs answers undefined for other texts
-  const afterMs = durationMs(after as Duration);
-  return afterMs === undefined
-    ? { wrong: `--after takes a duration such as 15m, and "${after}" is none.` }
-    : { after: afterMs };
+function dueOf({ after, at }: RescheduleFlags): { after: number } | { at: Date } | undefined {
+  if (after !== undefined && at === undefined) return { after: durationOfFlag('after', after) };
+  if (at !== undefined && after === undefined) return { at: timeOfFlag('at', at) };
+  return undefined;
 }

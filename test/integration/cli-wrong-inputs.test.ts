@@ -60,8 +60,14 @@ const wrong: readonly (readonly [what: string, args: readonly string[], code: st
   [
     'a delay that is none',
     ['reschedule', id, '--after', 'never', '--yes'],
-    'OUTBOX_COMMAND_INVALID',
+    'OUTBOX_OPTION_INVALID',
     '--after takes a duration such as 15m, and "never" is none',
+  ],
+  [
+    'a shift that is no duration',
+    ['reschedule', '--topic', 'orders', '--shift', 'never', '--dry-run'],
+    'OUTBOX_OPTION_INVALID',
+    '--shift takes a duration such as 15m, and "never" is none',
   ],
   [
     'an instant that is none',
