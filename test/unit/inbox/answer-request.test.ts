@@ -7,8 +7,8 @@ import type { ReceiveOptions } from '../../../src/inbox/http/receive-options.ts'
 import { readRequestBody } from '../../../src/inbox/http/request-body.ts';
 import { permanent } from '../../../src/inbox/verdict.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';
-import { ScriptedClient } from './scripted-client.ts';
 
 function stage(given: Partial<ReceiveOptions<Transaction>> = {}) {
   const database = new ScriptedClient();

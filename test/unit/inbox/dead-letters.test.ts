@@ -3,8 +3,8 @@ import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import type { DeadLetter, LetterOutcome } from '../../../src/inbox/parked/dead-letter.ts';
 import { DeadLetters, type DeadLettersInput } from '../../../src/inbox/parked/dead-letters.ts';
 import { writeWire } from '../../../src/store/inbox/wire.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { ScriptedClient } from './scripted-client.ts';
 
 /** A failed message as the database shows it. */
 const failed = (n: number, differs: object = {}) => ({

@@ -12,7 +12,7 @@ import { routeOf, routeOfBatch } from '../../../src/inbox/route.ts';
 import { RouteTable } from '../../../src/inbox/route-table.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { writeWire } from '../../../src/store/inbox/wire.ts';
-import { ScriptedClient } from './scripted-client.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
 /** What a test decides. */
 export interface DrainSettings {

@@ -18,8 +18,8 @@ import { RouteTable } from '../../../src/inbox/route-table.ts';
 import type { SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
 import type { IncomingBatch, IncomingMessage } from '../../../src/sources/source.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { incoming } from './incoming.ts';
-import { ScriptedClient } from './scripted-client.ts';
 
 /** What a test decides. */
 export interface IntakeSettings {

@@ -6,8 +6,8 @@ import { BreakerRows } from '../../../src/inbox/intake/breaker-rows.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { gate } from '../../support/fixtures/gate.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { ScriptedClient } from './scripted-client.ts';
 
 const place = { host: 'shop-1', pid: 7, version: '1.2.3' };
 const patience = { maxWait: 2_000, timeout: 5_000 };

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { OneSuspect } from '../../../src/inbox/intake/one-suspect.ts';
 import { PoisonMarks } from '../../../src/inbox/intake/poison-marks.ts';
-import { ScriptedClient } from './scripted-client.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
 const first = { address: 'orders', partition: 0 };
 const second = { address: 'orders', partition: 1 };

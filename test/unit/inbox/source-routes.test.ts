@@ -7,7 +7,7 @@ import { topicDelaysOf } from '../../../src/inbox/route-delays.ts';
 import { addressesOf, sourceRoutesOf } from '../../../src/inbox/source-routes.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
-import { ScriptedClient } from './scripted-client.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
 const source = (name: string): Source => ({
   name,

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { ParkedWatcher, type ParkedWatcherInput } from '../../../src/inbox/parked/parked-watcher.ts';
 import type { DeadTries, WantedKey } from '../../../src/store/inbox/parked-keys.ts';
-import { ScriptedClient } from './scripted-client.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
 /** A key whose workflow is to be started. */
 export const wanted = (n: number, toldAt: string | null = null): WantedKey => ({

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { WindowKeeper, type WindowKeeperInput } from '../../../src/inbox/window/window-keeper.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { until } from '../../support/fixtures/until.ts';
-import { ScriptedClient } from './scripted-client.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { WorkflowStarts } from '../../../src/inbox/parked/workflow-starts.ts';
 import type { BulkStart } from '../../../src/store/bulk/starts.ts';
 import type { WantedKey } from '../../../src/store/inbox/parked-keys.ts';
-import { ScriptedClient } from './scripted-client.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { wanted } from './watcher-bench.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));

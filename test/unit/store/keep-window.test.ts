@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type KeepWindowInput, keepWindow } from '../../../src/store/inbox/window.ts';
-import { ScriptedClient } from '../inbox/scripted-client.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
 const hourMs = 60 * 60_000;
 const windowMs = 8 * hourMs;
