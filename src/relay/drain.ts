@@ -116,6 +116,8 @@ class Drain {
       const released = this.#freed;
       const { claimed, claimedAt } = (await this.#takeAhead()) ?? (await this.#claimPatiently());
       this.#freed = claimed.freed;
+      // What is left after a release of all is locked.
+      const releasable = claimed.freed && (!released || this.#releasedTo !== '');
       if (!claimed.owned) this.#lease.lose();
       else if (claimed.paused) return 'paused';
       else if (!this.#suspectMarked) {
@@ -127,8 +129,7 @@ class Drain {
         quietAt = performance.now() + timings.laneIdleTimeoutMs;
         if (!this.#caughtUp) continue;
         this.#input.caughtUp?.(claimed.snapshot);
-      } // What is left after a release of all is locked.
-      else if (claimed.freed && (!released || this.#releasedTo !== '')) continue;
+      } else if (releasable) continue;
       else if (performance.now() >= quietAt) return 'quiet';
       else if (!claimed.freed) this.#input.caughtUp?.(claimed.snapshot);
       await wake.wait(Math.min(quietAt - performance.now(), timings.checkIntervalMs), this.#stop);
@@ -292,8 +293,7 @@ class Drain {
   async #hold(hold: Hold): Promise<void> {
     const { probeIntervalMs } = this.#input.timings;
     const again = performance.now() - this.#lastHoldEndedAt < 2 * probeIntervalMs;
-    const firstProbeMs = again ? probeIntervalMs : 0;
-    const limits = { firstProbeMs, deadline: this.#deadline, stop: this.#stop };
+    const limits = { firstProbeMs: again ? probeIntervalMs : 0, deadline: this.#deadline, stop: this.#stop };
     await sitOutHold(this.#input, this.#lease, hold, limits);
     this.#lastHoldEndedAt = performance.now();
   }
