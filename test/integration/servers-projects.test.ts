@@ -35,9 +35,19 @@ async function project(name: string): Promise<string> {
 
 const context = { onTestFinished };
 
+/** Starts a command that stops its servers before the test is over: killed, it would leave them behind. */
+function start(args: readonly string[], env: Env, cwd: string): CliProcess {
+  const started = startCli(context, args, env, cwd);
+  onTestFinished(async () => {
+    started.signal('SIGINT');
+    await codeOf(started);
+  });
+  return started;
+}
+
 /** Runs `servers` in this folder until its servers answer. */
 async function up(cwd: string, env: Env, ...args: readonly string[]) {
-  const servers = startCli(context, ['servers', ...args], env, cwd);
+  const servers = start(['servers', ...args], env, cwd);
   const kept = /^Their data is kept in (.+)\.$/m;
   // What it writes last, unless it runs a command.
   const last = args.includes('--') ? /Ctrl-C/ : kept;
@@ -166,7 +176,7 @@ export default defineConfig({
 });
 `,
   );
-  const dev = startCli(context, ['dev', '--name', 'mine', '--config', 'outbox.config.mjs'], env, folder);
+  const dev = start(['dev', '--name', 'mine', '--config', 'outbox.config.mjs'], env, folder);
   await until(async () => dev.stdout().includes('Delivering') || (await ended(dev)), 180_000);
   expect(dev.stdout(), dev.stderr()).toContain(`Their data is kept in ${path.join(cache, 'data', 'mine')}.`);
   const temporal = readRunRecords(cache).find(({ server }) => server === 'Temporal');
