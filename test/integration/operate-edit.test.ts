@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Edit, editMessage } from '../../src/store/message/edit.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { ada, auditOf, failAll, failHead, type Operator, operatorAt } from '../support/fixtures/operator.ts';
 
@@ -117,6 +118,27 @@ test.each([
 
   await expect(operator.edit(fixture.idOf('A'), { ...ada, ...change })).rejects.toMatchObject({ code });
   expect(await fixture.states('A')).toEqual(['failed']);
+});
+
+test.each<readonly [string, Edit, string | undefined]>([
+  ['a reserved header', { headers: { ce_id: 'x' } }, 'OUTBOX_HEADER_INVALID'],
+  ['too many headers', { headers: { why: 'x'.repeat(32_768) } }, 'OUTBOX_HEADER_INVALID'],
+  ['a payload that is too large', { payload: `"${'x'.repeat(921_600)}"` }, 'OUTBOX_PAYLOAD_TOO_LARGE'],
+  ['other headers', { headers: { why: 'bug' } }, undefined],
+  ['no headers', { headers: null }, undefined],
+  ['the same headers', { payload: '1' }, undefined],
+])('the database itself judges a copy with %s', async (_, edit, code) => {
+  await fixture.send('A', { headers: { old: 'yes' } });
+  fixture.broker.judge = () => 'permanent';
+  await fixture.drain();
+
+  const answer = await editMessage(fixture.database, fixture.idOf('A'), edit, ada, false);
+
+  expect(answer).toMatchObject(code === undefined ? { kind: 'edited' } : { kind: 'refused', code });
+  expect(await fixture.states('A')).toEqual([code === undefined ? 'superseded' : 'failed']);
+  if (answer.kind !== 'edited') return;
+  const headers = edit.headers === undefined ? { old: 'yes' } : edit.headers;
+  expect((await operator.show(answer.id))?.message.headers).toEqual(headers);
 });
 
 test('a message that does not exist or is not failed cannot be edited', async () => {
