@@ -128,6 +128,16 @@ test('exceptions are written, counted and told in the batch that had them', asyn
   expect(database.valuesOf(asked.told)).toHaveLength(1);
 });
 
+test('a failure is told when others of its batch are written as published', async () => {
+  const { database, broker, claims, begin } = scriptedDrain();
+  broker.judge = ({ payload }) => (payload === '"2"' ? 'permanent' : 'store');
+  claims.push({ messages: [rowOf(1, { ownWorkflow: 'own' }), rowOf(2)] });
+  begin();
+  await pass(0);
+  expect(database.valuesOf(asked.changes)[0]?.[1]).toEqual(['published', 'failed']);
+  expect(database.valuesOf(asked.told)).toHaveLength(1);
+});
+
 test('what could not be told is told before the next claim', async () => {
   const { database, broker, claims, events, begin } = scriptedDrain();
   broker.judge = () => 'permanent';

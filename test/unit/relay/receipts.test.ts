@@ -56,6 +56,15 @@ test('what is parked is prolonged, and tells nothing', async () => {
   expect(events).toEqual([]);
 });
 
+test('a receipt that the database refuses is not applied, whatever it says', async () => {
+  for (const state of ['processed', 'parked'] as const) {
+    const { database, apply } = intake();
+    const error = new Error('no connection');
+    database.refuse(confirm, error).refuse(prolong, error);
+    await expect(apply({ state })).rejects.toBe(error);
+  }
+});
+
 test('receipts of other installations are skipped, and those of nobody are not', async () => {
   const { database, apply, lock } = intake();
   lock();
