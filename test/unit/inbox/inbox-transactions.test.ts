@@ -1,10 +1,17 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool } from 'pg';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { PrismaClient } from '../../../src/demo/generated/client.ts';
-import { InboxTransactions, poolSizeOf } from '../../../src/inbox/inbox-transactions.ts';
+import {
+  InboxTransactions,
+  limitOf,
+  poolSizeOf,
+  transactionsOf,
+} from '../../../src/inbox/inbox-transactions.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
 /** Tells with which options it is asked for a transaction. */
 function told(): { readonly client: TransactionClient<Transaction>; readonly options: unknown[] } {
@@ -60,4 +67,88 @@ test('the size of a pool is known of Prisma with pg, as it was given or as pg ch
   expect(sizeOf(new PrismaPg({ connectionString, max: 30 }))).toBe(30);
   expect(sizeOf(new PrismaPg(new Pool({ connectionString, max: 7 })))).toBe(7);
   expect(poolSizeOf(told().client)).toBeUndefined();
+});
+
+test('a time limit of the client counts if it is a number above zero', () => {
+  const timeoutOf = (timeout: unknown) => limitOf({ _engineConfig: { transactionOptions: { timeout } } });
+
+  expect([timeoutOf(1), timeoutOf(0), timeoutOf(-1), timeoutOf('9')]).toEqual([
+    1,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(limitOf({ _engineConfig: {} })).toBeUndefined();
+});
+
+test('the isolation level is named in every transaction of a database with another default, and in no other', async () => {
+  for (const [level, named] of [
+    ['read committed', {}],
+    ['serializable', { isolationLevel: 'ReadCommitted' }],
+  ] as const) {
+    const database = new ScriptedClient().on('transaction_isolation', () => [{ level }]);
+    const transactions = new InboxTransactions(database.client, 2_000);
+    await transactions.learnLevel();
+    await transactions.$transaction(async () => undefined);
+
+    expect(database.transactions.map(({ options }) => options)).toEqual([
+      undefined,
+      { maxWait: 30_000, timeout: 2_000, ...named },
+    ]);
+  }
+});
+
+test('the level is asked of a client that waits for its database, if there is one', async () => {
+  const [database, patient] = [new ScriptedClient(), new ScriptedClient()];
+  await new InboxTransactions(database.client, 2_000).learnLevel(patient.client);
+
+  expect([database.transactions.length, patient.transactions.length]).toEqual([0, 1]);
+});
+
+test('work that has not ended five seconds after the limit is no longer waited for', async () => {
+  fakeTime();
+  onTestFinished(realTime);
+  let connect = (): void => undefined;
+  const connected = new Promise<void>((resolve) => (connect = resolve));
+  const { client } = told();
+  const transactions = new InboxTransactions<Transaction>(
+    { $transaction: (work) => connected.then(() => client.$transaction(work)) },
+    2_000,
+  );
+  const stuck = soFar(transactions.$transaction(() => new Promise(() => undefined)));
+  await pass(60_000);
+  expect(stuck.state, 'it waits for a connection').toBe('open');
+  connect();
+  await pass(6_999);
+  expect(stuck.state).toBe('open');
+  await pass(1);
+
+  expect(stuck.error).toMatchObject({
+    code: 'OUTBOX_HANDLER_STUCK',
+    message: expect.stringMatching(/not ended 7 s after.*which is given 2 s/),
+  });
+});
+
+test('a transaction that has ended, or failed, leaves no timer behind', async () => {
+  fakeTime();
+  onTestFinished(realTime);
+  const transactions = new InboxTransactions(told().client, 2_000);
+  expect(await byNow(transactions.$transaction(async () => 'done'))).toBe('done');
+  await expect(transactions.$transaction(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a transaction of a bulk operation sets its idle limit before all else, and a single statement has one', async () => {
+  const database = new ScriptedClient().on('select now', ([value]) => [{ value }]);
+  const { query, transaction } = transactionsOf(new InboxTransactions(database.client, 2_000));
+
+  expect(await transaction((sql) => sql.query('select now', [1]))).toEqual([{ value: 1 }]);
+  expect(await query('select now', [2])).toEqual([{ value: 2 }]);
+
+  for (const { options, statements } of database.transactions) {
+    expect(options).toMatchObject({ timeout: 30_000 });
+    expect(statements.map(({ text }) => text)).toEqual(['select outbox.limit_idle()', 'select now']);
+  }
+  expect(database.transactions).toHaveLength(2);
 });
