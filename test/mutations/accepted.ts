@@ -22,6 +22,12 @@ export const accepted: readonly Accepted[] = [
     why: 'Of two equal positions either is the greater one.',
   },
   {
+    path: 'src/relay/plan-settlement.ts',
+    before: 'return { cursor: greater(cursor, last), snapshot };',
+    after: 'return { cursor: greater(last, cursor), snapshot };',
+    why: 'The greater of two is the same in either order.',
+  },
+  {
     path: 'src/relay/drain.ts',
     before: '#caughtUp = false;',
     after: '#caughtUp = true;',

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mutant } from './mutant.ts';
 import { callersOf, type SqlFunction } from './sql-functions.ts';
@@ -19,19 +19,39 @@ export function readExecuted(root: string, folder: string): readonly Executed[] 
   return notesIn(folder).filter(({ test }) => !comparesTexts.test(test) && existsSync(join(root, test)));
 }
 
-/** The tests without servers of which it is not known what they execute: they are new, or nothing was noted yet. */
+/**
+ * The tests without servers of which it is not known what they execute: nothing was noted yet, or the test or something that
+ * it executes was written since.
+ */
 export function unnotedUnitTests(root: string, folder: string): readonly string[] {
-  const noted = new Set(existsSync(folder) ? notesIn(folder).map(({ test }) => test) : []);
+  const noted = new Set(notesIn(folder).flatMap((note) => (isStale(root, note) ? [] : [note.test])));
   return readdirSync(join(root, 'test/unit'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `test/unit/${name}`)
     .filter((test) => !noted.has(test));
 }
 
-function notesIn(folder: string): readonly Executed[] {
+interface Note extends Executed {
+  readonly writtenMs: number;
+}
+
+function notesIn(folder: string): readonly Note[] {
+  if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
-    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Executed);
+    .map((name) => {
+      const path = join(folder, name);
+      const note = JSON.parse(readFileSync(path, 'utf8')) as Executed;
+      return { ...note, writtenMs: statSync(path).mtimeMs };
+    });
+}
+
+/** Lines of a file that was written since may be those of other statements. */
+function isStale(root: string, { test, lines, writtenMs }: Note): boolean {
+  return [test, ...Object.keys(lines)].some((path) => {
+    const file = statSync(join(root, path), { throwIfNoEntry: false });
+    return file === undefined || file.mtimeMs > writtenMs;
+  });
 }
 
 /** The sources of a repository, as far as a choice of tests asks for them. */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -118,4 +118,29 @@ test('new tests without servers are to be noted, and notes of tests of another c
 
   expect(unnotedUnitTests(root, notes)).toEqual(['test/unit/inbox/new.test.ts']);
   expect(readExecuted(root, notes).map((one) => one.test)).toEqual(['test/unit/inbox/old.test.ts']);
+});
+
+test('what a test without servers executes is noted again when the test or a file that it executes has changed', ({
+  onTestFinished,
+}) => {
+  const root = mkdtempSync(join(tmpdir(), 'executed-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const [notes, path, source] = ['notes', 'test/unit/a.test.ts', 'src/a.ts'];
+  for (const folder of [notes, 'test/unit', 'src']) mkdirSync(join(root, folder), { recursive: true });
+  const note = { test: path, ms: 1, lines: { [source]: [1] } };
+  const later = new Date(Date.now() + 60_000);
+  const write = (): void => {
+    for (const name of [path, source]) writeFileSync(join(root, name), '');
+    writeFileSync(join(root, notes, 'a.json'), JSON.stringify(note));
+  };
+  write();
+  expect(unnotedUnitTests(root, join(root, notes))).toEqual([]);
+  for (const changed of [path, source]) {
+    write();
+    utimesSync(join(root, changed), later, later);
+    expect(unnotedUnitTests(root, join(root, notes)), changed).toEqual([path]);
+  }
+  write();
+  rmSync(join(root, source));
+  expect(unnotedUnitTests(root, join(root, notes))).toEqual([path]);
 });

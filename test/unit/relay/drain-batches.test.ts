@@ -211,7 +211,7 @@ test('a batch that waited for half a lease is sent only if the lane is still our
 });
 
 test('the number of partitions is read once, and a broker that cannot be asked for it holds the lane', async () => {
-  const { database, broker, claims, begin, events } = scriptedDrain();
+  const { database, broker, claims, begin, events, input } = scriptedDrain();
   let away = true;
   const partitionCount = async () => {
     if (away) throw new Error('no broker');
@@ -232,4 +232,10 @@ test('the number of partitions is read once, and a broker that cannot be asked f
   await pass(2_000);
   expect(given).toEqual([3, 3]);
   expect(database.valuesOf('update outbox.topic set partitions')).toHaveLength(1);
+  const asks = database.valuesOf('select partitions from outbox.topic').length;
+  claims.push(batch(3));
+  input.wake.ring();
+  await pass(0);
+  expect(given).toEqual([3, 3, 3]);
+  expect(database.valuesOf('select partitions from outbox.topic')).toHaveLength(asks);
 });
