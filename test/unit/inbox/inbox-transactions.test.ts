@@ -141,10 +141,10 @@ test('a transaction that has ended, or failed, leaves no timer behind', async ()
 
 test('a transaction of a bulk operation sets its idle limit before all else, and a single statement has one', async () => {
   const database = new ScriptedClient().on('select now', ([value]) => [{ value }]);
-  const { query, transaction } = transactionsOf(new InboxTransactions(database.client, 2_000));
+  const transactions = transactionsOf(new InboxTransactions(database.client, 2_000));
 
-  expect(await transaction((sql) => sql.query('select now', [1]))).toEqual([{ value: 1 }]);
-  expect(await query('select now', [2])).toEqual([{ value: 2 }]);
+  expect(await transactions.transaction((sql) => sql.query('select now', [1]))).toEqual([{ value: 1 }]);
+  expect(await transactions.query('select now', [2])).toEqual([{ value: 2 }]);
 
   for (const { options, statements } of database.transactions) {
     expect(options).toMatchObject({ timeout: 30_000 });
