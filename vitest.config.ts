@@ -62,6 +62,8 @@ function transportProjects(): TestProjectInlineConfiguration[] {
   });
 }
 
+// Tests read tables as a person does, whether or not vitest itself runs in a terminal.
+process.env['COLUMNS'] = '80';
 // Brokers that live for seconds: the compiler that takes its time never pays.
 process.env['KAFKA_JVM_PERFORMANCE_OPTS'] ??= '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC';
 

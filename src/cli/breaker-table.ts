@@ -1,10 +1,9 @@
 import type { BreakerStatus } from '../operations/status.ts';
 import { age } from './age.ts';
-import { clip } from './printable.ts';
+import { clip, screenColumns } from './printable.ts';
 import { table } from './table.ts';
 
 const heading = ['BREAKER OF', 'ADDRESS', 'SINCE', 'FAILED KEYS', 'FAILED PROBES', 'NEXT PROBE'];
-const columns = 80;
 
 /** The pauses of one group and address, by all consumers that pause it, longest pause first. */
 interface Pause {
@@ -12,9 +11,7 @@ interface Pause {
   readonly all: readonly BreakerStatus[];
 }
 
-/**
- * Paused addresses, a row per consumer group and address, with the consumers and the last error below. Fits 80 columns.
- */
+/** Paused addresses, a row per consumer group and address, with the consumers and the last error below. */
 export function breakerTable(breakers: readonly BreakerStatus[]): string {
   const pauses = pausesOf(breakers);
   const rows = pauses.map(({ first, all }) => [
@@ -45,7 +42,7 @@ function pausesOf(breakers: readonly BreakerStatus[]): readonly Pause[] {
 
 function below({ first: { error, host, pid }, all }: Pause): string {
   const more = all.length > 1 ? ` and ${all.length - 1} more` : '';
-  return clip(`  ${clip(host, 24)} (pid ${pid})${more}: ${error}`, columns);
+  return clip(`  ${clip(host, 24)} (pid ${pid})${more}: ${error}`, screenColumns());
 }
 
 function nextProbe(inMs: number): string {

@@ -4,7 +4,7 @@ import { type KeptFilterFlags, keptFilterOf } from './inbox-flags.ts';
 import { unknownNames } from './known-names.ts';
 import { withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';
-import { clip } from './printable.ts';
+import { clip, screenColumns } from './printable.ts';
 import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
@@ -33,9 +33,7 @@ export async function inboxListCommand(flags: InboxListFlags, output: Output): P
   return exitCodes.ok;
 }
 
-const columns = 80;
-
-/** Fits 80 columns; below a message are its group, if several are listed, and its last error. */
+/** Below a message are its group, if several are listed, and its last error. */
 export function keptTable(messages: readonly Listed[], withGroup: boolean): string {
   const rows = messages.map(({ id, state, key, reason, attempts }) => [
     clip(id, 36),
@@ -47,7 +45,7 @@ export function keptTable(messages: readonly Listed[], withGroup: boolean): stri
   const [head = '', ...lines] = table(['ID', 'STATE', 'KEY', 'REASON', 'TRIES'], rows).split('\n');
   const below = ({ group, topic, lastError }: Listed): readonly string[] => [
     ...(withGroup ? [`  group ${clip(group, 28)}, topic ${clip(topic, 28)}`] : []),
-    ...(lastError === null ? [] : [`  ${clip(causeIn(lastError), columns - 2)}`]),
+    ...(lastError === null ? [] : [`  ${clip(causeIn(lastError), screenColumns() - 2)}`]),
   ];
   return [head, ...messages.flatMap((message, n) => [lines[n] ?? '', ...below(message)])].join('\n');
 }

@@ -4,7 +4,7 @@ import { table } from './table.ts';
 
 const heading = ['LOCKED BY', 'APPLICATION', 'STATE', 'SINCE', 'LANES'];
 
-/** Transactions that block lanes, and how to end them. Fits 80 columns. */
+/** Transactions that block lanes, and how to end them. */
 export function laneLockTable(locks: readonly LaneLock[]): string {
   const rows = locks.map((lock) => [
     `pid ${lock.pid}`,

@@ -4,7 +4,7 @@ import { type FilterFlags, filterOf } from './filter-flags.ts';
 import { unknownNames } from './known-names.ts';
 import { withOperations } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';
-import { clip } from './printable.ts';
+import { clip, screenColumns } from './printable.ts';
 import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
@@ -44,7 +44,7 @@ export async function listCommand(flags: ListFlags, output: Output): Promise<num
   return exitCodes.ok;
 }
 
-/** Fits 80 columns; the key, the tries and the last error are below their message. */
+/** The key, the tries and the last error are below their message. */
 function listTable(messages: readonly Listed[]): string {
   const [head = '', ...rows] = table(heading, messages.map(row)).split('\n');
   return [head, ...messages.flatMap((message, n) => [rows[n] ?? '', ...below(message)])].join('\n');
@@ -60,7 +60,7 @@ function below({ key, attempts, lastError }: Listed): readonly string[] {
     ...(attempts === 0 ? [] : [attempts === 1 ? '1 try' : `${attempts} tries`]),
     ...(lastError === null ? [] : [causeIn(lastError)]),
   ];
-  return facts.length === 0 ? [] : [`  ${clip(facts.join(', '), 78)}`];
+  return facts.length === 0 ? [] : [`  ${clip(facts.join(', '), screenColumns() - 2)}`];
 }
 
 /** Omits the current year. */

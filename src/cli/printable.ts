@@ -6,8 +6,20 @@ export function printable(text: string): string {
   });
 }
 
-/** At most `width` columns of a printable text; a cut is marked by an ellipsis. */
+/**
+ * Columns that a line may have: those of the terminal, or of the variable `COLUMNS`. Where no terminal is, as in a pipe or a
+ * file, nothing is cut.
+ */
+export function screenColumns(): number {
+  const given = Number(process.env['COLUMNS']);
+  if (given > 0) return given;
+  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+}
+
+/** At most `width` columns of a printable text on a screen; a cut is marked by an ellipsis. */
 export function clip(text: string, width: number): string {
   const shown = printable(text);
-  return shown.length <= width ? shown : `${shown.slice(0, width - 1)}…`;
+  return shown.length <= width || screenColumns() === Number.POSITIVE_INFINITY
+    ? shown
+    : `${shown.slice(0, width - 1)}…`;
 }

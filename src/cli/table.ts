@@ -1,7 +1,5 @@
-import { clip, printable } from './printable.ts';
+import { clip, printable, screenColumns } from './printable.ts';
 
-/** Width of the narrowest usual terminal. */
-const columns = 80;
 const gap = 2;
 /** Minimum width of every column. */
 const narrowest = 6;
@@ -10,8 +8,8 @@ const lastNeeds = 24;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Rows as aligned columns with a heading, within 80 columns. If they do not fit, long cells are cut, except ids, and the
- * text of the last column is wrapped.
+ * Rows as aligned columns with a heading, within the {@link screenColumns}. If they do not fit, long cells are cut, except
+ * ids, and the text of the last column is wrapped.
  */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = [heading, ...rows].map((row) => row.map(printable));
@@ -25,7 +23,7 @@ function widthsOf(rows: readonly (readonly string[])[]): readonly number[] {
   const widths = cells.map((texts) => Math.max(...texts.map((text) => text.length)));
   const last = widths.length - 1;
   const whole = cells.map((texts) => texts.some((text) => uuid.test(text)));
-  const room = columns - gap * last - Math.min(widths[last] ?? 0, lastNeeds);
+  const room = screenColumns() - gap * last - Math.min(widths[last] ?? 0, lastNeeds);
   for (;;) {
     const others = widths.slice(0, last);
     if (others.reduce((sum, width) => sum + width, 0) <= room) break;
@@ -35,7 +33,7 @@ function widthsOf(rows: readonly (readonly string[])[]): readonly number[] {
     widths[widest] = most - 1;
   }
   const before = widths.slice(0, last).reduce((sum, width) => sum + width + gap, 0);
-  widths[last] = Math.max(narrowest, Math.min(widths[last] ?? 0, columns - before));
+  widths[last] = Math.max(narrowest, Math.min(widths[last] ?? 0, screenColumns() - before));
   return widths;
 }
 
