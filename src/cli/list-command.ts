@@ -54,11 +54,13 @@ function row(message: Listed): string[] {
   return [message.id, message.topic, message.state, storedAt(message.createdAt)];
 }
 
-function below({ key, attempts, lastError }: Listed): readonly string[] {
+function below({ key, attempts, lastError, state }: Listed): readonly string[] {
+  // Of a delivered message an error is history, which `show` tells.
+  const delivered = state === 'published' || state === 'confirmed';
   const facts = [
     ...(key === null ? [] : [`key ${clip(key, 24)}`]),
     ...(attempts === 0 ? [] : [attempts === 1 ? '1 try' : `${attempts} tries`]),
-    ...(lastError === null ? [] : [causeIn(lastError)]),
+    ...(lastError === null || delivered ? [] : [causeIn(lastError)]),
   ];
   return facts.length === 0 ? [] : [`  ${clip(facts.join(', '), screenColumns() - 2)}`];
 }

@@ -55,6 +55,18 @@ test('list and show tell what there is and why it waits, within 80 columns and w
   expect((await cli('show', fixture.idOf('secret'), '--payload')).stdout).toContain('"secret"');
 });
 
+test('list tells the error of a message until it is delivered', async () => {
+  await failAll(fixture, ['A']);
+  expect((await cli('list')).stdout).toContain('1 try, refused by the script');
+  fixture.broker.judge = () => 'store';
+  await cli('retry', fixture.idOf('A'), '--yes');
+  await fixture.drain();
+
+  const { stdout } = await cli('list');
+  expect(stdout).toContain('published');
+  expect(stdout).not.toContain('refused by the script');
+});
+
 test('show names the groups of its database that keep a message, and how to look there', async () => {
   await fixture.send('A');
   await fixture.send('B');
