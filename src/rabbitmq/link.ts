@@ -100,8 +100,8 @@ export class Link {
   /** Closes the connection in an orderly way, or destroys it if that takes too long. */
   async end(): Promise<void> {
     const timer = setTimeout(() => this.cut(new Error('The connection was closed.')), goodbyeMs);
-    // It throws if the connection has already ended.
-    await this.model.close().catch(() => undefined);
+    // It throws if the connection has already ended, and never settles if it ends without an answer.
+    await Promise.race([this.model.close().catch(() => undefined), this.ended]);
     clearTimeout(timer);
     this.cut(new Error('The connection was closed.'));
   }
