@@ -48,11 +48,12 @@ class Session {
 
   /** The channel of an exchange; an ended one is replaced. */
   async channel(link: Link, address: string, use: ChannelUse): Promise<ExchangeChannel> {
-    const known = await this.#channels.get(address)?.catch(() => undefined);
+    const current = this.#channels.get(address);
+    const known = await current?.catch(() => undefined);
     if (known !== undefined && !known.ended) return known;
     const opening = this.#channels.get(address);
     // Another call may have replaced it meanwhile.
-    if (opening !== undefined && (await opening.catch(() => undefined)) !== known) return opening;
+    if (opening !== undefined && opening !== current) return opening;
     const opened = link
       .ask((model) => model.createConfirmChannel())
       .then((channel) => {
