@@ -1,0 +1,129 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
+import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { gate } from '../../support/fixtures/gate.ts';
+import { consumerBench, numbered, numbers } from './consumer-bench.ts';
+
+test('a stop leaves the sources first, and closes last what tries that end meanwhile still need', async () => {
+  const filter: SeenFilter = {
+    seen: async () => new Set(),
+    add: async () => undefined,
+    close: async () => void steps.push('filter'),
+  };
+  const { consumer, database, steps } = await consumerBench({
+    topics: [numbers('orders', { confirm: { group: 'shop', receiptTimeout: '1h' } }), numbers('stock')],
+    sourceOf: { stock: 1 },
+    settings: { deadLetters: true, filter },
+  });
+  database.on('as epoch', () => [{ epoch: 'e-1' }]);
+  const running = await consumer.start();
+  let over = false;
+  void running.done.then(() => (over = true));
+  expect([steps, over]).toEqual([[], false]);
+  await running.stop();
+  await running.done;
+
+  expect(steps).toEqual([
+    'filter',
+    'leave other',
+    'marks',
+    'leave memory',
+    'marks',
+    'presence',
+    'workflows',
+    'dead letters of stock',
+    'dead letters of orders',
+    'receipts of orders',
+  ]);
+  expect(running.health()).toMatchObject({ state: 'stopped', joined: false });
+});
+
+test('a stop waits for the message in hand, though the database is away, and otherwise not for long', async () => {
+  const [begun, handling] = [gate(), gate()];
+  const { consumer, database, sources } = await consumerBench({
+    handler: () => {
+      begun.open();
+      return handling.opened;
+    },
+  });
+  fakeTime();
+  onTestFinished(realTime);
+  const running = await consumer.start();
+  sources[0].subscriptions[0]?.assigned([{ address: 'orders', partition: 0 }]);
+  const delivered = sources[0].deliver(numbered(1));
+  await begun.opened;
+  // The database no longer answers.
+  database.client.$transaction = () => new Promise(() => undefined);
+  const stopping = soFar(running.stop());
+  await pass(4_000);
+  expect(stopping.state).toBe('open');
+  handling.open();
+  expect(await byNow(delivered)).toEqual([['acknowledged', '1']]);
+  await pass(1_500);
+  expect(stopping.state).toBe('resolved');
+});
+
+test('handlers that are in hand at the deadline of a stop are told, and their message stays open', async () => {
+  let reason: unknown;
+  const begun = gate();
+  const { consumer, sources } = await consumerBench({
+    handler: (_n, signal) =>
+      new Promise((_resolve, reject) => {
+        signal().addEventListener('abort', () => {
+          reason = signal().reason;
+          reject(new Error('given up'));
+        });
+        begun.open();
+      }),
+  });
+  fakeTime();
+  onTestFinished(realTime);
+  const running = await consumer.start();
+  const delivered = sources[0].deliver(numbered(1));
+  await begun.opened;
+  const stopping = soFar(running.stop({ within: '2s' }));
+  await pass(1_999);
+  expect([reason, stopping.state]).toEqual([undefined, 'open']);
+  await pass(1_000);
+
+  expect(reason).toMatchObject({ code: 'OUTBOX_HANDLER_GIVEN_UP' });
+  expect(stopping.state).toBe('resolved');
+  expect((await byNow(delivered)).filter(([kind]) => kind === 'acknowledged')).toEqual([]);
+});
+
+test('with nothing in hand a stop does not wait for a database that does not answer', async () => {
+  const { consumer, database } = await consumerBench();
+  fakeTime();
+  onTestFinished(realTime);
+  const running = await consumer.start();
+  await pass(60);
+  database.client.$transaction = () => new Promise(() => undefined);
+  const stopping = soFar(running.stop());
+  await pass(1_000);
+  expect(stopping.state).toBe('resolved');
+  expect(running.health().state).toBe('stopped');
+});
+
+test('with nothing in hand a stop does not wait for a broker that is away', async () => {
+  const { consumer, sources } = await consumerBench();
+  fakeTime();
+  onTestFinished(realTime);
+  const running = await consumer.start();
+  sources[0].leaves = () => new Promise(() => undefined);
+  sources[0].subscriptions[0]?.disconnected(new Error('away'), 60_000);
+  const stopping = soFar(running.stop());
+  await pass(1_000);
+  expect(stopping.state).toBe('resolved');
+});
+
+test('after its stop a consumer asks the database for nothing any more', async () => {
+  const { consumer, database } = await consumerBench({ settings: { deadLetters: true } });
+  fakeTime();
+  onTestFinished(realTime);
+  const running = await consumer.start();
+  await pass(60);
+  await byNow(running.stop());
+  const asked = database.transactions.length;
+  await pass(2 * 60 * 60_000);
+  expect(database.transactions).toHaveLength(asked);
+});
