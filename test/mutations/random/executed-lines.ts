@@ -19,12 +19,7 @@ export function executedLines(code: string, functions: readonly FunctionCounts[]
   const lines = new Set<number>();
   const around: (typeof ranges)[number][] = [];
   let next = 0;
-  let start = 0;
-  for (const [n, line] of code.split('\n').entries()) {
-    const column = line.search(/\S/);
-    const at = start + column;
-    start += line.length + 1;
-    if (column === -1) continue;
+  for (const { line, column, at } of starts(code)) {
     for (
       let range = ranges[next];
       range !== undefined && range.startOffset <= at;
@@ -33,10 +28,26 @@ export function executedLines(code: string, functions: readonly FunctionCounts[]
       around.push(range);
     while (around.length > 0 && (around.at(-1)?.endOffset ?? 0) <= at) around.pop();
     if ((around.at(-1)?.count ?? 0) === 0) continue;
-    const entry = map.findEntry(n, column);
+    const entry = map.findEntry(line, column);
     if ('originalLine' in entry) lines.add(entry.originalLine + 1);
   }
   return [...lines].toSorted((a, b) => a - b);
+}
+
+/** Where a line begins, or a statement within it: what was made of several lines may stand on one. */
+const statementStart = /^\s*\S|(?<=[;{})] |\belse )\S/g;
+
+function* starts(
+  code: string,
+): Generator<{ readonly line: number; readonly column: number; readonly at: number }> {
+  let start = 0;
+  for (const [line, text] of code.split('\n').entries()) {
+    for (const { 0: found, index } of text.matchAll(statementStart)) {
+      const column = index + found.length - 1;
+      yield { line, column, at: start + column };
+    }
+    start += text.length + 1;
+  }
 }
 
 function mapOf(code: string): SourceMap | undefined {

@@ -32,6 +32,21 @@ test('lines ran whose innermost range was counted', () => {
   expect(lines).toEqual([1, 2, 3, 5]);
 });
 
+test('lines ran that were put onto one line', () => {
+  // The third part begins in the second line of the source, the fourth in the third.
+  const map = { version: 3, sources: ['a.ts'], names: [], mappings: 'AAAA,YACC,OACC;AACA' };
+  const inlined = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+  const loop = 'for (of xs) if (a) b();';
+  const code = [loop, 'c();', inlined].join('\n');
+  const ranges = (count: number) => [
+    { startOffset: 0, endOffset: code.length, count: 1 },
+    { startOffset: 19, endOffset: loop.length, count },
+  ];
+
+  expect(executedLines(code, [{ ranges: ranges(1) }])).toEqual([1, 2, 3, 4]);
+  expect(executedLines(code, [{ ranges: ranges(0) }])).toEqual([1, 2, 4]);
+});
+
 test('code without a map of its source has no lines', () => {
   expect(executedLines('f();', [{ ranges: [{ startOffset: 0, endOffset: 4, count: 1 }] }])).toEqual([]);
 });
