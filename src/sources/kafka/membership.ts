@@ -125,7 +125,6 @@ export class Membership {
   #end(): void {
     this.#stopping.abort();
     for (const timer of this.#resumes) clearTimeout(timer);
-    this.#resumes.clear();
   }
 
   #resumeAfter(pauseMs: number, resume: () => void): void {
