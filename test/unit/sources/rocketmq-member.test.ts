@@ -159,6 +159,16 @@ test('a stop waits for what is in hand, acknowledges it, and gives back at once 
   expect(proxy.calls.filter((name) => name === 'notifyClientTermination')).toHaveLength(1);
 });
 
+test('a member leaves although its proxy refuses the goodbye, and has said it before its stream ends', async () => {
+  const { proxy, subscribe } = await stage();
+  const subscribed = await subscribe();
+  proxy.refused.set('notifyClientTermination', ['FORBIDDEN', 'of this group']);
+
+  await subscribed.stop();
+
+  expect(proxy.calls.at(-1)).toBe('notifyClientTermination');
+});
+
 test('a member holds no more than its handlers need, and asks for more when there is room', async () => {
   const { proxy, source, subscribe } = await stage();
   proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
