@@ -1,83 +1,12 @@
-import { expect, onTestFinished, test } from 'vitest';
-import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
-import type { DeadLetter, LetterOutcome } from '../../../src/inbox/parked/dead-letter.ts';
-import { DeadLetters, type DeadLettersInput } from '../../../src/inbox/parked/dead-letters.ts';
-import { writeWire } from '../../../src/store/inbox/wire.ts';
-import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
+import { expect, test } from 'vitest';
+import type { LetterOutcome } from '../../../src/inbox/parked/dead-letter.ts';
 import { until } from '../../support/fixtures/until.ts';
-
-/** A failed message as the database shows it. */
-const failed = (n: number, differs: object = {}) => ({
-  id: `id-${n}`,
-  position: String(n),
-  topic: 'orders',
-  address: 'orders',
-  partition: 2,
-  offset: `${n}0`,
-  wire: writeWire({ key: 'k', headers: { ce_id: `id-${n}` } }),
-  body: Buffer.from(`body ${n}`).toString('base64'),
-  reason: 'error',
-  error: 'Error: no',
-  attempts: 3,
-  ...differs,
-});
-
-type Answer = (letters: readonly DeadLetter[]) => readonly LetterOutcome[];
-
-/** Copies what `rows` has, as the broker answers. */
-function stage(rows: readonly ReturnType<typeof failed>[], given: Partial<DeadLettersInput> = {}) {
-  const database = new ScriptedClient();
-  const events: ConsumerEvent[] = [];
-  const sent: (readonly DeadLetter[])[] = [];
-  const world = {
-    rows,
-    turn: true,
-    closed: 0,
-    answer: ((some) => some.map(() => ({ kind: 'taken' }))) as Answer,
-  };
-  database.on('from outbox.parked p', ([, addresses, after, limit]) =>
-    world.rows
-      .filter(
-        ({ address, position }) => String(addresses).includes(address) && Number(position) > Number(after),
-      )
-      .slice(0, Number(limit)),
-  );
-  database.on('outbox.letter_turn as t', () => (world.turn ? [{}] : []));
-  const letters = new DeadLetters({
-    client: database.client,
-    group: 'shop',
-    addresses: ['orders', 'returns'],
-    deadAddressOf: (address) => `${address}.dead`,
-    sender: {
-      send: async (some) => {
-        sent.push(some);
-        return world.answer(some);
-      },
-      close: async () => void (world.closed += 1),
-    },
-    report: (event) => events.push(event),
-    paces: { lookMs: 3_600_000, firstAgainMs: 3_600_000, maxAgainMs: 3_600_000, turnMs: 3_600_000 },
-    ...given,
-  });
-  onTestFinished(() => letters.stop());
-  return {
-    database,
-    events,
-    letters,
-    sent,
-    world,
-    copied: () => database.said('set copied_at').map(([group, ids]) => [group, ids]),
-    turns: () => database.said('outbox.letter_turn as t'),
-    /** The end of a round. */
-    over: (rounds = 1) =>
-      until(() => database.said('delete from outbox.letter_turn').length >= rounds, 5_000, 1),
-  };
-}
+import { failed, lettersStage } from './letters-bench.ts';
 
 const no: LetterOutcome = { kind: 'refused', reason: 'too long' };
 
 test('a failed message is copied with where it came from and why it failed, and noted as copied', async () => {
-  const { copied, database, events, over, sent, turns } = stage([
+  const { copied, database, events, over, sent, turns } = lettersStage([
     failed(1),
     failed(2, { body: null, error: null, address: 'returns' }),
   ]);
@@ -119,7 +48,7 @@ test('a failed message is copied with where it came from and why it failed, and 
 });
 
 test('nothing to copy takes no turn', async () => {
-  const { database, letters, sent, turns } = stage([]);
+  const { database, letters, sent, turns } = lettersStage([]);
   await until(() => database.said('from outbox.parked p').length > 0, 5_000, 1);
   await letters.stop();
 
@@ -128,7 +57,7 @@ test('nothing to copy takes no turn', async () => {
 });
 
 test('another consumer of the group has its turn, and is asked again', async () => {
-  const { events, letters, over, sent, turns, world } = stage([failed(1)], { paces: { turnMs: 1 } });
+  const { events, letters, over, sent, turns, world } = lettersStage([failed(1)], { paces: { turnMs: 1 } });
   world.turn = false;
   await until(() => turns().length >= 3, 5_000, 1);
   expect([sent, events]).toEqual([[], []]);
@@ -141,7 +70,7 @@ test('another consumer of the group has its turn, and is asked again', async () 
 });
 
 test('a turn that is lost on the way ends the round', async () => {
-  const { database, over, sent } = stage([failed(1)]);
+  const { database, over, sent } = lettersStage([failed(1)]);
   let asked = 0;
   database.on('outbox.letter_turn as t', () => ((asked += 1) === 1 ? [{}] : []));
 
@@ -151,7 +80,7 @@ test('a turn that is lost on the way ends the round', async () => {
 });
 
 test('pages follow each other until the last one, each from the position of the one before', async () => {
-  const { copied, database, over, sent } = stage(Array.from({ length: 150 }, (_, n) => failed(n + 1)));
+  const { copied, database, over, sent } = lettersStage(Array.from({ length: 150 }, (_, n) => failed(n + 1)));
   await over();
 
   expect(sent.map((some) => some.length)).toEqual([100, 50]);
@@ -164,7 +93,7 @@ test('pages follow each other until the last one, each from the position of the 
 });
 
 test('a letter that is refused does not hold up others, and is told with how many there are', async () => {
-  const { copied, events, over, world } = stage([failed(1), failed(2), failed(3)]);
+  const { copied, events, over, world } = lettersStage([failed(1), failed(2), failed(3)]);
   world.answer = (some) => some.map(({ headers }) => (headers['ce_id'] === 'id-2' ? { kind: 'taken' } : no));
   await over();
   await until(() => events.length > 0, 5_000, 1);
@@ -184,7 +113,7 @@ test('a letter that is refused does not hold up others, and is told with how man
 });
 
 test('letters held behind a refused one of their key are sent without it; if all are held, they count as refused', async () => {
-  const { copied, events, over, sent, world } = stage([failed(1), failed(2), failed(3)]);
+  const { copied, events, over, sent, world } = lettersStage([failed(1), failed(2), failed(3)]);
   const first = (count: number): LetterOutcome => (count === 3 ? no : { kind: 'taken' });
   world.answer = (some) => some.map((_, n) => (n > 0 ? { kind: 'held' } : first(some.length)));
   await over();
@@ -200,7 +129,7 @@ test('letters held behind a refused one of their key are sent without it; if all
   await until(() => events.length > 0, 5_000, 1);
   expect(events[0]).toMatchObject({ error: { details: { count: 1 } } });
 
-  const all = stage([failed(1), failed(2)]);
+  const all = lettersStage([failed(1), failed(2)]);
   all.world.answer = (some) => some.map(() => ({ kind: 'held' }));
   await all.over();
   await until(() => all.events.length > 0, 5_000, 1);
@@ -212,7 +141,7 @@ test('letters held behind a refused one of their key are sent without it; if all
 
 test('an address that takes nothing for now is left out for the rest of the round, others go on', async () => {
   const many = Array.from({ length: 100 }, (_, n) => failed(n + 1));
-  const { database, events, over, sent, world } = stage([
+  const { database, events, over, sent, world } = lettersStage([
     ...many,
     failed(101),
     failed(102, { address: 'returns' }),
@@ -233,7 +162,7 @@ test('an address that takes nothing for now is left out for the rest of the roun
 });
 
 test('a round that fails is repeated after a pause that doubles up to its limit, and a success begins anew', async () => {
-  const { database, events, letters, over, world } = stage([failed(1)], {
+  const { database, events, letters, over, world } = lettersStage([failed(1)], {
     paces: { firstAgainMs: 1, maxAgainMs: 3, lookMs: 3_600_000 },
   });
   database.on('set copied_at', () => {
@@ -264,7 +193,7 @@ test('a round that fails is repeated after a pause that doubles up to its limit,
 });
 
 test('a stop ends between two pages, and closes the connections', async () => {
-  const { letters, sent, world } = stage(Array.from({ length: 250 }, (_, n) => failed(n + 1)));
+  const { letters, sent, world } = lettersStage(Array.from({ length: 250 }, (_, n) => failed(n + 1)));
   let stopping: Promise<void> | undefined;
   world.answer = (some) => {
     stopping ??= letters.stop();
