@@ -135,3 +135,38 @@ test('without rules nothing pauses', () => {
   for (let n = 0; n < 100; n += 1) expect(breaker.failed('orders', `k${n}`, down)).toBe(false);
   expect(breaker.watches('orders')).toBe(false);
 });
+
+test('after five quiet minutes a pause begins anew with the shortest time', () => {
+  const { breaker, fail } = make();
+  fail('a', 'b', 'c', 'd', 'e');
+  for (let probe = 0; probe < 3; probe += 1) breaker.probeFailed('orders', down);
+  breaker.succeeded('orders', 'a', 'probe');
+  vi.advanceTimersByTime(5 * 60_000 + 1);
+  fail('a', 'b', 'c', 'd', 'e');
+  expect(breaker.intervalMs('orders')).toBe(1_000);
+});
+
+test('an address is watched from its first failure until a success five minutes after its last', () => {
+  const { breaker, fail, succeed } = make();
+  succeed('a');
+  expect(breaker.watches('orders')).toBe(false);
+  fail('a');
+  vi.advanceTimersByTime(5 * 60_000);
+  succeed('b');
+  expect(breaker.watches('orders')).toBe(true);
+  vi.advanceTimersByTime(1);
+  succeed('b');
+  expect(breaker.watches('orders')).toBe(false);
+});
+
+test('a pause shows the failure of its last probe', () => {
+  const { breaker, events, fail } = make();
+  fail('a', 'b', 'c', 'd', 'e');
+  expect(breaker.paused()).toMatchObject([{ error, errorText: 'Error: down', probes: 0 }]);
+  const other = new Error('still down');
+  breaker.probeFailed('orders', { error: other, bodies: [] });
+
+  const shown = { address: 'orders', error: other, errorText: 'Error: still down', probes: 1 };
+  expect(breaker.paused()).toMatchObject([shown]);
+  expect(events.at(-1)).toMatchObject({ type: 'address-paused', ...shown });
+});

@@ -1,10 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import type { PausedAddress } from '../../../src/inbox/consumer-event.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import { ConsumerPresence } from '../../../src/inbox/consumer-presence.ts';
-import { BreakerRows } from '../../../src/inbox/intake/breaker-rows.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
+import { byNow, fakeTime, pass, realTime } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -73,137 +72,43 @@ test('a presence that was never begun has nothing to take back, and a database t
   expect(away.transactions).toHaveLength(2);
 });
 
-const paused = (differs: Partial<PausedAddress> = {}): PausedAddress => ({
-  address: 'orders',
-  since: new Date(90_000),
-  error: new Error('no'),
-  errorText: 'Error: no',
-  failedKeys: 5,
-  keys: 8,
-  probes: 2,
-  nextProbeAt: new Date(104_000),
-  ...differs,
-});
-
-/** The rows and their owner, as the database was given them. */
-const written = (database: ScriptedClient) =>
-  database
-    .said('insert into outbox.breaker')
-    .map((values) => [values[0], ...values.slice(2, 4), JSON.parse(String(values[4])) as unknown]);
-
-test('addresses that pause are written as durations, until they resume; then nothing is written', async () => {
-  vi.useFakeTimers({ toFake: ['Date'], now: 100_000 });
-  onTestFinished(() => void vi.useRealTimers());
+test('a presence is written again every five seconds, and at news no more than four times a second', async () => {
+  fakeTime();
+  onTestFinished(realTime);
   const database = new ScriptedClient();
-  let now: readonly PausedAddress[] = [
-    paused(),
-    paused({ address: 'returns', since: new Date(101_000), nextProbeAt: new Date(99_000) }),
-  ];
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => now });
-  expect(database.transactions, 'nothing was told').toEqual([]);
-
-  rows.nudge();
-  rows.nudge();
-  await until(() => written(database).length > 0, 5_000, 1);
-  const row = {
-    address: 'orders',
-    pausedMs: 10_000,
-    failedKeys: 5,
-    keys: 8,
-    probes: 2,
-    nextProbeInMs: 4_000,
-    error: 'Error: no',
-  };
-  expect(written(database)).toEqual([
-    ['shop', 'shop-1', 7, [row, { ...row, address: 'returns', pausedMs: 0, nextProbeInMs: 0 }]],
-  ]);
-  now = [];
-  rows.nudge();
-  await until(() => written(database).length > 1, 5_000, 1);
-  await rows.stop();
-
-  expect(written(database).at(-1)?.[3]).toEqual([]);
-  expect(written(database), 'the rows are gone already').toHaveLength(2);
-  expect(new Set(database.said('insert into outbox.breaker').map(([, consumer]) => consumer)).size).toBe(1);
-  expect(database.transactions.map(({ options }) => options)).toEqual([patience, patience]);
+  const presence = new ConsumerPresence({ client: database.client, group: 'shop', place });
+  presence.start();
+  await pass(4_999);
+  expect(presences(database)).toHaveLength(1);
+  await pass(1);
+  expect(presences(database)).toHaveLength(2);
+  presence.owns('kafka', []);
+  await pass(249);
+  expect(presences(database)).toHaveLength(2);
+  await pass(1);
+  expect(presences(database)).toHaveLength(3);
+  await byNow(presence.stop());
 });
 
-test('a stop takes back the rows of what is still paused, once', async () => {
+test('a stop waits for the write under way, and takes the row back after it', async () => {
   const database = new ScriptedClient();
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
-  await rows.stop();
-  expect(database.transactions, 'there were none').toEqual([]);
-
-  const begun = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
-  begun.nudge();
-  await until(() => written(database).length > 0, 5_000, 1);
-  await begun.stop();
-  begun.nudge();
-  expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
-});
-
-test('rows that may have been written are taken back, though the answer was lost', async () => {
-  const database = new ScriptedClient().on('outbox.breaker', () => {
-    throw new Error('away');
-  });
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
-  rows.nudge();
-  await until(() => written(database).length > 0, 5_000, 1);
-  await rows.stop();
-
-  expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
-});
-
-test('where nothing is paused any more when it is nudged, one write is enough, and a later pause is written', async () => {
-  const database = new ScriptedClient();
-  let now: readonly PausedAddress[] = [];
-  const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => now });
-  rows.nudge();
-  await until(() => written(database).length > 0, 5_000, 1);
-  now = [paused()];
-  await until(
-    () => {
-      rows.nudge();
-      return written(database).length > 1;
-    },
-    5_000,
-    1,
-  );
-  await rows.stop();
-  expect(written(database).map((one) => Array.isArray(one[3]) && one[3].length)).toEqual([0, 1, 0]);
-});
-
-test('a stop waits for the write under way, and for that of its end', async () => {
-  const database = new ScriptedClient();
-  const [first, second] = [gate(), gate()];
-  const gates = [first, second];
+  const first = gate();
+  let asked = 0;
   const client: TransactionClient<Transaction> = {
     $transaction: async (work, options) => {
-      await gates.shift()?.opened;
+      if ((asked += 1) === 1) await first.opened;
       return database.client.$transaction(work, options);
     },
   };
-  const rows = new BreakerRows({ client, group: 'shop', place, paused: () => [paused()] });
-  rows.nudge();
-  let stopped = false;
-  const stopping = rows.stop().then(() => (stopped = true));
-  second.open();
+  const presence = new ConsumerPresence({ client, group: 'shop', place });
+  presence.start();
+  const stopping = presence.stop();
   await turn();
-  expect(written(database), 'the end comes last').toEqual([]);
+  expect(asked).toBe(1);
   first.open();
   await stopping;
-  expect(written(database).map((one) => one[3])).toEqual([[expect.anything()], []]);
-
-  const third = gate();
-  gates.push(gate(), third);
-  gates[0]?.open();
-  const again = new BreakerRows({ client, group: 'shop', place, paused: () => [paused()] });
-  again.nudge();
-  await turn();
-  stopped = false;
-  const ending = again.stop().then(() => (stopped = true));
-  await turn();
-  expect(stopped).toBe(false);
-  third.open();
-  await ending;
+  expect(database.transactions.map(({ statements }) => statements[0]?.text.includes('insert'))).toEqual([
+    true,
+    false,
+  ]);
 });
