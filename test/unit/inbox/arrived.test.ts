@@ -32,3 +32,17 @@ test('a long key or topic that is cut within a character is storable', () => {
   if (!('id' in arrived)) throw new Error('ignored');
   for (const text of [arrived.key ?? '', arrived.topic]) expect(text).toBe(Buffer.from(text).toString());
 });
+
+test('a key of up to 512 bytes stays as it is, and a longer one is cut and told apart by its end', () => {
+  const keyOf = (key: string): string | null => {
+    const arrived = identify(incoming({ key }), routes);
+    return 'id' in arrived ? arrived.key : 'ignored';
+  };
+  for (const key of ['', 'k'.repeat(512), 'é'.repeat(256), `${'é'.repeat(255)}kk`])
+    expect(keyOf(key)).toBe(key);
+  const [one, other] = [`${'k'.repeat(512)}1`, `${'é'.repeat(256)}2`];
+  for (const key of [one, other]) expect(Buffer.byteLength(keyOf(key) ?? '')).toBeLessThan(400);
+  expect(keyOf(one)).toBe(keyOf(one));
+  expect(keyOf(one)).not.toBe(keyOf(`${'k'.repeat(512)}2`));
+  expect(keyOf('half \ud800')).toBe('half �');
+});

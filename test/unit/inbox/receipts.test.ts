@@ -1,11 +1,15 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Receipt, receiptIdLimit } from '../../../src/core/receipt.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import { Receipts } from '../../../src/inbox/intake/receipts.ts';
+import { gate } from '../../support/fixtures/gate.ts';
 
 let sent: Receipt[];
 let events: ConsumerEvent[];
 let broken: boolean;
+/** Resolves when the broker answers. */
+let stored: Promise<void> | undefined;
 let receipts: Receipts;
 
 beforeEach(() => {
@@ -13,10 +17,12 @@ beforeEach(() => {
   sent = [];
   events = [];
   broken = false;
+  stored = undefined;
   receipts = new Receipts({
     group: 'shop',
     sender: {
       send: async (some) => {
+        await stored;
         if (broken) throw new Error('the broker is away');
         sent.push(...some);
       },
@@ -114,4 +120,22 @@ test('a close tries a last time, also in a pause', async () => {
   await receipts.close();
 
   expect(sent).toMatchObject([{ ids: ['a'] }]);
+});
+
+test('a flush ends when the broker has stored its receipts, and one that comes meanwhile sends its own after them', async () => {
+  const { open, opened } = gate();
+  stored = opened;
+  add('a');
+  const ended: string[] = [];
+  const first = receipts.flush().then(() => ended.push('first'));
+  add('b');
+  const second = receipts.flush().then(() => ended.push('second'));
+  const closed = receipts.close().then(() => ended.push('close'));
+  await turn();
+  expect([sent, ended]).toEqual([[], []]);
+  open();
+  await Promise.all([first, second, closed]);
+
+  expect(sent.map(({ ids }) => ids)).toEqual([['a'], ['b']]);
+  expect(ended[0]).toBe('first');
 });

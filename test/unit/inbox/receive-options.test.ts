@@ -27,7 +27,10 @@ test.each<[string, object]>([
   ['timeout', { timeout: 1 }],
 ])('a wrong `%s` is refused where it is given', async (option, wrong) => {
   const options = { ...right, ...wrong } as ReceiveOptions<Transaction>;
-  const refusal = expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option } });
+  const refusal = expect.objectContaining({
+    code: 'OUTBOX_OPTION_INVALID',
+    details: { option },
+  });
   expect(() => receiver(options, work)).toThrow(refusal);
   expect(() => receiverNode(options, work)).toThrow(refusal);
   const request = new Request('http://shop.test/', { method: 'POST', body: '{}' });
@@ -37,6 +40,10 @@ test.each<[string, object]>([
 test('work that is no function is refused where it is given', () => {
   const nothing = undefined as unknown as typeof work;
   expect(() => receiver(right, nothing)).toThrow(expect.objectContaining({ details: { option: 'work' } }));
+});
+
+test('a wrong secret is refused in the name of what it was given to', () => {
+  expect(() => receiver({ ...right, secret: 'short' }, work)).toThrow('receive()');
 });
 
 test('a secret that is a function is asked at every request, not before', () => {
