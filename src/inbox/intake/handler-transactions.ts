@@ -152,7 +152,7 @@ class Handling implements HandlerContext {
   giveUp(reason: OutboxError): void {
     if (this.#ended) return;
     this.#givenUp ??= reason;
-    this.#controller?.abort(reason);
+    this.#controller?.abort(this.#givenUp);
   }
 
   abandon(reason: OutboxError): void {
