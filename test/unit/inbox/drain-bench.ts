@@ -22,6 +22,8 @@ export interface DrainSettings {
   /** Handles the numbers in the bodies of messages, one at a time unless `batch` is set. */
   readonly handler?: (n: number) => Promise<unknown>;
   readonly batch?: boolean;
+  /** Awaited by the broker before it has stored receipts. */
+  readonly stored?: () => Promise<void>;
   /** Topics of the configuration that have no handler here. */
   readonly knownTopics?: readonly string[];
 }
@@ -75,6 +77,7 @@ export class DrainBench {
     handler,
     knownTopics = [],
     quickRetriesMs = [],
+    stored,
     topicOptions,
   }: DrainSettings = {}) {
     const { database, deadline, events, suspects, tally } = this;
@@ -107,7 +110,10 @@ export class DrainBench {
     const receipts = new Receipts({
       group,
       sender: {
-        send: async (some) => void this.receipts.push(...some.map(({ ids }) => ids)),
+        send: async (some) => {
+          await stored?.();
+          this.receipts.push(...some.map(({ ids }) => ids));
+        },
         close: async () => undefined,
       },
       report,
