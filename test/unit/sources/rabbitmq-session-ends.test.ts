@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { pass, soFar } from '../../support/fixtures/fake-time.ts';
 import { assigned, deliver, handler, overWire, stage, times, untilOnWire } from './rabbitmq-session-stage.ts';
 
@@ -75,6 +75,22 @@ test('after a join an address that is missing at a reconnect stops no other, and
   expect(server.connections.ever).toBe(2);
 });
 
+test('after a join a queue that may not be received from at a reconnect is not told as assigned', async () => {
+  const { server, subscribe, told } = await stage();
+  await overWire(subscribe(undefined, both));
+  server.refuse = ({ fields, name }) =>
+    name === 'BasicConsume' && fields['queue'] === 'orders.stock'
+      ? { code: 403, text: 'ACCESS_REFUSED - to queue' }
+      : undefined;
+  server.cut();
+  await untilOnWire(() => told.disconnected.length === 1);
+  await pass(200);
+  await untilOnWire(() => told.disconnected.length === 2);
+
+  expect(String(told.disconnected[1]?.[0])).toContain('ACCESS_REFUSED - to queue');
+  expect(assigned(told)).toEqual([['orders', 'bills'], ['bills']]);
+});
+
 test('a connection lost while a queue is being looked for is opened again in no more than its own pause', async () => {
   const { server, subscribe, told } = await stage();
   await overWire(subscribe(undefined, both));
@@ -106,6 +122,7 @@ test('a stop lets the batch in hand end, acknowledges it, and closes channels be
   open();
   await untilOnWire(() => stopping.state === 'resolved' && server.connections.open === 0);
   const asked = server.asked.length;
+  const timers = vi.getTimerCount();
   await pass(times.bindEveryMs);
 
   expect(during).toEqual(['open', true, false]);
@@ -114,6 +131,7 @@ test('a stop lets the batch in hand end, acknowledges it, and closes channels be
   expect(end.slice(-4)).toEqual(['BasicAck', 'ChannelClose', 'ChannelClose', 'ConnectionClose']);
   expect(server.acknowledged).toEqual(['orders.stock 1 and before']);
   expect([server.asked.length, told.disconnected.length]).toEqual([asked, 0]);
+  expect(timers).toBe(0);
   expect(server.connections.ever).toBe(1);
 });
 

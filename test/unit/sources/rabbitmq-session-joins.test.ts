@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pass, soFar } from '../../support/fixtures/fake-time.ts';
-import { assigned, deliver, handler, overWire, stage, times, untilOnWire } from './rabbitmq-session-stage.ts';
+import { assigned, overWire, stage, untilOnWire } from './rabbitmq-session-stage.ts';
 
 const both = { addresses: ['orders', 'bills'] };
 const disconnections = (told: { readonly disconnected: readonly (readonly [unknown, number])[] }) =>
@@ -34,42 +34,6 @@ test('every queue is declared and bound before the first message is received fro
   expect(assigned(told)).toEqual([['orders', 'bills']]);
   expect(told.disconnected).toEqual([]);
   expect(server.logins).toEqual([{ name: 'temporal-outbox consumer stock', user: 'guest' }]);
-});
-
-test.each([
-  [{}, { 'x-queue-type': 'quorum', 'x-single-active-consumer': true }],
-  [{ order: false }, { 'x-queue-type': 'quorum' }],
-  [
-    { order: false, deliveryLimit: 7, deadLetterExchange: 'dead' },
-    {
-      'x-queue-type': 'quorum',
-      'x-delivery-limit': 7,
-      'x-dead-letter-exchange': 'dead',
-      'x-dead-letter-strategy': 'at-least-once',
-      'x-overflow': 'reject-publish',
-    },
-  ],
-])('queues %j are declared with %j', async (queues, wanted) => {
-  const { server, subscribe } = await stage({ queues });
-
-  await overWire(subscribe());
-
-  expect(server.asked.find(({ name }) => name === 'QueueDeclare')?.fields['arguments']).toEqual(wanted);
-});
-
-test('a queue that is declared elsewhere is only looked up, and never bound', async () => {
-  const { server, subscribe } = await stage({ queues: { declare: false, name: () => 'own' } });
-
-  const subscribed = await overWire(subscribe());
-  await pass(times.bindEveryMs);
-  // An answer is behind all that was asked before.
-  await overWire(subscribed.lag());
-
-  expect(server.asked.find(({ name }) => name === 'QueueDeclare')?.fields).toMatchObject({
-    queue: 'own',
-    passive: true,
-  });
-  expect(server.times('QueueBind')).toBe(0);
 });
 
 test('the first join waits for all addresses, each try after a longer pause on a new connection', async () => {
@@ -117,6 +81,24 @@ test('a join that took too long rejects with the missing address, and leaves no 
   expect(server.connections.ever).toBe(tries);
 });
 
+test('a join that took too long rejects when its connection has ended, not before', async () => {
+  const { server, subscribe } = await stage();
+  server.mute.add('QueueDeclare');
+  const joining = soFar(subscribe(undefined, { joinWithinMs: 500 }));
+  await untilOnWire(() => server.times('QueueDeclare') === 1);
+
+  await pass(500);
+  const before = joining.state;
+  await pass(500);
+  await untilOnWire(() => joining.state === 'rejected');
+
+  expect(before).toBe('open');
+  expect(joining.error).toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringContaining('could not be joined'),
+  });
+});
+
 test('a join at a server that cannot be reached rejects with where, and why', async () => {
   const { subscribe, told } = await stage({ url: 'amqp://127.0.0.1:1/shop' });
   const joining = soFar(subscribe(undefined, { joinWithinMs: 100 }));
@@ -145,50 +127,4 @@ test('a join ends at once with the reason of its signal', async () => {
   await untilOnWire(() => joining.state === 'rejected');
 
   expect(String(joining.error)).toBe('Error: enough');
-});
-
-test('a queue that exists with other arguments is told with what to do', async () => {
-  const { server, subscribe, told } = await stage();
-  server.refuse = ({ name }) =>
-    name === 'QueueDeclare'
-      ? { code: 406, text: "PRECONDITION_FAILED - inequivalent arg 'x-queue-type'" }
-      : undefined;
-  void soFar(subscribe());
-  await untilOnWire(() => told.disconnected.length === 1);
-
-  expect(String(told.disconnected[0]?.[0])).toMatch(
-    /^Error: The queue orders.stock exists with other arguments: .*inequivalent arg.* Delete the queue/,
-  );
-  expect(server.times('QueueDeclare')).toBe(1);
-});
-
-test('from RabbitMQ 4 on a queue is declared without a limit of deliveries', async () => {
-  const { server, subscribe, told } = await stage();
-  server.version = '4.0.1';
-
-  await overWire(subscribe());
-
-  expect(server.asked.find(({ name }) => name === 'QueueDeclare')?.fields['arguments']).toMatchObject({
-    'x-delivery-limit': -1,
-  });
-  expect(told.noticed).toEqual([]);
-});
-
-test('a queue of RabbitMQ 3 is received from after an upgrade to 4, and reported', async () => {
-  const { server, subscribe, told } = await stage();
-  const { batches, handle } = handler();
-  server.version = '4.0.1';
-  server.refuse = ({ fields, name }) =>
-    name === 'QueueDeclare' && JSON.stringify(fields).includes('x-delivery-limit')
-      ? { code: 406, text: "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit'" }
-      : undefined;
-
-  await overWire(subscribe(handle));
-  await deliver(server, 'orders.stock', 'a');
-  await untilOnWire(() => batches.length === 1);
-
-  expect(told.noticed).toMatchObject([
-    { type: 'deliveries-limited', address: 'orders', error: { code: 'OUTBOX_DELIVERIES_LIMITED' } },
-  ]);
-  expect(told.disconnected).toEqual([]);
 });

@@ -100,6 +100,25 @@ test('a consumer that is canceled although its queue is there is told of consume
   expect(server.times('ChannelClose')).toBe(2);
 });
 
+test('a channel that the server closes is told with what it said, and opened again', async () => {
+  const { server, subscribe, told } = await stage();
+  const { handle, of } = handler();
+  await overWire(subscribe(handle));
+  server.refuse = ({ name }) =>
+    name === 'BasicAck' ? { code: 406, text: 'PRECONDITION_FAILED - unknown delivery tag 1' } : undefined;
+  await deliver(server, 'orders.stock', 'a');
+  await untilOnWire(() => of('orders').length === 1);
+  await pass(5);
+  await untilOnWire(() => told.disconnected.length === 1);
+  server.refuse = () => undefined;
+  await pass(lookAgainMs);
+  await deliver(server, 'orders.stock', 'a');
+  await untilOnWire(() => of('orders').length === 2);
+
+  expect(String(told.disconnected[0]?.[0])).toContain('unknown delivery tag 1');
+  expect(server.connections.ever).toBe(1);
+});
+
 test('a queue that cannot be made again is tried every two seconds, and each reason is told', async () => {
   const { server, subscribe, told } = await stage();
   await overWire(subscribe(undefined, both));
