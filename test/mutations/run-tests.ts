@@ -87,7 +87,7 @@ async function runVitest(
   });
   if (code === null) return undefined;
   try {
-    return JSON.parse(readFileSync(outputFile, 'utf8')) as TestResults;
+    return { ...(JSON.parse(readFileSync(outputFile, 'utf8')) as TestResults), exitCode: code };
   } catch {
     return { testResults: [{ message: complaints.trim(), assertionResults: [] }] };
   } finally {

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 /**
  * What came of a planted bug.
  *
- * - `caught`: a test was red by what it expects.
+ * - `caught`: a test was red by what it expects, or the run by an error that belongs to none.
  * - `timed out`: red, but only because something took too long. That does not say what is broken, and on a busy machine
  *   it is red without a bug, so it counts as little as `survived`.
  * - `survived`: all tests were green.
@@ -20,6 +20,8 @@ export interface Verdict {
 export interface TestResults {
   /** False after any failure, also of a file that has hung or lost its process. */
   readonly success?: boolean;
+  /** Of vitest: not 0 after an unhandled error as well, of which its results say nothing. */
+  readonly exitCode?: number;
   readonly testResults: readonly {
     readonly message: string;
     readonly assertionResults: readonly {
@@ -53,7 +55,9 @@ export function judge(results: TestResults | undefined): Verdict {
   if (results.success === false && tests.length > 0)
     return { kind: 'timed out', said: 'a test file did not end' };
   if (tests.some(({ status }) => status === 'passed'))
-    return { kind: 'survived', said: 'every test was green' };
+    return (results.exitCode ?? 0) === 0
+      ? { kind: 'survived', said: 'every test was green' }
+      : { kind: 'caught', said: 'an error outside of the tests' };
   return { kind: 'broken', said: 'no test has that title' };
 }
 

@@ -32,6 +32,13 @@ test('green tests let the bug survive', () => {
   expect(judge(results([passed]))).toMatchObject({ kind: 'survived' });
 });
 
+test('an unhandled error beside green tests catches the bug, because it makes the run red', () => {
+  const unhandled = { ...results([passed]), success: true, exitCode: 1 };
+  expect(judge(unhandled)).toEqual({ kind: 'caught', said: 'an error outside of the tests' });
+  expect(judge({ ...unhandled, exitCode: 0 })).toMatchObject({ kind: 'survived' });
+  expect(judge({ ...unhandled, success: false })).toMatchObject({ kind: 'timed out' });
+});
+
 test('a file that never ends, of which vitest names no failed test, does not count as green', () => {
   expect(judge({ ...results([passed]), success: false })).toMatchObject({ kind: 'timed out' });
   expect(judge({ ...results([passed]), success: true })).toMatchObject({ kind: 'survived' });
