@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { permanent } from '../../../src/inbox/verdict.ts';
+import { gate } from '../../support/fixtures/gate.ts';
 import { begun, DrainBench } from './drain-bench.ts';
 
 const away = Object.assign(new Error('terminating connection'), { code: '57P01' });
@@ -144,6 +145,37 @@ test('a probe of several messages that fails prolongs the pause, and is given ba
   expect(bench.told('address-paused').at(-1)).toMatchObject({ probes: 1 });
   expect(givenBack(bench).at(-1)).toBe(0);
   expect(bench.database.said('outbox.fail_try')).toEqual([]);
+});
+
+test('as long as a probe is handled, no other message of the address begins, and a second after it has ended one may', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const handling = gate();
+  const begins = gate();
+  let probing = false;
+  const bench = new DrainBench({
+    breakerKeys: 1,
+    handler: async () => {
+      if (!probing) throw new Error('no');
+      begins.open();
+      await handling.opened;
+      // Says nothing about the address.
+      throw permanent(new Error('bad'));
+    },
+  });
+  bench.database.on('outbox.fail_try', () => [{ kind: 'wait', waitMs: 5 }]);
+  await bench.begins([begun(1)]).run();
+  vi.advanceTimersByTime(1_001);
+  probing = true;
+  const run = bench.begins([begun(1)]).run();
+  await begins.opened;
+  vi.advanceTimersByTime(10_000);
+  expect(bench.breaker.enter('orders')).toBeTypeOf('number');
+  handling.open();
+  await run;
+  expect(bench.breaker.enter('orders')).toBeTypeOf('number');
+  vi.advanceTimersByTime(1_000);
+  expect(bench.breaker.enter('orders')).toBe('probe');
 });
 
 test('an unreadable message says nothing about its address, and its probe leaves the pause as it is', async () => {
