@@ -40,6 +40,8 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 afterEach(() => {
+  // First: the spies are on the fake timers, and whoever restored them later would bring those back.
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 

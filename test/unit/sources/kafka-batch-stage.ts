@@ -132,7 +132,7 @@ function takenBy(payload: ScriptedPayload, context: Parameters<typeof takeBatch>
   return soFar(takeBatch(payload as unknown as EachBatchPayload, context));
 }
 
-export function acknowledgeAll(batch: IncomingBatch): void {
+function acknowledgeAll(batch: IncomingBatch): void {
   acknowledge(batch, ...batch.messages.map(({ offset }) => offset));
 }
 

@@ -1,0 +1,11 @@
+/** A setup file for tests that share a process: tells of fake timers that a file before this one has left. */
+import { beforeAll } from 'vitest';
+
+const name = Symbol.for('temporal-outbox.real-timers');
+const known: object = Reflect.get(globalThis, name) ?? { setTimeout };
+Reflect.set(globalThis, name, known);
+
+beforeAll(() => {
+  if (Reflect.get(known, 'setTimeout') !== setTimeout)
+    throw new Error('A test file that ran before in this process has left fake timers.');
+});
