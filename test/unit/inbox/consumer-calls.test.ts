@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { consumerBench, numbers } from './consumer-bench.ts';
+
+const handler = async (): Promise<void> => undefined;
+const refused = (option: string, text: string): unknown =>
+  expect.objectContaining({
+    code: 'OUTBOX_OPTION_INVALID',
+    details: { option },
+    message: expect.stringContaining(text),
+  });
+
+test('a topic has one handler, whichever kind it is', async () => {
+  const { consumer } = await consumerBench();
+  const again = refused('on', 'The topic "orders" already has a handler.');
+  expect(() => consumer.on(numbers('orders'), handler)).toThrow(again);
+  expect(() => consumer.onBatch(numbers('orders'), handler)).toThrow(again);
+});
+
+test('what would never be called is refused once the consumer has started, and so is a second start', async () => {
+  const { consumer } = await consumerBench();
+  const running = await consumer.start();
+  const late = (option: string) => refused(option, 'The consumer has already been started');
+  expect(() => consumer.on(numbers('orders'), handler)).toThrow(late('on'));
+  expect(() => consumer.use(async (_message, next) => next())).toThrow(late('use'));
+  await expect(consumer.start()).rejects.toEqual(late('start'));
+  await running.stop();
+});
