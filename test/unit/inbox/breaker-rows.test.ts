@@ -4,7 +4,7 @@ import type { PausedAddress } from '../../../src/inbox/consumer-event.ts';
 import { BreakerRows } from '../../../src/inbox/intake/breaker-rows.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
-import { fakeTime, pass, realTime } from '../../support/fixtures/fake-time.ts';
+import { fakeTimeUntilEnd, pass } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -94,8 +94,7 @@ test('rows that may have been written are taken back, though the answer was lost
 });
 
 test('where nothing is paused any more when it is nudged, one write is enough, and a later pause is written', async () => {
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const database = new ScriptedClient();
   let now: readonly PausedAddress[] = [];
   const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => now });
@@ -111,8 +110,7 @@ test('where nothing is paused any more when it is nudged, one write is enough, a
 });
 
 test('what is paused is written again every two seconds, and at news no more than four times a second', async () => {
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const database = new ScriptedClient();
   const rows = new BreakerRows({ client: database.client, group: 'shop', place, paused: () => [paused()] });
   rows.nudge();

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { byNow, fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
-import { consumerBench } from './consumer-bench.ts';
+import { type ConsumerSetup, consumerBench } from './consumer-bench.ts';
 
 test('the window of ids is judged by the broker before the group is joined, and kept from then on', async () => {
   const { consumer, database, sources } = await consumerBench({ settings: { window: '1h' } });
@@ -15,47 +15,39 @@ test('the window of ids is judged by the broker before the group is joined, and 
   await running.stop();
 });
 
-test('a broker that is away at the start shows in the health until it answers', async () => {
-  const { consumer, sources } = await consumerBench({ settings: { startTimeout: '2s' } });
-  fakeTime();
-  onTestFinished(realTime);
-  const error = new Error('away');
-  let away = true;
-  let asked = 0;
+/** A consumer whose broker is away when it is asked how long it may deliver again. */
+async function away(settings: ConsumerSetup['settings'] = {}) {
+  const bench = await consumerBench({ settings });
+  fakeTimeUntilEnd();
+  const broker = { away: true, asked: 0 };
   const first = gate();
-  sources[0].horizonMs = async () => {
-    asked += 1;
+  bench.sources[0].horizonMs = async () => {
+    broker.asked += 1;
     first.open();
-    if (away) throw error;
+    if (broker.away) throw new Error(`away ${broker.asked}`);
     return 0;
   };
-  const starting = soFar(consumer.start());
+  const starting = soFar(bench.consumer.start());
   await first.opened;
   await pass(0);
+  return { ...bench, broker, starting };
+}
+
+test('a broker that is away at the start shows in the health until it answers', async () => {
+  const { broker, consumer, starting } = await away({ startTimeout: '2s' });
+  const error = new Error('away 1');
   expect(consumer.health()).toMatchObject({ state: 'starting', failing: [{ what: 'memory', error }] });
   await pass(499);
-  expect(asked).toBe(1);
-  away = false;
+  expect(broker.asked).toBe(1);
+  broker.away = false;
   await pass(1);
-  expect([asked, starting.state]).toEqual([2, 'resolved']);
+  expect([broker.asked, starting.state]).toEqual([2, 'resolved']);
   expect(consumer.health().failing).toEqual([]);
   await byNow(consumer.stop());
 });
 
 test('a broker that does not answer within the time of the start fails it', async () => {
-  const { consumer, sources } = await consumerBench({ settings: { startTimeout: '2s' } });
-  fakeTime();
-  onTestFinished(realTime);
-  let asked = 0;
-  const first = gate();
-  sources[0].horizonMs = async () => {
-    asked += 1;
-    first.open();
-    throw new Error(`away ${asked}`);
-  };
-  const starting = soFar(consumer.start());
-  await first.opened;
-  await pass(0);
+  const { starting } = await away({ startTimeout: '2s' });
   await pass(1_499);
   expect(starting.state).toBe('open');
   await pass(501);
@@ -64,23 +56,12 @@ test('a broker that does not answer within the time of the start fails it', asyn
 });
 
 test('a broker that is away is asked no more after a stop', async () => {
-  const { consumer, sources } = await consumerBench();
-  fakeTime();
-  onTestFinished(realTime);
-  let asked = 0;
-  const first = gate();
-  sources[0].horizonMs = async () => {
-    asked += 1;
-    first.open();
-    throw new Error('away');
-  };
-  const starting = soFar(consumer.start());
-  await first.opened;
+  const { broker, consumer, starting } = await away();
   await pass(100);
   await byNow(consumer.stop());
   expect(starting).toMatchObject({ state: 'rejected', error: { code: 'OUTBOX_STOPPED' } });
   await pass(5_000);
-  expect(asked).toBe(1);
+  expect(broker.asked).toBe(1);
 });
 
 test('a round of the window that fails is told, and does not fail the start', async () => {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { OutboxError } from '../../../src/core/errors.ts';
-import { fakeTime, pass, realTime } from '../../support/fixtures/fake-time.ts';
+import { fakeTimeUntilEnd, pass } from '../../support/fixtures/fake-time.ts';
 import { failing } from '../../support/fixtures/told-health.ts';
 import { consumerBench, numbered, numbers } from './consumer-bench.ts';
 
@@ -52,8 +52,7 @@ test('it has joined while it is a member at every source, and a lost connection 
 
 test('what it owns of all sources is told to the database, without those of a source that is away', async () => {
   const { consumer, database, sources } = await consumerBench(two);
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   const [memory, other] = sources.map(({ subscriptions }) => subscriptions[0]);
   const owned = (): unknown => JSON.parse(String(database.said('insert into outbox.consumer ').at(-1)?.[5]));
@@ -94,8 +93,7 @@ test('addresses that deliver nothing show in the health until they do, and notic
 
 test('a server of the broker that does not answer shows in the health under its own name', async () => {
   const { consumer, sources } = await consumerBench();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   let refuse: (error: Error) => void = () => undefined;
   sources[0].subscriptions[0]?.asked?.('broker 2', new Promise((_resolve, reject) => (refuse = reject)));

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { KeyDrains } from '../../../src/inbox/ports.ts';
-import { fakeTime, pass, realTime } from '../../support/fixtures/fake-time.ts';
+import { fakeTimeUntilEnd, pass } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { consumerBench, numbered, numbers } from './consumer-bench.ts';
 import { begun } from './drain-bench.ts';
@@ -65,8 +65,7 @@ test('a parked message that fails for good is copied at once', async () => {
     settings: { deadLetters: true, quickRetries: [], retry: [] },
     handler: () => Promise.reject(new Error('no')),
   });
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   await pass(100);
   const rounds = (): number => database.said('from outbox.parked p').length;
@@ -88,8 +87,7 @@ test('messages that have killed their process too often count as failed, are tol
     { keyId: 'key-2', gaveUp: null },
     { keyId: 'key-3', gaveUp: 'id-3' },
   ];
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   await pass(100);
   const rounds = (): number => database.said('from outbox.parked p').length;
@@ -110,8 +108,7 @@ test('messages that have killed their process too often count as failed, are tol
 
 test('a failure of the workers is an outage of Temporal, told once, until it has answered and workers run', async () => {
   const { consumer, plan, sources, told, world } = await consumerBench();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   sources[0].subscriptions[0]?.assigned([]);
   await sources[0].deliver(numbered(1));
@@ -133,8 +130,7 @@ test('a failure of the workers is an outage of Temporal, told once, until it has
 
 test('a workflow that cannot be started is an outage of Temporal, a look that fails is not', async () => {
   const { consumer, database, sources, told, world } = await consumerBench();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const error = new Error('away');
   world.start = () => Promise.reject(error);
   database.on('k.told_at is null', () => [wanted]);
@@ -155,8 +151,7 @@ test('a workflow that cannot be started is an outage of Temporal, a look that fa
 
 test('a try that the database does not answer is told, and its key is tried again', async () => {
   const { consumer, database, told, world } = await consumerBench();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   world.hosting = false;
   const error = new Error('away');
   database.on('outbox.due_keys', () => [

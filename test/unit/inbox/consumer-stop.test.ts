@@ -1,6 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
-import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { byNow, fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { consumerBench, numbered, numbers } from './consumer-bench.ts';
 
@@ -46,8 +46,7 @@ test('a stop waits for the message in hand, though the database is away, and oth
       return handling.opened;
     },
   });
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   sources[0].subscriptions[0]?.assigned([{ address: 'orders', partition: 0 }]);
   const delivered = sources[0].deliver(numbered(1));
@@ -76,8 +75,7 @@ test('handlers that are in hand at the deadline of a stop are told, and their me
         begun.open();
       }),
   });
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   const delivered = sources[0].deliver(numbered(1));
   await begun.opened;
@@ -93,8 +91,7 @@ test('handlers that are in hand at the deadline of a stop are told, and their me
 
 test('with nothing in hand a stop does not wait for a database that does not answer', async () => {
   const { consumer, database } = await consumerBench();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   await pass(60);
   database.client.$transaction = () => new Promise(() => undefined);
@@ -106,8 +103,7 @@ test('with nothing in hand a stop does not wait for a database that does not ans
 
 test('with nothing in hand a stop does not wait for a broker that is away', async () => {
   const { consumer, sources } = await consumerBench();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   sources[0].leaves = () => new Promise(() => undefined);
   sources[0].subscriptions[0]?.disconnected(new Error('away'), 60_000);
@@ -118,8 +114,7 @@ test('with nothing in hand a stop does not wait for a broker that is away', asyn
 
 test('after its stop a consumer asks the database for nothing any more', async () => {
   const { consumer, database } = await consumerBench({ settings: { deadLetters: true } });
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   await pass(60);
   await byNow(running.stop());

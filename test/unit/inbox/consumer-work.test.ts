@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { writeWire } from '../../../src/store/inbox/wire.ts';
-import { fakeTime, pass, realTime } from '../../support/fixtures/fake-time.ts';
+import { fakeTimeUntilEnd, pass } from '../../support/fixtures/fake-time.ts';
 import { consumerBench, numbered, numbers } from './consumer-bench.ts';
 
 /** A failed message as the database shows it. */
@@ -106,8 +106,7 @@ test('a message that is parked is looked for at once', async () => {
     settings: { quickRetries: [] },
     handler: () => Promise.reject(new Error('no')),
   });
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   await pass(500);
   const looks = (): number => database.said('outbox.due_keys').length;
@@ -123,8 +122,7 @@ test('a message that has failed is copied at once', async () => {
     settings: { quickRetries: [], retry: [], deadLetters: true },
     handler: () => Promise.reject(new Error('no')),
   });
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const running = await consumer.start();
   await pass(60);
   database.on('from outbox.parked p', () => (letters.length === 0 ? [failed] : []));

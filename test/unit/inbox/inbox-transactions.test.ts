@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool } from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { PrismaClient } from '../../../src/demo/generated/client.ts';
 import {
   InboxTransactions,
@@ -10,7 +10,7 @@ import {
 } from '../../../src/inbox/inbox-transactions.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
-import { byNow, fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { byNow, fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fake-time.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 
 /** Tells with which options it is asked for a transaction. */
@@ -106,8 +106,7 @@ test('the level is asked of a client that waits for its database, if there is on
 });
 
 test('work that has not ended five seconds after the limit is no longer waited for', async () => {
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   let connect = (): void => undefined;
   const connected = new Promise<void>((resolve) => (connect = resolve));
   const { client } = told();
@@ -130,8 +129,7 @@ test('work that has not ended five seconds after the limit is no longer waited f
 });
 
 test('a transaction that has ended, or failed, leaves no timer behind', async () => {
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const transactions = new InboxTransactions(told().client, 2_000);
   expect(await byNow(transactions.$transaction(async () => 'done'))).toBe('done');
   await expect(transactions.$transaction(() => Promise.reject(new Error('no')))).rejects.toThrow('no');

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ConsumerPresence } from '../../../src/inbox/consumer-presence.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
-import { byNow, fakeTime, pass, realTime } from '../../support/fixtures/fake-time.ts';
+import { byNow, fakeTimeUntilEnd, pass } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { until } from '../../support/fixtures/until.ts';
@@ -73,8 +73,7 @@ test('a presence that was never begun has nothing to take back, and a database t
 });
 
 test('a presence is written again every five seconds, and at news no more than four times a second', async () => {
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const database = new ScriptedClient();
   const presence = new ConsumerPresence({ client: database.client, group: 'shop', place });
   presence.start();

@@ -1,8 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { amqplib } from '../../../src/rabbitmq/amqplib.ts';
 import { type Link, openLink } from '../../../src/rabbitmq/link.ts';
 import { rabbitmqSettings } from '../../../src/transports/rabbitmq/rabbitmq-options.ts';
-import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
+import { fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fake-time.ts';
 import { type ScriptedRabbitmq, scriptedRabbitmq } from '../../support/rabbitmq/scripted-rabbitmq.ts';
 import { overWire, untilOnWire } from '../../support/rabbitmq/wire-time.ts';
 
@@ -10,8 +10,7 @@ async function stage(requestTimeout = 5_000) {
   const server = await scriptedRabbitmq();
   // It keeps the timers that it finds when it is loaded.
   amqplib();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const open = (...urls: readonly string[]): Promise<Link> =>
     openLink(rabbitmqSettings({ url: urls, requestTimeout, heartbeat: '60s' }).connection, 'a test');
   return { server, open };

@@ -4,13 +4,19 @@ import { assigned, deliver, handler, overWire, stage, times, untilOnWire } from 
 
 const both = { addresses: ['orders', 'bills'] };
 
+/** A consumer of two queues that has a message of one in hand, until the test opens it. */
+async function holding() {
+  const staged = await stage();
+  const handling = handler();
+  handling.hold.these = () => true;
+  const subscribed = await overWire(staged.subscribe(handling.handle, both));
+  await deliver(staged.server, 'orders.stock', 'a');
+  await untilOnWire(() => handling.of('orders').length === 1);
+  return { ...staged, ...handling, subscribed };
+}
+
 test('a lost connection is told, what was in hand is not acknowledged, and all is received again', async () => {
-  const { server, subscribe, told } = await stage();
-  const { batches, handle, hold, of, open } = handler();
-  hold.these = () => true;
-  const subscribed = await overWire(subscribe(handle, both));
-  await deliver(server, 'orders.stock', 'a');
-  await untilOnWire(() => of('orders').length === 1);
+  const { batches, hold, of, open, server, subscribed, told } = await holding();
   hold.these = () => false;
 
   server.cut();
@@ -108,12 +114,7 @@ test('a connection lost while a queue is being looked for is opened again in no 
 });
 
 test('a stop lets the batch in hand end, acknowledges it, and closes channels before the connection', async () => {
-  const { server, subscribe, told } = await stage();
-  const { batches, handle, hold, of, open } = handler();
-  hold.these = () => true;
-  const subscribed = await overWire(subscribe(handle, both));
-  await deliver(server, 'orders.stock', 'a');
-  await untilOnWire(() => of('orders').length === 1);
+  const { batches, of, open, server, subscribed, told } = await holding();
 
   const stopping = soFar(subscribed.stop());
   server.deliver('orders.stock', 'b');

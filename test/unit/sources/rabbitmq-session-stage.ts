@@ -3,7 +3,7 @@ import { amqplib } from '../../../src/rabbitmq/amqplib.ts';
 import { rabbitmqSource } from '../../../src/sources/rabbitmq/rabbitmq-source.ts';
 import type { IncomingBatch } from '../../../src/sources/source.ts';
 import { type RabbitmqOptions, rabbitmqSettings } from '../../../src/transports/rabbitmq/rabbitmq-options.ts';
-import { fakeTime, realTime } from '../../support/fixtures/fake-time.ts';
+import { fakeTimeUntilEnd } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { type ScriptedRabbitmq, scriptedRabbitmq } from '../../support/rabbitmq/scripted-rabbitmq.ts';
 import { overWire, untilOnWire } from '../../support/rabbitmq/wire-time.ts';
@@ -16,8 +16,7 @@ export async function stage(options: Partial<RabbitmqOptions> = {}, concurrency 
   const server = await scriptedRabbitmq();
   // It keeps the timers that it finds when it is loaded.
   amqplib();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const { connection, queues } = rabbitmqSettings({
     url: server.url,
     requestTimeout: 1_000,

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { amqplib } from '../../../src/rabbitmq/amqplib.ts';
 import type { PublishResult, Transport } from '../../../src/transports/transport.ts';
 import { type RabbitmqOptions, rabbitmq } from '../../../src/transports.ts';
-import { fakeTime, pass, realTime } from '../../support/fixtures/fake-time.ts';
+import { fakeTimeUntilEnd, pass } from '../../support/fixtures/fake-time.ts';
 import { drafted, publishTo } from '../../support/fixtures/outgoing.ts';
 import { type ScriptedRabbitmq, scriptedRabbitmq } from '../../support/rabbitmq/scripted-rabbitmq.ts';
 import { overWire } from '../../support/rabbitmq/wire-time.ts';
@@ -19,8 +19,7 @@ export async function stage(options: Partial<RabbitmqOptions> = {}): Promise<Sta
   const server = await scriptedRabbitmq();
   // It keeps the timers that it finds when it is loaded.
   amqplib();
-  fakeTime();
-  onTestFinished(realTime);
+  fakeTimeUntilEnd();
   const transport = rabbitmq({ url: server.url, requestTimeout: 1_000, heartbeat: '60s', ...options });
   onTestFinished(async () => {
     // What is in flight would keep it from closing.
