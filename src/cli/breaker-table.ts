@@ -15,8 +15,8 @@ interface Pause {
 export function breakerTable(breakers: readonly BreakerStatus[]): string {
   const pauses = pausesOf(breakers);
   const rows = pauses.map(({ first, all }) => [
-    clip(first.group, 24),
-    clip(first.address, 24),
+    first.group,
+    first.address,
     age(first.pausedMs),
     `${sum(all, ({ failedKeys }) => failedKeys)} of ${sum(all, ({ keys }) => keys)}`,
     String(sum(all, ({ probes }) => probes)),

@@ -70,7 +70,7 @@ function bulkTable(bulks: readonly BulkOperation[]): string {
 
 function row({ id, action, state, answered, total, totalExact, createdAt, actor }: BulkOperation): string[] {
   const started = `${createdAt.toISOString().slice(0, 16)}Z`;
-  return [id, action, state, `${answered}/${total}${totalExact ? '' : '+'}`, started, clip(actor, 12)];
+  return [id, action, state, `${answered}/${total}${totalExact ? '' : '+'}`, started, actor];
 }
 
 function showCommand(id: string, flags: ShowBulkFlags, output: Output): Promise<number> {

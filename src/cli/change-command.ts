@@ -12,7 +12,6 @@ import {
   withOperations,
 } from './operator-flags.ts';
 import { exitCodes, explain, type Output } from './output.ts';
-import { clip } from './printable.ts';
 import { table } from './table.ts';
 
 export type ChangeFlags = OperatorFlags & TargetFlags;
@@ -65,5 +64,5 @@ export async function changeCommand(
 const heading = ['ID', 'TOPIC', 'RESULT', 'STATE'];
 
 function row({ id, topic, result, state }: MessageAnswer<string>): string[] {
-  return [id, clip(topic ?? '-', 30), result, state ?? '-'];
+  return [id, topic ?? '-', result, state ?? '-'];
 }

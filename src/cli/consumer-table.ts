@@ -1,6 +1,5 @@
 import type { SeenConsumer } from '../operations/status.ts';
 import { age } from './age.ts';
-import { clip } from './printable.ts';
 import { goneInWords } from './processes-in-words.ts';
 import { table } from './table.ts';
 
@@ -10,8 +9,8 @@ const heading = ['RUNNING CONSUMER', 'HOST', 'PID', 'VERSION', 'SEEN', 'PARTITIO
 export function consumerTable(consumers: readonly SeenConsumer[]): string {
   const living = consumers.filter(({ alive }) => alive);
   const rows = living.map(({ group, host, pid, version, seenMs, partitions }) => [
-    clip(group, 24),
-    clip(host, 24),
+    group,
+    host,
     String(pid),
     version,
     age(seenMs),

@@ -12,7 +12,6 @@ import { hasKeptFilter, type KeptFilterFlags, keptFilterOf } from './inbox-flags
 import { keptTable } from './inbox-list-command.ts';
 import { optionsOf, refusedConsent, usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
-import { clip } from './printable.ts';
 import { table } from './table.ts';
 
 export interface InboxChangeFlags extends ManyFlags, KeptFilterFlags {}
@@ -75,7 +74,7 @@ function changeMany(
 function answersTable(answers: Answers): string {
   return table(
     ['ID', 'KEY', 'RESULT', 'STATE'],
-    answers.map(({ id, key, result, state }) => [clip(id, 40), clip(key ?? '-', 12), result, state ?? '-']),
+    answers.map(({ id, key, result, state }) => [id, key ?? '-', result, state ?? '-']),
   );
 }
 

@@ -36,10 +36,10 @@ export async function inboxListCommand(flags: InboxListFlags, output: Output): P
 /** Below a message are its group, if several are listed, and its last error. */
 export function keptTable(messages: readonly Listed[], withGroup: boolean): string {
   const rows = messages.map(({ id, state, key, reason, attempts }) => [
-    clip(id, 36),
-    clip(state, 10),
-    clip(key ?? '-', 9),
-    clip(reason ?? '-', 9),
+    id,
+    state,
+    key ?? '-',
+    reason ?? '-',
     String(attempts),
   ]);
   const [head = '', ...lines] = table(['ID', 'STATE', 'KEY', 'REASON', 'TRIES'], rows).split('\n');

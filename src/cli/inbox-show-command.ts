@@ -2,7 +2,7 @@ import { causeIn } from '../core/cause.ts';
 import type { KeptDetails } from '../operations/inbox/show.ts';
 import { usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
-import { clip, printable } from './printable.ts';
+import { printable } from './printable.ts';
 import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
@@ -79,10 +79,10 @@ function lines({ message, why, audit }: KeptDetails, withBody: boolean): readonl
             ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],
             audit.map(({ at, actor, action, result, reason }) => [
               at.toISOString(),
-              clip(actor, 12),
+              actor,
               action,
               result,
-              clip(reason ?? '', 16),
+              reason ?? '',
             ]),
           ),
         ]),

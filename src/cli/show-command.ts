@@ -2,7 +2,7 @@ import { causeIn } from '../core/cause.ts';
 import type { MessageDetails } from '../operations/show.ts';
 import { usageError, withOperations } from './operator-flags.ts';
 import { exitCodes, type Output } from './output.ts';
-import { clip, printable } from './printable.ts';
+import { printable } from './printable.ts';
 import type { CommonFlags } from './register.ts';
 import { table } from './table.ts';
 
@@ -73,10 +73,10 @@ function lines(details: MessageDetails, withPayload: boolean): readonly string[]
       ['AUDIT', 'WHO', 'ACTION', 'RESULT', 'REASON'],
       audit.map(({ at, actor, action, result, reason }) => [
         at.toISOString(),
-        clip(actor, 14),
+        actor,
         action,
         result,
-        clip(reason ?? '', 24),
+        reason ?? '',
       ]),
     ),
   ];

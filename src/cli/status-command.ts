@@ -108,7 +108,7 @@ const groupsHeading = [
 function groupRow(group: GroupStatus, lags: Status['lags']): string[] {
   const since = (lengthMs: number | null): string => (lengthMs === null ? '-' : age(lengthMs));
   return [
-    clip(group.group, 24),
+    group.group,
     String(group.parked),
     since(group.oldestParkedMs),
     String(group.parkedKeys),
