@@ -95,7 +95,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           isolate: false,
-          setupFiles: ['test/support/real-timers.ts'],
+          setupFiles: ['test/unit/real-timers.ts'],
           sequence: { groupOrder: 0 },
         },
       },
