@@ -74,6 +74,17 @@ export function methodBytes(channel: number, name: string, fields: AmqpFields = 
   return codec.encodeMethod(idOf(name), channel, fields);
 }
 
+/** What a server of this version says first. */
+export function greetingBytes(version: string, capabilities: AmqpFields = {}): Buffer {
+  return methodBytes(0, 'ConnectionStart', {
+    versionMajor: 0,
+    versionMinor: 9,
+    serverProperties: { product: 'RabbitMQ', version, capabilities },
+    mechanisms: Buffer.from('PLAIN'),
+    locales: Buffer.from('en_US'),
+  });
+}
+
 /** The bytes of a message, which follow its method. */
 export function messageBytes(channel: number, body: string, properties: AmqpFields): Buffer {
   const content = Buffer.from(body);

@@ -1,5 +1,12 @@
 import type { Socket } from 'node:net';
-import { type AmqpFields, AmqpReader, heartbeatBytes, messageBytes, methodBytes } from './amqp-frames.ts';
+import {
+  type AmqpFields,
+  AmqpReader,
+  greetingBytes,
+  heartbeatBytes,
+  messageBytes,
+  methodBytes,
+} from './amqp-frames.ts';
 import type { RabbitmqRefusal, ScriptedRabbitmq } from './scripted-rabbitmq.ts';
 
 /** Who receives from a queue. */
@@ -85,17 +92,8 @@ export class ScriptedConnection {
 
   #greet(): void {
     if (this.#server.mute.has('greeting')) return;
-    this.send(0, 'ConnectionStart', {
-      versionMajor: 0,
-      versionMinor: 9,
-      serverProperties: {
-        product: 'RabbitMQ',
-        version: this.#server.version,
-        capabilities: { consumer_cancel_notify: true, 'connection.blocked': true },
-      },
-      mechanisms: Buffer.from('PLAIN'),
-      locales: Buffer.from('en_US'),
-    });
+    const capabilities = { consumer_cancel_notify: true, 'connection.blocked': true };
+    this.#write(greetingBytes(this.#server.version, capabilities));
   }
 
   #take(channel: number, name: string, fields: AmqpFields): void {

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { onTestFinished } from 'vitest';
+import type { AmqpFields } from '../../support/rabbitmq/amqp-frames.ts';
 import { AmqpPeer } from './amqp-peer.ts';
 
 interface Message {
@@ -83,7 +84,7 @@ export class ScriptedBroker {
     for (const channel of this.channels) if (channel.consumerTag !== undefined) cancel(channel);
   }
 
-  #receive(peer: AmqpPeer, method: string, number: number, fields: Readonly<Record<string, unknown>>): void {
+  #receive(peer: AmqpPeer, method: string, number: number, fields: AmqpFields): void {
     const channel = [...this.channels].find((one) => one.peer === peer && one.number === number);
     if (channel === undefined) {
       const opened = { prefetch: 0, lastTag: 0, unacknowledged: [], consumerTag: undefined };
@@ -104,7 +105,7 @@ export class ScriptedBroker {
     this.#deliver();
   }
 
-  #declare(channel: OpenChannel, { arguments: wanted, passive }: Readonly<Record<string, unknown>>): void {
+  #declare(channel: OpenChannel, { arguments: wanted, passive }: AmqpFields): void {
     const [had, wants] = [this.arguments, passive === true ? this.arguments : (wanted as object)];
     const refuse = (replyCode: number, replyText: string): void =>
       this.#close(channel, 'ChannelClose', { replyCode, replyText, classId: 50, methodId: 10 });
@@ -116,7 +117,7 @@ export class ScriptedBroker {
     channel.peer.send(channel.number, 'QueueDeclareOk', { queue: 'queue', ...counts });
   }
 
-  #close(channel: OpenChannel, method: string, fields: object = {}): void {
+  #close(channel: OpenChannel, method: string, fields: AmqpFields = {}): void {
     this.channels.delete(channel);
     this.#returned.push(...channel.unacknowledged.map(({ message }) => message));
     channel.peer.send(channel.number, method, fields);
@@ -132,7 +133,7 @@ export class ScriptedBroker {
       const { consumerTag, lastTag: deliveryTag, number } = channel;
       channel.unacknowledged.push({ tag: deliveryTag, message });
       const from = { consumerTag, deliveryTag, redelivered: false, exchange: '', routingKey: '' };
-      channel.peer.deliver(number, from, { messageId: message.id, headers: {} }, Buffer.from('{}'));
+      channel.peer.deliver(number, from, { messageId: message.id, headers: {} }, '{}');
     }
   }
 }
