@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type WorkflowExecutionInfo, type WorkflowHandle } from '@temporalio/client';
-import { connectTemporal } from '../src/temporal/connection.ts';
-import { quietRuntime } from '../src/temporal/runtime.ts';
+import { connectTemporal } from '../src/brokers/workflow/client/connection.ts';
+import { quietRuntime } from '../src/brokers/workflow/client/runtime.ts';
 import { type Servers, untilArrived, withContender } from './contenders/arena.ts';
 
 /** As a client fetches it. */

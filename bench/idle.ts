@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
-import { startRelay } from '../src/config/start-relay.ts';
-import { kafka } from '../src/transports/kafka/kafka-transport.ts';
-import type { Transport } from '../src/transports/transport.ts';
+import { startRelay } from '../src/app/relay/start-relay.ts';
+import { kafka } from '../src/brokers/kafka/transport/kafka-transport.ts';
+import type { Transport } from '../src/brokers/transport.ts';
 import type { Servers } from './contenders/arena.ts';
 import { processorTimes, type ServerPids } from './contenders/processor-time.ts';
 import type { Percentiles } from './contenders/protocol.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { policyOf } from '../src/config/topic-policy.ts';
+import { policyOf } from '../src/app/relay/topic-policy.ts';
 import { topic } from '../src/core/topic.ts';
 import { applyMigrations } from '../src/operations/schema.ts';
 import { type LaneProgress, planSettlement } from '../src/relay/plan-settlement.ts';

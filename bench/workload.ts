@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { policyOf } from '../src/config/topic-policy.ts';
+import { policyOf } from '../src/app/relay/topic-policy.ts';
 import { type Topic, type TopicOptions, topic } from '../src/core/topic.ts';
 import { announceTopics } from '../src/operations/announce.ts';
 import { sendBatch } from '../src/outbox/send.ts';

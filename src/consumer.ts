@@ -1,5 +1,15 @@
+export { type ConsumerOptions, consumer } from './app/consumer/consumer.ts';
+export type { SeenFilter } from './brokers/seen-filter.ts';
+export type { IncomingMessage, Lag, Partition, SourceNotice } from './brokers/source.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './brokers/transport.ts';
 export type { Config } from './config/config.ts';
-export { type ConsumerOptions, consumer } from './config/consumer.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
@@ -33,9 +43,7 @@ export type { RefusalReason } from './inbox/reading/unreadable.ts';
 export type { UnknownTopics } from './inbox/route-table.ts';
 export type { TransactionClient } from './inbox/transaction-client.ts';
 export { permanent, retryAfter } from './inbox/verdict.ts';
-export type { SeenFilter } from './inbox/window/seen-filter.ts';
 export type { Window } from './inbox/window/window.ts';
-export type { IncomingMessage, Lag, Partition, SourceNotice } from './sources/source.ts';
 export {
   clientOf,
   type PoolClient,
@@ -46,11 +54,3 @@ export type { ConnectionPool, PoolConnection } from './store/database/pool-conne
 export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
-export type {
-  Hold,
-  OutgoingBatch,
-  OutgoingMessage,
-  PublishOutcome,
-  PublishResult,
-  Transport,
-} from './transports/transport.ts';

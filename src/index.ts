@@ -1,3 +1,11 @@
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './brokers/transport.ts';
 export { type Config, defineConfig, type RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export { env } from './config/env.ts';
@@ -33,11 +41,3 @@ export {
 export type { ConnectionPool, PoolConnection } from './store/database/pool-connection.ts';
 export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export { fromQuery, type Transaction } from './store/database/transaction.ts';
-export type {
-  Hold,
-  OutgoingBatch,
-  OutgoingMessage,
-  PublishOutcome,
-  PublishResult,
-  Transport,
-} from './transports/transport.ts';

@@ -1,5 +1,15 @@
+export type { ConsumerOptions } from './app/consumer/consumer.ts';
+export type { SeenFilter } from './brokers/seen-filter.ts';
+export type { IncomingMessage, Lag, Partition, SourceNotice } from './brokers/source.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './brokers/transport.ts';
 export type { Config } from './config/config.ts';
-export type { ConsumerOptions } from './config/consumer.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
@@ -32,7 +42,6 @@ export type { MessageIdRule } from './inbox/reading/message-id.ts';
 export type { RefusalReason } from './inbox/reading/unreadable.ts';
 export type { UnknownTopics } from './inbox/route-table.ts';
 export type { TransactionClient } from './inbox/transaction-client.ts';
-export type { SeenFilter } from './inbox/window/seen-filter.ts';
 export type { Window } from './inbox/window/window.ts';
 export { type MessageDecorator, OnMessage } from './nestjs/on-message.ts';
 export { OutboxConsumer, type OutboxIndication, type OutboxModuleOptions } from './nestjs/outbox-consumer.ts';
@@ -44,7 +53,6 @@ export {
   type OutboxModuleParts,
   type OutboxProvider,
 } from './nestjs/outbox-module.ts';
-export type { IncomingMessage, Lag, Partition, SourceNotice } from './sources/source.ts';
 export type {
   PoolClient,
   PoolTransactionClient,
@@ -54,11 +62,3 @@ export type { ConnectionPool, PoolConnection } from './store/database/pool-conne
 export type { IsolationLevel } from './store/database/pool-transaction.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export type { KeptCounts } from './store/inbox/kept-counts.ts';
-export type {
-  Hold,
-  OutgoingBatch,
-  OutgoingMessage,
-  PublishOutcome,
-  PublishResult,
-  Transport,
-} from './transports/transport.ts';

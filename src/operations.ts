@@ -4,16 +4,24 @@ export type {
   KeptBulkOperations,
   KeptBulkTarget,
   KeptTask,
-} from './config/bulk-operations.ts';
-export type { DatabaseConfig } from './config/database-config.ts';
-export type { InboxOperations } from './config/inbox-operations.ts';
+} from './app/operations/bulk-operations.ts';
+export type { InboxOperations } from './app/operations/inbox-operations.ts';
 export {
   type Operations,
   type OperationsConfig,
   operations,
   type RescheduleOptions,
   type VerifyOptions,
-} from './config/operations.ts';
+} from './app/operations/operations.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './brokers/transport.ts';
+export type { DatabaseConfig } from './config/database-config.ts';
 export type { Duration } from './core/duration.ts';
 export type { Lane } from './core/lane.ts';
 export type { Lazy } from './core/lazy.ts';
@@ -86,11 +94,3 @@ export type { EffectsQuery } from './store/verify/effects.ts';
 export type { Violation } from './store/verify/finding.ts';
 export type { DuePlace } from './store/verify/reconcile.ts';
 export type { Reconciliation, ReconciliationResume } from './store/verify/reconciliation.ts';
-export type {
-  Hold,
-  OutgoingBatch,
-  OutgoingMessage,
-  PublishOutcome,
-  PublishResult,
-  Transport,
-} from './transports/transport.ts';

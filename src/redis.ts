@@ -1,10 +1,10 @@
-export type { Duration } from './core/duration.ts';
-export type { Lazy } from './core/lazy.ts';
-export { redisFilter } from './filters/redis/redis-filter.ts';
+export type { RedisCredentials, RedisServerOptions } from './brokers/redis/client/redis-server.ts';
+export { redisFilter } from './brokers/redis/filter/redis-filter.ts';
 export type {
   RedisFilterEvent,
   RedisFilterOptions,
   RedisFilterReport,
-} from './filters/redis/redis-filter-options.ts';
-export type { SeenFilter } from './inbox/window/seen-filter.ts';
-export type { RedisCredentials, RedisServerOptions } from './redis/redis-server.ts';
+} from './brokers/redis/filter/redis-filter-options.ts';
+export type { SeenFilter } from './brokers/seen-filter.ts';
+export type { Duration } from './core/duration.ts';
+export type { Lazy } from './core/lazy.ts';

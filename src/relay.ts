@@ -1,8 +1,16 @@
+export { type RelayOptions, type RunningRelay, startRelay } from './app/relay/start-relay.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './brokers/transport.ts';
 export type { Config, RelayConfig } from './config/config.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
 export type { Logger } from './config/logger.ts';
 export type { RelaySettings } from './config/relay-settings.ts';
-export { type RelayOptions, type RunningRelay, startRelay } from './config/start-relay.ts';
 export type { TemporalConfig, TemporalConnection, TemporalTls } from './config/temporal-config.ts';
 export type { Duration } from './core/duration.ts';
 export type { Failing, Health } from './core/health.ts';
@@ -14,11 +22,3 @@ export type { ConfirmRules, Topic, TopicRules } from './core/topic.ts';
 export type { Upcast, VersionRules } from './core/topic-version.ts';
 export type { FailedSend, RelayEvent, Report } from './relay/report.ts';
 export type { WorkerExtras } from './temporal/relay/workers.ts';
-export type {
-  Hold,
-  OutgoingBatch,
-  OutgoingMessage,
-  PublishOutcome,
-  PublishResult,
-  Transport,
-} from './transports/transport.ts';

@@ -1,14 +1,16 @@
-export { type CrashPoint, crashPoints } from './core/crash-point.ts';
-export type { Duration } from './core/duration.ts';
-export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
-export type { State } from './core/transitions.ts';
-export type { QueryRunner, RootClient, RunQuery, Waker } from './outbox/wake.ts';
-export type { MemoryMessage } from './sources/memory/memory-log.ts';
+export type { MemoryFaults, PlannedRefusal, RefusalRule } from './brokers/memory/memory-faults.ts';
+export type { MemoryMessage } from './brokers/memory/memory-log.ts';
 export {
   type MemorySource,
   type MemorySourceOptions,
   memorySource,
-} from './sources/memory/memory-source.ts';
+} from './brokers/memory/memory-source.ts';
+export {
+  type MemoryOptions,
+  type MemoryRecord,
+  type MemoryTransport,
+  memoryTransport,
+} from './brokers/memory/memory-transport.ts';
 export type {
   IncomingBatch,
   IncomingMessage,
@@ -18,7 +20,20 @@ export type {
   SourceNotice,
   Subscribed,
   Subscription,
-} from './sources/source.ts';
+} from './brokers/source.ts';
+export type {
+  Hold,
+  OutgoingBatch,
+  OutgoingMessage,
+  PublishOutcome,
+  PublishResult,
+  Transport,
+} from './brokers/transport.ts';
+export { type CrashPoint, crashPoints } from './core/crash-point.ts';
+export type { Duration } from './core/duration.ts';
+export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
+export type { State } from './core/transitions.ts';
+export type { QueryRunner, RootClient, RunQuery, Waker } from './outbox/wake.ts';
 export type { Transaction } from './store/database/transaction.ts';
 export {
   type ContractCase,
@@ -39,18 +54,3 @@ export {
   type SourceSubject,
 } from './testing/source-subject.ts';
 export { transportContract } from './testing/transport-contract.ts';
-export type { MemoryFaults, PlannedRefusal, RefusalRule } from './transports/memory/memory-faults.ts';
-export {
-  type MemoryOptions,
-  type MemoryRecord,
-  type MemoryTransport,
-  memoryTransport,
-} from './transports/memory/memory-transport.ts';
-export type {
-  Hold,
-  OutgoingBatch,
-  OutgoingMessage,
-  PublishOutcome,
-  PublishResult,
-  Transport,
-} from './transports/transport.ts';

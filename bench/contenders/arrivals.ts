@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
-import { withoutIdleTimers } from '../../src/kafka/idle-timers.ts';
-import { kafkaLog } from '../../src/kafka/log.ts';
-import { isKafkaTransport, kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { withoutIdleTimers } from '../../src/brokers/kafka/client/idle-timers.ts';
+import { kafkaLog } from '../../src/brokers/kafka/client/log.ts';
+import { isKafkaTransport, kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import { type Appended, timesOfEachOnce } from './validity.ts';
 
 const partitions = 4;

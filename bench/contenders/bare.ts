@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
+import type { Transport } from '../../src/brokers/transport.ts';
 import type { Lane } from '../../src/core/lane.ts';
 import { type LaneProgress, planSettlement } from '../../src/relay/plan-settlement.ts';
 import { publishBatch } from '../../src/relay/publish-batch.ts';
@@ -9,8 +11,6 @@ import { claim } from '../../src/store/lane/claim.ts';
 import { acquireLane } from '../../src/store/lane/lease.ts';
 import { settle } from '../../src/store/lane/settle.ts';
 import { readLanes } from '../../src/store/lane/topics.ts';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
-import type { Transport } from '../../src/transports/transport.ts';
 import { announceTopic, type BodyTopic, fill } from '../workload.ts';
 import type { Contender, Place } from './protocol.ts';
 

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { startRelay } from '../../src/config/start-relay.ts';
+import { startRelay } from '../../src/app/relay/start-relay.ts';
+import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
+import type { Transport } from '../../src/brokers/transport.ts';
 import { send } from '../../src/outbox/send.ts';
 import { type TransactionRunner, transaction } from '../../src/outbox/transact.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { clientOf } from '../../src/store/database/pool-client.ts';
 import type { Transaction } from '../../src/store/database/transaction.ts';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
-import type { Transport } from '../../src/transports/transport.ts';
 import { announceTopic, type BodyTopic, body, fill, setPaused } from '../workload.ts';
 import type { Acknowledged, Contender, Place, Stored } from './protocol.ts';
 import { machineClock } from './serve.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { Subscription } from '../../src/sources/source.ts';
+import type { Subscription } from '../../src/brokers/source.ts';
 import type { OutgoingMessage, ReceivingTransport, Transport } from '../../src/transports.ts';
 
 /** As the relay sends it: 250 bytes and six headers. @param keyOf of its id; by default each message has its own key */

@@ -1,7 +1,7 @@
 import { createClient, RESP_TYPES } from '@redis/client';
+import { envelopeText } from '../../src/brokers/redis/client/message-format.ts';
+import { fieldsOf } from '../../src/brokers/redis/transport/stream-entry.ts';
 import { startRedis } from '../../src/local/index.ts';
-import { envelopeText } from '../../src/redis/message-format.ts';
-import { fieldsOf } from '../../src/transports/redis/stream-entry.ts';
 import {
   type OutgoingMessage,
   type ReceivingTransport,

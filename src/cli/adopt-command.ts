@@ -1,5 +1,5 @@
+import { operations } from '../app/operations/operations.ts';
 import type { DatabaseAddress } from '../config/database-config.ts';
-import { operations } from '../config/operations.ts';
 import type { Output } from './output.ts';
 
 export interface AdoptFlags {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Operations } from '../config/operations.ts';
+import type { Operations } from '../app/operations/operations.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { showStanding, untilEnded } from './bulk-show-command.ts';

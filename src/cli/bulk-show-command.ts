@@ -1,5 +1,5 @@
 import ms from 'ms';
-import type { Operations } from '../config/operations.ts';
+import type { Operations } from '../app/operations/operations.ts';
 import { rest } from '../core/rest.ts';
 import type { BulkOperation } from '../operations/bulk.ts';
 import { exitCodes, type Output } from './output.ts';

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import type { BulkTask } from '../config/bulk-operations.ts';
-import type { Operations } from '../config/operations.ts';
+import type { BulkTask } from '../app/operations/bulk-operations.ts';
+import type { Operations } from '../app/operations/operations.ts';
 import type { BulkAnswer } from '../operations/bulk.ts';
 import type { BulkOptions } from '../operations/bulk-filter.ts';
 import { tellStarted } from './bulk-show-command.ts';

@@ -1,4 +1,4 @@
-import type { Operations } from '../config/operations.ts';
+import type { Operations } from '../app/operations/operations.ts';
 import type { MessageAnswer } from '../operations/change.ts';
 import type { OperationOptions, Target } from '../operations/operation-options.ts';
 import { unknownNames } from './known-names.ts';

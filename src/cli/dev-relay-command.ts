@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { migrateTopics } from '../config/migrate-topics.ts';
+import { migrateTopics } from '../app/relay/migrate-topics.ts';
 import { loadConfig } from './load-config.ts';
 import type { Output } from './output.ts';
 import { relayCommand } from './relay-command.ts';

@@ -1,6 +1,6 @@
+import { type DoctorFinding, type DoctorOptions, examineAll } from '../app/doctor/doctor.ts';
 import type { Config } from '../config/config.ts';
-import { type DoctorFinding, type DoctorOptions, examineAll } from '../config/doctor.ts';
-import { counted } from '../operations/doctor/check.ts';
+import { counted } from '../core/diagnosis.ts';
 import { exitCodes, type Output } from './output.ts';
 import { table } from './table.ts';
 

@@ -1,4 +1,4 @@
-import type { KeptTask } from '../config/bulk-operations.ts';
+import type { KeptTask } from '../app/operations/bulk-operations.ts';
 import type { KeptAnswer } from '../operations/inbox/change.ts';
 import type { KeptList } from '../operations/inbox/list.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Operations } from '../config/operations.ts';
+import type { Operations } from '../app/operations/operations.ts';
 import { OutboxError, type OutboxErrorCode } from '../core/errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Operations } from '../config/operations.ts';
+import type { Operations } from '../app/operations/operations.ts';
 import type { ChangeAnswer } from '../operations/lanes.ts';
 import type { OperationOptions } from '../operations/operation-options.ts';
 import { type OperatorFlags, optionsOf, refusedConsent, usageError } from './operator-flags.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { BulkTask } from '../config/bulk-operations.ts';
+import type { BulkTask } from '../app/operations/bulk-operations.ts';
 import {
   type BulkStartFlags,
   bulkStartCommand,

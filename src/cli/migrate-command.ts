@@ -1,6 +1,6 @@
+import { type MigratedTopics, migrateTopics } from '../app/relay/migrate-topics.ts';
 import type { Config } from '../config/config.ts';
 import type { DatabaseAddress } from '../config/database-config.ts';
-import { type MigratedTopics, migrateTopics } from '../config/migrate-topics.ts';
 import { applyMigrations, migrationScripts, migrationState } from '../operations/schema.ts';
 import { type AdoptFlags, adoptCommand } from './adopt-command.ts';
 import { exitCodes, type Output } from './output.ts';

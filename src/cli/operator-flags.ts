@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { type Operations, operations } from '../config/operations.ts';
+import { type Operations, operations } from '../app/operations/operations.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Topic } from '../core/topic.ts';
 import type { OperationOptions, Target } from '../operations/operation-options.ts';

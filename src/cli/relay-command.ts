@@ -1,6 +1,6 @@
+import { type RelayOptions, type RunningRelay, startRelay } from '../app/relay/start-relay.ts';
 import { type Config, requireDatabase } from '../config/config.ts';
 import type { Logger } from '../config/logger.ts';
-import { type RelayOptions, type RunningRelay, startRelay } from '../config/start-relay.ts';
 import { OutboxError } from '../core/errors.ts';
 import { reasonOf } from '../core/reason.ts';
 import { exitCodes, type Output } from './output.ts';

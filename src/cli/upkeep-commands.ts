@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { type Operations, operations } from '../app/operations/operations.ts';
 import { requireDatabase } from '../config/config.ts';
-import { type Operations, operations } from '../config/operations.ts';
 import { doctorCommand } from './doctor-command.ts';
 import { type CountFlags, countCommand } from './lanes-command.ts';
 import { loadConfig } from './load-config.ts';

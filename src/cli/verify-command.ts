@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { operations, type VerifyOptions } from '../app/operations/operations.ts';
 import type { RelayConfig } from '../config/config.ts';
-import { operations, type VerifyOptions } from '../config/operations.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { InvariantResult } from '../operations/verify/report.ts';

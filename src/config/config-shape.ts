@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Transport } from '../brokers/transport.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { isTopic, type Topic } from '../core/topic.ts';
-import type { Transport } from '../transports/transport.ts';
 import { databaseShape } from './database-config.ts';
 import type { RelaySettings } from './relay-settings.ts';
 import { temporalShape } from './temporal-config.ts';

@@ -1,7 +1,7 @@
+import type { Transport } from '../brokers/transport.ts';
 import { OutboxError } from '../core/errors.ts';
 import { type Retention, resolveRetention } from '../core/retention.ts';
 import type { Topic } from '../core/topic.ts';
-import type { Transport } from '../transports/transport.ts';
 import { checkSettings } from './check-settings.ts';
 import { configShape } from './config-shape.ts';
 import type { DatabaseConfig } from './database-config.ts';

@@ -1,6 +1,10 @@
 import { z } from 'zod';
+import type {
+  TemporalAddress,
+  TemporalConnection,
+  TemporalTls,
+} from '../brokers/workflow/client/temporal-address.ts';
 import { type Lazy, read } from '../core/lazy.ts';
-import type { TemporalAddress, TemporalConnection, TemporalTls } from '../temporal/temporal-address.ts';
 import { checkSettings, lazily, switchOr } from './check-settings.ts';
 
 export type { TemporalConnection, TemporalTls };

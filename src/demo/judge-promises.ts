@@ -1,4 +1,4 @@
-import { operations } from '../config/operations.ts';
+import { operations } from '../app/operations/operations.ts';
 import type { Scene } from './scene.ts';
 import { shopConfig } from './shop-config.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Admin, type EachBatchPayload, Kafka, type KafkaMessage, logLevel } from 'kafkajs';
-import { withoutIdleTimers } from '../kafka/idle-timers.ts';
+import { withoutIdleTimers } from '../brokers/kafka/client/idle-timers.ts';
 import type { AuditRecord } from './judge-log.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,5 @@
+import type { Partition, SourceNotice } from '../brokers/source.ts';
 import type { OutboxError } from '../core/errors.ts';
-import type { Partition, SourceNotice } from '../sources/source.ts';
 
 /** Where a message was read from. */
 export interface Position extends Partition {

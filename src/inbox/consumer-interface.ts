@@ -1,7 +1,7 @@
+import type { Lag } from '../brokers/source.ts';
 import type { Health } from '../core/health.ts';
 import type { StopOptions } from '../core/running.ts';
 import type { Topic } from '../core/topic.ts';
-import type { Lag } from '../sources/source.ts';
 import type { KeptCounts } from '../store/inbox/kept-counts.ts';
 import type { ConsumerCounts } from './consumer-counts.ts';
 import type { PausedAddress } from './consumer-event.ts';

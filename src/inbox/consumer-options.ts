@@ -1,3 +1,4 @@
+import type { SeenFilter } from '../brokers/seen-filter.ts';
 import { type Duration, durationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { assertOptions } from '../core/option-names.ts';
@@ -7,7 +8,6 @@ import type { BreakerRules } from './intake/breaker.ts';
 import { assertName } from './once.ts';
 import { quickRetryDelays, retryDelays } from './retry-delays.ts';
 import type { UnknownTopics } from './route-table.ts';
-import type { SeenFilter } from './window/seen-filter.ts';
 import { resolveWindow, type Window } from './window/window.ts';
 
 /** How a consumer works. */

@@ -1,6 +1,6 @@
+import type { Source } from '../brokers/source.ts';
 import type { BulkRunner } from '../bulk/bulk-runner.ts';
 import type { Topic } from '../core/topic.ts';
-import type { Source } from '../sources/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import type { ConsumerRules, ConsumerSettings } from './consumer-options.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { Partition } from '../brokers/source.ts';
 import { rest } from '../core/rest.ts';
-import type { Partition } from '../sources/source.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import {
   consumerBeatMs,

@@ -1,5 +1,5 @@
+import type { IncomingMessage } from '../brokers/source.ts';
 import type { Topic } from '../core/topic.ts';
-import type { IncomingMessage } from '../sources/source.ts';
 import { unreadable } from './reading/unreadable.ts';
 import type { Route } from './route.ts';
 

@@ -1,5 +1,5 @@
+import type { IncomingMessage } from '../brokers/source.ts';
 import type { Topic } from '../core/topic.ts';
-import type { IncomingMessage } from '../sources/source.ts';
 import { tracing } from '../tracing/trace-context.ts';
 import type { HandlerContext } from './handler.ts';
 import type { HandlerRules } from './handler-options.ts';

@@ -1,3 +1,4 @@
+import type { SeenFilter } from '../brokers/seen-filter.ts';
 import type { Sql } from '../store/database/database.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import type { Tally } from './consumer-counts.ts';
@@ -8,7 +9,6 @@ import type { Breaker } from './intake/breaker.ts';
 import type { HandlerTransactions } from './intake/handler-transactions.ts';
 import type { OneSuspect } from './intake/one-suspect.ts';
 import type { SourceRoutes } from './source-routes.ts';
-import type { SeenFilter } from './window/seen-filter.ts';
 
 /** The plan, with the client as the inbox uses it. */
 export interface StartPlan<Tx extends Transaction> extends ConsumerPlan<Tx> {

@@ -1,4 +1,4 @@
-import type { Source } from '../sources/source.ts';
+import type { Source } from '../brokers/source.ts';
 import type { Transaction } from '../store/database/transaction.ts';
 import type { ConsumerReport } from './consumer-event.ts';
 import type { ConsumerPlan } from './consumer-plan.ts';

@@ -1,6 +1,6 @@
+import type { Subscribed } from '../brokers/source.ts';
 import type { Running } from '../core/running.ts';
 import { unlessStopped } from '../core/unless-stopped.ts';
-import type { Subscribed } from '../sources/source.ts';
 import type { Sql } from '../store/database/database.ts';
 import { sqlOf, type Transaction } from '../store/database/transaction.ts';
 import { countKept } from '../store/inbox/kept-counts.ts';

@@ -1,4 +1,4 @@
-import { type ConsumerOptions, consumer } from '../config/consumer.ts';
+import { type ConsumerOptions, consumer } from '../app/consumer/consumer.ts';
 import { OutboxError } from '../core/errors.ts';
 import type { Health } from '../core/health.ts';
 import { reasonOf } from '../core/reason.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Hold } from '../brokers/transport.ts';
 import { passCrashPoint } from '../core/crash-point.ts';
 import { rest } from '../core/rest.ts';
 import { isConnectionFailure } from '../store/database/database.ts';
@@ -7,7 +8,6 @@ import { type AcquiredLane, markSuspect } from '../store/lane/lease.ts';
 import { isFailure, type Settlement } from '../store/lane/settle.ts';
 import { isPaused } from '../store/lane/topics.ts';
 import { releaseHeld } from '../store/message/release-held.ts';
-import type { Hold } from '../transports/transport.ts';
 import { allPublished, type ClaimAhead, mayFollow } from './claim-ahead.ts';
 import type { DrainAnswer, DrainInput } from './drain-input.ts';
 import { sitOutHold } from './hold.ts';

@@ -1,7 +1,7 @@
+import type { Hold } from '../brokers/transport.ts';
 import { rest } from '../core/rest.ts';
 import { writeHold } from '../store/lane/lease.ts';
 import { isPaused } from '../store/lane/topics.ts';
-import type { Hold } from '../transports/transport.ts';
 import type { DrainInput } from './drain-input.ts';
 import type { LaneLease } from './lane-lease.ts';
 import { settledInTime } from './settled-in-time.ts';

@@ -1,5 +1,5 @@
+import type { OutgoingMessage } from '../brokers/transport.ts';
 import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
-import type { OutgoingMessage } from '../transports/transport.ts';
 
 /**
  * A claimed row as it is sent: the body as stored, its own headers, and CloudEvents 1.0 in binary mode.

@@ -1,6 +1,6 @@
+import type { Hold } from '../brokers/transport.ts';
 import { reasonOf } from '../core/reason.ts';
 import { pinPartitions, readPartitions } from '../store/lane/topics.ts';
-import type { Hold } from '../transports/transport.ts';
 import type { DrainInput } from './drain-input.ts';
 
 /**

@@ -1,8 +1,8 @@
+import type { PublishOutcome } from '../brokers/transport.ts';
 import type { TopicRules } from '../core/topic.ts';
 import type { Claim } from '../store/lane/claim.ts';
 import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
 import type { PartitionRanges, SettledChange, Settlement } from '../store/lane/settle.ts';
-import type { PublishOutcome } from '../transports/transport.ts';
 
 /** How far a lane has come. */
 export interface LaneProgress {

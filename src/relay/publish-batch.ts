@@ -1,8 +1,8 @@
+import type { Hold, PublishOutcome, PublishResult } from '../brokers/transport.ts';
 import { passCrashPoint } from '../core/crash-point.ts';
 import { reasonOf } from '../core/reason.ts';
 import type { Claim } from '../store/lane/claim.ts';
 import type { ClaimedMessage } from '../store/lane/claimed-messages.ts';
-import type { Hold, PublishOutcome, PublishResult } from '../transports/transport.ts';
 import { outgoing } from './outgoing.ts';
 import type { TopicRoute } from './topic-route.ts';
 

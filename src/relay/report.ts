@@ -1,5 +1,5 @@
+import type { Hold } from '../brokers/transport.ts';
 import type { Lane } from '../core/lane.ts';
-import type { Hold } from '../transports/transport.ts';
 
 /** A message whose try has failed, as the database has it. */
 export interface FailedSend extends Lane {

@@ -1,5 +1,5 @@
+import type { Transport } from '../brokers/transport.ts';
 import type { TopicRules } from '../core/topic.ts';
-import type { Transport } from '../transports/transport.ts';
 
 /** A topic as this relay delivers it. */
 export interface TopicRoute {

@@ -1,10 +1,10 @@
 import { Client } from '@temporalio/client';
-import { connectTemporal } from './connection.ts';
-import { quietRuntime } from './runtime.ts';
+import { connectTemporal } from '../brokers/workflow/client/connection.ts';
+import { quietRuntime } from '../brokers/workflow/client/runtime.ts';
+import type { TemporalAddress } from '../brokers/workflow/client/temporal-address.ts';
+import { temporalFailure } from '../brokers/workflow/client/temporal-failure.ts';
 import { missingSearchAttributes } from './search-attributes.ts';
 import { maintenanceTaskQueue } from './task-queues.ts';
-import type { TemporalAddress } from './temporal-address.ts';
-import { temporalFailure } from './temporal-failure.ts';
 
 /** What a Temporal server says about itself and a namespace. */
 export interface ExaminedTemporal {

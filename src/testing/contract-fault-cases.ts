@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { partitionOf } from '../transports/kafka/partitioning.ts';
-import type { OutgoingMessage, PublishOutcome } from '../transports/transport.ts';
+import { partitionOf } from '../brokers/partitioning.ts';
+import type { OutgoingMessage, PublishOutcome } from '../brokers/transport.ts';
 import type { CaseBody } from './contract-cases.ts';
 import { type ContractFixture, interleaved, keyNames, kindsOf, message } from './contract-fixture.ts';
 import type { ContractFaults } from './contract-subject.ts';

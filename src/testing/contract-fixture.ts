@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { OutgoingBatch, OutgoingMessage, PublishOutcome } from '../transports/transport.ts';
+import type { OutgoingBatch, OutgoingMessage, PublishOutcome } from '../brokers/transport.ts';
 import { assertRules, type Exchange } from './contract-rules.ts';
 import type { ContractSubject } from './contract-subject.ts';
 

@@ -1,10 +1,5 @@
 import assert from 'node:assert/strict';
-import type {
-  OutgoingBatch,
-  OutgoingMessage,
-  PublishOutcome,
-  PublishResult,
-} from '../transports/transport.ts';
+import type { OutgoingBatch, OutgoingMessage, PublishOutcome, PublishResult } from '../brokers/transport.ts';
 import type { DeliveredMessage } from './contract-subject.ts';
 
 /** A batch and what the transport answered to it. */

@@ -1,4 +1,4 @@
-import type { OutgoingMessage, Transport } from '../transports/transport.ts';
+import type { OutgoingMessage, Transport } from '../brokers/transport.ts';
 
 /** A message as the broker really holds it. */
 export interface DeliveredMessage extends OutgoingMessage {

@@ -1,14 +1,14 @@
-import { OutboxError } from '../core/errors.ts';
-import { assertOptions } from '../core/option-names.ts';
-import type { MemoryMessage } from '../sources/memory/memory-log.ts';
+import type { MemoryMessage } from '../brokers/memory/memory-log.ts';
 import {
   type MemorySource,
   type MemorySourceOptions,
   memorySource,
-} from '../sources/memory/memory-source.ts';
-import type { IncomingMessage } from '../sources/source.ts';
-import { partitionOf } from '../transports/kafka/partitioning.ts';
-import { type MemoryTransport, storingTransport } from '../transports/memory/memory-transport.ts';
+} from '../brokers/memory/memory-source.ts';
+import { type MemoryTransport, storingTransport } from '../brokers/memory/memory-transport.ts';
+import { partitionOf } from '../brokers/partitioning.ts';
+import type { IncomingMessage } from '../brokers/source.ts';
+import { OutboxError } from '../core/errors.ts';
+import { assertOptions } from '../core/option-names.ts';
 
 /** Both ends of a broker in memory: what a relay sends by it, consumers receive. */
 export interface MemoryBroker extends MemoryTransport {

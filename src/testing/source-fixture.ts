@@ -8,7 +8,7 @@ import type {
   Partition,
   Subscribed,
   Subscription,
-} from '../sources/source.ts';
+} from '../brokers/source.ts';
 import { OfferRules } from './source-rules.ts';
 import type { SourceMessage, SourceSubject } from './source-subject.ts';
 

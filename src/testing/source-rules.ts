@@ -1,4 +1,4 @@
-import type { IncomingBatch, IncomingMessage } from '../sources/source.ts';
+import type { IncomingBatch, IncomingMessage } from '../brokers/source.ts';
 import type { SourceMessage } from './source-subject.ts';
 
 interface Sent {

@@ -1,4 +1,4 @@
-import type { Source } from '../sources/source.ts';
+import type { Source } from '../brokers/source.ts';
 import type { ContractCase } from './contract-subject.ts';
 
 /**

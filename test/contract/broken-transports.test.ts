@@ -1,9 +1,9 @@
 import { AssertionError } from 'node:assert';
 import { expect, test } from 'vitest';
+import { type MemoryTransport, memoryTransport } from '../../src/brokers/memory/memory-transport.ts';
+import type { OutgoingBatch, PublishOutcome, PublishResult } from '../../src/brokers/transport.ts';
 import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
-import { type MemoryTransport, memoryTransport } from '../../src/transports/memory/memory-transport.ts';
-import type { OutgoingBatch, PublishOutcome, PublishResult } from '../../src/transports/transport.ts';
 
 type Publish = (batch: OutgoingBatch, memory: MemoryTransport) => Promise<PublishResult>;
 

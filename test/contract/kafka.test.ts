@@ -1,8 +1,8 @@
 import { expect, inject, test } from 'vitest';
+import { kafkaConnection } from '../../src/brokers/kafka/transport/kafka-options.ts';
+import { kafkaOver } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
-import { kafkaConnection } from '../../src/transports/kafka/kafka-options.ts';
-import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
 import { faultWire } from '../support/faults/fault-wire.ts';
 import { readTopic } from '../support/kafka/kafka-reader.ts';
 import { createTopic, observer } from '../support/kafka/kafka-topic.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Source } from '../../src/sources/source.ts';
+import { type MemoryTransport, memoryTransport } from '../../src/brokers/memory/memory-transport.ts';
+import type { Source } from '../../src/brokers/source.ts';
 import type { ContractSubject, DeliveredMessage } from '../../src/testing/contract-subject.ts';
 import { memoryBroker } from '../../src/testing/memory-broker.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
-import { type MemoryTransport, memoryTransport } from '../../src/transports/memory/memory-transport.ts';
 import { until } from '../support/fixtures/until.ts';
 
 const partitions = 3;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { print } from '../../src/brokers/print/print-transport.ts';
+import type { OutgoingMessage } from '../../src/brokers/transport.ts';
 import type { ContractSubject, DeliveredMessage } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
-import { print } from '../../src/transports/print/print-transport.ts';
-import type { OutgoingMessage } from '../../src/transports/transport.ts';
 
 async function subject(): Promise<ContractSubject> {
   const lines: string[] = [];

@@ -1,8 +1,8 @@
 import { AssertionError } from 'node:assert';
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { type MemorySource, memorySource } from '../../src/sources/memory/memory-source.ts';
-import type { IncomingBatch, Subscribed, Subscription } from '../../src/sources/source.ts';
+import { type MemorySource, memorySource } from '../../src/brokers/memory/memory-source.ts';
+import type { IncomingBatch, Subscribed, Subscription } from '../../src/brokers/source.ts';
 import { sourceContract } from '../../src/testing/source-contract.ts';
 
 /** How long a broken source is waited for; a correct one, which comes back at once, has as long as it needs. */

@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest';
-import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
+import { kafkaSource } from '../../src/brokers/kafka/source/kafka-source.ts';
 import { sourceContract } from '../../src/testing/source-contract.ts';
 import type { SourceMessage, SourceSubject } from '../../src/testing/source-subject.ts';
 import { kafkaConnection } from '../support/kafka/kafka-connection.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { memorySource } from '../../src/sources/memory/memory-source.ts';
+import { memorySource } from '../../src/brokers/memory/memory-source.ts';
 import { memoryBroker } from '../../src/testing/memory-broker.ts';
 import { sourceContract } from '../../src/testing/source-contract.ts';
 import type { SourceSubject } from '../../src/testing/source-subject.ts';

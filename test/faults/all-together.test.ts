@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
-import { operations } from '../../src/config/operations.ts';
+import { operations } from '../../src/app/operations/operations.ts';
 import { rest } from '../../src/core/rest.ts';
 import { type LocalNode, startKafka, startTemporal } from '../../src/local/index.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { consumer } from '../../src/config/consumer.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
 import { InboxStage } from '../support/fixtures/inbox-stage.ts';
 import { until } from '../support/fixtures/until.ts';
 

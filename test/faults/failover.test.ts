@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
-import { policyOf } from '../../src/config/topic-policy.ts';
+import { policyOf } from '../../src/app/relay/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { defaultTimings } from '../../src/relay/timings.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';

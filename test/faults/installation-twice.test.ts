@@ -1,5 +1,5 @@
 import { expect, inject, type TestContext, test, vi } from 'vitest';
-import { type RunningRelay, startRelay } from '../../src/config/start-relay.ts';
+import { type RunningRelay, startRelay } from '../../src/app/relay/start-relay.ts';
 import { adopt } from '../../src/operations/adopt.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import type { Database } from '../../src/store/database/database.ts';

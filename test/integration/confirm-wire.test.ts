@@ -1,7 +1,7 @@
 import { expect, inject, test, vi } from 'vitest';
-import { startRelay } from '../../src/config/start-relay.ts';
+import { startRelay } from '../../src/app/relay/start-relay.ts';
+import { memoryTransport } from '../../src/brokers/memory/memory-transport.ts';
 import { receiptsAddress } from '../../src/core/receipt.ts';
-import { memoryTransport } from '../../src/transports/memory/memory-transport.ts';
 import { confirmStage, type ReceiptFate } from '../support/fixtures/confirm-stage.ts';
 import { until } from '../support/fixtures/until.ts';
 import { readTopic } from '../support/kafka/kafka-reader.ts';

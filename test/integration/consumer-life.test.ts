@@ -1,12 +1,12 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { type MemorySource, memorySource } from '../../src/brokers/memory/memory-source.ts';
+import type { SeenFilter } from '../../src/brokers/seen-filter.ts';
 import { topic } from '../../src/core/topic.ts';
 import { InboxConsumer } from '../../src/inbox/consumer.ts';
 import type { ConsumerEvent, ConsumerReport } from '../../src/inbox/consumer-event.ts';
 import type { Consumer } from '../../src/inbox/consumer-interface.ts';
 import type { ReceiptSender } from '../../src/inbox/intake/receipts.ts';
-import type { SeenFilter } from '../../src/inbox/window/seen-filter.ts';
-import { type MemorySource, memorySource } from '../../src/sources/memory/memory-source.ts';
 import { countKept } from '../../src/store/inbox/kept-counts.ts';
 import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { print } from '../../src/brokers/print/print-transport.ts';
 import { writeRelay } from '../../src/store/installation/relays.ts';
 import { noteTwin } from '../../src/store/installation/twin.ts';
 import { acquireLane, writeHold } from '../../src/store/lane/lease.ts';
-import { print } from '../../src/transports/print/print-transport.ts';
 import { examined } from '../support/fixtures/doctor.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { numbered } from '../support/fixtures/stage.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, inject, type TestContext, test } from 'vitest';
+import { memoryTransport } from '../../src/brokers/memory/memory-transport.ts';
 import { doctorCommand } from '../../src/cli/doctor-command.ts';
-import { memoryTransport } from '../../src/transports/memory/memory-transport.ts';
 import { redisStream } from '../../src/transports.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { examined } from '../support/fixtures/doctor.ts';

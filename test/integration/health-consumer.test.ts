@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, inject, type TestContext, test } from 'vitest';
-import { consumer } from '../../src/config/consumer.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
 import { refusingServer } from '../support/faults/refusing-server.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { configOf, InboxStage } from '../support/fixtures/inbox-stage.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { consumer } from '../../src/config/consumer.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
 import type { Health } from '../../src/core/health.ts';
 import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import { configOf, InboxStage } from '../support/fixtures/inbox-stage.ts';

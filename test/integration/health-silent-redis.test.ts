@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { consumer } from '../../src/config/consumer.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
+import type { Transport } from '../../src/brokers/transport.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
-import type { Transport } from '../../src/transports/transport.ts';
 import { redisList, redisStream } from '../../src/transports.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { numbered } from '../support/fixtures/inbox-stage.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, inject, type TestContext, test } from 'vitest';
+import { startRelay } from '../../src/app/relay/start-relay.ts';
 import type { RelayConfig } from '../../src/config/config.ts';
-import { startRelay } from '../../src/config/start-relay.ts';
 import type { Topic } from '../../src/core/topic.ts';
 import { send } from '../../src/outbox/send.ts';
 import { startFaultProxy } from '../support/faults/fault-proxy.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
-import type { RedisFilterEvent } from '../../src/filters/redis/redis-filter-options.ts';
+import { redisFilter } from '../../src/brokers/redis/filter/redis-filter.ts';
+import type { RedisFilterEvent } from '../../src/brokers/redis/filter/redis-filter-options.ts';
 import { InboxStage, range } from '../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';
 import { ownRedis } from '../support/fixtures/own-redis.ts';

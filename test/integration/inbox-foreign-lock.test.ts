@@ -1,10 +1,10 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { memorySource } from '../../src/brokers/memory/memory-source.ts';
 import { topic } from '../../src/core/topic.ts';
 import { InboxConsumer } from '../../src/inbox/consumer.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { Handler } from '../../src/inbox/handler.ts';
-import { memorySource } from '../../src/sources/memory/memory-source.ts';
 import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 import { range, type ShopTransaction } from '../support/fixtures/inbox-stage.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { consumer } from '../../src/config/consumer.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
 import { type Topic, topic } from '../../src/core/topic.ts';
 import type { RunningConsumer } from '../../src/inbox/consumer-interface.ts';
 import type { ConsumerSettings } from '../../src/inbox/consumer-options.ts';

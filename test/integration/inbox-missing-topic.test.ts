@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { consumer } from '../../src/config/consumer.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
 import { topic } from '../../src/core/topic.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import { InboxStage } from '../support/fixtures/inbox-stage.ts';

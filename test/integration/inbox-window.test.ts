@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { consumer } from '../../src/config/consumer.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import { InboxStage } from '../support/fixtures/inbox-stage.ts';
 import { until } from '../support/fixtures/until.ts';

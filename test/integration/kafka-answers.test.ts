@@ -1,6 +1,6 @@
 import { afterEach, expect, inject, test, vi } from 'vitest';
-import { kafkaConnection } from '../../src/transports/kafka/kafka-options.ts';
-import { kafka, kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
+import { kafkaConnection } from '../../src/brokers/kafka/transport/kafka-options.ts';
+import { kafka, kafkaOver } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
 import { answeringWire } from '../support/kafka/answering-wire.ts';
 import { readTopic } from '../support/kafka/kafka-reader.ts';

@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs';
 import { afterEach, expect, inject, test } from 'vitest';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
 import { until } from '../support/fixtures/until.ts';
 import { readTopic } from '../support/kafka/kafka-reader.ts';

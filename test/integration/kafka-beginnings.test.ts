@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
-import { StartOffsets } from '../../src/sources/kafka/start-offsets.ts';
+import { StartOffsets } from '../../src/brokers/kafka/source/start-offsets.ts';
 import { until } from '../support/fixtures/until.ts';
 import { kafkaConnection } from '../support/kafka/kafka-connection.ts';
 import { createTopic, observer } from '../support/kafka/kafka-topic.ts';

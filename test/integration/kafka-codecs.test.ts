@@ -1,8 +1,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { kafkaLog } from '../../src/kafka/log.ts';
-import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { kafkaLog } from '../../src/brokers/kafka/client/log.ts';
+import { kafkaSource } from '../../src/brokers/kafka/source/kafka-source.ts';
+import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
 import { until } from '../support/fixtures/until.ts';
 import { kafkaConnection } from '../support/kafka/kafka-connection.ts';

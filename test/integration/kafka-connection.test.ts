@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { kafkaConnection } from '../../src/transports/kafka/kafka-options.ts';
-import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
-import type { Transport } from '../../src/transports/transport.ts';
+import { kafkaConnection } from '../../src/brokers/kafka/transport/kafka-options.ts';
+import { kafkaOver } from '../../src/brokers/kafka/transport/kafka-transport.ts';
+import type { Transport } from '../../src/brokers/transport.ts';
 import { type FaultProxy, startFaultProxy } from '../support/faults/fault-proxy.ts';
 import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
 import { until } from '../support/fixtures/until.ts';

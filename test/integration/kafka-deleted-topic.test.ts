@@ -1,5 +1,5 @@
 import { afterEach, expect, inject, test } from 'vitest';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
+import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
 import { createTopic, deleteTopic, observer, untilServed } from '../support/kafka/kafka-topic.ts';
 

@@ -1,9 +1,9 @@
 import { expect, inject, test, vi } from 'vitest';
-import { kafkaLog } from '../../src/kafka/log.ts';
-import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
-import type { IncomingMessage } from '../../src/sources/source.ts';
+import { kafkaLog } from '../../src/brokers/kafka/client/log.ts';
+import { kafkaSource } from '../../src/brokers/kafka/source/kafka-source.ts';
+import { kafkaOver } from '../../src/brokers/kafka/transport/kafka-transport.ts';
+import type { IncomingMessage } from '../../src/brokers/source.ts';
 import { message } from '../../src/testing/contract-fixture.ts';
-import { kafkaOver } from '../../src/transports/kafka/kafka-transport.ts';
 import { until } from '../support/fixtures/until.ts';
 import { kafkaConnection } from '../support/kafka/kafka-connection.ts';
 import { createTopic, observer } from '../support/kafka/kafka-topic.ts';

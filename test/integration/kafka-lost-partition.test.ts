@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { consumer } from '../../src/config/consumer.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
 import { InboxStage, writeEffect } from '../support/fixtures/inbox-stage.ts';
 import { until } from '../support/fixtures/until.ts';
 import { kickMember } from '../support/kafka/kick-member.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
+import { partitionOf } from '../../src/brokers/partitioning.ts';
 import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
-import { partitionOf } from '../../src/transports/kafka/partitioning.ts';
 import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
 import { until } from '../support/fixtures/until.ts';
 import { readTopic } from '../support/kafka/kafka-reader.ts';

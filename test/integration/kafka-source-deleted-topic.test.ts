@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
 import { expect, inject, test } from 'vitest';
-import { kafkaSource } from '../../src/sources/kafka/kafka-source.ts';
-import type { Subscribed } from '../../src/sources/source.ts';
+import { kafkaSource } from '../../src/brokers/kafka/source/kafka-source.ts';
+import type { Subscribed } from '../../src/brokers/source.ts';
 import { until } from '../support/fixtures/until.ts';
 import { kafkaConnection } from '../support/kafka/kafka-connection.ts';
 import { createTopic, deleteTopic, observer, untilServed } from '../support/kafka/kafka-topic.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { policyOf } from '../../src/config/topic-policy.ts';
+import { policyOf } from '../../src/app/relay/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { announceTopics, completeChanges } from '../../src/operations/announce.ts';
 import { changeLanes, continueLanesChange } from '../../src/operations/lanes.ts';

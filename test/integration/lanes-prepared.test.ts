@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { policyOf } from '../../src/config/topic-policy.ts';
+import { policyOf } from '../../src/app/relay/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { changeLanes } from '../../src/operations/lanes.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';

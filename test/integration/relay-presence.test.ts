@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { keepPresence } from '../../src/config/relay-presence.ts';
+import { keepPresence } from '../../src/app/relay/relay-presence.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { gate } from '../support/fixtures/gate.ts';

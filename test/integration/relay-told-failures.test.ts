@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { relayTroubleLines } from '../../src/config/trouble-lines.ts';
+import { relayTroubleLines } from '../../src/app/trouble-lines.ts';
 import { type CrashPoint, setTrap } from '../../src/core/crash-point.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import { MortalDatabase, ProcessDied } from '../support/faults/mortal-database.ts';

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { consumer } from '../../src/config/consumer.ts';
-import { operations as operationsOf } from '../../src/config/operations.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
+import { operations as operationsOf } from '../../src/app/operations/operations.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { once } from '../../src/inbox/once.ts';
 import {

@@ -4,9 +4,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as afterSockets } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { redisFilter } from '../../src/filters/redis/redis-filter.ts';
-import type { RedisFilterEvent, RedisFilterOptions } from '../../src/filters/redis/redis-filter-options.ts';
-import type { SeenFilter } from '../../src/inbox/window/seen-filter.ts';
+import { redisFilter } from '../../src/brokers/redis/filter/redis-filter.ts';
+import type {
+  RedisFilterEvent,
+  RedisFilterOptions,
+} from '../../src/brokers/redis/filter/redis-filter-options.ts';
+import type { SeenFilter } from '../../src/brokers/seen-filter.ts';
 import { ownRedis, redisAt } from '../support/fixtures/own-redis.ts';
 import { until } from '../support/fixtures/until.ts';
 import { freeze } from '../support/processes/frozen-process.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { policyOf } from '../../src/config/topic-policy.ts';
+import { policyOf } from '../../src/app/relay/topic-policy.ts';
 import { topic } from '../../src/core/topic.ts';
 import { announceTopics } from '../../src/operations/announce.ts';
 import type { Sql } from '../../src/store/database/database.ts';

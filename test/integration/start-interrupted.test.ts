@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { migrateTopics } from '../../src/config/migrate-topics.ts';
-import { operations } from '../../src/config/operations.ts';
-import { startRelay } from '../../src/config/start-relay.ts';
+import { operations } from '../../src/app/operations/operations.ts';
+import { migrateTopics } from '../../src/app/relay/migrate-topics.ts';
+import { startRelay } from '../../src/app/relay/start-relay.ts';
 import { type ConsumerEvent, clientOf, consumer } from '../../src/consumer.ts';
 import { topic } from '../../src/core/topic.ts';
 import { applyMigrations, migrationState } from '../../src/operations/schema.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, test, vi } from 'vitest';
+import { startRelay } from '../../src/app/relay/start-relay.ts';
+import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import { showCommand } from '../../src/cli/show-command.ts';
 import { statusCommand } from '../../src/cli/status-command.ts';
-import { startRelay } from '../../src/config/start-relay.ts';
 import { statusOf } from '../../src/operations/status.ts';
 import { writeRelay } from '../../src/store/installation/relays.ts';
-import { kafka } from '../../src/transports/kafka/kafka-transport.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { type LaneFixture, laneFixture } from '../support/fixtures/lane-fixture.ts';
 import { numbered, quietTemporal } from '../support/fixtures/stage.ts';

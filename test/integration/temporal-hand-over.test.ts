@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
+import type { OutgoingBatch } from '../../src/brokers/transport.ts';
 import { send } from '../../src/outbox/send.ts';
-import type { OutgoingBatch } from '../../src/transports/transport.ts';
 import { flawless, judgeJournal, longestGapMs } from '../support/fixtures/journal-check.ts';
 import { startLoad } from '../support/fixtures/load.ts';
 import { numbered, openStage } from '../support/fixtures/stage.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
-import { connectTemporal } from '../../src/temporal/connection.ts';
+import { connectTemporal } from '../../src/brokers/workflow/client/connection.ts';
 import { startParkedKeys } from '../../src/temporal/parked-key/engine.ts';
 import { lingeringDrains, noBulk, openParkedStage } from '../support/fixtures/parked-stage.ts';
 import { until } from '../support/fixtures/until.ts';

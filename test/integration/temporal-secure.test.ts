@@ -1,13 +1,13 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { consumer } from '../../src/config/consumer.ts';
-import { startRelay } from '../../src/config/start-relay.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
+import { startRelay } from '../../src/app/relay/start-relay.ts';
+import { connectTemporal } from '../../src/brokers/workflow/client/connection.ts';
 import type { TemporalConfig } from '../../src/config/temporal-config.ts';
 import { temporalOf } from '../../src/config/temporal-config.ts';
 import { OutboxError } from '../../src/core/errors.ts';
 import { send } from '../../src/outbox/send.ts';
-import { connectTemporal } from '../../src/temporal/connection.ts';
 import { type Credentials, testAuthority } from '../support/fixtures/certificates.ts';
 import { InboxStage, writeEffect } from '../support/fixtures/inbox-stage.ts';
 import { quietTemporal } from '../support/fixtures/stage.ts';

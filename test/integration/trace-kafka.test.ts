@@ -7,8 +7,8 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { consumer } from '../../src/config/consumer.ts';
-import { startRelay } from '../../src/config/start-relay.ts';
+import { consumer } from '../../src/app/consumer/consumer.ts';
+import { startRelay } from '../../src/app/relay/start-relay.ts';
 import { send } from '../../src/outbox/send.ts';
 import { InboxStage, writeEffect } from '../support/fixtures/inbox-stage.ts';
 import { quietTemporal } from '../support/fixtures/stage.ts';

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
+import { kafkaLog } from '../../src/brokers/kafka/client/log.ts';
+import { kafkaTransport } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import type { LogRecord } from '../../src/core/delivery-log.ts';
-import { kafkaLog } from '../../src/kafka/log.ts';
-import { kafkaTransport } from '../../src/transports/kafka/kafka-transport.ts';
 import { runCli } from '../support/fixtures/cli.ts';
 import { KafkaFixture } from '../support/kafka/kafka-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { migrateTopics } from '../../src/config/migrate-topics.ts';
+import { migrateTopics } from '../../src/app/relay/migrate-topics.ts';
+import { memoryTransport } from '../../src/brokers/memory/memory-transport.ts';
 import { send, type Topic, type TopicOptions, topic } from '../../src/index.ts';
-import { memoryTransport } from '../../src/transports/memory/memory-transport.ts';
 import { createTestDatabase } from '../support/fixtures/database.ts';
 import { byPg } from '../support/fixtures/transaction-ways.ts';
 

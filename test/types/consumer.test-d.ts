@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import type { IncomingMessage } from '../../src/brokers/source.ts';
 import {
   type Consumer,
   type ConsumerOptions,
@@ -11,7 +12,6 @@ import {
 import { topic } from '../../src/core/topic.ts';
 import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import type { InboxMessage } from '../../src/inbox/reading/inbox-message.ts';
-import type { IncomingMessage } from '../../src/sources/source.ts';
 import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
 
 declare const prisma: PrismaClient;

@@ -7,6 +7,7 @@
  * search.
  */
 
+import { posix } from 'node:path';
 import { layers } from './layers.mjs';
 
 const environment = 'Only src/config reads the environment; take the value as an argument.';
@@ -26,34 +27,33 @@ const packages = {
   kafkajs: {
     regex: '^kafkajs(?:/|$)',
     message:
-      'kafkajs stays in src/kafka, src/transports/kafka and src/sources/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
+      'kafkajs stays in src/brokers/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
   },
   platformatic: {
     regex: '^@platformatic/',
     message:
-      '@platformatic/kafka stays in src/kafka and src/transports/kafka, which sends batches over its connections, so that it can be replaced.',
+      '@platformatic/kafka stays in src/brokers/kafka, which sends batches over its connections, so that it can be replaced.',
   },
   amqplib: {
     regex: '^amqplib(?:/|$)',
-    message: 'amqplib stays in folders named rabbitmq, so that only those who use RabbitMQ must install it.',
+    message: 'amqplib stays in src/brokers/rabbitmq, so that only those who use RabbitMQ must install it.',
   },
   rocketmq: {
     regex: '^(?:rocketmq-client-nodejs|@grpc/grpc-js|google-protobuf)(?:/|$)',
-    message:
-      'The client of RocketMQ, and gRPC, stay in src/rocketmq and in folders named rocketmq, so that they can be replaced.',
+    message: 'The client of RocketMQ, and gRPC, stay in src/brokers/rocketmq, so that they can be replaced.',
   },
   redis: {
     regex: '^@redis/',
     message:
-      'The client of Redis stays in folders named redis, so that only those who use Redis must install it.',
+      'The client of Redis stays in src/brokers/redis, so that only those who use Redis must install it.',
   },
   undici: {
     regex: '^undici(?:/|$)',
-    message: 'undici stays in src/transports/http, so that only those who send over HTTP must install it.',
+    message: 'undici stays in src/brokers/http, so that only those who send over HTTP must install it.',
   },
   webhooks: {
     regex: '^standardwebhooks(?:/|$)',
-    message: 'standardwebhooks stays in src/http, where messages are signed and verified alike.',
+    message: 'standardwebhooks stays in src/brokers/http, where messages are signed and verified alike.',
   },
   opentelemetry: {
     regex: '^@opentelemetry/',
@@ -63,7 +63,7 @@ const packages = {
   temporal: {
     regex: '^@temporalio/',
     message:
-      'Only src/temporal, workflows and activities know Temporal; elsewhere declare the small port that is needed.',
+      'Only src/temporal, src/brokers/workflow, workflows and activities know Temporal; elsewhere declare the small port that is needed.',
   },
   process: { regex: '^(?:node:)?process$', message: environment },
   io: {
@@ -86,19 +86,26 @@ const spelling = [
 
 /** The lint override for the files of one layer at one depth, or of one subfolder that is the home of a package. */
 function layerOverride(layer, { depth, files, uses, imports = [] }) {
-  const up = '../'.repeat(depth);
-  const types = layer.types ?? [];
-  const folders = [...layer.imports, ...imports, ...types].map((path) =>
-    path.endsWith('/') ? `${path}**` : path,
-  );
+  const outside = `${'../'.repeat(depth)}**`;
+  const types = (layer.types ?? []).map((path) => pathTo(path, layer.folder, depth));
+  const allowed = [...layer.imports, ...imports].map((path) => pathTo(path, layer.folder, depth));
+  const folders = [...allowed, ...types].map((path) => (path.endsWith('/') ? `${path}**` : path));
   const refused = Object.entries(packages).filter(([name]) => !uses.includes(name));
   const patterns = [
     ...spelling,
     ...refused.map(([, pattern]) => pattern),
-    ...types.map((path) => ({ regex: exactly(up + path), allowTypeImports: true, message: layer.reason })),
-    { group: [`${up}**`, ...folders.map((path) => `!${up}${path}`)], message: layer.reason },
+    ...types.map((path) => ({ regex: exactly(path), allowTypeImports: true, message: layer.reason })),
+    { group: [outside, ...folders.map((path) => `!${path}`)], message: layer.reason },
+    ...(layer.flat ? [{ regex: '^\\./.*/', message: layer.reason }] : []),
   ];
   return { files: [files], rules: { 'typescript/no-restricted-imports': ['error', { patterns }] } };
+}
+
+/** How a file at this depth of a layer writes a path of src, or for `activities` of the project. */
+function pathTo(path, folder, depth) {
+  const root = folder.startsWith('src/') ? 'src' : '.';
+  const from = posix.join(folder, ...Array.from({ length: depth - 1 }, () => 'inner'));
+  return posix.relative(from, posix.join(root, path)) + (path.endsWith('/') ? '/' : '');
 }
 
 function exactly(path) {
@@ -184,8 +191,8 @@ const workflowOverride = {
 };
 
 const readers = ['src/config/**', 'src/cli/**', 'src/local/**', 'src/demo/**'];
-/** They need the process itself: its standard output, or to end it. */
-const processUsers = ['src/transports/print/**', 'src/testing/**'];
+/** They need the process itself: its id, its standard output, or to end it. */
+const processUsers = ['src/app/**', 'src/brokers/print/**', 'src/testing/**'];
 
 const environmentOverrides = [
   {

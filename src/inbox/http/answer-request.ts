@@ -1,5 +1,5 @@
-import { fromHttpHeaders } from '../../http/http-headers.ts';
-import type { SignedHeaders } from '../../http/signatures.ts';
+import { fromHttpHeaders } from '../../brokers/http/client/http-headers.ts';
+import type { SignedHeaders } from '../../brokers/http/client/signatures.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { refuseSwallowedError } from '../intake/swallowed-error.ts';
 import { isName, once } from '../once.ts';

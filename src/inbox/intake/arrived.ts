@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
-import type { IncomingMessage } from '../../sources/source.ts';
 import { storableText } from '../../store/inbox/park.ts';
 import { isName } from '../once.ts';
 import { eventId, positionId } from '../reading/message-id.ts';

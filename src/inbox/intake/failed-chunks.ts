@@ -1,4 +1,4 @@
-import type { Partition } from '../../sources/source.ts';
+import type { Partition } from '../../brokers/source.ts';
 
 /**
  * The messages of each partition to apply one at a time, because a transaction of several has failed.

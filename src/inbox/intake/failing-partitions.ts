@@ -1,4 +1,4 @@
-import type { Partition } from '../../sources/source.ts';
+import type { Partition } from '../../brokers/source.ts';
 import type { Position } from '../consumer-event.ts';
 
 /** A partition that stands still because of one message. */

@@ -1,9 +1,9 @@
+import type { SeenFilter } from '../../brokers/seen-filter.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import { readProcessed } from '../../store/inbox/processed.ts';
 import { keepsAny, readKept } from '../../store/inbox/receive.ts';
 import type { TransactionClient } from '../transaction-client.ts';
-import type { SeenFilter } from '../window/seen-filter.ts';
 
 export interface KnownMessagesOptions<Tx extends Transaction> {
   readonly client: TransactionClient<Tx>;

@@ -1,5 +1,5 @@
+import type { IncomingBatch, Partition } from '../../brokers/source.ts';
 import { installationOf } from '../../core/receipt.ts';
-import type { IncomingBatch, Partition } from '../../sources/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import { type Applied, counterOf, eventOf } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Partition } from '../../sources/source.ts';
+import type { Partition } from '../../brokers/source.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { sqlOf, type Transaction } from '../../store/database/transaction.ts';
 import {

@@ -1,5 +1,5 @@
+import type { IncomingBatch } from '../../brokers/source.ts';
 import { rest } from '../../core/rest.ts';
-import type { IncomingBatch } from '../../sources/source.ts';
 import type { Transaction } from '../../store/database/transaction.ts';
 import type { Applied } from '../applied.ts';
 import type { Tally } from '../consumer-counts.ts';

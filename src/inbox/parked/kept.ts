@@ -1,5 +1,5 @@
-import { incomingMessage } from '../../sources/incoming-message.ts';
-import type { IncomingMessage } from '../../sources/source.ts';
+import { incomingMessage } from '../../brokers/incoming-message.ts';
+import type { IncomingMessage } from '../../brokers/source.ts';
 import type { KeptMessage } from '../../store/inbox/park.ts';
 import type { BegunTry } from '../../store/inbox/tries.ts';
 import { readWire, writeWire } from '../../store/inbox/wire.ts';

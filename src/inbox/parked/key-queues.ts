@@ -1,5 +1,5 @@
+import type { IncomingBatch } from '../../brokers/source.ts';
 import { OutboxError } from '../../core/errors.ts';
-import type { IncomingBatch } from '../../sources/source.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { countQueue } from '../../store/inbox/key-queue.ts';
 import type { ConsumerReport } from '../consumer-event.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from '../../sources/source.ts';
+import type { IncomingMessage } from '../../brokers/source.ts';
 import { unreadable } from './unreadable.ts';
 
 /**

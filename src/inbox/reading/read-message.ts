@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { IncomingMessage } from '../../brokers/source.ts';
 import type { OutboxError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/reason.ts';
 import type { Topic } from '../../core/topic.ts';
@@ -9,7 +10,6 @@ import {
   versionHeader,
   versionOf,
 } from '../../core/topic-version.ts';
-import type { IncomingMessage } from '../../sources/source.ts';
 import type { InboxMessage } from './inbox-message.ts';
 import { parseBody } from './parse-body.ts';
 import { plainMessage, ReceivedMessage } from './received-message.ts';

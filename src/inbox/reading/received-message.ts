@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { IncomingMessage } from '../../sources/source.ts';
+import type { IncomingMessage } from '../../brokers/source.ts';
 import type { InboxMessage } from './inbox-message.ts';
 
 /** Fields that do not come from the wire. */

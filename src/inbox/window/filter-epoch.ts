@@ -1,8 +1,9 @@
+import type { SeenFilter } from '../../brokers/seen-filter.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { readDatabaseEpoch } from '../../store/inbox/database-epoch.ts';
 import { faultOf } from '../intake/infrastructure-faults.ts';
-import { filterInEpoch, type SeenFilter } from './seen-filter.ts';
+import { filterInEpoch } from './filter-in-epoch.ts';
 
 /**
  * The filter, bound to the epoch of the database. If the database does not show its epoch, as on Aurora, the filter must

@@ -1,6 +1,6 @@
 import { Kafka, logLevel } from 'kafkajs';
+import { withoutIdleTimers } from '../../brokers/kafka/client/idle-timers.ts';
 import { OutboxError } from '../../core/errors.ts';
-import { withoutIdleTimers } from '../../kafka/idle-timers.ts';
 import type { LocalContext } from '../local-context.ts';
 import type { LocalNode, LocalOptions, ServerSource } from '../local-options.ts';
 import { openContext } from '../open-context.ts';

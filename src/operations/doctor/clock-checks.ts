@@ -1,4 +1,4 @@
-import { type DoctorCheck, fine, warning } from './check.ts';
+import { type DoctorCheck, fine, warning } from '../../core/diagnosis.ts';
 
 /** How far the clock of a server is ahead of this machine's. */
 export interface ClockFacts {

@@ -1,6 +1,6 @@
+import { type DoctorCheck, fine, problem, warning } from '../../core/diagnosis.ts';
 import type { ConnectionFacts } from '../../store/doctor/connections.ts';
 import { mending } from '../../store/doctor/mending.ts';
-import { type DoctorCheck, fine, problem, warning } from './check.ts';
 
 /** The connections of a server, and how many one relay of a configuration opens. */
 export interface RelayConnectionFacts extends ConnectionFacts {

@@ -1,3 +1,4 @@
+import { counted, type DoctorCheck, fine, firstOf, problem, warning } from '../../core/diagnosis.ts';
 import type { ArchiveFacts } from '../../store/doctor/archive.ts';
 import type { ChangeFacts, LaneFacts, MonthFacts } from '../../store/doctor/lanes.ts';
 import { mending } from '../../store/doctor/mending.ts';
@@ -6,7 +7,6 @@ import type { Twin } from '../../store/installation/twin.ts';
 import type { TopicPolicyRow } from '../../store/lane/topic-policies.ts';
 import type { TopicPolicy } from '../../store/lane/topics.ts';
 import type { LaneLock } from '../lane-locks.ts';
-import { counted, type DoctorCheck, fine, firstOf, problem, warning } from './check.ts';
 
 /** Relays, lanes and topics as the database knows them, and the topics of the configuration. */
 export interface DoctorDelivery {

@@ -1,6 +1,6 @@
+import { counted, type DoctorCheck, fine, firstOf, problem, warning } from '../../core/diagnosis.ts';
 import type { HorizonFacts, OpenTransactionFacts } from '../../store/doctor/horizon.ts';
 import { mending } from '../../store/doctor/mending.ts';
-import { counted, type DoctorCheck, fine, firstOf, problem, warning } from './check.ts';
 
 /** What is normal for a database; tests have shorter times. */
 export interface HorizonLimits {

@@ -1,6 +1,6 @@
+import { type DoctorCheck, fine, firstOf, problem, warning } from '../../core/diagnosis.ts';
 import { mending } from '../../store/doctor/mending.ts';
 import type { OwnerFacts, RoleFacts } from '../../store/doctor/privileges.ts';
-import { type DoctorCheck, fine, firstOf, problem, warning } from './check.ts';
 
 /** The rights of the role that is connected, and of those that were granted some. */
 export interface PrivilegeFacts {

@@ -1,9 +1,9 @@
+import { counted, type DoctorCheck, fine, firstOf, problem, warning } from '../../core/diagnosis.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { Sql } from '../../store/database/database.ts';
 import { mending } from '../../store/doctor/mending.ts';
 import { type DriftFacts, readDrift } from '../../store/doctor/schema.ts';
 import { checkMigrations, type MigrationState, readMigrations } from '../../store/installation/migrate.ts';
-import { counted, type DoctorCheck, fine, firstOf, problem, warning } from './check.ts';
 
 /** The migrations of a database, and what differs from them. */
 export interface SchemaFacts {

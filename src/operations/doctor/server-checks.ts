@@ -1,6 +1,6 @@
+import { type DoctorCheck, fine, problem, warning } from '../../core/diagnosis.ts';
 import { mending } from '../../store/doctor/mending.ts';
 import type { ServerFacts } from '../../store/doctor/server.ts';
-import { type DoctorCheck, fine, problem, warning } from './check.ts';
 
 const oldest = 15;
 const newest = 18;

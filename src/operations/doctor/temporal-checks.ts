@@ -1,4 +1,4 @@
-import { type DoctorCheck, fine, warning } from './check.ts';
+import { type DoctorCheck, fine, warning } from '../../core/diagnosis.ts';
 
 /** What Temporal says about itself and a namespace. */
 export interface TemporalFacts {

@@ -1,11 +1,11 @@
 import { Client } from '@temporalio/client';
+import { connectTemporal } from '../../brokers/workflow/client/connection.ts';
+import { quietRuntime } from '../../brokers/workflow/client/runtime.ts';
+import type { TemporalAddress } from '../../brokers/workflow/client/temporal-address.ts';
 import type { BulkRunner } from '../../bulk/bulk-runner.ts';
 import type { BulkWorkflows, KeyDrains, ParkedKeyWorkflows } from '../../inbox/ports.ts';
-import { connectTemporal } from '../connection.ts';
 import { namespaceLook } from '../namespace-look.ts';
-import { quietRuntime } from '../runtime.ts';
 import { hasSearchAttributes } from '../search-attributes.ts';
-import type { TemporalAddress } from '../temporal-address.ts';
 import { createBulkStarter, createParkedKeyStarter } from './starter.ts';
 import { hostKeptBulkWorkers, hostParkedKeyWorkers } from './workers.ts';
 

@@ -1,14 +1,14 @@
 import { Client } from '@temporalio/client';
+import { connectTemporal } from '../../brokers/workflow/client/connection.ts';
+import { quietRuntime } from '../../brokers/workflow/client/runtime.ts';
+import type { TemporalAddress } from '../../brokers/workflow/client/temporal-address.ts';
 import type { Maintenance } from '../../relay/maintenance.ts';
 import type { AskPlace, WorkflowCensus, WorkflowStarter } from '../../relay/ports.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { Report } from '../../relay/report.ts';
 import type { MaintenanceIntervals } from '../../relay/timings.ts';
-import { connectTemporal } from '../connection.ts';
 import type { Hosted } from '../running-workers.ts';
-import { quietRuntime } from '../runtime.ts';
 import { hasSearchAttributes } from '../search-attributes.ts';
-import type { TemporalAddress } from '../temporal-address.ts';
 import { createPlaceAsker } from './place-asker.ts';
 import { keepSchedules } from './schedule-keeper.ts';
 import { hostWorkers, type WorkerExtras } from './workers.ts';

@@ -38,7 +38,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'restart-at-the-settings-ends-a-start',
     promise: waits,
-    file: 'src/config/start-relay.ts',
+    file: 'src/app/relay/start-relay.ts',
     find: `await servers.database(() => health.during('PostgreSQL', writeSettings(database, words)));`,
     replace: `await health.during('PostgreSQL', writeSettings(database, words));`,
     test: 'test/integration/start-interrupted.test.ts',
@@ -47,7 +47,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'restart-at-the-search-for-twins-ends-a-start',
     promise: waits,
-    file: 'src/config/deliver.ts',
+    file: 'src/app/relay/deliver.ts',
     find: 'await refuseTwin({ query }, supervision.askPlace);',
     replace: 'await refuseTwin({ query: (...asked) => database.query(...asked) }, supervision.askPlace);',
     test: 'test/integration/start-interrupted.test.ts',
@@ -135,7 +135,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'operators-wait-for-a-server-that-is-gone',
     promise: gone,
-    file: 'src/config/operations-database.ts',
+    file: 'src/app/operations/operations-database.ts',
     find: 'connections, silence: operatorSilence, ownNames: true });',
     replace: 'connections, silence: { ...operatorSilence, askEveryMs: 1_000_000 }, ownNames: true });',
     test: 'test/integration/silent-server.test.ts',

@@ -122,10 +122,10 @@ export const handlerMutations: readonly Mutation[] = [
   {
     name: 'lost-member-not-told',
     promise: givenUp,
-    file: 'src/sources/kafka/pulse.ts',
+    file: 'src/brokers/kafka/source/pulse.ts',
     find: 'if (out.has(type)) this.#lost.abort();',
     replace: 'if (out.has(error)) this.#lost.abort();',
-    test: 'test/unit/sources/kafka-pulse.test.ts',
+    test: 'test/unit/brokers/kafka/pulse.test.ts',
     title: 'is no longer in its group',
   },
   {

@@ -24,7 +24,7 @@ export const inboxMutations: readonly Mutation[] = [
   {
     name: 'filter-that-fails-has-seen',
     promise: filter,
-    file: 'src/inbox/window/seen-filter.ts',
+    file: 'src/inbox/window/filter-in-epoch.ts',
     find: '      } catch {\n        return nothing;',
     replace: '      } catch {\n        return new Set(ids);',
     test: 'test/unit/inbox/seen-filter.test.ts',

@@ -5,14 +5,14 @@ const sharedGroup = 'Consumers with different handlers may share a group';
 const holdEnds = 'It recovers by itself (I13)';
 const silent = 'The health of a consumer tells a broker that says nothing';
 const missing = 'A missing topic is named at once';
-const failures = 'test/unit/transports/kafka-failure.test.ts';
+const failures = 'test/unit/brokers/kafka/failure.test.ts';
 
 /** What brokers answer, and what their topics and groups are like. */
 export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'silent-broker-untold',
     promise: silent,
-    file: 'src/kafka/asked-questions.ts',
+    file: 'src/brokers/kafka/client/asked-questions.ts',
     find: 'if (answer instanceof Promise && !later)',
     replace: 'if (answer instanceof Promise && later)',
     test: 'test/integration/health-silent-kafka.test.ts',
@@ -30,7 +30,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'lost-leader-counts-as-unsent',
     promise: provesNothing,
-    file: 'src/transports/kafka/failure.ts',
+    file: 'src/brokers/kafka/transport/failure.ts',
     find: `6: ['NOT_LEADER_OR_FOLLOWER', maybeInTopic]`,
     replace: `6: ['NOT_LEADER_OR_FOLLOWER', refusedTopic]`,
     test: failures,
@@ -39,16 +39,16 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'two-batches-of-a-partition-in-one-request',
     promise: 'No loss (I1)',
-    file: 'src/transports/kafka/produce-queue.ts',
+    file: 'src/brokers/kafka/transport/produce-queue.ts',
     find: 'together.has(name) ||',
     replace: '',
-    test: 'test/unit/transports/kafka-produce-queue.test.ts',
+    test: 'test/unit/brokers/kafka/produce-queue.test.ts',
     title: 'no request has two batches of one partition',
   },
   {
     name: 'answer-found-by-partition-alone',
     promise: 'No loss (I1)',
-    file: 'src/transports/kafka/broker-connection.ts',
+    file: 'src/brokers/kafka/transport/broker-connection.ts',
     find: 'one.partition === partition && one.address === address',
     replace: `one.partition === partition && address !== ''`,
     test: 'test/integration/kafka-batches.test.ts',
@@ -57,7 +57,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'batch-overwritten-while-compressed',
     promise: 'No loss (I1)',
-    file: 'src/transports/kafka/produce.ts',
+    file: 'src/brokers/kafka/transport/produce.ts',
     find: 'const batch = Buffer.from(this.#encode(request));',
     replace: 'const batch = this.#encode(request);',
     test: 'test/transports/kafka/compression.test.ts',
@@ -66,7 +66,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'sure-refusal-counts-as-doubt',
     promise: holdEnds,
-    file: 'src/transports/kafka/kafka-transport.ts',
+    file: 'src/brokers/kafka/transport/kafka-transport.ts',
     find: `if (result.kind === 'hold' && result.stored)`,
     replace: `if (result.kind === 'hold')`,
     test: 'test/integration/kafka-answers.test.ts',
@@ -75,7 +75,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'moved-leader-not-looked-for',
     promise: holdEnds,
-    file: 'src/transports/kafka/produce.ts',
+    file: 'src/brokers/kafka/transport/produce.ts',
     find: `if (failure.kind === 'hold') this.#metadata.forget(address);`,
     replace: '',
     test: 'test/integration/kafka-answers.test.ts',
@@ -84,7 +84,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'lost-answer-counts-as-unsent',
     promise: provesNothing,
-    file: 'src/transports/kafka/broker-connection.ts',
+    file: 'src/brokers/kafka/transport/broker-connection.ts',
     find: 'socket.bytesWritten > before;',
     replace: 'socket.bytesWritten < before;',
     test: 'test/integration/kafka-connection.test.ts',
@@ -93,7 +93,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'unlisted-answer-counts-as-unsent',
     promise: provesNothing,
-    file: 'src/transports/kafka/failure.ts',
+    file: 'src/brokers/kafka/transport/failure.ts',
     find: `const unlisted: Answer = { kind: 'split', single: 'ambiguous' };`,
     replace: `const unlisted: Answer = { kind: 'split', single: 'rejected' };`,
     test: failures,
@@ -102,7 +102,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'refused-time-blames-the-message',
     promise: 'A relay whose clock is wrong burns no attempt',
-    file: 'src/transports/kafka/failure.ts',
+    file: 'src/brokers/kafka/transport/failure.ts',
     find: `  32: ['INVALID_TIMESTAMP', refusedTopic],\n`,
     replace: '',
     test: 'test/integration/kafka-answers.test.ts',
@@ -111,25 +111,25 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'doubtful-partition-never-rests',
     promise: 'Duplicates are bounded (I11)',
-    file: 'src/transports/kafka/doubts.ts',
+    file: 'src/brokers/kafka/transport/doubts.ts',
     find: 'const free = 3;',
     replace: 'const free = 3_000;',
-    test: 'test/unit/transports/kafka-doubts.test.ts',
+    test: 'test/unit/brokers/kafka/doubts.test.ts',
     title: 'after each unclear answer the partition rests longer',
   },
   {
     name: 'partition-given-to-who-has-no-handler',
     promise: sharedGroup,
-    file: 'src/sources/kafka/assigner.ts',
+    file: 'src/brokers/kafka/source/assigner.ts',
     find: 'sorted.filter(({ topics }) => topics.includes(topic))',
     replace: 'sorted.filter(({ topics }) => topics.length > 0)',
-    test: 'test/unit/sources/kafka-assigner.test.ts',
+    test: 'test/unit/brokers/kafka/assigner.test.ts',
     title: 'a partition is assigned only to a member that handles its topic',
   },
   {
     name: 'assigner-of-kafkajs',
     promise: sharedGroup,
-    file: 'src/sources/kafka/membership.ts',
+    file: 'src/brokers/kafka/source/membership.ts',
     find: '    partitionAssigners: [assignerOver(connection)],\n',
     replace: '',
     test: 'test/integration/kafka-mixed-group.test.ts',
@@ -138,7 +138,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'missing-topic-left-to-kafkajs',
     promise: missing,
-    file: 'src/sources/kafka/group-session.ts',
+    file: 'src/brokers/kafka/source/group-session.ts',
     find: 'if (!this.#everJoined) return error;',
     replace: 'if (!this.#everJoined) return addresses;',
     test: 'test/integration/kafka-source-deleted-topic.test.ts',
@@ -147,7 +147,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'deleted-messages-passed-in-silence',
     promise: missing,
-    file: 'src/sources/kafka/losses.ts',
+    file: 'src/brokers/kafka/source/losses.ts',
     find: 'this.#reset.add(nameOf(topic, partition));',
     replace: 'nameOf(topic, partition);',
     test: 'test/integration/kafka-source-retention.test.ts',
@@ -156,16 +156,16 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'first-header-of-its-name',
     promise: 'Records are read as kafkajs reads them',
-    file: 'src/kafka/fetched-record.ts',
+    file: 'src/brokers/kafka/client/fetched-record.ts',
     find: '      if (same) {',
     replace: '      if (same && begin < 0) {',
-    test: 'test/unit/kafka/fetch-response.test.ts',
+    test: 'test/unit/brokers/kafka/fetch-response.test.ts',
     title: 'an answer is read as by kafkajs, wherever it is cut off',
   },
   {
     name: 'emptied-batch-not-passed',
     promise: 'Records are read as kafkajs reads them',
-    file: 'src/kafka/fetch-response.ts',
+    file: 'src/brokers/kafka/client/fetch-response.ts',
     find: 'if (count <= 0 ||',
     replace: 'if (count < 0 &&',
     test: 'test/transports/kafka/compaction.test.ts',
@@ -173,34 +173,34 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'transactional-records-unmarked',
     promise: 'Records are read as kafkajs reads them',
-    file: 'src/kafka/fetch-response.ts',
+    file: 'src/brokers/kafka/client/fetch-response.ts',
     find: 'inTransaction: (attributes & attribute.transactional) !== 0,',
     replace: 'inTransaction: (attributes & attribute.transactional) < 0,',
-    test: 'test/unit/kafka/fetch-response.test.ts',
+    test: 'test/unit/brokers/kafka/fetch-response.test.ts',
     title: 'an answer is read as by kafkajs, wherever it is cut off',
   },
   {
     name: 'old-format-dropped',
     promise: 'Records are read as kafkajs reads them',
-    file: 'src/kafka/fetch-response.ts',
+    file: 'src/brokers/kafka/client/fetch-response.ts',
     find: 'if (bytes[prefixBytes + formatAt] !== recordFormat) throw new OldFormat();',
     replace: 'if (bytes[prefixBytes + formatAt] !== recordFormat) return [];',
-    test: 'test/unit/kafka/lazy-fetch.test.ts',
+    test: 'test/unit/brokers/kafka/lazy-fetch.test.ts',
     title: 'a batch of an older format is decoded by kafkajs',
   },
   {
     name: 'codecs-never-given',
     promise: 'Every codec of Kafka is read',
-    file: 'src/kafka/codecs.ts',
+    file: 'src/brokers/kafka/client/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
     replace: `if (isGiven(CompressionCodecs[type]) || name !== '') continue;`,
-    test: 'test/unit/sources/kafka-codecs.test.ts',
+    test: 'test/unit/brokers/kafka/codecs.test.ts',
     title: 'a codec that the application has registered with kafkajs is kept, and the others are added',
   },
   {
     name: 'lz4-never-given',
     promise: 'Every codec of Kafka is read',
-    file: 'src/kafka/codecs.ts',
+    file: 'src/brokers/kafka/client/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
     replace: `if (isGiven(CompressionCodecs[type]) || name === 'LZ4') continue;`,
     test: 'test/integration/kafka-codecs.test.ts',
@@ -208,7 +208,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'throttle-unread',
     promise: 'Duplicates are bounded (I11)',
-    file: 'src/transports/kafka/broker-connection.ts',
+    file: 'src/brokers/kafka/transport/broker-connection.ts',
     find: 'Math.max(this.#throttledUntilMs, performance.now() + reply.throttledMs);',
     replace: 'this.#throttledUntilMs;',
     test: 'test/transports/kafka/quotas.test.ts',
@@ -216,7 +216,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'large-batches-one-partition-at-a-time',
     promise: 'One bad message, key or topic slows no other (I15)',
-    file: 'src/sources/kafka/group-session.ts',
+    file: 'src/brokers/kafka/source/group-session.ts',
     find: 'Math.min(await largestBatchBytes(this.#connection, addresses), maxFetchBytes)',
     replace: 'Math.min(512 * 1024, maxFetchBytes)',
     test: 'test/transports/kafka/fetching.test.ts',
@@ -224,7 +224,7 @@ export const kafkaMutations: readonly Mutation[] = [
   {
     name: 'unsent-clears-doubts',
     promise: 'Duplicates are bounded (I11)',
-    file: 'src/transports/kafka/kafka-transport.ts',
+    file: 'src/brokers/kafka/transport/kafka-transport.ts',
     find: `else if (result.kind !== 'hold') doubts.clear`,
     replace: 'else doubts.clear',
     test: 'test/integration/kafka-answers.test.ts',

@@ -77,7 +77,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'added-lanes-share-connections',
     promise: 'More lanes are drained at once',
-    file: 'src/config/relay-connections.ts',
+    file: 'src/app/relay/relay-connections.ts',
     find: 'Math.min(Math.max(lanes, draining), mostForLanes) + spareConnections',
     replace: 'lanes + spareConnections',
     test: 'test/integration/temporal-lanes-grow.test.ts',
@@ -86,7 +86,7 @@ export const laneNumberMutations: readonly Mutation[] = [
   {
     name: 'told-connections-not-heeded',
     promise: 'More lanes are drained at once',
-    file: 'src/config/relay-connections.ts',
+    file: 'src/app/relay/relay-connections.ts',
     find: 'return database.connections ?? Math.min(',
     replace: 'return Math.min(',
     test: 'test/integration/temporal-lanes-grow.test.ts',

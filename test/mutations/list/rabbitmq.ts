@@ -8,7 +8,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'rabbitmq-binds-once',
     promise: inOrder,
-    file: 'src/sources/rabbitmq/queue-session.ts',
+    file: 'src/brokers/rabbitmq/source/queue-session.ts',
     find: 'if (this.#rules.declare) kept.push',
     replace: 'if (!this.#rules.declare) kept.push',
     test: 'test/transports/rabbitmq/bindings.test.ts',
@@ -17,7 +17,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'rabbitmq-prefetches-without-end',
     promise: inOrder,
-    file: 'src/sources/rabbitmq/prefetch.ts',
+    file: 'src/brokers/rabbitmq/source/prefetch.ts',
     find: 'if (bytes <= mostBytes || messages < 2) return false;',
     replace: 'if (bytes <= mostBytes || messages > 2) return false;',
     test: 'test/transports/rabbitmq/large-messages.test.ts',
@@ -26,7 +26,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'unroutable-counts-as-delivered',
     promise: notStored,
-    file: 'src/transports/rabbitmq/properties.ts',
+    file: 'src/brokers/rabbitmq/transport/properties.ts',
     find: '    mandatory: true,\n',
     replace: '    mandatory: false,\n',
     test: 'test/transports/rabbitmq/delivery.test.ts',
@@ -35,7 +35,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'refusal-of-a-queue-is-not-heard',
     promise: notStored,
-    file: 'src/transports/rabbitmq/exchange-channel.ts',
+    file: 'src/brokers/rabbitmq/transport/exchange-channel.ts',
     find: '    if (error === null || error === undefined) {',
     replace: '    if (error === null || error === undefined || !this.#closing) {',
     test: 'test/transports/rabbitmq/delivery.test.ts',
@@ -44,7 +44,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'refusal-of-one-queue-counts-for-all',
     promise: notStored,
-    file: 'src/transports/rabbitmq/exchange-channel.ts',
+    file: 'src/brokers/rabbitmq/transport/exchange-channel.ts',
     find: `        kind: 'ambiguous',`,
     replace: `        kind: 'rejected',`,
     test: 'test/transports/rabbitmq/delivery.test.ts',
@@ -53,7 +53,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'blocked-messages-count-as-not-sent',
     promise: notStored,
-    file: 'src/transports/rabbitmq/exchange-channel.ts',
+    file: 'src/brokers/rabbitmq/transport/exchange-channel.ts',
     find: 'hold: blockedHold(reason), onWire: true }',
     replace: 'hold: blockedHold(reason), onWire: false }',
     test: 'test/transports/rabbitmq/faults.test.ts',
@@ -62,7 +62,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'forbidden-routing-key-holds-its-lane',
     promise: 'One bad message, key or topic slows no other (I15)',
-    file: 'src/transports/rabbitmq/failure.ts',
+    file: 'src/brokers/rabbitmq/transport/failure.ts',
     find: 'namesRoutingKey(reason) ? refusedRoutingKey :',
     replace: 'namesRoutingKey(reason) ? refusedExchange :',
     test: 'test/transports/rabbitmq/refusals.test.ts',
@@ -71,7 +71,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'canceled-consumer-keeps-its-channel',
     promise: inOrder,
-    file: 'src/sources/rabbitmq/open-queue.ts',
+    file: 'src/brokers/rabbitmq/source/open-queue.ts',
     find: 'const closed = channel.close().catch(() => undefined);',
     replace: 'const closed = Promise.resolve();',
     test: 'test/transports/rabbitmq/server-answers.test.ts',
@@ -80,7 +80,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'queue-of-an-older-server-is-not-received-from',
     promise: inOrder,
-    file: 'src/sources/rabbitmq/open-queue.ts',
+    file: 'src/brokers/rabbitmq/source/open-queue.ts',
     find: 'unlimited && codeOf(error) === otherArguments',
     replace: '!unlimited && codeOf(error) === otherArguments',
     test: 'test/transports/rabbitmq/server-answers.test.ts',
@@ -89,7 +89,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'an-address-that-is-gone-stops-all',
     promise: inOrder,
-    file: 'src/sources/rabbitmq/queue-session.ts',
+    file: 'src/brokers/rabbitmq/source/queue-session.ts',
     find: 'if (!this.#everJoined || link.reason !== undefined) throw error;',
     replace: 'if (!this.#everJoined || link.reason === undefined) throw error;',
     test: 'test/transports/rabbitmq/source.test.ts',
@@ -98,7 +98,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'messages-are-held-until-the-server-takes-them',
     promise: inOrder,
-    file: 'src/sources/rabbitmq/queue-feed.ts',
+    file: 'src/brokers/rabbitmq/source/queue-feed.ts',
     find: 'if (leftMs <= 0) this.#overdue();',
     replace: 'if (leftMs <= -60_000) this.#overdue();',
     test: 'test/transports/rabbitmq/holding.test.ts',
@@ -106,7 +106,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'prefetch-stays-small',
     promise: inOrder,
-    file: 'src/sources/rabbitmq/queue-feed.ts',
+    file: 'src/brokers/rabbitmq/source/queue-feed.ts',
     find: 'if (this.#deliveries.length === 0 && this.#options.prefetch.isTooSmall',
     replace: 'if (this.#deliveries.length !== 0 && this.#options.prefetch.isTooSmall',
     test: 'test/transports/rabbitmq/large-messages.test.ts',
@@ -115,7 +115,7 @@ export const rabbitmqMutations: readonly Mutation[] = [
   {
     name: 'open-deliveries-are-acknowledged',
     promise: inOrder,
-    file: 'src/sources/rabbitmq/queue-feed.ts',
+    file: 'src/brokers/rabbitmq/source/queue-feed.ts',
     find: 'this.#acknowledgeRow(ready, open.lastDone())',
     replace: 'this.#acknowledgeRow(ready, ready.at(-1))',
     test: 'test/transports/rabbitmq/source.test.ts',

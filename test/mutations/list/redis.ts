@@ -9,7 +9,7 @@ export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-back-untold',
     promise: 'The health of a consumer tells a broker that says nothing',
-    file: 'src/sources/redis/queue-reader.ts',
+    file: 'src/brokers/redis/source/queue-reader.ts',
     find: '      if (cut) changed();\n',
     replace: '',
     test: 'test/integration/health-silent-redis.test.ts',
@@ -18,7 +18,7 @@ export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-slipped-read-unnoticed',
     promise: oneReader,
-    file: 'src/sources/redis/stream-queue.ts',
+    file: 'src/brokers/redis/source/stream-queue.ts',
     find: 'if (last.toString() !== this.#lastRead) {',
     replace: "if (this.#lastRead === '') {",
     test: 'test/transports/redis/streams.test.ts',
@@ -27,7 +27,7 @@ export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-late-read-repeated',
     promise: inTime,
-    file: 'src/sources/redis/queue-reader.ts',
+    file: 'src/brokers/redis/source/queue-reader.ts',
     find: 'if (error instanceof LateReply) this.#size.late(asked);',
     replace: 'if (error instanceof LateReply) this.#size.late(2 * asked);',
     test: 'test/transports/redis/large-entries.test.ts',
@@ -36,7 +36,7 @@ export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-list-acknowledged-twice',
     promise: oneReader,
-    file: 'src/sources/redis/list-queue.ts',
+    file: 'src/brokers/redis/source/list-queue.ts',
     find: "if redis.call('GET', KEYS[3]) ~= ARGV[3] then return 0 end\n",
     replace: '',
     test: 'test/transports/redis/lists.test.ts',
@@ -45,7 +45,7 @@ export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-list-acknowledged-without-lease',
     promise: oneReader,
-    file: 'src/sources/redis/list-queue.ts',
+    file: 'src/brokers/redis/source/list-queue.ts',
     find: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end\nif redis.call('GET', KEYS[3])",
     replace: "if redis.call('GET', KEYS[3])",
     test: 'test/transports/redis/lists.test.ts',
@@ -54,7 +54,7 @@ export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-eviction-untold',
     promise: kept,
-    file: 'src/operations/doctor/redis-checks.ts',
+    file: 'src/brokers/redis/transport/redis-checks.ts',
     find: "if (eviction === 'noeviction' || maxMemory === 0)",
     replace: "if (eviction === 'noeviction' || maxMemory !== 0)",
     test: 'test/integration/doctor-brokers.test.ts',
@@ -63,7 +63,7 @@ export const redisMutations: readonly Mutation[] = [
   {
     name: 'redis-replicas-not-waited-for',
     promise: kept,
-    file: 'src/transports/redis/with-replicas.ts',
+    file: 'src/brokers/redis/transport/with-replicas.ts',
     find: 'if (reached >= count) return sent.value;',
     replace: 'if (reached >= 0) return sent.value;',
     test: 'test/transports/redis/outages.test.ts',

@@ -8,7 +8,7 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'rocketmq-back-untold',
     promise: 'The health of a consumer tells a broker that says nothing',
-    file: 'src/sources/rocketmq/group-member.ts',
+    file: 'src/brokers/rocketmq/source/group-member.ts',
     find: '        if (failures > 0) this.#answersAgain();\n',
     replace: '',
     test: 'test/transports/rocketmq/faults.test.ts',
@@ -17,16 +17,16 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'missing-topic-fails-its-messages',
     promise: notStored,
-    file: 'src/transports/rocketmq/send-failure.ts',
+    file: 'src/brokers/rocketmq/transport/send-failure.ts',
     find: '  TOPIC_NOT_FOUND: topicAway,\n',
     replace: '  TOPIC_NOT_FOUND: permanent,\n',
-    test: 'test/unit/transports/rocketmq-failure.test.ts',
+    test: 'test/unit/brokers/rocketmq/failure.test.ts',
     title: 'has the outcome that fits its meaning',
   },
   {
     name: 'groups-that-give-messages-up-are-joined',
     promise: inOrder,
-    file: 'src/sources/rocketmq/membership.ts',
+    file: 'src/brokers/rocketmq/source/membership.ts',
     find: 'if (maxAttempts === 0 || maxAttempts >= leastAttempts) return;',
     replace: 'if (maxAttempts > 0 || maxAttempts >= leastAttempts) return;',
     test: 'test/transports/rocketmq/receiving.test.ts',
@@ -35,16 +35,16 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'messages-behind-a-lost-one-are-kept',
     promise: inOrder,
-    file: 'src/sources/rocketmq/share.ts',
+    file: 'src/brokers/rocketmq/source/share.ts',
     find: 'for (const message of row.slice(first)) message.lost = true;',
     replace: 'for (const message of row.slice(first, first + 1)) message.lost = true;',
-    test: 'test/unit/sources/rocketmq-share.test.ts',
+    test: 'test/unit/brokers/rocketmq/share.test.ts',
     title: 'with order, what waits behind a message that is lost',
   },
   {
     name: 'messages-of-any-size-are-held',
     promise: inOrder,
-    file: 'src/sources/rocketmq/group-member.ts',
+    file: 'src/brokers/rocketmq/source/group-member.ts',
     find: 'const mostBytes = 64 *',
     replace: 'const mostBytes = 6_400 *',
     test: 'test/transports/rocketmq/large-messages.test.ts',
@@ -52,7 +52,7 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'messages-in-hand-are-not-renewed',
     promise: inOrder,
-    file: 'src/sources/rocketmq/group-member.ts',
+    file: 'src/brokers/rocketmq/source/group-member.ts',
     find: 'await this.#leases.renew(shares.flatMap((share) => share.held()));',
     replace: 'await this.#leases.renew([]);',
     test: 'test/transports/rocketmq/receiving.test.ts',
@@ -61,7 +61,7 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'a-stop-ends-the-renewal-first',
     promise: inOrder,
-    file: 'src/sources/rocketmq/group-member.ts',
+    file: 'src/brokers/rocketmq/source/group-member.ts',
     find: `    await Promise.all([...this.#polls, ...this.#handing]);
     clearInterval(this.#renewal);
 `,
@@ -74,19 +74,19 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'a-lost-message-is-overtaken',
     promise: inOrder,
-    file: 'src/sources/rocketmq/share.ts',
+    file: 'src/brokers/rocketmq/source/share.ts',
     find: 'if (this.#ordered) loseBehind(',
     replace: 'if (!this.#ordered) loseBehind(',
-    test: 'test/unit/sources/rocketmq-share.test.ts',
+    test: 'test/unit/brokers/rocketmq/share.test.ts',
     title: 'those behind a lost one are lost with it if order is kept',
   },
   {
     name: 'what-is-behind-an-open-message-is-acknowledged',
     promise: inOrder,
-    file: 'src/sources/rocketmq/share.ts',
+    file: 'src/brokers/rocketmq/source/share.ts',
     find: 'this.#ordered ? taken.slice(0, end) : taken.filter(isDone)',
     replace: 'taken.filter(isDone)',
-    test: 'test/unit/sources/rocketmq-share.test.ts',
+    test: 'test/unit/brokers/rocketmq/share.test.ts',
     title: 'with order, no message after an open one is done',
   },
 ];

@@ -55,7 +55,7 @@ export const serviceMutations: readonly Mutation[] = [
   {
     name: 'http-name-not-judged-when-resolved',
     promise: guarded,
-    file: 'src/transports/http/address-guard.ts',
+    file: 'src/brokers/http/transport/address-guard.ts',
     find: 'names.has(host.toLowerCase())',
     replace: '!names.has(host.toLowerCase())',
     test: 'test/transports/http/failures.test.ts',
@@ -64,7 +64,7 @@ export const serviceMutations: readonly Mutation[] = [
   {
     name: 'workflow-started-again',
     promise: startedOnce,
-    file: 'src/transports/workflow/workflow-calls.ts',
+    file: 'src/brokers/workflow/transport/workflow-calls.ts',
     find: 'const rejectDuplicate = 3;',
     replace: 'const rejectDuplicate = 1;',
     test: 'test/transports/workflow/delivery.test.ts',
@@ -73,7 +73,7 @@ export const serviceMutations: readonly Mutation[] = [
   {
     name: 'workflow-signal-without-id',
     promise: startedOnce,
-    file: 'src/transports/workflow/workflow-calls.ts',
+    file: 'src/brokers/workflow/transport/workflow-calls.ts',
     find: 'requestId: message.id',
     replace: 'requestId: `${Math.random()}`',
     test: 'test/transports/workflow/delivery.test.ts',
@@ -99,10 +99,10 @@ export const serviceMutations: readonly Mutation[] = [
   {
     name: 'busy-workflow-holds-all',
     promise: 'One bad message, key or topic slows no other (I15)',
-    file: 'src/transports/workflow/call-failure.ts',
+    file: 'src/brokers/workflow/transport/call-failure.ts',
     find: 'status === exhausted && ofWorkflow.test(reason)',
     replace: `status === exhausted && reason === ''`,
-    test: 'test/unit/transports/workflow-calls.test.ts',
+    test: 'test/unit/brokers/workflow/calls.test.ts',
     title: 'a busy workflow concerns its message alone',
   },
 ];

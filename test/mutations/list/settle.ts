@@ -32,18 +32,18 @@ export const settleMutations: readonly Mutation[] = [
   {
     name: 'sends-after-a-hold',
     promise: 'Order per key (I3)',
-    file: 'src/transports/kafka/partition-send.ts',
+    file: 'src/brokers/kafka/transport/partition-send.ts',
     find: 'if (hold !== undefined) {\n',
     replace: 'if (hold === stopped) {\n',
-    test: 'test/unit/transports/kafka-partition-send.test.ts',
+    test: 'test/unit/brokers/kafka/partition-send.test.ts',
   },
   {
     name: 'refused-message-skips-all-keys',
     promise: 'One bad message, key or topic slows no other (I15)',
-    file: 'src/transports/kafka/partition-send.ts',
+    file: 'src/brokers/kafka/transport/partition-send.ts',
     find: 'if (key === null || !blockedKeys.has(key)) return true;',
     replace: 'if (key === null) return true;',
-    test: 'test/unit/transports/kafka-partition-send.test.ts',
+    test: 'test/unit/brokers/kafka/partition-send.test.ts',
   },
   {
     name: 'late-wal-writer-unnoticed',

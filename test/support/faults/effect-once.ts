@@ -1,5 +1,5 @@
 import { expect, inject, onTestFinished } from 'vitest';
-import { consumer } from '../../../src/config/consumer.ts';
+import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { sendBatch } from '../../../src/outbox/send.ts';
 import { createTestDatabase } from '../fixtures/database.ts';
 import { numbered, range, writeEffect } from '../fixtures/inbox-stage.ts';

@@ -1,11 +1,11 @@
 import { inject } from 'vitest';
-import { startRelay } from '../../../src/config/start-relay.ts';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import type { Transport } from '../../../src/brokers/transport.ts';
 import type { Topic } from '../../../src/core/topic.ts';
 import type { RelayEvent } from '../../../src/relay/report.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { openDatabase, type StatementLimits } from '../../../src/store/database/pool.ts';
 import { fromQuery } from '../../../src/store/database/transaction.ts';
-import type { Transport } from '../../../src/transports/transport.ts';
 import type { Committer } from '../fixtures/ledger-load.ts';
 import { quietTemporal, type StageRelay } from '../fixtures/stage.ts';
 import { untilDone } from '../fixtures/until-done.ts';

@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { BrokerAddress, Reach } from '../../../src/transports/kafka/broker-address.ts';
+import type { BrokerAddress, Reach } from '../../../src/brokers/kafka/transport/broker-address.ts';
 
 /** The behavior of the wire. */
 type Mode = 'pass' | 'refuse' | 'drop-replies' | 'cut-at-reply' | 'late';

@@ -1,4 +1,4 @@
-import type { Transport } from '../../../src/transports/transport.ts';
+import type { Transport } from '../../../src/brokers/transport.ts';
 import { ScriptedBroker } from './scripted-broker.ts';
 
 /** A broker whose addresses fail independently: each one has a script. */

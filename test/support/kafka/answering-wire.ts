@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
-import type { Reach } from '../../../src/transports/kafka/broker-address.ts';
+import type { Reach } from '../../../src/brokers/kafka/transport/broker-address.ts';
 
 const produceApi = 0;
 const lengthBytes = 4;

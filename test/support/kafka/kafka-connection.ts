@@ -1,5 +1,5 @@
-import type { KafkaConnection } from '../../../src/kafka/connection.ts';
-import { defaultConsumption, type KafkaConsumption } from '../../../src/kafka/consumption.ts';
+import type { KafkaConnection } from '../../../src/brokers/kafka/client/connection.ts';
+import { defaultConsumption, type KafkaConsumption } from '../../../src/brokers/kafka/client/consumption.ts';
 
 /** Connection settings of a source in tests. */
 export function kafkaConnection(

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Consumer, Kafka } from 'kafkajs';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import { type Operations, operations } from '../../../src/config/operations.ts';
+import { type Operations, operations } from '../../../src/app/operations/operations.ts';
+import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { type Topic, topic } from '../../../src/core/topic.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
-import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
 import { type LaneFixture, laneFixture } from '../fixtures/lane-fixture.ts';
 import { createTopic, observer } from './kafka-topic.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ITopicConfig, Kafka, logLevel } from 'kafkajs';
-import { withoutIdleTimers } from '../../../src/kafka/idle-timers.ts';
+import { withoutIdleTimers } from '../../../src/brokers/kafka/client/idle-timers.ts';
 import { until } from '../fixtures/until.ts';
 
 /** A client separate from the one under test, for topics and for reading. */

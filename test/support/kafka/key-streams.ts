@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { OutgoingMessage, Transport } from '../../../src/transports/transport.ts';
+import type { OutgoingMessage, Transport } from '../../../src/brokers/transport.ts';
 import { publishTo } from '../fixtures/outgoing.ts';
 import { until } from '../fixtures/until.ts';
 

@@ -5,7 +5,7 @@ import type {
   PublishOutcome,
   PublishResult,
   Transport,
-} from '../../../src/transports/transport.ts';
+} from '../../../src/brokers/transport.ts';
 
 /**
  * What the broker does with one message.

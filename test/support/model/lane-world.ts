@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { policyOf } from '../../../src/config/topic-policy.ts';
+import { policyOf } from '../../../src/app/relay/topic-policy.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
 import { topic } from '../../../src/core/topic.ts';
 import type { State } from '../../../src/core/transitions.ts';

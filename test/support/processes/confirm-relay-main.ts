@@ -1,4 +1,4 @@
-import { startRelay } from '../../../src/config/start-relay.ts';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { confirmConfig, confirmingTopic } from '../fixtures/confirm-config.ts';
 import type { ConfirmRelaySettings } from './confirm-relay-process.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { consumer } from '../../../src/config/consumer.ts';
+import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { clientOf } from '../../../src/consumer.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { configOf, numbered, writeEffect } from '../fixtures/inbox-stage.ts';

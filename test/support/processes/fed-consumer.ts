@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { MemorySource } from '../../../src/brokers/memory/memory-source.ts';
+import type { Source } from '../../../src/brokers/source.ts';
 import { topic } from '../../../src/core/topic.ts';
 import type { PrismaClient } from '../../../src/demo/generated/client.ts';
 import { InboxConsumer } from '../../../src/inbox/consumer.ts';
@@ -12,8 +14,6 @@ import type { DeadLetter } from '../../../src/inbox/parked/dead-letter.ts';
 import type { KeyDrains } from '../../../src/inbox/ports.ts';
 import type { InboxMessage } from '../../../src/inbox/reading/inbox-message.ts';
 import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
-import type { MemorySource } from '../../../src/sources/memory/memory-source.ts';
-import type { Source } from '../../../src/sources/source.ts';
 import { startParkedKeys } from '../../../src/temporal/parked-key/engine.ts';
 
 const numbers = topic('numbers', z.object({ n: z.number() }));

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { memorySource } from '../../../src/sources/memory/memory-source.ts';
+import { memorySource } from '../../../src/brokers/memory/memory-source.ts';
+import { rabbitmq } from '../../../src/brokers/rabbitmq/transport/rabbitmq-transport.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
-import { rabbitmq } from '../../../src/transports/rabbitmq/rabbitmq-transport.ts';
 import { openPrisma } from '../fixtures/prisma.ts';
 import { feed, startFed } from './fed-consumer.ts';
 import type { FedProcessSettings } from './fed-process.ts';

@@ -1,4 +1,4 @@
-import { consumer } from '../../../src/config/consumer.ts';
+import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { configOf, numbered, writeEffect } from '../fixtures/inbox-stage.ts';
 import { openPrisma } from '../fixtures/prisma.ts';

@@ -1,4 +1,4 @@
-import { consumer } from '../../../src/config/consumer.ts';
+import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
 import { configOf, numbered } from '../fixtures/inbox-stage.ts';
 import { openPrisma } from '../fixtures/prisma.ts';

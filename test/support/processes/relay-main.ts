@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
-import { startRelay } from '../../../src/config/start-relay.ts';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { http, kafka, type Transport, type WorkflowMessage, workflow } from '../../../src/transports.ts';
 import { journalTransport } from '../fixtures/journal.ts';

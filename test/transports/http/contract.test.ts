@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { httpSettings } from '../../../src/brokers/http/transport/http-options.ts';
+import { HttpTransport } from '../../../src/brokers/http/transport/http-transport.ts';
 import { type ContractSubject, transportContract } from '../../../src/testing.ts';
-import { httpSettings } from '../../../src/transports/http/http-options.ts';
-import { HttpTransport } from '../../../src/transports/http/http-transport.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { httpEndpoint, secret } from './http-endpoint.ts';
 

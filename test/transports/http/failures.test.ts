@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import type { HttpOptions } from '../../../src/transports/http/http-options.ts';
-import { httpSettings } from '../../../src/transports/http/http-options.ts';
-import { HttpTransport } from '../../../src/transports/http/http-transport.ts';
+import type { HttpOptions } from '../../../src/brokers/http/transport/http-options.ts';
+import { httpSettings } from '../../../src/brokers/http/transport/http-options.ts';
+import { HttpTransport } from '../../../src/brokers/http/transport/http-transport.ts';
 import { http } from '../../../src/transports.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { countKinds, outgoing, publishTo } from '../../support/fixtures/outgoing.ts';

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { fromHttpHeaders } from '../../../src/http/http-headers.ts';
+import { fromHttpHeaders } from '../../../src/brokers/http/client/http-headers.ts';
 import type { DeliveredMessage } from '../../../src/testing.ts';
 import type { Credentials } from '../../support/fixtures/certificates.ts';
 

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
-import type { HttpOptions } from '../../../src/transports/http/http-options.ts';
+import type { HttpOptions } from '../../../src/brokers/http/transport/http-options.ts';
 import { http } from '../../../src/transports.ts';
 import { type Credentials, testAuthority } from '../../support/fixtures/certificates.ts';
 import { outgoing, publishTo } from '../../support/fixtures/outgoing.ts';

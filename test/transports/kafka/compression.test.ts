@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { readEveryCodec } from '../../../src/kafka/codecs.ts';
-import { kafkaTransport } from '../../../src/transports/kafka/kafka-transport.ts';
-import { partitionOf } from '../../../src/transports/kafka/partitioning.ts';
-import { batchHeaderBytes } from '../../../src/transports/kafka/record-batch.ts';
+import { readEveryCodec } from '../../../src/brokers/kafka/client/codecs.ts';
+import { kafkaTransport } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
+import { batchHeaderBytes } from '../../../src/brokers/kafka/transport/record-batch.ts';
+import { partitionOf } from '../../../src/brokers/partitioning.ts';
 import { outgoing, publishTo } from '../../support/fixtures/outgoing.ts';
 import { readTopic } from '../../support/kafka/kafka-reader.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import type { KafkaConsumption } from '../../../src/kafka/consumption.ts';
-import { kafkaSource } from '../../../src/sources/kafka/kafka-source.ts';
+import type { KafkaConsumption } from '../../../src/brokers/kafka/client/consumption.ts';
+import { kafkaSource } from '../../../src/brokers/kafka/source/kafka-source.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { kafkaConnection } from '../../support/kafka/kafka-connection.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Admin, ClientQuotaEntityTypes, ClientQuotaKeys } from '@platformatic/kafka';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
-import type { OutgoingMessage, PublishOutcome } from '../../../src/transports/transport.ts';
+import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
+import type { OutgoingMessage, PublishOutcome } from '../../../src/brokers/transport.ts';
 import { outgoing, publishTo } from '../../support/fixtures/outgoing.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { readTopic } from '../../support/kafka/kafka-reader.ts';

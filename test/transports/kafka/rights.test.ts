@@ -6,7 +6,7 @@ import {
   ResourcePatternTypes,
 } from 'kafkajs';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { kafkaTransport } from '../../../src/transports/kafka/kafka-transport.ts';
+import { kafkaTransport } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';
 

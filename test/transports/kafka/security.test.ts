@@ -1,8 +1,8 @@
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import type { IncomingMessage } from '../../../src/sources/source.ts';
-import type { KafkaOptions, Sasl } from '../../../src/transports/kafka/kafka-options.ts';
-import { kafkaTransport } from '../../../src/transports/kafka/kafka-transport.ts';
+import type { KafkaOptions, Sasl } from '../../../src/brokers/kafka/transport/kafka-options.ts';
+import { kafkaTransport } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
+import type { IncomingMessage } from '../../../src/brokers/source.ts';
 import { type Credentials, testAuthority } from '../../support/fixtures/certificates.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { createTopic, observer } from '../../support/kafka/kafka-topic.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { rabbitmqSource } from '../../../src/sources/rabbitmq/rabbitmq-source.ts';
-import type { SourceNotice, Subscribed } from '../../../src/sources/source.ts';
-import { rabbitmqSettings } from '../../../src/transports/rabbitmq/rabbitmq-options.ts';
+import { rabbitmqSource } from '../../../src/brokers/rabbitmq/source/rabbitmq-source.ts';
+import { rabbitmqSettings } from '../../../src/brokers/rabbitmq/transport/rabbitmq-options.ts';
+import type { SourceNotice, Subscribed } from '../../../src/brokers/source.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { ScriptedBroker } from './scripted-broker.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
-import { keyHeader } from '../../../src/rabbitmq/key-header.ts';
+import { keyHeader } from '../../../src/brokers/rabbitmq/client/key-header.ts';
 import { type SourceSubject, sourceContract } from '../../../src/testing.ts';
 import { type RabbitmqQueues, rabbitmq } from '../../../src/transports.ts';
 import { brokerAt } from './broker.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inject, onTestFinished } from 'vitest';
-import { rabbitmqSource } from '../../../src/sources/rabbitmq/rabbitmq-source.ts';
-import { rabbitmqSettings } from '../../../src/transports/rabbitmq/rabbitmq-options.ts';
+import { rabbitmqSource } from '../../../src/brokers/rabbitmq/source/rabbitmq-source.ts';
+import { rabbitmqSettings } from '../../../src/brokers/rabbitmq/transport/rabbitmq-options.ts';
 import type { IncomingMessage, RabbitmqOptions, Subscribed, Subscription } from '../../../src/transports.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { brokerAt, type TestBroker } from './broker.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { envelopeText } from '../../../src/redis/message-format.ts';
+import { envelopeText } from '../../../src/brokers/redis/client/message-format.ts';
 import {
   type SourceAbility,
   type SourceMessage,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { redisServer } from '../../../src/redis/redis-server.ts';
-import { redisListSource } from '../../../src/sources/redis/list-source.ts';
-import { readerPaces } from '../../../src/sources/redis/queue-reader.ts';
-import { redisStreamSource } from '../../../src/sources/redis/stream-source.ts';
+import { redisServer } from '../../../src/brokers/redis/client/redis-server.ts';
+import { redisListSource } from '../../../src/brokers/redis/source/list-source.ts';
+import { readerPaces } from '../../../src/brokers/redis/source/queue-reader.ts';
+import { redisStreamSource } from '../../../src/brokers/redis/source/stream-source.ts';
 import { redisList, redisStream, type Source, type Transport } from '../../../src/transports.ts';
 import { ownRedis, redisAt } from '../../support/fixtures/own-redis.ts';
 import { until } from '../../support/fixtures/until.ts';

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { rocketmqConnection } from '../../../src/transports/rocketmq/rocketmq-options.ts';
-import { rocketmqOver } from '../../../src/transports/rocketmq/rocketmq-transport.ts';
+import { rocketmqConnection } from '../../../src/brokers/rocketmq/transport/rocketmq-options.ts';
+import { rocketmqOver } from '../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { admin, newTopic, options } from './rocketmq-stage.ts';
 import { idsOf, receiving, stored } from './traffic.ts';

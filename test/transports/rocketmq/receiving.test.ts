@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { rocketmqSource } from '../../../src/sources/rocketmq/rocketmq-source.ts';
-import type { IncomingBatch, Partition } from '../../../src/sources/source.ts';
-import { rocketmqConnection } from '../../../src/transports/rocketmq/rocketmq-options.ts';
-import { rocketmqOver } from '../../../src/transports/rocketmq/rocketmq-transport.ts';
+import { rocketmqSource } from '../../../src/brokers/rocketmq/source/rocketmq-source.ts';
+import { rocketmqConnection } from '../../../src/brokers/rocketmq/transport/rocketmq-options.ts';
+import { rocketmqOver } from '../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
+import type { IncomingBatch, Partition } from '../../../src/brokers/source.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { until } from '../../support/fixtures/until.ts';
 import { admin, newTopic, options } from './rocketmq-stage.ts';

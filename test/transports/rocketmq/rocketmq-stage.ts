@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { inject } from 'vitest';
-import { fromProperties } from '../../../src/rocketmq/properties.ts';
+import { fromProperties } from '../../../src/brokers/rocketmq/client/properties.ts';
+import type { RocketmqOptions } from '../../../src/brokers/rocketmq/transport/rocketmq-options.ts';
 import type { DeliveredMessage } from '../../../src/testing.ts';
-import type { RocketmqOptions } from '../../../src/transports/rocketmq/rocketmq-options.ts';
 import { BrokerAdmin, type StoredMessage } from './broker-admin.ts';
 
 const { accessKey, broker, endpoint, secretKey } = inject('rocketmq');

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { toProperties } from '../../../src/rocketmq/properties.ts';
-import type { Source, Subscription } from '../../../src/sources/source.ts';
+import { toProperties } from '../../../src/brokers/rocketmq/client/properties.ts';
+import type { Source, Subscription } from '../../../src/brokers/source.ts';
 import {
   type SourceAbility,
   type SourceMessage,

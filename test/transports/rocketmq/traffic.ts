@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import type { IncomingMessage, Source, Subscribed, Subscription } from '../../../src/sources/source.ts';
+import type { IncomingMessage, Source, Subscribed, Subscription } from '../../../src/brokers/source.ts';
 import type { OutgoingBatch, OutgoingMessage, Transport } from '../../../src/transports.ts';
 import { until } from '../../support/fixtures/until.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { rocketmqConnection } from '../../../src/brokers/rocketmq/transport/rocketmq-options.ts';
+import { rocketmqOver } from '../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
 import { type ContractSubject, transportContract } from '../../../src/testing.ts';
-import { rocketmqConnection } from '../../../src/transports/rocketmq/rocketmq-options.ts';
-import { rocketmqOver } from '../../../src/transports/rocketmq/rocketmq-transport.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { delivered, newTopic, options } from './rocketmq-stage.ts';
 

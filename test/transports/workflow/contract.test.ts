@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
+import { workflowSettings } from '../../../src/brokers/workflow/transport/workflow-options.ts';
+import { WorkflowTransport } from '../../../src/brokers/workflow/transport/workflow-transport.ts';
 import { type ContractSubject, transportContract } from '../../../src/testing.ts';
-import { workflowSettings } from '../../../src/transports/workflow/workflow-options.ts';
-import { WorkflowTransport } from '../../../src/transports/workflow/workflow-transport.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';
 import { ownClient, signalsOf } from './workflow-stage.ts';

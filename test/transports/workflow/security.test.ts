@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import type { WorkflowOptions } from '../../../src/transports/workflow/workflow-options.ts';
+import type { WorkflowOptions } from '../../../src/brokers/workflow/transport/workflow-options.ts';
 import { testAuthority } from '../../support/fixtures/certificates.ts';
 import { countKinds, outgoing, publishTo } from '../../support/fixtures/outgoing.ts';
 import { quietTemporal } from '../../support/fixtures/stage.ts';

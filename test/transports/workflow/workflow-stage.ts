@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { inject, onTestFinished } from 'vitest';
+import type { WorkflowOptions } from '../../../src/brokers/workflow/transport/workflow-options.ts';
 import type { DeliveredMessage } from '../../../src/testing.ts';
-import type { WorkflowOptions } from '../../../src/transports/workflow/workflow-options.ts';
 import { workflow } from '../../../src/transports.ts';
 
 /** A client of the user's Temporal; the caller closes its connection. */

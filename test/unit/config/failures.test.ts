@@ -1,8 +1,8 @@
 import { ServiceError } from '@temporalio/client';
 import { expect, test } from 'vitest';
+import { temporalFailure } from '../../../src/brokers/workflow/client/temporal-failure.ts';
 import { OutboxError } from '../../../src/core/errors.ts';
 import { databaseFailure } from '../../../src/store/database/database-failure.ts';
-import { temporalFailure } from '../../../src/temporal/temporal-failure.ts';
 
 const url = 'postgresql://app:secret@db.example:6432/shop';
 const target = { address: 'temporal.example:7233', namespace: 'shop' };

@@ -1,16 +1,16 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { operations } from '../../../src/app/operations/operations.ts';
+import { migrateTopics } from '../../../src/app/relay/migrate-topics.ts';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { kafkaTransport } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
+import { redisFilter } from '../../../src/brokers/redis/filter/redis-filter.ts';
+import type { Transport } from '../../../src/brokers/transport.ts';
 import { type Config, defineConfig, type RelayConfig } from '../../../src/config/config.ts';
 import { databaseOf } from '../../../src/config/database-config.ts';
 import { env } from '../../../src/config/env.ts';
-import { migrateTopics } from '../../../src/config/migrate-topics.ts';
-import { operations } from '../../../src/config/operations.ts';
-import { startRelay } from '../../../src/config/start-relay.ts';
 import { temporalOf } from '../../../src/config/temporal-config.ts';
 import { topic } from '../../../src/core/topic.ts';
-import { redisFilter } from '../../../src/filters/redis/redis-filter.ts';
-import { kafkaTransport } from '../../../src/transports/kafka/kafka-transport.ts';
-import type { Transport } from '../../../src/transports/transport.ts';
 import { http, rabbitmq, redisStream } from '../../../src/transports.ts';
 
 const orders = topic('orders', z.unknown());

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { relayTroubleLines } from '../../../src/config/trouble-lines.ts';
+import { relayTroubleLines } from '../../../src/app/trouble-lines.ts';
 
 test('pino takes the facts of a trouble as fields of its line, with its own level and time', () => {
   const lines: string[] = [];

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { memoryTransport } from '../../../src/brokers/memory/memory-transport.ts';
 import { defineConfig } from '../../../src/config/config.ts';
 import { type RelaySettings, resolveRelaySettings } from '../../../src/config/relay-settings.ts';
 import { topic } from '../../../src/core/topic.ts';
-import { memoryTransport } from '../../../src/transports/memory/memory-transport.ts';
 
 const config = (relay: RelaySettings) =>
   defineConfig({

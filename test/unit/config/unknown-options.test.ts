@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { consumer } from '../../../src/app/consumer/consumer.ts';
+import { operations } from '../../../src/app/operations/operations.ts';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
+import { memorySource } from '../../../src/brokers/memory/memory-source.ts';
+import { memoryTransport } from '../../../src/brokers/memory/memory-transport.ts';
+import { redisFilter } from '../../../src/brokers/redis/filter/redis-filter.ts';
+import { rocketmq } from '../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
 import { type Config, defineConfig } from '../../../src/config/config.ts';
-import { consumer } from '../../../src/config/consumer.ts';
-import { operations } from '../../../src/config/operations.ts';
-import { startRelay } from '../../../src/config/start-relay.ts';
 import { topic } from '../../../src/core/topic.ts';
-import { redisFilter } from '../../../src/filters/redis/redis-filter.ts';
 import { checkBulkFilter } from '../../../src/operations/bulk-filter.ts';
 import { assertEditOptions } from '../../../src/operations/edit.ts';
 import { checkKeptFilter } from '../../../src/operations/inbox/kept-target.ts';
 import { checkFilter } from '../../../src/operations/list.ts';
 import { cancel, reschedule } from '../../../src/outbox/change.ts';
 import { send, sendBatch } from '../../../src/outbox/send.ts';
-import { memorySource } from '../../../src/sources/memory/memory-source.ts';
 import { crashAt } from '../../../src/testing/crash-at.ts';
 import { memoryBroker } from '../../../src/testing/memory-broker.ts';
-import { kafka } from '../../../src/transports/kafka/kafka-transport.ts';
-import { memoryTransport } from '../../../src/transports/memory/memory-transport.ts';
-import { rocketmq } from '../../../src/transports/rocketmq/rocketmq-transport.ts';
 
 const orders = topic('orders', z.unknown());
 const base = {

@@ -24,6 +24,21 @@ const deterministic = 'Workflows are deterministic';
 const kafkajs = 'kafkajs stays in';
 const onlyStore = 'Only src/store speaks to PostgreSQL';
 const onlyTemporal = 'know Temporal';
+const oneBroker = 'A folder of src/brokers may import';
+
+const brokers = layers.map(({ folder }) => folder).filter((folder) => folder.startsWith('src/brokers/'));
+/** The packages that one broker brings: the package, its broker, and why it stays there. */
+const clients = [
+  ['kafkajs', 'kafka', kafkajs],
+  ['@platformatic/kafka', 'kafka', '@platformatic/kafka stays in'],
+  ['amqplib', 'rabbitmq', 'amqplib stays in'],
+  ['@redis/client', 'redis', 'The client of Redis stays in'],
+  ['rocketmq-client-nodejs', 'rocketmq', 'The client of RocketMQ'],
+  ['@grpc/grpc-js', 'rocketmq', 'The client of RocketMQ'],
+  ['undici', 'http', 'undici stays in src/brokers/http'],
+  ['standardwebhooks', 'http', 'standardwebhooks stays in src/brokers/http'],
+  ['@temporalio/client', 'workflow', onlyTemporal],
+] as const;
 
 const cases: readonly Case[] = [
   refuse('src/core', value('../store/lane/claim.ts'), 'imports nothing of the project'),
@@ -59,79 +74,47 @@ const cases: readonly Case[] = [
   ...allow('src/bulk', value('../store/bulk/page.ts'), value('../core/crash-point.ts')),
 
   refuse('src/relay', value('../temporal/client.ts'), 'src/relay may import'),
-  refuse('src/relay', value('../transports/transport.ts'), 'the types of src/transports/transport.ts'),
-  refuse('src/relay', type('../transports/kafka/session.ts'), 'the types of src/transports/transport.ts'),
+  refuse('src/relay', value('../brokers/transport.ts'), 'the types of src/brokers/transport.ts'),
+  refuse('src/relay', type('../brokers/kafka/transport/brokers.ts'), 'the types of src/brokers/transport.ts'),
   refuse('src/relay', type('@temporalio/client'), onlyTemporal),
   refuse('src/relay', value('kafkajs'), kafkajs),
   ...allow(
     'src/relay',
-    type('../transports/transport.ts'),
+    type('../brokers/transport.ts'),
     value('../store/lane/claim.ts'),
     value('../bulk/bulk-runner.ts'),
     value('../core/lane.ts'),
   ),
 
-  refuse('src/kafka', value('../store/lane/claim.ts'), 'src/kafka may import src/core'),
-  refuse('src/kafka', value('../sources/source.ts'), 'src/kafka may import src/core'),
-  ...allow('src/kafka', value('kafkajs'), type('../sources/source.ts'), value('../core/errors.ts')),
+  refuse('src/brokers', value('../relay/drain.ts'), 'src/brokers/*.ts may import src/core only'),
+  refuse('src/brokers', value('./kafka/client/topics.ts'), 'src/brokers/*.ts may import src/core only'),
+  ...allow('src/brokers', value('../core/errors.ts'), value('./open-messages.ts')),
+  ...brokers.flatMap((broker) => [
+    refuse(broker, value('../../store/lane/claim.ts'), oneBroker),
+    refuse(`${broker}/client`, value('../../another/client/connection.ts'), oneBroker),
+    ...allow(
+      broker,
+      value('./client/connection.ts'),
+      value('../transport.ts'),
+      value('../../core/errors.ts'),
+    ),
+    ...allow(`${broker}/source`, value('../client/connection.ts'), type('../../source.ts')),
+  ]),
+  ...clients.flatMap(([client, home, reason]) => [
+    ...allow(`src/brokers/${home}/client`, value(client)),
+    ...brokers
+      .filter((broker) => !broker.endsWith(home))
+      .map((broker) => refuse(broker, value(client), reason)),
+  ]),
 
-  refuse('src/transports', value('../relay/drain.ts'), 'src/transports may import src/core,'),
-  refuse('src/transports/kafka', value('../../store/lane/claim.ts'), 'src/transports may import src/core,'),
-  refuse('src/transports/print', value('../../kafka/connection.ts'), 'src/transports may import src/core,'),
-  refuse('src/transports/print', value('kafkajs'), kafkajs),
-  refuse('src/transports/kafka', value('@temporalio/client'), onlyTemporal),
-  ...allow('src/transports', value('../core/errors.ts'), value('./kafka/session.ts')),
-  ...allow('src/transports/kafka', value('kafkajs'), value('../transport.ts'), value('../../core/errors.ts')),
-  ...allow('src/transports/kafka', value('../../kafka/connection.ts')),
-  ...allow('src/transports/workflow', value('@temporalio/client'), value('../../temporal/connection.ts')),
-  refuse('src/transports/workflow', value('../../temporal/relay/engine.ts'), 'how src/temporal connects'),
-  refuse('src/transports/http', value('../../temporal/connection.ts'), 'how src/temporal connects'),
-
-  refuse('src/http', value('../transports/transport.ts'), 'src/http may import src/core only'),
-  refuse('src/transports/print', value('undici'), 'undici stays in src/transports/http'),
-  refuse('src/transports/http', value('standardwebhooks'), 'standardwebhooks stays in src/http'),
-  refuse('src/inbox/intake', value('../../http/signatures.ts'), 'src/inbox/http also src/http'),
-  ...allow('src/http', type('standardwebhooks'), value('../core/errors.ts')),
-  ...allow('src/transports/http', type('undici'), value('../../http/signatures.ts')),
-  ...allow('src/inbox/http', value('../../http/signatures.ts'), value('../once.ts')),
-
-  refuse('src/redis', value('../store/lane/claim.ts'), 'src/redis may import src/core only'),
-  refuse('src/kafka', value('@redis/client'), 'The client of Redis stays in folders named redis'),
-  ...allow('src/redis', value('@redis/client'), value('../core/errors.ts')),
-  ...allow(
-    'src/transports/redis',
-    value('../../redis/redis-link.ts'),
-    value('../../sources/redis/read-size.ts'),
-  ),
-  ...allow('src/sources/redis', value('../../redis/redis-link.ts'), value('@redis/client')),
-  ...allow('src/filters/redis', value('../../redis/redis-link.ts')),
-
-  refuse('src/sources', value('../inbox/once.ts'), 'src/sources may import src/core,'),
-  refuse('src/sources/kafka', value('../../inbox/once.ts'), 'src/sources may import src/core,'),
-  refuse('src/sources/redis', value('../../kafka/connection.ts'), 'src/sources may import src/core,'),
-  refuse('src/rabbitmq', value('../config/config.ts'), 'src/rabbitmq may import src/core only'),
-  refuse('src/sources/kafka', value('amqplib'), 'amqplib stays in'),
-  refuse('src/transports/kafka', value('../../rabbitmq/link.ts'), 'src/transports may import src/core,'),
-  ...allow('src/rabbitmq', value('amqplib'), value('../core/errors.ts')),
-  ...allow('src/transports/rabbitmq', value('amqplib'), value('../../rabbitmq/link.ts')),
-  ...allow('src/sources/rabbitmq', value('amqplib'), value('../../rabbitmq/link.ts')),
-  refuse('src/rocketmq', value('../config/config.ts'), 'src/rocketmq may import src/core only'),
-  refuse('src/sources/kafka', value('rocketmq-client-nodejs'), 'The client of RocketMQ'),
-  refuse('src/transports/kafka', value('@grpc/grpc-js'), 'The client of RocketMQ'),
-  refuse('src/transports/kafka', value('../../rocketmq/route.ts'), 'src/transports may import src/core,'),
-  ...allow('src/rocketmq', type('@grpc/grpc-js'), value('../core/errors.ts')),
-  ...allow('src/transports/rocketmq', value('../../rocketmq/route.ts')),
-  ...allow('src/sources/rocketmq', value('../../rocketmq/route.ts'), type('@grpc/grpc-js')),
-  refuse('src/sources/redis', value('kafkajs'), kafkajs),
-  ...allow('src/sources/kafka', value('../../kafka/connection.ts')),
-  ...allow('src/sources/kafka', value('kafkajs'), type('../source.ts'), value('../../core/errors.ts')),
-
+  refuse('src/inbox/intake', value('../../brokers/http/client/signatures.ts'), 'src/inbox/http also'),
+  ...allow('src/inbox/http', value('../../brokers/http/client/signatures.ts'), value('../once.ts')),
   refuse('src/inbox', value('../relay/drain.ts'), 'src/inbox may import'),
-  refuse('src/inbox', value('../sources/source.ts'), 'the types of src/sources/source.ts'),
+  refuse('src/inbox', value('../brokers/source.ts'), 'the types of src/brokers/source.ts'),
   refuse('src/inbox', value('kafkajs'), kafkajs),
   refuse('src/inbox/intake', value('../../relay/drain.ts'), 'src/inbox may import'),
-  ...allow('src/inbox/intake', type('../../sources/source.ts'), value('../parked/kept.ts')),
-  ...allow('src/inbox', type('../sources/source.ts'), value('../sources/incoming-message.ts')),
+  ...allow('src/inbox/intake', type('../../brokers/source.ts'), value('../parked/kept.ts')),
+  ...allow('src/inbox', type('../brokers/source.ts'), value('../brokers/incoming-message.ts')),
   ...allow('src/inbox', value('../bulk/bulk-runner.ts')),
   ...allow('src/inbox', value('../store/database/pool.ts'), value('../core/errors.ts')),
 
@@ -142,23 +125,12 @@ const cases: readonly Case[] = [
   ),
   ...allow('src/operations', value('../store/message/release.ts'), value('../core/errors.ts')),
 
-  refuse('src/filters/redis', value('../../inbox/once.ts'), 'src/filters may import src/core,'),
-  refuse('src/inbox', value('@redis/client'), 'The client of Redis stays in folders named redis'),
-  ...allow(
-    'src/filters/redis',
-    value('@redis/client'),
-    type('../../inbox/window/seen-filter.ts'),
-    value('../../core/errors.ts'),
-  ),
+  refuse('src/inbox', value('@redis/client'), 'The client of Redis stays in'),
 
   refuse('src/temporal', value('../store/lane/claim.ts'), 'src/temporal may import activities'),
-  refuse('src/temporal', value('../config/config.ts'), 'src/temporal may import activities'),
-  refuse(
-    'src/temporal',
-    value('../../workflows/deliver-lane.ts'),
-    'types of src/bulk, src/config and workflows',
-  ),
-  ...allow('src/temporal', type('../config/config.ts'), type('../../workflows/deliver-lane.ts')),
+  refuse('src/temporal', value('../app/relay/deliver.ts'), 'src/temporal may import activities'),
+  refuse('src/temporal', value('../../workflows/deliver-lane.ts'), 'types of src/bulk and workflows'),
+  ...allow('src/temporal', type('../bulk/bulk-task.ts'), type('../../workflows/deliver-lane.ts')),
   refuse('src/temporal/relay', value('../../store/lane/claim.ts'), 'src/temporal may import activities'),
   ...allow('src/temporal/relay', value('../../../activities/lane.ts'), value('../../relay/port.ts')),
   ...allow(
@@ -168,27 +140,39 @@ const cases: readonly Case[] = [
     value('@temporalio/worker'),
   ),
 
-  refuse('src/config', value('../cli/main.ts'), 'src/config composes the parts'),
-  refuse('src/config', value('../testing/memory-transport.ts'), 'src/config composes the parts'),
+  refuse('src/config', value('../temporal/worker.ts'), 'src/config reads and checks settings'),
+  refuse('src/config', value('../brokers/transport.ts'), 'src/config reads and checks settings'),
   ...allow(
     'src/config',
-    value('../temporal/worker.ts'),
-    value('../store/database/pool.ts'),
-    value('../relay/relay.ts'),
+    type('../brokers/transport.ts'),
+    value('../relay/timings.ts'),
+    value('../core/errors.ts'),
   ),
   ...allow('src/config', 'export const url = process.env.DATABASE_URL;\n'),
+
+  refuse('src/app', value('../cli/main.ts'), 'src/app composes the parts'),
+  refuse('src/app/relay', value('../../testing/memory-broker.ts'), 'src/app composes the parts'),
+  refuse('src/app', 'export const url = process.env.DATABASE_URL;\n', environment),
+  refuse('src/app', value('pg'), onlyStore),
+  ...allow('src/app', value('../store/database/pool.ts'), value('../config/config.ts')),
+  ...allow('src/app/relay', value('../../temporal/relay/engine.ts'), value('../../relay/relay.ts')),
 
   refuse(
     'src/local',
     value('../config/config.ts'),
-    'src/local may import src/core and src/kafka/idle-timers.ts',
+    'src/local may import src/core and src/brokers/kafka/client/idle-timers.ts',
   ),
   refuse(
     'src/local',
-    value('../kafka/topics.ts'),
-    'src/local may import src/core and src/kafka/idle-timers.ts',
+    value('../brokers/kafka/client/topics.ts'),
+    'src/local may import src/core and src/brokers/kafka/client/idle-timers.ts',
   ),
-  ...allow('src/local', value('kafkajs'), value('@temporalio/client'), value('../kafka/idle-timers.ts')),
+  ...allow(
+    'src/local',
+    value('kafkajs'),
+    value('@temporalio/client'),
+    value('../brokers/kafka/client/idle-timers.ts'),
+  ),
   ...allow('src/local', value('../core/errors.ts'), value('pg'), 'export const path = process.env.PATH;\n'),
 
   refuse('src/init', value('../config/config.ts'), 'src/init may import src/core only'),
@@ -206,20 +190,25 @@ const cases: readonly Case[] = [
 
   refuse('src/demo', value('../store/lane/claim.ts'), 'src/demo is a user of the library'),
   refuse('src/demo', value('../outbox/send.ts'), 'src/demo is a user of the library'),
-  ...allow('src/demo', value('../kafka/idle-timers.ts')),
+  ...allow('src/demo', value('../brokers/kafka/client/idle-timers.ts')),
   ...allow('src/demo', value('../index.ts'), value('../consumer.ts'), value('@prisma/adapter-pg')),
 
   refuse('src/testing', value('../relay/relay.ts'), 'src/testing may import'),
-  ...allow('src/testing', value('../transports/transport.ts'), value('../outbox/send.ts')),
+  ...allow('src/testing', value('../brokers/transport.ts'), value('../outbox/send.ts')),
 
   refuse('src/nestjs', value('../inbox/consumer.ts'), 'src/nestjs may import'),
-  ...allow('src/nestjs', value('../config/consumer.ts'), value('../core/reason.ts')),
+  ...allow(
+    'src/nestjs',
+    value('../app/consumer/consumer.ts'),
+    type('../config/config.ts'),
+    value('../core/reason.ts'),
+  ),
 
   refuse('src/index.ts', value('./cli/main.ts'), 'not its faces'),
   refuse('src/relay.ts', value('./testing/crash-at.ts'), 'src/testing is for tests'),
   refuse('src/consumer.ts', value('ms'), 're-exports names of src'),
   refuse('src/operations.ts', value('../workflows/index.ts'), 're-exports names of src'),
-  ...allow('src/transports.ts', `export { kafka } from './transports/kafka/kafka.ts';\n`),
+  ...allow('src/transports.ts', `export { kafka } from './brokers/kafka/transport/kafka-transport.ts';\n`),
   ...allow('src/testing.ts', `export { crashAt } from './testing/crash-at.ts';\n`),
 
   refuse('activities', value('../src/config/config.ts'), 'Activities may import'),
@@ -227,7 +216,7 @@ const cases: readonly Case[] = [
   refuse('activities', value('pg'), onlyStore),
   refuse('activities', 'export const zone = process.env.TZ;\n', environment),
   ...allow('activities', value('../src/relay/drain.ts'), value('../src/store/message/release.ts')),
-  ...allow('activities', value('@temporalio/activity'), type('../src/transports/transport.ts')),
+  ...allow('activities', value('@temporalio/activity'), type('../src/brokers/transport.ts')),
 
   refuse('workflows', value('node:fs'), deterministic),
   refuse('workflows', value('@temporalio/client'), deterministic),
@@ -243,9 +232,9 @@ const cases: readonly Case[] = [
   refuse('src/relay', 'export const zone = globalThis.process;\n', environment),
   refuse('src/relay', `import { env } from 'node:process';\nexport const zone = env.TZ;\n`, environment),
   refuse('src/testing', 'export const zone = process.env.TZ;\n', environment),
-  refuse('src/transports/print', 'export const zone = process.env.TZ;\n', environment),
+  refuse('src/brokers/print', 'export const zone = process.env.TZ;\n', environment),
   ...allow('src/testing', `export const end = () => process.kill(process.pid, 'SIGKILL');\n`),
-  ...allow('src/transports/print', `export const print = () => process.stdout.write('x');\n`),
+  ...allow('src/brokers/print', `export const print = () => process.stdout.write('x');\n`),
   refuse('src/relay', value('temporal-outbox/consumer'), 'resolves to the last build'),
   refuse('src/relay', value('../store/../config/config.ts'), 'Write the shortest path'),
   refuse('src/relay', `export const log = () => console.log('x');\n`, 'Unexpected console'),

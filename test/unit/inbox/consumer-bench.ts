@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import type { IncomingMessage, Lag, Source, Subscription } from '../../../src/brokers/source.ts';
 import { type Topic, topic } from '../../../src/core/topic.ts';
 import { InboxConsumer } from '../../../src/inbox/consumer.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import type { ConsumerSettings } from '../../../src/inbox/consumer-options.ts';
 import type { ConsumerParts, ParkedKeysPlan } from '../../../src/inbox/consumer-plan.ts';
 import type { LetterOutcome } from '../../../src/inbox/parked/dead-letter.ts';
-import type { IncomingMessage, Lag, Source, Subscription } from '../../../src/sources/source.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { readMigrations } from '../../../src/store/installation/migrate.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';

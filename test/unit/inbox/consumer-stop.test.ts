@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
+import type { SeenFilter } from '../../../src/brokers/seen-filter.ts';
 import { byNow, fakeTimeUntilEnd, pass, soFar } from '../../support/fixtures/fake-time.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { consumerBench, numbered, numbers } from './consumer-bench.ts';

@@ -1,5 +1,5 @@
-import { incomingMessage } from '../../../src/sources/incoming-message.ts';
-import type { IncomingMessage } from '../../../src/sources/source.ts';
+import { incomingMessage } from '../../../src/brokers/incoming-message.ts';
+import type { IncomingMessage } from '../../../src/brokers/source.ts';
 
 /** A message as a source hands it over; tests state only what matters to them. */
 export function incoming(

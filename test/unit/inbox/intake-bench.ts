@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { SeenFilter } from '../../../src/brokers/seen-filter.ts';
+import type { IncomingBatch, IncomingMessage } from '../../../src/brokers/source.ts';
 import { type Topic, type TopicOptions, topic } from '../../../src/core/topic.ts';
 import { Tally } from '../../../src/inbox/consumer-counts.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
@@ -15,8 +17,6 @@ import type { Middleware } from '../../../src/inbox/middleware.ts';
 import { KeyQueues } from '../../../src/inbox/parked/key-queues.ts';
 import { routeOf, routeOfBatch } from '../../../src/inbox/route.ts';
 import { RouteTable } from '../../../src/inbox/route-table.ts';
-import type { SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
-import type { IncomingBatch, IncomingMessage } from '../../../src/sources/source.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 import { incoming } from './incoming.ts';

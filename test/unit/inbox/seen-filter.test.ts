@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { filterInEpoch, type SeenFilter } from '../../../src/inbox/window/seen-filter.ts';
+import type { SeenFilter } from '../../../src/brokers/seen-filter.ts';
+import { filterInEpoch } from '../../../src/inbox/window/filter-in-epoch.ts';
 
 /** A filter that keeps what it is told, and lets the test look at it. */
 function remembering() {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Source } from '../../../src/brokers/source.ts';
 import { type Topic, type TopicOptions, topic } from '../../../src/core/topic.ts';
 import { type ConsumerSettings, resolveConsumerRules } from '../../../src/inbox/consumer-options.ts';
 import { routeOf } from '../../../src/inbox/route.ts';
 import { topicDelaysOf } from '../../../src/inbox/route-delays.ts';
 import { addressesOf, sourceRoutesOf } from '../../../src/inbox/source-routes.ts';
-import type { Source } from '../../../src/sources/source.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
 import { ScriptedClient } from '../../support/fixtures/scripted-client.ts';
 

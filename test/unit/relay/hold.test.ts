@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Hold } from '../../../src/brokers/transport.ts';
 import { sitOutHold } from '../../../src/relay/hold.ts';
 import { LaneLease } from '../../../src/relay/lane-lease.ts';
-import type { Hold } from '../../../src/transports/transport.ts';
 import { drainStage } from '../../support/fixtures/drain-stage.ts';
 import { fakeTime, pass, realTime, soFar } from '../../support/fixtures/fake-time.ts';
 

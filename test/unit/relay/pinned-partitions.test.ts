@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Transport } from '../../../src/brokers/transport.ts';
 import { pinnedPartitions } from '../../../src/relay/pinned-partitions.ts';
-import type { Transport } from '../../../src/transports/transport.ts';
 import { drainStage } from '../../support/fixtures/drain-stage.ts';
 
 const read = 'select partitions from outbox.topic';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { PublishOutcome } from '../../../src/brokers/transport.ts';
 import { type PlanInput, planSettlement, progressPast } from '../../../src/relay/plan-settlement.ts';
-import type { PublishOutcome } from '../../../src/transports/transport.ts';
 import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
 const outcome: fc.Arbitrary<PublishOutcome> = fc.oneof(

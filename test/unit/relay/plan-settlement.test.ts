@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { PublishOutcome } from '../../../src/brokers/transport.ts';
 import { type PlanInput, planSettlement } from '../../../src/relay/plan-settlement.ts';
-import type { PublishOutcome } from '../../../src/transports/transport.ts';
 import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 
 const acknowledged = (offset: number, partition = 0): PublishOutcome => ({

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { PublishResult } from '../../../src/brokers/transport.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { publishBatch } from '../../../src/relay/publish-batch.ts';
-import type { PublishResult } from '../../../src/transports/transport.ts';
 import { claimedMessage, claimOf } from '../../support/fixtures/claimed-messages.ts';
 import { ScriptedBroker } from '../../support/kafka/scripted-broker.ts';
 

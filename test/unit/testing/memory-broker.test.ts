@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { partitionOf } from '../../../src/brokers/partitioning.ts';
 import { memoryBroker } from '../../../src/testing/memory-broker.ts';
-import { partitionOf } from '../../../src/transports/kafka/partitioning.ts';
 
 const keys = Array.from({ length: 20 }, (_, n) => `key-${n}`);
 

@@ -1,6 +1,6 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { operations } from '../../../../src/config/operations.ts';
-import { startRelay } from '../../../../src/config/start-relay.ts';
+import { operations } from '../../../../src/app/operations/operations.ts';
+import { startRelay } from '../../../../src/app/relay/start-relay.ts';
 import { cancel } from '../../../../src/outbox/change.ts';
 import { send } from '../../../../src/outbox/send.ts';
 import { fromQuery, type Transaction } from '../../../../src/store/database/transaction.ts';

@@ -1,0 +1,105 @@
+import type { Source } from '../../brokers/source.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { patiently } from '../../core/patience.ts';
+import type { ConsumerReport } from '../../inbox/consumer-event.ts';
+import { faultOf } from '../../inbox/intake/infrastructure-faults.ts';
+import type { TransactionClient } from '../../inbox/transaction-client.ts';
+import type { Transaction } from '../../store/database/transaction.ts';
+
+/** Between reports of the same wait for a broker. */
+const sayEveryMs = 5_000;
+/** Error codes of sockets, which some clients pass on. */
+const socket = /^E[A-Z_]{4,}$/;
+const refused = /^(?:P1000|P1003|P1010|28000|28P01|3D000)$/;
+
+/**
+ * The client for what a consumer asks at its start, which may precede the database's, or meet its restart: each transaction is
+ * retried until the server answers.
+ *
+ * @throws OutboxError (from a transaction) `OUTBOX_SERVER_UNAVAILABLE` after `withinMs`, `OUTBOX_SERVER_REFUSED`; the
+ * reason of `stopping`
+ */
+export function patientClient<Tx extends Transaction>(
+  client: TransactionClient<Tx>,
+  withinMs: number,
+  report: ConsumerReport,
+  stopping: AbortSignal,
+): TransactionClient<Tx> {
+  return {
+    $transaction: (work, options) =>
+      patiently(
+        () =>
+          client.$transaction(work, options).catch((error: unknown) => {
+            throw clientFailure(error) ?? error;
+          }),
+        {
+          signal: stopping,
+          withinMs,
+          passing: (error) => error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE',
+          waiting: (error) => report({ type: 'waiting-for-server', server: 'PostgreSQL', error }),
+        },
+      ),
+  };
+}
+
+/** The source, which also reports while its broker cannot be reached at the start. */
+export function tellingSource(source: Source, report: ConsumerReport): Source {
+  let saidAt = Number.NEGATIVE_INFINITY;
+  const say = (error: unknown): void => {
+    if (performance.now() - saidAt < sayEveryMs) return;
+    saidAt = performance.now();
+    report({ type: 'waiting-for-server', server: source.name, error });
+  };
+  return {
+    name: source.name,
+    subscribe(subscription) {
+      let joined = false;
+      return source.subscribe({
+        ...subscription,
+        assigned(partitions) {
+          joined = true;
+          subscription.assigned(partitions);
+        },
+        disconnected(error, retryInMs) {
+          if (!joined) say(error);
+          subscription.disconnected(error, retryInMs);
+        },
+      });
+    },
+    async redeliveryHorizonMs(addresses) {
+      try {
+        return await source.redeliveryHorizonMs(addresses);
+      } catch (error) {
+        say(error);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Adds the name of PostgreSQL to a client's error, which often says only that something could not be reached. */
+function clientFailure(error: unknown): OutboxError | undefined {
+  if (!(error instanceof Error) || error instanceof OutboxError) return undefined;
+  const codes = codesIn(error);
+  const code = codes.some((one) => refused.test(one))
+    ? 'OUTBOX_SERVER_REFUSED'
+    : (faultOf(error) === 'away' || codes.some((one) => socket.test(one))) && 'OUTBOX_SERVER_UNAVAILABLE';
+  if (code === false) return undefined;
+  const said = error.message.trim().split('\n').at(-1) ?? '';
+  return new OutboxError(code, `The consumer's client cannot use PostgreSQL: ${said.replace(/\.$/, '')}.`, {
+    details: { server: 'PostgreSQL' },
+    cause: error,
+  });
+}
+
+/** Prisma puts the server's error into its metadata, others into the cause. */
+function codesIn(error: unknown): readonly string[] {
+  if (typeof error !== 'object' || error === null) return [];
+  const own = ['code', 'originalCode'].flatMap((name) =>
+    name in error ? [String(Reflect.get(error, name))] : [],
+  );
+  const inner = ['meta', 'driverAdapterError', 'cause', 'driverError'].flatMap((name) =>
+    name in error ? codesIn(Reflect.get(error, name)) : [],
+  );
+  return [...own, ...inner];
+}

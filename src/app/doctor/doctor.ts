@@ -1,0 +1,217 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { examineCluster } from '../../brokers/kafka/transport/examine.ts';
+import { isKafkaTransport, type KafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
+import { type KafkaFacts, topicChecks } from '../../brokers/kafka/transport/topic-checks.ts';
+import { redisChecks } from '../../brokers/redis/transport/redis-checks.ts';
+import { isRedisQueue } from '../../brokers/redis/transport/redis-publisher.ts';
+import type { Transport } from '../../brokers/transport.ts';
+import {
+  type Config,
+  defineConfig,
+  type RelayConfig,
+  requireDatabase,
+  transportOf,
+} from '../../config/config.ts';
+import { databaseOf } from '../../config/database-config.ts';
+import { temporalOf } from '../../config/temporal-config.ts';
+import { counted, type DoctorFinding, judgeAll } from '../../core/diagnosis.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { requirePackages } from '../../core/packages.ts';
+import { receiptsAddress } from '../../core/receipt.ts';
+import { resolveRetention } from '../../core/retention.ts';
+import type { Topic } from '../../core/topic.ts';
+import { type HorizonLimits, normalHorizon } from '../../operations/doctor/horizon-checks.ts';
+import { temporalChecks } from '../../operations/doctor/temporal-checks.ts';
+import { relayConnections } from '../relay/relay-connections.ts';
+import { policyOf } from '../relay/topic-policy.ts';
+import { type DatabaseExamination, examineDatabase } from './doctor-database.ts';
+import { asFindings, askTwice } from './doctor-findings.ts';
+
+export type { DoctorFinding };
+
+export interface DoctorOptions {
+  /** What does not answer within this time is asked once more, and then not examined. Milliseconds. @defaultValue 7,000 */
+  readonly withinMs?: number;
+  /** @defaultValue {@link normalHorizon} */
+  readonly horizon?: HorizonLimits;
+  /** Milliseconds since 1970 by this machine's clock. @defaultValue `Date.now` */
+  readonly now?: () => number;
+}
+
+/**
+ * Examines every server of a configuration at the same time, and what the outbox needs of it. Writes nothing, and starts
+ * nothing. A server that is away or refuses is a problem; one that does not answer in time, twice, is not examined.
+ *
+ * @throws OutboxError `OUTBOX_CONFIG_MISSING` without a database, and as `defineConfig`
+ */
+export async function examineAll(
+  given: Config,
+  options: DoctorOptions = {},
+): Promise<readonly DoctorFinding[]> {
+  const config = requireDatabase(defineConfig(given), 'The command doctor');
+  const { withinMs = 7_000 } = options;
+  await loadClients(config);
+  const database = askTwice(() => inTime('PostgreSQL', withinMs, () => askDatabase(config, options)));
+  const known = database.catch(() => undefined);
+  // Their time does not run while they wait for what the database says, or a dead database would be told of them, too.
+  const timely = <Answer>(server: string, work: () => Promise<Answer>): Promise<Answer> =>
+    askTwice(() => inTime(server, withinMs, work, known));
+  const parts = [
+    asFindings('postgres', async () => (await database).findings),
+    asFindings('temporal', () => timely('Temporal', () => askTemporal(config, known))),
+    ...Object.entries(config.transports).map(([name, transport]) =>
+      asFindings(name, () => timely(name, () => askTransport(config, name, transport, known))),
+    ),
+  ];
+  return (await Promise.all(parts)).flat();
+}
+
+/** Loading a client occupies the process, for seconds on a busy machine, in which the time of the others would run out. */
+async function loadClients({ transports }: Config): Promise<void> {
+  await import('../../temporal/examine.ts').catch(() => undefined);
+  for (const transport of Object.values(transports)) transport.prepare?.();
+}
+
+type Known = Promise<DatabaseExamination | undefined>;
+
+async function askDatabase(config: RelayConfig, options: DoctorOptions): Promise<DatabaseExamination> {
+  return examineDatabase({
+    at: databaseOf(config.database),
+    configured: config.topics.map((topic) => policyOf(topic, transportOf(config, topic).name)),
+    historyMs: resolveRetention(config.retention).historyMs,
+    archiveAfterMs: resolveRetention(config.retention).archiveAfterMs,
+    relayConnections: relayConnections(config, 0) + 1,
+    horizon: options.horizon ?? normalHorizon,
+    now: options.now ?? Date.now,
+  });
+}
+
+async function askTemporal(config: Config, known: Known): Promise<readonly DoctorFinding[]> {
+  requirePackages('temporal');
+  const target = temporalOf(config.temporal);
+  const { address, namespace } = target;
+  const { examineTemporal } = await import('../../temporal/examine.ts');
+  const seen = await examineTemporal(
+    target,
+    known.then((database) => database?.delivering),
+  );
+  const message = `Temporal ${seen.version} at ${address}, namespace "${namespace}"`;
+  return [
+    { check: 'temporal', state: 'ok', message, next: null },
+    ...judgeAll(temporalChecks, { ...seen, address, namespace }),
+  ];
+}
+
+async function askTransport(
+  config: Config,
+  name: string,
+  transport: Transport,
+  known: Known,
+): Promise<readonly DoctorFinding[]> {
+  const topics = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
+  if (isKafkaTransport(transport)) return askKafka(config, name, transport, known);
+  const addresses = [...new Set(topics.map(({ rules }) => rules.address))];
+  try {
+    const found = await Promise.all(
+      addresses.map((address) =>
+        asFindings(`${name} ${address}`, () => askTwice(() => probed(transport, address))),
+      ),
+    );
+    const away = found.flat();
+    if (away.length > 0) return away;
+    const at = transport.endpoint === undefined ? '' : ` at ${transport.endpoint}`;
+    // Asking for its version may be forbidden, which hinders no message.
+    const server = (await transport.server?.().catch(() => undefined)) ?? transport.name;
+    return [
+      {
+        check: name,
+        state: 'ok',
+        message: `${server}${at} answers for ${counted(addresses.length, 'address', 'addresses')}.`,
+        next: null,
+      },
+      ...(await kept(transport)),
+    ];
+  } finally {
+    await transport.close();
+  }
+}
+
+/** What the server keeps of what it has acknowledged, if it can be asked. */
+async function kept(transport: Transport): Promise<readonly DoctorFinding[]> {
+  if (!isRedisQueue(transport)) return [];
+  const { endpoint } = transport;
+  return judgeAll(redisChecks, { endpoint, ...(await transport.durability()) });
+}
+
+async function probed(transport: Transport, address: string): Promise<readonly DoctorFinding[]> {
+  await transport.probe(address);
+  return [];
+}
+
+async function askKafka(
+  config: Config,
+  name: string,
+  transport: KafkaTransport,
+  known: Known,
+): Promise<readonly DoctorFinding[]> {
+  const { connection } = transport;
+  const topics = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
+  const byAddress = largestByAddress(topics);
+  const asksForReceipts = topics.some(({ rules }) => rules.confirm !== undefined);
+  const wanted = [...byAddress.keys(), ...(asksForReceipts ? [receiptsAddress] : [])];
+  const { brokerCount, topics: found, version } = await examineCluster(connection, wanted);
+  const pinned = (await known)?.pinned;
+  const brokers = connection.brokers.join(',');
+  const facts: KafkaFacts = {
+    brokers,
+    brokerCount,
+    receipts: asksForReceipts ? found.has(receiptsAddress) : undefined,
+    topics: [...byAddress].map(([address, topic]) => ({
+      address,
+      topic: topic.name,
+      payloadBytes: topic.rules.payloadLimitBytes,
+      pinned: pinned?.get(address) ?? null,
+      found: found.get(address),
+    })),
+  };
+  const message = `Kafka${version === undefined ? '' : ` ${version}`} at ${brokers}, ${brokerCount === 1 ? 'one broker' : `${brokerCount} brokers`}`;
+  return [{ check: name, state: 'ok', message, next: null }, ...judgeAll(topicChecks, facts)];
+}
+
+/** Of several topics at one address, that with the largest payloads. */
+function largestByAddress(topics: readonly Topic[]): ReadonlyMap<string, Topic> {
+  const largest = new Map<string, Topic>();
+  for (const topic of topics) {
+    const { address, payloadLimitBytes } = topic.rules;
+    if ((largest.get(address)?.rules.payloadLimitBytes ?? -1) < payloadLimitBytes)
+      largest.set(address, topic);
+  }
+  return largest;
+}
+
+/** Rejects if the work takes longer than this; until `before` has settled, no time runs. */
+async function inTime<Answer>(
+  server: string,
+  withinMs: number,
+  work: () => Promise<Answer>,
+  before: Promise<unknown> = Promise.resolve(),
+): Promise<Answer> {
+  const over = new AbortController();
+  const late = before
+    .then(() => delay(withinMs, undefined, { signal: over.signal }))
+    .then(() => {
+      throw new OutboxError(
+        'OUTBOX_SERVER_UNAVAILABLE',
+        `${server} has not answered within ${withinMs / 1_000} s.`,
+        {
+          details: { server },
+        },
+      );
+    });
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    over.abort();
+    late.catch(() => undefined);
+  }
+}

@@ -1,0 +1,53 @@
+import { kafkaOffsets } from '../../brokers/kafka/client/committed-offsets.ts';
+import { kafkaLog } from '../../brokers/kafka/client/log.ts';
+import { isKafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
+import { type Config, transportOf } from '../../config/config.ts';
+import { OutboxError } from '../../core/errors.ts';
+import type { BrokerView } from '../../operations/partitions.ts';
+import type { VerifiedLog } from '../../operations/verify/verify.ts';
+import type { TopicCounts } from '../../store/lane/lanes-change.ts';
+
+/** The logs that can be read, each with its topics. Other transports have no log. */
+export function logsOf({
+  topics,
+  transports,
+}: Pick<Config, 'topics' | 'transports'>): readonly VerifiedLog[] {
+  return Object.values(transports).flatMap((transport) => {
+    if (!isKafkaTransport(transport)) return [];
+    const mine = topics.filter((topic) => transportOf({ transports }, topic).transport === transport);
+    if (mine.length === 0) return [];
+    const logged = mine.map(({ name, rules }) => ({ topic: name, address: rules.address }));
+    return [{ reader: kafkaLog(transport.connection), topics: logged }];
+  });
+}
+
+/**
+ * Makes a function that returns what the broker of a topic knows about partitions and groups.
+ *
+ * The function throws OutboxError `OUTBOX_TRANSPORT_UNKNOWN` for a transport that the configuration does not define, or
+ * that has no partitions.
+ */
+export function brokerViewOf(transports: Config['transports']): (topic: TopicCounts) => BrokerView {
+  return ({ transport: name }) => {
+    const transport = transports[name];
+    if (transport === undefined || !isKafkaTransport(transport)) {
+      throw new OutboxError(
+        'OUTBOX_TRANSPORT_UNKNOWN',
+        `The transport "${name}" is not defined here, or has no partitions.`,
+        { details: { transport: name } },
+      );
+    }
+    const offsets = kafkaOffsets(transport.connection);
+    return {
+      partitionCount: async (address) => (await transport.partitionCount?.(address)) ?? 1,
+      async lag(group, address) {
+        const ends = await offsets.ends(address);
+        const committed = await offsets.committed(group, address);
+        const behind = [...ends].map(
+          ([partition, end]) => BigInt(end) - BigInt(committed.get(partition) ?? 0),
+        );
+        return Number(behind.reduce((sum, each) => sum + each, 0n));
+      },
+    };
+  };
+}

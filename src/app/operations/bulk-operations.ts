@@ -1,0 +1,141 @@
+import { type Duration, durationMs } from '../../core/duration.ts';
+import { OutboxError } from '../../core/errors.ts';
+import {
+  abortBulk,
+  type BulkAnswer,
+  type BulkOperation,
+  listBulk,
+  pauseBulk,
+  resumeBulk,
+  showBulk,
+  startBulk,
+} from '../../operations/bulk.ts';
+import type { BulkOptions } from '../../operations/bulk-filter.ts';
+import { startKeptBulk } from '../../operations/inbox/bulk.ts';
+import type { KeptFilter } from '../../operations/inbox/kept-target.ts';
+import type { MessageFilter } from '../../operations/list.ts';
+import type { OperationOptions } from '../../operations/operation-options.ts';
+import { type Due, dueOf } from '../../outbox/prepare.ts';
+import type { BulkAction, BulkChange, BulkStepAnswer, KeptAction } from '../../store/bulk/bulk.ts';
+import type { SampledMessage } from '../../store/bulk/selection.ts';
+import type { ListedKept } from '../../store/inbox/list.ts';
+import { assertKeptTask, assertOperation, assertTask, type OnDatabase } from './operation-options.ts';
+
+/**
+ * What to do with every message. With `after`, the due time counts from the moment when each message is changed; `shift`
+ * moves the due time of each message, to earlier if it is negative.
+ */
+export type BulkTask =
+  | { readonly action: Exclude<BulkAction, 'reschedule'> }
+  | ({ readonly action: 'reschedule' } & Due)
+  | { readonly action: 'reschedule'; readonly shift: Duration };
+
+/** The same for messages that consumers keep. */
+export interface KeptTask {
+  /** What to do with each message. */
+  readonly action: KeptAction;
+}
+
+/** Messages that consumers keep: those of one group that match the filter. */
+export interface KeptBulkTarget extends KeptFilter {
+  /** Name of the consumer group that keeps them, 1 to 512 bytes. */
+  readonly group: string;
+}
+
+/**
+ * Changes to all messages that match a filter, run as Temporal workflows: relays change messages of the outbox, consumers
+ * those that their group keeps. The process that starts one need not wait and may end.
+ *
+ * `list` shows only operations of its own side; the calls that take an id accept operations of both sides.
+ */
+export interface BulkOperations<Filter = MessageFilter, Task = BulkTask, Sample = SampledMessage> {
+  /**
+   * Starts a bulk operation, or with `dryRun` counts and shows what it would change. The filter must not be empty. Messages
+   * that are sent or kept later are not included. Rejects with `OUTBOX_BULK_UNEXPECTED` if `expect` is given and another
+   * number matches.
+   */
+  start(filter: Filter, task: Task, options: BulkOptions): Promise<BulkAnswer<Sample>>;
+  /** Newest first. @defaultValue limit 50, at most 200 */
+  list(limit?: number): Promise<readonly BulkOperation[]>;
+  /** State of one operation. Rejects with `OUTBOX_BULK_UNKNOWN`, like the methods below. */
+  show(id: string): Promise<BulkOperation>;
+  /** Pauses one after its current page. */
+  pause(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
+  /** Resumes one that is paused or has failed. */
+  resume(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
+  /** Ends one after its current page. Changes that were made stay. */
+  abort(id: string, options: OperationOptions): Promise<BulkStepAnswer>;
+}
+
+/** Bulk operations that consumers run. */
+export type KeptBulkOperations = BulkOperations<KeptBulkTarget, KeptTask, ListedKept>;
+
+/** @param on runs something on the database of the installation */
+export function bulkOperations(on: OnDatabase, longestDelayMs: number): BulkOperations {
+  return {
+    ...stepsOf(on),
+    start: (filter, task, options) =>
+      on(
+        (at) => startBulk(at, filter, changeOf(task, longestDelayMs), options),
+        () => {
+          assertTask(task);
+          assertOperation('a bulk operation', options);
+        },
+      ),
+    list: (limit) => on((at) => listBulk(at, false, limit)),
+  };
+}
+
+/** @param on runs something on the database in which consumers keep their messages */
+export function keptBulkOperations(on: OnDatabase): KeptBulkOperations {
+  return {
+    ...stepsOf(on),
+    start: (filter, task, options) =>
+      on(
+        (at) => startKeptBulk(at, filter, task.action, options),
+        () => {
+          assertKeptTask(task);
+          assertOperation('a bulk operation', options);
+        },
+      ),
+    list: (limit) => on((at) => listBulk(at, true, limit)),
+  };
+}
+
+function stepsOf(on: OnDatabase): Pick<BulkOperations, 'show' | 'pause' | 'resume' | 'abort'> {
+  return {
+    show: (id) => on((at) => showBulk(at, id)),
+    pause: (id, options) =>
+      on(
+        (at) => pauseBulk(at, id, options),
+        () => assertOperation('pause of a bulk operation', options),
+      ),
+    resume: (id, options) =>
+      on(
+        (at) => resumeBulk(at, id, options),
+        () => assertOperation('resume', options),
+      ),
+    abort: (id, options) =>
+      on(
+        (at) => abortBulk(at, id, options),
+        () => assertOperation('abort', options),
+      ),
+  };
+}
+
+function changeOf(task: BulkTask, longestDelayMs: number): BulkChange {
+  if (task.action !== 'reschedule') return { action: task.action };
+  if ('shift' in task) {
+    const shiftMs = durationMs(task.shift);
+    if (shiftMs === undefined) throw invalid('shift', 'is not a duration');
+    return { action: 'reschedule', due: { shiftMs } };
+  }
+  const { afterMs, at } = dueOf(task, longestDelayMs);
+  if (at !== undefined) return { action: 'reschedule', due: { at } };
+  if (afterMs !== undefined) return { action: 'reschedule', due: { afterMs } };
+  throw invalid('after', 'is missing, as are "at" and "shift"');
+}
+
+function invalid(option: string, why: string): OutboxError {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `The option "${option}" ${why}.`, { details: { option } });
+}

@@ -1,0 +1,67 @@
+import type { CheckPayload, Edited, EditOptions } from '../../operations/edit.ts';
+import { changeKeptTarget } from '../../operations/inbox/change.ts';
+import { editKeptMessage } from '../../operations/inbox/edit.ts';
+import type { KeptFilter, KeptTarget } from '../../operations/inbox/kept-target.ts';
+import { type KeptList, listKeptMessages } from '../../operations/inbox/list.ts';
+import { type KeptDetails, type NotKept, showKept } from '../../operations/inbox/show.ts';
+import type { ListPageOptions } from '../../operations/list.ts';
+import type { OperationOptions } from '../../operations/operation-options.ts';
+import type { KeptAnswer } from '../../store/inbox/change.ts';
+import { discardKept } from '../../store/inbox/discard.ts';
+import type { KeptName } from '../../store/inbox/edit.ts';
+import { retryKept } from '../../store/inbox/retry.ts';
+import { type KeptBulkOperations, keptBulkOperations } from './bulk-operations.ts';
+import { assertKept, assertOperation, type OnDatabase } from './operation-options.ts';
+
+/**
+ * What an operator may do with messages that consumers keep in this database: parked ones, which are tried again, and
+ * failed ones. Every write is recorded in the audit, in the same transaction; with `dryRun` nothing is written.
+ *
+ * There is one answer per message, in the order of the ids: what was done, `too-late` (its state does not allow it, or it
+ * was handled), `behind-key` (an earlier message of its key must go first), `unknown`, or `busy` (a handler or another
+ * operator has it in hand: nothing was done).
+ */
+export interface InboxOperations {
+  /** Kept messages, latest first. */
+  list(filter?: KeptFilter, page?: ListPageOptions): Promise<KeptList>;
+  /** Everything about one message, and why it is kept; or whether the group has handled it. */
+  show(name: KeptName): Promise<KeptDetails | NotKept>;
+  /** Retries failed messages, in their old place in the order, and parked ones at once. */
+  retry(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'retried'>[]>;
+  /** Replaces a failed message, or the first of a parked key, by a corrected copy with a new id, in its place. */
+  edit(name: KeptName, options: EditOptions): Promise<Edited>;
+  /** Ends failed and parked messages for good; later messages of their keys go on. */
+  discard(target: KeptTarget, options: OperationOptions): Promise<readonly KeptAnswer<'discarded'>[]>;
+  /** Changes to all messages of a group that match a filter, made by its consumers at a limited rate. */
+  readonly bulk: KeptBulkOperations;
+}
+
+/** @param on runs something on the migrated database */
+export function inboxOperations(on: OnDatabase, check: CheckPayload): InboxOperations {
+  const changing = (operation: 'retry' | 'discard', target: KeptTarget, options: OperationOptions) => () => {
+    assertKept(target);
+    assertOperation(operation, options);
+  };
+  return {
+    list: (filter, page) =>
+      on(
+        (at) => listKeptMessages(at, filter, page),
+        () => assertOperation('list', page),
+      ),
+    show: (name) =>
+      on(
+        (at) => showKept(at, name),
+        () => assertKept(name),
+      ),
+    retry: (target, options) =>
+      on((at) => changeKeptTarget(at, target, retryKept, options), changing('retry', target, options)),
+    edit: (name, options) =>
+      on(
+        (at) => editKeptMessage(at, name, options, check),
+        () => assertKept(name),
+      ),
+    discard: (target, options) =>
+      on((at) => changeKeptTarget(at, target, discardKept, options), changing('discard', target, options)),
+    bulk: keptBulkOperations(on),
+  };
+}

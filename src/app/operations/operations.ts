@@ -1,0 +1,222 @@
+import type { Transport } from '../../brokers/transport.ts';
+import { type DatabaseConfig, databaseOf } from '../../config/database-config.ts';
+import { longestDurationMs } from '../../core/duration.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { assertOptions } from '../../core/option-names.ts';
+import type { Topic } from '../../core/topic.ts';
+import { type Adoption, type AdoptOptions, adopt } from '../../operations/adopt.ts';
+import {
+  cancelMessages,
+  discardMessages,
+  rescheduleMessages,
+  retryMessages,
+} from '../../operations/change.ts';
+import { type Edited, type EditOptions, editFailed } from '../../operations/edit.ts';
+import { type ChangeAnswer, changeLanes, type LanesChangeOptions } from '../../operations/lanes.ts';
+import { type ListPageOptions, list, type MessageFilter, type MessageList } from '../../operations/list.ts';
+import type { OperationOptions, Target } from '../../operations/operation-options.ts';
+import { changePartitions, type PartitionOptions } from '../../operations/partitions.ts';
+import {
+  type PauseAnswer,
+  type PauseOptions,
+  pause,
+  type ResumeAnswer,
+  resume,
+} from '../../operations/pause.ts';
+import { type MessageDetails, showMessage } from '../../operations/show.ts';
+import { type Status, statusOf } from '../../operations/status.ts';
+import type { VerifyReport } from '../../operations/verify/report.ts';
+import { type VerifyBounds, verify } from '../../operations/verify/verify.ts';
+import { type WithdrawOptions, withdrawMessages } from '../../operations/withdraw.ts';
+import { currentForm } from '../../outbox/current-form.ts';
+import { type Due, dueOf, prepare } from '../../outbox/prepare.ts';
+import type { Database } from '../../store/database/database.ts';
+import { visitDatabase } from '../../store/database/visit.ts';
+import type { PauseScope } from '../../store/lane/pause.ts';
+import type { MessageAnswer } from '../../store/message/change-messages.ts';
+import type { Rescheduled } from '../../store/message/reschedule.ts';
+import type { EffectsQuery } from '../../store/verify/effects.ts';
+import { brokerViewOf, logsOf } from './broker-views.ts';
+import { type BulkOperations, bulkOperations } from './bulk-operations.ts';
+import { type InboxOperations, inboxOperations } from './inbox-operations.ts';
+import { assertOperation, assertScope, assertTarget, assertVerify } from './operation-options.ts';
+import { operationsDatabase } from './operations-database.ts';
+
+/** The part of a configuration that operations need. A full one is fine. */
+export interface OperationsConfig {
+  /** The database of the installation. */
+  readonly database: DatabaseConfig;
+  /** Their schemas validate edited payloads; payloads of other topics must only be JSON within the limits. */
+  readonly topics?: readonly Topic[];
+  /** Used by `verify` and `changePartitions` to query brokers. */
+  readonly transports?: Readonly<Record<string, Transport>>;
+}
+
+/** Options of a verification. */
+export interface VerifyOptions extends VerifyBounds {
+  /** How to count effects, and where, if the inbox is in another database. @defaultValue effects are not verified */
+  readonly effects?: (EffectsQuery & { readonly database?: DatabaseConfig }) | undefined;
+}
+
+/** Options of a reschedule. */
+export type RescheduleOptions = OperationOptions & Due;
+
+/**
+ * What an operator may do. Every write is recorded in the audit, in the same transaction, including refusals of single
+ * messages; with `dryRun` nothing is written.
+ *
+ * There is one answer per message, in the order of the ids: what was done, `too-late` (its state no longer allows it),
+ * `unknown`, or `busy` (another transaction or relay holds it: nothing was done). A ref that matches nothing has no answer.
+ * Every call may also reject with `OUTBOX_MIGRATION_MISSING`, `OUTBOX_OPTION_INVALID` and `OUTBOX_ID_INVALID`.
+ *
+ * No call has a time limit. If the server stops responding, the call rejects with `OUTBOX_SERVER_UNAVAILABLE` after about
+ * ten seconds; whether its last statement was executed is then unknown.
+ */
+export interface Operations {
+  /** State of topics, lanes and holds. */
+  status(): Promise<Status>;
+  /** Live messages, newest first; with a filter by id, or by topic and ref, archived ones too. */
+  list(filter?: MessageFilter, page?: ListPageOptions): Promise<MessageList>;
+  /** Everything about one message, and why it is not delivered; `undefined` if no message has this id. */
+  show(id: string): Promise<MessageDetails | undefined>;
+  /** Cancels messages that are waiting, retrying, or held. */
+  cancel(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
+  /** Moves the due time of waiting messages; `after: 0` means now. */
+  reschedule(target: Target, options: RescheduleOptions): Promise<readonly MessageAnswer<Rescheduled>[]>;
+  /** Makes failed and retrying messages ready now. They keep their place in the order of their key. */
+  retry(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'retried'>[]>;
+  /** Replaces a failed message by a corrected copy with a new id, in its place. Rejects with `OUTBOX_CONFLICT` if another edit was faster. */
+  edit(id: string, options: EditOptions): Promise<Edited>;
+  /** Ends failed messages for good. */
+  discard(target: Target, options: OperationOptions): Promise<readonly MessageAnswer<'discarded'>[]>;
+  /** Also cancels ready messages that were certainly not published. Pauses the topic if a relay owns the lane. */
+  withdraw(target: Target, options: WithdrawOptions): Promise<readonly MessageAnswer<'canceled'>[]>;
+  /** Changes to all messages that match a filter, made by relays at a limited rate. */
+  readonly bulk: BulkOperations;
+  /** The same for messages that consumers keep in this database. */
+  readonly inbox: InboxOperations;
+  /** Stops the delivery of a topic, or of all topics of a transport. The answer says whether relays have stopped. */
+  pause(scope: PauseScope, options: PauseOptions): Promise<PauseAnswer>;
+  /** Ends the pause. */
+  resume(scope: PauseScope, options: OperationOptions): Promise<ResumeAnswer>;
+  /**
+   * Compares committed messages with the logs of the brokers, and with effects, and reports broken promises. Only reads,
+   * but needs temporary tables. Rejects with `OUTBOX_SERVER_UNAVAILABLE` if a broker cannot be read.
+   */
+  verify(options?: VerifyOptions): Promise<VerifyReport>;
+  /**
+   * Changes the number of lanes of a topic without blocking writers; keys keep their order. The topic is not delivered
+   * until the change is done: if the answer says that it is not, repeat the call.
+   */
+  changeLanes(topic: string, lanes: number, options: LanesChangeOptions): Promise<ChangeAnswer>;
+  /** Places keys by another number of partitions, once the named consumer groups have passed the existing messages. */
+  changePartitions(topic: string, partitions: number, options: PartitionOptions): Promise<ChangeAnswer>;
+  /** Lets relays deliver from a database that was restored from a dump. Locks the outbox while rewriting it. */
+  adopt(options: AdoptOptions): Promise<Adoption>;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+/** A full configuration is accepted, so all of its settings are known. */
+const configNames = ['database', 'temporal', 'topics', 'transports', 'relay', 'retention'];
+
+/**
+ * Opens the operations of one installation. Connections are opened, and settings that are functions are called, when first
+ * needed.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID`
+ */
+export function operations(config: OperationsConfig): Operations {
+  assertOptions('operations()', config, configNames);
+  const topics = new Map((config.topics ?? []).map((topic) => [topic.name, topic]));
+  const opened = operationsDatabase(config);
+  const { on } = opened;
+  return {
+    status: () => on(statusOf),
+    list: (filter, page) => on((at) => list(at, filter, page), asked('list', page)),
+    show: (id) => on((at) => showMessage(at, id)),
+    cancel: (target, options) =>
+      on((at) => cancelMessages(at, target, options), changing('cancel', target, options)),
+    reschedule: (target, options) =>
+      on(
+        (at) => rescheduleMessages(at, target, newDue(options), options),
+        changing('reschedule', target, options),
+      ),
+    retry: (target, options) =>
+      on((at) => retryMessages(at, target, options), changing('retry', target, options)),
+    edit: (id, options) => on((at) => editFailed(at, id, options, checkPayload)),
+    discard: (target, options) =>
+      on((at) => discardMessages(at, target, options), changing('discard', target, options)),
+    withdraw: (target, options) =>
+      on((at) => withdrawMessages(at, target, options), changing('withdraw', target, options)),
+    bulk: bulkOperations(on, longestDurationMs),
+    inbox: inboxOperations(on, checkPayload),
+    pause: (scope, options) => on((at) => pause(at, scope, options), scoped('pause', scope, options)),
+    resume: (scope, options) => on((at) => resume(at, scope, options), scoped('resume', scope, options)),
+    verify: (options) =>
+      on(
+        (at) => verifyWith(at, config, options),
+        () => assertVerify(options),
+      ),
+    changeLanes: (topic, lanes, options) =>
+      on((at) => changeLanes(at, topic, lanes, options), asked('changeLanes', options)),
+    changePartitions: (topic, partitions, options) =>
+      on(
+        (at) => changePartitions(at, brokerViewOf(config.transports ?? {}), topic, partitions, options),
+        asked('changePartitions', options),
+      ),
+    adopt: (options) => on((at) => adopt(at, options), asked('adopt', options)),
+    close: () => opened.close(),
+  };
+
+  async function checkPayload(
+    name: string,
+    payload: unknown,
+    headers: Readonly<Record<string, string>> | null,
+  ): Promise<void> {
+    const topic = topics.get(name);
+    if (topic !== undefined) await prepare(topic, currentForm(topic, payload, headers), {});
+  }
+}
+
+type Operation = Parameters<typeof assertOperation>[0];
+
+const asked =
+  (operation: Operation, options: object | undefined): (() => void) =>
+  () =>
+    assertOperation(operation, options);
+
+const changing =
+  (operation: Operation, target: Target, options: object): (() => void) =>
+  () => {
+    assertTarget(target);
+    assertOperation(operation, options);
+  };
+
+const scoped =
+  (operation: Operation, scope: PauseScope, options: object): (() => void) =>
+  () => {
+    assertScope(scope);
+    assertOperation(operation, options);
+  };
+
+/** Effects may be in another database, which is opened only for this call. */
+async function verifyWith(
+  database: Database,
+  { topics = [], transports = {} }: OperationsConfig,
+  { effects, ...options }: VerifyOptions = {},
+): Promise<VerifyReport> {
+  const logs = logsOf({ topics, transports });
+  const other = effects?.database;
+  const judge = (inbox: Database) => verify(database, logs, { ...options, effects }, inbox);
+  return other === undefined ? judge(database) : visitDatabase(databaseOf(other), judge);
+}
+
+function newDue(options: RescheduleOptions): { readonly afterMs: number } | { readonly at: string } {
+  const { afterMs, at } = dueOf(options, longestDurationMs);
+  if (at !== undefined) return { at };
+  if (afterMs !== undefined) return { afterMs };
+  throw new OutboxError('OUTBOX_OPTION_INVALID', 'Neither "after" nor "at" is given.', {
+    details: { option: 'after' },
+  });
+}

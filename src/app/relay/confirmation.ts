@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { kafkaOffsets } from '../../brokers/kafka/client/committed-offsets.ts';
+import { createTopic, topicExists } from '../../brokers/kafka/client/topics.ts';
+import { kafkaSource } from '../../brokers/kafka/source/kafka-source.ts';
+import { isKafkaTransport, type KafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
+import { type Config, transportOf } from '../../config/config.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { receiptsAddress } from '../../core/receipt.ts';
+import type { ConfirmingTopic } from '../../relay/overdue.ts';
+import { OffsetsBehindReceipts } from '../../relay/overdue-offsets.ts';
+import { ReceiptIntake, type ReceiptIntakeInput } from '../../relay/receipts.ts';
+import { ReceiptReader } from './receipt-reader.ts';
+
+/** How long a start waits for an answer of a broker before it continues without one. */
+const askWithinMs = 5_000;
+/** Partitions of the topic of receipts, if this library creates it. The receipts of one group use one partition. */
+const receiptPartitions = 3;
+
+/** The receipts of a relay. */
+export interface Confirmation {
+  /** Topics whose receipts the relay awaits. */
+  readonly topics: readonly ConfirmingTopic[];
+  /** Begins to read receipts, and continues until stopped, whatever the brokers do. */
+  start(): void;
+  /** Applies the receipts in hand, then leaves the group. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Checks that receipts can arrive for every topic that asks for them. A broker that does not answer is no error: its lanes
+ * and its receipts wait for it.
+ *
+ * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN` if a topic asks for receipts over a transport that can only send,
+ * `OUTBOX_RECEIPTS_MISSING` if a broker answers that it has no topic for them
+ */
+export async function requireReceiptTopics(config: Config): Promise<void> {
+  await Promise.all([...askingTopics(config).keys()].map(requireReceipts));
+}
+
+/** What a relay does for topics that ask for receipts; does nothing if none does. */
+export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confirmation {
+  const asking = askingTopics(config);
+  const group = `outbox-receipts.${input.installation}`;
+  const intake = new ReceiptIntake(input);
+  const readers = [...asking.keys()].map(
+    ({ connection }) =>
+      new ReceiptReader({ source: kafkaSource(connection), group, intake, report: input.report }),
+  );
+  return {
+    topics: [...asking].flatMap(([{ connection }, topics]) => {
+      const place = { group, address: receiptsAddress };
+      const offsets = new OffsetsBehindReceipts(kafkaOffsets(connection), place);
+      return topics.map((topic) => ({ ...topic, offsets }));
+    }),
+    start: () => {
+      for (const reader of readers) reader.start();
+    },
+    stop: async () => {
+      await Promise.all(readers.map((reader) => reader.stop()));
+    },
+  };
+}
+
+/**
+ * Creates the topic of receipts at every broker whose topics ask for them; an existing one is left as it is.
+ *
+ * @returns how many were created, and how many there are now
+ * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_SERVER_UNAVAILABLE`
+ */
+export async function createReceiptTopics(config: Config): Promise<{ made: number; wanted: number }> {
+  const transports = [...askingTopics(config).keys()];
+  const made = await Promise.all(
+    transports.map(({ connection }) => createTopic(connection, receiptsAddress, receiptPartitions)),
+  );
+  return { made: made.filter(Boolean).length, wanted: transports.length };
+}
+
+/** Topics that ask for receipts, by broker. */
+function askingTopics(
+  config: Config,
+): ReadonlyMap<KafkaTransport, readonly Omit<ConfirmingTopic, 'offsets'>[]> {
+  const asking = new Map<KafkaTransport, Omit<ConfirmingTopic, 'offsets'>[]>();
+  for (const topic of config.topics) {
+    const { confirm, address, visible } = topic.rules;
+    if (confirm === undefined) continue;
+    const { name: transportName, transport } = transportOf(config, topic);
+    if (!isKafkaTransport(transport)) {
+      throw new OutboxError(
+        'OUTBOX_SOURCE_UNKNOWN',
+        `The topic "${topic.name}" asks for receipts, but its transport "${transportName}" (${transport.name}) cannot receive them.`,
+        { details: { topic: topic.name, transport: transportName } },
+      );
+    }
+    const asks = { name: topic.name, address, confirm, visible, transport: transport.name };
+    asking.set(transport, [...(asking.get(transport) ?? []), asks]);
+  }
+  return asking;
+}
+
+async function requireReceipts({ connection }: KafkaTransport): Promise<void> {
+  const late = new AbortController();
+  const exists = await Promise.race([
+    topicExists(connection, receiptsAddress).catch(() => undefined),
+    delay(askWithinMs, undefined, { signal: late.signal }).catch(() => undefined),
+  ]);
+  late.abort();
+  if (exists !== false) return;
+  throw new OutboxError(
+    'OUTBOX_RECEIPTS_MISSING',
+    `A topic asks for receipts, but Kafka at ${connection.brokers.join(', ')} has no topic "${receiptsAddress}" for them.`,
+    { details: { brokers: [...connection.brokers], address: receiptsAddress } },
+  );
+}

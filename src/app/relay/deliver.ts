@@ -1,0 +1,105 @@
+import type { Config } from '../../config/config.ts';
+import type { ResolvedRelaySettings } from '../../config/relay-settings.ts';
+import { rest } from '../../core/rest.ts';
+import type { RetentionRules } from '../../core/retention.ts';
+import type { Running } from '../../core/running.ts';
+import { withdrawIds } from '../../operations/withdraw.ts';
+import { createMaintenance, type Maintenance } from '../../relay/maintenance.ts';
+import type { AskPlace, WorkflowCensus } from '../../relay/ports.ts';
+import { Relay } from '../../relay/relay.ts';
+import type { TopicRoute } from '../../relay/topic-route.ts';
+import { refuseTwin } from '../../relay/twin.ts';
+import type { Database, Sql } from '../../store/database/database.ts';
+import { type Confirmation, confirmationOf } from './confirmation.ts';
+import { askServers } from './relay-health.ts';
+import type { RelayServers } from './relay-servers.ts';
+import { RelaySupervision } from './relay-supervision.ts';
+import { completeInBackground } from './unfinished-lanes.ts';
+
+/** What a relay consists of once it has reached its servers. */
+export interface DeliverInput extends Omit<ResolvedRelaySettings, 'settings'> {
+  readonly config: Config;
+  readonly database: Database;
+  readonly servers: RelayServers;
+  readonly installation: string;
+  readonly routes: readonly TopicRoute[];
+  readonly retention: RetentionRules;
+  readonly draining: (lanes: number) => void;
+}
+
+/** How long Temporal waits until the lanes that nobody drained have sent something: loading its packages takes a processor. */
+const firstWithinMs = 3_000;
+
+/** Watches the outbox and drains lanes; Temporal supervises that as soon as it answers. */
+export async function deliver(input: DeliverInput, running: Running): Promise<RelaySupervision> {
+  const { database, servers, installation, intervals, routes } = input;
+  const { report, temporal } = servers;
+  const { health, stopping } = running;
+  const topics = routes.map(({ name }) => name);
+  const supervision = new RelaySupervision({
+    servers,
+    installation,
+    intervals,
+    topics: topics.length,
+    stopping,
+    report,
+  });
+  // Each question waits for a server that restarts just now; a search as a whole takes longer than a server that is away.
+  const query: Sql['query'] = (...statement) => servers.database(() => database.query(...statement));
+  await refuseTwin({ query }, supervision.askPlace);
+  stopping.throwIfAborted();
+  const confirmation = confirmationOf(input.config, { database, installation, report });
+  running.add(() => confirmation.stop());
+  const relay = relayOf(input, confirmation, running);
+  running.inHand(() => relay.inHand > 0);
+  const completing = completeInBackground(database, topics, report);
+  running.add(() => completing.stop());
+  await relay.open();
+  running.add(() => relay.close());
+  stopping.throwIfAborted();
+  health.joined = () => true;
+  stopping.addEventListener('abort', () => void askServers(database, temporal, health), { once: true });
+  running.add(() => supervision.stop());
+  // Stopped first, so that nothing is started for workers that are about to end.
+  running.add(() => relay.stop());
+  relay.start();
+  confirmation.start();
+  await Promise.race([relay.begun(), rest(firstWithinMs, stopping, { ref: false })]);
+  stopping.throwIfAborted();
+  await supervision.begin(relay, (census) => maintenanceOf(input, census, supervision.askPlace));
+  return supervision;
+}
+
+function relayOf(input: DeliverInput, confirmation: Confirmation, { health }: Running): Relay {
+  const { database, draining, installation, limits, routes, servers, timings } = input;
+  return new Relay({
+    database,
+    installation,
+    routes,
+    timings,
+    limits,
+    report: servers.report,
+    confirming: confirmation.topics,
+    draining,
+    looking: async (round) => {
+      const waitMs = await health.during('PostgreSQL', round);
+      health.mended('look');
+      return waitMs;
+    },
+  });
+}
+
+function maintenanceOf(
+  { database, retention, servers: { report } }: DeliverInput,
+  census: WorkflowCensus,
+  askPlace: AskPlace,
+): Maintenance {
+  return createMaintenance({
+    database,
+    census,
+    askPlace,
+    withdraw: (ids, author, narrow) => withdrawIds(database, ids, author, { narrow }),
+    retention,
+    report,
+  });
+}

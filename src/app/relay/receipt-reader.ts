@@ -1,0 +1,91 @@
+import type { IncomingBatch, Source, Subscribed } from '../../brokers/source.ts';
+import { receiptsAddress } from '../../core/receipt.ts';
+import { rest } from '../../core/rest.ts';
+import type { ReceiptIntake } from '../../relay/receipts.ts';
+import type { Report } from '../../relay/report.ts';
+
+/** How long one try to join may take; the broker removes a dead reader from the group after 10 s. */
+const joinWithinMs = 20_000;
+/** Between tries to join, and before a receipt is offered again. */
+const againMs = 1_000;
+
+export interface ReceiptReaderInput {
+  readonly source: Source;
+  /** The same for all relays of an installation, so that they share the receipts. */
+  readonly group: string;
+  readonly intake: Pick<ReceiptIntake, 'apply'>;
+  readonly report: Report;
+}
+
+/**
+ * Reads the receipts at one broker while the relay runs, even if the broker is unreachable at the start. A receipt is
+ * acknowledged after it was applied.
+ */
+export class ReceiptReader {
+  readonly #input: ReceiptReaderInput;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(input: ReceiptReaderInput) {
+    this.#input = input;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Applies the receipts in hand, then leaves the group. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const stopped = new Promise<'stopped'>((resolve) => {
+      signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+    });
+    while (!signal.aborted) {
+      const joining = this.#join();
+      try {
+        const joined = await Promise.race([joining, stopped]);
+        // A stop must not wait for a broker that does not answer; a reader that joins too late leaves by itself.
+        if (joined === 'stopped') void joining.then((late) => late.stop()).catch(() => undefined);
+        else await stopped.then(() => joined.stop());
+      } catch (error) {
+        this.#input.report({ type: 'error', during: 'receipts', error });
+        await rest(againMs, signal);
+      }
+    }
+  }
+
+  #join(): Promise<Subscribed> {
+    const { source, group, report } = this.#input;
+    return source.subscribe({
+      addresses: [receiptsAddress],
+      group,
+      concurrency: 1,
+      // Receipts from before the first join may confirm messages that a relay without a reader has sent.
+      fromBeginning: true,
+      joinWithinMs,
+      batchSize: 1,
+      handle: (batch) => this.#take(batch),
+      assigned: () => undefined,
+      disconnected: (error) => report({ type: 'error', during: 'receipts', error }),
+    });
+  }
+
+  async #take(batch: IncomingBatch): Promise<void> {
+    const { intake, report } = this.#input;
+    for (const message of batch.messages) {
+      if (!batch.mayBegin()) return;
+      try {
+        if (!(await intake.apply(message.body, batch.signal))) return batch.reject(message, againMs);
+      } catch (error) {
+        report({ type: 'error', during: 'receipts', error });
+        return batch.reject(message, againMs);
+      }
+      batch.acknowledge(message);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import type { HealthRecord } from '../../core/health.ts';
+import { type Lane, laneName } from '../../core/lane.ts';
+import type { RelayEvent, Report } from '../../relay/report.ts';
+import type { MaintenanceIntervals } from '../../relay/timings.ts';
+import type { Database } from '../../store/database/database.ts';
+import { readInstallation } from '../../store/installation/installation.ts';
+import type { ServerView } from '../../store/installation/relays.ts';
+import type { AskedServer } from './relay-presence.ts';
+
+/** Records what the events of a relay say about its health. */
+export function notedBy(health: HealthRecord, intervals: MaintenanceIntervals): Report {
+  return (event) => {
+    switch (event.type) {
+      case 'batch-settled':
+      case 'messages-confirmed':
+        return health.progressed();
+      case 'waiting-for-server':
+        return health.failed(event.server, event.error, { away: true });
+      case 'hold-began':
+        return health.failed(nameOf(event), event.hold.reason);
+      case 'hold-ended':
+      case 'lane-freed':
+      case 'lane-lost':
+        return health.mended(nameOf(event));
+      case 'temporal-away':
+        return health.failed('Temporal', event.error, { away: true });
+      case 'temporal-back':
+        return health.mended('Temporal');
+      case 'error':
+        return health.failed(event.during, event.error, {
+          away: event.during === 'look',
+          retryInMs: retryInMs(event.during, intervals),
+        });
+      default:
+        return undefined;
+    }
+  };
+}
+
+/** Records whether a server answered its check. During a start, the wait for the server reports that instead. */
+export function noteView(health: HealthRecord, { server, error }: ServerView): void {
+  if (health.state === 'starting') return;
+  if (error === null) health.mended(server);
+  else health.failed(server, error, { away: true });
+}
+
+/** Checks and records whether the servers answer that a stop has to talk to. Never rejects. */
+export async function askServers(
+  database: Database,
+  temporal: AskedServer,
+  health: HealthRecord,
+): Promise<void> {
+  await Promise.allSettled([
+    health.during('PostgreSQL', readInstallation(database)),
+    health
+      .during('Temporal', temporal.ask())
+      .catch((error: unknown) => health.failed('Temporal', error, { away: true })),
+  ]);
+}
+
+function nameOf(lane: Lane): string {
+  return `lane ${laneName(lane)}`;
+}
+
+/** Latest time of the next try, after this failure. */
+function retryInMs(
+  during: (RelayEvent & { readonly type: 'error' })['during'],
+  { reconcileIntervalMs }: MaintenanceIntervals,
+): number {
+  // Everything else is retried within seconds.
+  return during === 'installation' ? reconcileIntervalMs : 5_000;
+}

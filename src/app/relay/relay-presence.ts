@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { committedLags } from '../../brokers/kafka/client/lag.ts';
+import { missingTopics } from '../../brokers/kafka/client/topics.ts';
+import { isKafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
+import type { Transport } from '../../brokers/transport.ts';
+import { type Config, transportOf } from '../../config/config.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/reason.ts';
+import { rest } from '../../core/rest.ts';
+import type { Database } from '../../store/database/database.ts';
+import {
+  type GroupLag,
+  readGroupNames,
+  removeRelay,
+  type ServerView,
+  writeRelay,
+} from '../../store/installation/relays.ts';
+
+/** How often a relay records that it runs. */
+const beatMs = 5_000;
+/** A server that takes longer to answer counts as unreachable until it has answered. */
+const answerWithinMs = 4_000;
+
+/** A server, and a check whether it answers. */
+export interface AskedServer extends Pick<ServerView, 'server' | 'address'> {
+  /** Rejects with the reason why it cannot be used. */
+  readonly ask: () => Promise<unknown>;
+}
+
+export interface PresenceInput {
+  readonly database: Database;
+  readonly config: Pick<Config, 'topics' | 'transports'>;
+  readonly temporal: AskedServer;
+  /** Called after each check, with or without an answer. */
+  readonly asked: (view: ServerView) => void;
+}
+
+/**
+ * Records in the database, while a relay runs, that it does and which of its servers answer, for `status` and `show`.
+ * Nothing depends on it: a row that cannot be written is written later.
+ */
+export function keepPresence(input: PresenceInput): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const id = randomUUID();
+  const presence = new Presence(id, input);
+  const done = presence.run(stopping.signal);
+  return {
+    async stop() {
+      stopping.abort();
+      await done;
+      await removeRelay(input.database, id).catch(() => undefined);
+    },
+  };
+}
+
+class Presence {
+  readonly #id: string;
+  readonly #input: PresenceInput;
+  readonly #servers: readonly AskedServer[];
+  #lags: readonly GroupLag[] = [];
+
+  constructor(id: string, input: PresenceInput) {
+    this.#id = id;
+    this.#input = input;
+    this.#servers = [input.temporal, ...transportServers(input.config)];
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { database } = this.#input;
+    const stopped = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    let asking = false;
+    let writing: Promise<void> = Promise.resolve();
+    while (!signal.aborted) {
+      // Only one query for lags at a time, even if a broker does not answer.
+      if (!asking) {
+        asking = true;
+        void this.#askLags().finally(() => {
+          asking = false;
+        });
+      }
+      const views = this.#servers.map(async (server) => {
+        const view = await viewOf(server);
+        if (!signal.aborted) this.#input.asked(view);
+        return view;
+      });
+      const beat = Promise.all(views).then((servers) => {
+        if (signal.aborted) return;
+        const { pid } = process;
+        const row = { id: this.#id, host: hostname(), pid, servers, lags: this.#lags };
+        writing = writeRelay(database, row).catch(() => undefined);
+        return writing;
+      });
+      await Promise.race([beat, stopped]);
+      await rest(beatMs, signal);
+    }
+    // Whoever deletes the row next must not be overtaken by it.
+    await writing;
+  }
+
+  async #askLags(): Promise<void> {
+    const { config, database } = this.#input;
+    try {
+      const groups = await readGroupNames(database);
+      const lags = await Promise.all(
+        kafkaTopics(config).map(async ({ connection, names }) => {
+          const missing = await missingTopics(connection, [...names.keys()]);
+          const there = [...names.keys()].filter((address) => !missing.includes(address));
+          return (await committedLags(connection, groups, there)).map(({ group, address, messages }) => ({
+            group,
+            topic: names.get(address) ?? address,
+            messages,
+          }));
+        }),
+      );
+      this.#lags = lags.flat();
+    } catch {
+      // The checks of the servers show which broker does not answer; an old lag would mislead.
+      this.#lags = [];
+    }
+  }
+}
+
+/** One check per transport, whatever the number of its topics. */
+function transportServers(config: PresenceInput['config']): readonly AskedServer[] {
+  return Object.entries(config.transports).flatMap(([name, transport]) => {
+    const addresses = addressesOf(config, transport);
+    const [first] = addresses;
+    if (first === undefined) return [];
+    if (!isKafkaTransport(transport))
+      return [{ server: name, address: transport.endpoint ?? '', ask: () => transport.probe(first) }];
+    const { connection, endpoint = '' } = transport;
+    const ask = async (): Promise<void> => {
+      const missing = await missingTopics(connection, addresses);
+      if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: create it.`);
+    };
+    return [{ server: name, address: endpoint, ask }];
+  });
+}
+
+function addressesOf(config: PresenceInput['config'], transport: Transport): readonly string[] {
+  const mine = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
+  return [...new Set(mine.map(({ rules }) => rules.address))];
+}
+
+function kafkaTopics(config: PresenceInput['config']) {
+  return Object.values(config.transports).flatMap((transport) => {
+    if (!isKafkaTransport(transport)) return [];
+    const mine = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
+    const names = new Map(mine.map(({ name, rules }) => [rules.address, name]));
+    return names.size === 0 ? [] : [{ connection: transport.connection, names }];
+  });
+}
+
+async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView> {
+  const late = new AbortController();
+  const tooLate = delay(answerWithinMs, `no answer within ${answerWithinMs / 1_000} s`, {
+    signal: late.signal,
+  });
+  const answer = ask().then(
+    () => null,
+    (error: unknown) =>
+      // The server and its address are shown next to it.
+      reasonOf(error instanceof OutboxError && error.cause instanceof Error ? error.cause : error),
+  );
+  try {
+    return { server, address, error: await Promise.race([answer, tooLate]) };
+  } finally {
+    late.abort();
+    tooLate.catch(() => undefined);
+  }
+}

@@ -1,0 +1,102 @@
+import type { TemporalAddress } from '../../brokers/workflow/client/temporal-address.ts';
+import { temporalFailure } from '../../brokers/workflow/client/temporal-failure.ts';
+import { databasePlace } from '../../core/database-place.ts';
+import { OutboxError } from '../../core/errors.ts';
+import { patiently } from '../../core/patience.ts';
+import type { Report } from '../../relay/report.ts';
+import type { DatabaseAddress } from '../../store/database/database-address.ts';
+import { databaseFailure } from '../../store/database/database-failure.ts';
+import { schemaMissing } from '../../store/database/schema-missing.ts';
+import { named } from '../../store/database/visit.ts';
+import type { Engine, WorkerExtras } from '../../temporal/relay/engine.ts';
+import type { AskedServer } from './relay-presence.ts';
+
+/** The servers that a relay needs to start, and how it waits for them. */
+export interface RelayServers {
+  /** Reports events of the relay; failures name their server and its address. */
+  readonly report: Report;
+  /** Queries the database, as soon as it answers. */
+  database<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+  /** Connects to Temporal, as soon as it answers. @param away called when it does not, again and again */
+  engine(away: () => void): Promise<Engine>;
+  /** Temporal, with a check whether it answers. */
+  readonly temporal: AskedServer;
+}
+
+export interface RelayServersInput {
+  readonly at: DatabaseAddress;
+  readonly target: TemporalAddress;
+  readonly report: Report;
+  readonly workers: WorkerExtras | undefined;
+  /** Called when a server was reached. */
+  readonly reached: (server: 'PostgreSQL' | 'Temporal') => void;
+  /** Ends every wait. */
+  readonly signal: AbortSignal;
+  /** How long to wait for the database. A relay delivers without Temporal, and waits for it as long as it takes. */
+  readonly withinMs: number;
+}
+
+/** Waits for PostgreSQL, and for Temporal, and reports that. If they refuse the relay, the error is thrown at once. */
+export function relayServers(input: RelayServersInput): RelayServers {
+  const { at, target, report, reached, signal, withinMs } = input;
+  const { url } = at;
+  const { address } = target;
+  const waiting = (server: 'PostgreSQL' | 'Temporal', place: string) => (error: unknown) =>
+    report({ type: 'waiting-for-server', server, address: place, error });
+  const rules = { signal, passing: isAway };
+  let connected: Engine | undefined;
+  let failure: unknown = new Error('It was not checked yet.');
+  return {
+    report: (event) => {
+      if (event.type !== 'error') report(event);
+      else
+        report({
+          ...event,
+          error:
+            databaseFailure(url, event.error) ??
+            schemaMissing(event.error) ??
+            temporalFailure(target, event.error) ??
+            event.error,
+        });
+    },
+    database: async (question) => {
+      const answer = await patiently(() => named(url, question), {
+        ...rules,
+        withinMs,
+        waiting: waiting('PostgreSQL', databasePlace(url).address),
+      });
+      reached('PostgreSQL');
+      return answer;
+    },
+    engine: async (away) => {
+      const tell = waiting('Temporal', address);
+      // Temporal's packages take half a second to load, and must be installed only where relays run.
+      const { connectEngine } = await import('../../temporal/relay/engine.ts');
+      connected = await patiently(() => connectEngine(target, input.workers), {
+        ...rules,
+        withinMs: Infinity,
+        waiting: (error) => {
+          failure = error;
+          tell(error);
+          away();
+        },
+        late: (engine) => void engine.close().catch(() => undefined),
+      });
+      reached('Temporal');
+      return connected;
+    },
+    temporal: {
+      server: 'Temporal',
+      address,
+      ask: async () => {
+        if (connected === undefined) throw failure;
+        await connected.ping();
+      },
+    },
+  };
+}
+
+/** True if the server is unreachable or starting, so that a retry may succeed. */
+function isAway(error: unknown): boolean {
+  return error instanceof OutboxError && error.code === 'OUTBOX_SERVER_UNAVAILABLE';
+}

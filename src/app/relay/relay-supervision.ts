@@ -1,0 +1,110 @@
+import { aborted, rest } from '../../core/rest.ts';
+import type { Maintenance } from '../../relay/maintenance.ts';
+import type { AskPlace, WorkflowCensus } from '../../relay/ports.ts';
+import type { Relay } from '../../relay/relay.ts';
+import type { Report } from '../../relay/report.ts';
+import type { MaintenanceIntervals } from '../../relay/timings.ts';
+import type { Engine } from '../../temporal/relay/engine.ts';
+import type { RelayServers } from './relay-servers.ts';
+
+/** How long a question to other relays waits for Temporal: as long as for their answer. */
+const askWithinMs = 3_000;
+/** Between tries to supervise. */
+const againMs = 2_000;
+
+export interface RelaySupervisionInput {
+  readonly servers: Pick<RelayServers, 'engine'>;
+  readonly installation: string;
+  readonly intervals: MaintenanceIntervals;
+  /** How many topics the relay delivers. */
+  readonly topics: number;
+  /** Fires when the relay begins to stop. */
+  readonly stopping: AbortSignal;
+  readonly report: Report;
+}
+
+/** Makes the maintenance of a relay, as soon as it can be known which workflows run. */
+type MakeMaintenance = (census: WorkflowCensus) => Maintenance;
+
+/** Temporal beside a relay that delivers without it: connected in the background, as soon as it answers. */
+export class RelaySupervision {
+  readonly #input: RelaySupervisionInput;
+  readonly #away = new AbortController();
+  readonly #ends: (() => Promise<unknown>)[] = [];
+  #connecting: Promise<Engine> | undefined;
+
+  constructor(input: RelaySupervisionInput) {
+    this.#input = input;
+  }
+
+  /** Connects, once: waits while Temporal is away. Rejects if it refuses the relay; the next call tries again. */
+  connected(): Promise<Engine> {
+    this.#connecting ??= this.#connect();
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<Engine> {
+    try {
+      const engine = await this.#input.servers.engine(() => this.#away.abort());
+      this.#ends.push(() => engine.close());
+      return engine;
+    } catch (error) {
+      this.#connecting = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Asks the other relays which database they use. While Temporal is away nobody can be asked, and the relay begins: the next
+   * reconcile asks again.
+   */
+  readonly askPlace: AskPlace = async (question, signal) => {
+    const engine = await Promise.race([this.connected(), rest(askWithinMs, signal)]);
+    return engine?.placeAsker(this.#input.installation)(question, signal);
+  };
+
+  /**
+   * Supervises the relay from when Temporal answers until the stop.
+   *
+   * @returns once it does, or it turns out that Temporal is away
+   * @throws what Temporal says if it refuses the relay at once; what it says later is reported, and tried again
+   */
+  async begin(relay: Relay, maintenance: MakeMaintenance): Promise<void> {
+    await Promise.race([this.#untilSupervised(relay, maintenance), aborted(this.#away.signal)]);
+  }
+
+  /** Ends schedules, workers and connection: drains of workflows settle, and free their lanes. */
+  async stop(): Promise<void> {
+    for (let end = this.#ends.pop(); end !== undefined; end = this.#ends.pop()) await end();
+  }
+
+  async #untilSupervised(relay: Relay, maintenance: MakeMaintenance): Promise<void> {
+    const { stopping, report } = this.#input;
+    while (!stopping.aborted) {
+      try {
+        return await this.#supervise(relay, maintenance);
+      } catch (error) {
+        if (stopping.aborted) return;
+        if (!this.#away.signal.aborted) throw error;
+        report({ type: 'error', during: 'workers', error });
+      }
+      await rest(againMs, stopping);
+    }
+  }
+
+  async #supervise(relay: Relay, maintenance: MakeMaintenance): Promise<void> {
+    const { installation, intervals, report, stopping, topics } = this.#input;
+    const engine = await this.connected();
+    const parts = { relay, maintenance: maintenance(engine.census(installation)) };
+    const hosted = await engine.host(parts, installation, topics, report).catch(async (error: unknown) => {
+      // The error of a worker that cannot be created does not say whether Temporal has gone meanwhile.
+      await engine.ping().catch(() => this.#away.abort());
+      throw error;
+    });
+    this.#ends.push(() => hosted.stop());
+    if (stopping.aborted) return;
+    const kept = engine.keep(hosted, installation, intervals, report);
+    this.#ends.push(() => kept.stop());
+    relay.supervise(engine.starter(installation));
+  }
+}

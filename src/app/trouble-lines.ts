@@ -1,0 +1,203 @@
+import { type Logger, type Trouble, troublesTo } from '../config/logger.ts';
+import { causeIn } from '../core/cause.ts';
+import { OutboxError } from '../core/errors.ts';
+import type { ConsumerEvent, ConsumerReport } from '../inbox/consumer-event.ts';
+import type { RelayEvent, Report } from '../relay/report.ts';
+
+/** The same trouble is logged again after this time, with the number of times it occurred meanwhile. */
+const againMs = 5_000;
+/** Kinds of trouble that are remembered; texts may differ from message to message. */
+const maxKinds = 1_000;
+/** Of one event at most this many kinds are logged in {@link againMs}: each message may fail with a text of its own. */
+const maxKindsOfOne = 20;
+
+const relayTroubles: ReadonlySet<RelayEvent['type']> = new Set([
+  'archive-behind',
+  'attempt-failed',
+  'error',
+  'failed',
+  'hold-began',
+  'lane-lost',
+  'messages-unconfirmed',
+  'receipt-unreadable',
+  'temporal-away',
+  'topic-waiting',
+  'waiting-for-server',
+]);
+
+/** Events that are no trouble, or whose trouble another event reports. */
+const consumerNews: ReadonlySet<ConsumerEvent['type']> = new Set([
+  'address-resumed',
+  'assigned',
+  'bulk-ended',
+  'duplicate',
+  'handled',
+  'ignored',
+  'partition-resumed',
+  'workflows-resumed',
+]);
+
+/** Events that need a person, whatever their error says. */
+const forPersons: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set([
+  'failed',
+  'messages-lost',
+  'messages-unconfirmed',
+  'partitions-unread',
+  'promise-missing',
+  'receipt-unreadable',
+]);
+
+/** Events of consumers whose error is what a handler threw. */
+const fromHandlers: ReadonlySet<(RelayEvent | ConsumerEvent)['type']> = new Set(['attempt-failed', 'failed']);
+
+/** Facts that may differ between two occurrences of the same trouble. */
+const passing: ReadonlySet<string> = new Set([
+  'attempt',
+  'id',
+  'key',
+  'lane',
+  'offset',
+  'partition',
+  'retryInMs',
+]);
+
+/**
+ * Logs the troubles among the events of a relay.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid logger
+ */
+export function relayTroubleLines(logger?: Logger | false): Report {
+  const tell = withoutRepeats(troublesTo(logger));
+  return (event) => {
+    if (relayTroubles.has(event.type)) tell(troubleOf({ component: 'temporal-outbox relay' }, event));
+  };
+}
+
+/**
+ * Logs the troubles among the events of a consumer; `undefined` if the logger is false.
+ *
+ * @throws OutboxError `OUTBOX_OPTION_INVALID` for an invalid logger
+ */
+export function consumerTroubleLines(group: string, logger?: Logger | false): ConsumerReport | undefined {
+  if (logger === false) return undefined;
+  const tell = withoutRepeats(troublesTo(logger));
+  return (event) => {
+    if (!consumerNews.has(event.type))
+      tell(troubleOf({ component: 'temporal-outbox consumer', group }, event));
+  };
+}
+
+function troubleOf(from: Readonly<Record<string, string>>, event: RelayEvent | ConsumerEvent): Trouble {
+  const { type, ...fields } = event;
+  const { error: thrown, ...others } = { error: undefined, ...fields };
+  const error = thrown === undefined ? undefined : errorInWords(thrown);
+  const known = thrown instanceof OutboxError ? { code: thrown.code, next: thrown.next } : {};
+  const next = known.next ?? adviceFor(event);
+  const final = forPersons.has(type) || (thrown instanceof OutboxError && !thrown.retryable);
+  return {
+    level: final ? 'error' : 'warn',
+    facts: {
+      ...from,
+      event: type,
+      ...others,
+      ...(error !== undefined && { error }),
+      ...(fromHandlers.has(type) && ownFrames(thrown)),
+      ...known,
+      ...(next !== undefined && { next }),
+    },
+    message: [inWords(event), error].filter((part) => part !== undefined).join(': '),
+  };
+}
+
+/** Frames of a stack that a line has at most. */
+const maxFrames = 5;
+const foreign = /^node:|[(\s]node:|[/\\]node_modules[/\\]/;
+
+/** Where the user's code threw: several handlers may throw with the same words. Frames of packages and of Node say nothing of that. */
+function ownFrames(thrown: unknown): { readonly stack?: readonly string[] } {
+  if (!(thrown instanceof Error) || thrown instanceof OutboxError || typeof thrown.stack !== 'string')
+    return {};
+  const frames = thrown.stack.split('\n').flatMap((line) => {
+    const frame = /^ {4}at (.+)$/.exec(line)?.[1];
+    return frame === undefined || foreign.test(frame) ? [] : [frame];
+  });
+  return frames.length === 0 ? {} : { stack: frames.slice(0, maxFrames) };
+}
+
+/** What to do about troubles without an error, whose `next` would say it. */
+function adviceFor(event: RelayEvent | ConsumerEvent): string | undefined {
+  if (event.type === 'failed' && 'transport' in event)
+    return `temporal-outbox show ${event.id}, then retry, edit or discard it; list --state failed shows all.`;
+  return event.type === 'pool-small'
+    ? `Give the consumer a client of its own, with new PrismaPg({ connectionString, max: ${event.needed} }), or lower its concurrency, keyConcurrency or parkedConcurrency.`
+    : undefined;
+}
+
+function inWords(event: RelayEvent | ConsumerEvent): string {
+  switch (event.type) {
+    case 'waiting-for-server':
+      return `waits for ${event.server}${'address' in event ? ` at ${event.address}` : ''}${meanwhile(event)}`;
+    case 'temporal-away':
+      return 'delivers without Temporal until it is back';
+    case 'error':
+      return `${event.during} failed`;
+    case 'hold-began':
+      return `lane ${event.topic}/${event.lane} waits: ${event.hold.reason}`;
+    case 'attempt-failed':
+      return 'transport' in event ? `try ${event.attempt} of ${messageOf(event)} failed` : event.type;
+    case 'failed':
+      return 'transport' in event ? `${messageOf(event)} has failed for good` : event.type;
+    case 'workflows-failing':
+      return 'Temporal runs no workflows, parked messages are tried by the consumers themselves';
+    default:
+      return event.type;
+  }
+}
+
+/** A relay that waits for Temporal delivers all the same. */
+function meanwhile({ server }: { readonly server: string }): string {
+  return server === 'Temporal' ? ', and delivers without it meanwhile' : '';
+}
+
+function messageOf({ id, topic }: { readonly id: string; readonly topic: string }): string {
+  return `message ${id} of ${topic}`;
+}
+
+function errorInWords(error: unknown): string {
+  return causeIn(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+}
+
+/** Numbers, and the ids of messages. */
+const passingParts = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
+
+/** Troubles that differ only in numbers, ids and positions count as the same. */
+function withoutRepeats(tell: ((trouble: Trouble) => void) | undefined): (trouble: Trouble) => void {
+  if (tell === undefined) return () => undefined;
+  const told = new Map<string, { at: number; more: number }>();
+  const windows = new Map<unknown, { since: number; kinds: number; more: number }>();
+  return (trouble) => {
+    const facts = Object.entries(trouble.facts).filter(([name]) => !passing.has(name));
+    const kind = JSON.stringify(facts).replaceAll(passingParts, '#');
+    const before = told.get(kind);
+    const now = performance.now();
+    if (before !== undefined && now - before.at < againMs) {
+      before.more += 1;
+      return;
+    }
+    const { event } = trouble.facts;
+    const open = windows.get(event);
+    const fresh = open === undefined || now - open.since >= againMs;
+    const window = fresh ? { since: now, kinds: 0, more: open?.more ?? 0 } : open;
+    windows.set(event, window);
+    if (window.kinds === maxKindsOfOne) {
+      window.more += 1;
+      return;
+    }
+    window.kinds += 1;
+    if (told.size >= maxKinds) told.clear();
+    told.set(kind, { at: now, more: 0 });
+    const more = (before?.more ?? 0) + window.more;
+    window.more = 0;
+    tell(more === 0 ? trouble : { ...trouble, facts: { ...trouble.facts, more } });
+  };
+}

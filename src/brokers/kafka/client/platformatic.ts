@@ -1,0 +1,60 @@
+import { dirname, join } from 'node:path';
+import type * as PlatformaticKafka from '@platformatic/kafka';
+import { requirePackages } from '../../../core/packages.ts';
+
+type Used =
+  | 'ConfigResourceTypes'
+  | 'Connection'
+  | 'Writer'
+  | 'crc32c'
+  | 'createAPI'
+  | 'describeConfigsV4'
+  | 'metadataV9'
+  | 'protocolErrors'
+  | 'protocolErrorsCodesById'
+  | 'saslAuthenticateV2'
+  | 'saslHandshakeV1'
+  | 'saslOAuthBearer'
+  | 'saslPlain'
+  | 'saslScramSha';
+
+/** Connections and the codec for requests. */
+type Client = Pick<typeof PlatformaticKafka, Used>;
+
+let loaded: Client | undefined;
+
+/**
+ * @platformatic/kafka, loaded on first use. Only its connections and its codec for requests are used: kafkajs has no public
+ * way to send a batch that is already encoded, and encodes ten times slower.
+ *
+ * @throws OutboxError `OUTBOX_PACKAGE_MISSING`
+ */
+export function platformaticKafka(): Client {
+  if (loaded === undefined) {
+    requirePackages('kafka');
+    loaded = loadParts() ?? load('@platformatic/kafka');
+  }
+  return loaded;
+}
+
+/**
+ * Its clients compile JSON schemas while they are loaded, which is more than half of the half second that the package takes, and
+ * the first record of a relay waits for it.
+ *
+ * @returns `undefined` if a later version has its files elsewhere
+ */
+function loadParts(): Client | undefined {
+  const folder = dirname(require.resolve('@platformatic/kafka'));
+  const part = (name: string): Client => load(join(folder, name, 'index.js'));
+  try {
+    return { ...part('network'), ...part('protocol'), ...part('apis') };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+function load(name: string): Client {
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/no-unsafe-type-assertion -- an import would load it with this file, or only later
+  return require(name) as Client;
+}

@@ -1,0 +1,49 @@
+import { OutboxError } from '../../../core/errors.ts';
+import { rest } from '../../../core/rest.ts';
+import type { Source, Subscribed, Subscription } from '../../source.ts';
+import type { KafkaConnection } from '../client/connection.ts';
+import { kafkaLag } from '../client/lag.ts';
+import { redeliveryHorizonMs } from '../client/redelivery-horizon.ts';
+import { GroupSession, type SourcePaces, sourcePaces } from './group-session.ts';
+
+/**
+ * Receives from Kafka topics as a member of a consumer group.
+ *
+ * Offsets are committed after the effects, at the end of each fetched batch and so about every second while messages
+ * are being handled. Topics are never created: the first join waits for a missing topic until it times out, and
+ * `disconnected` names the topic at once. A topic that is deleted later is reported, too, and looked up every ten
+ * seconds, while the others continue.
+ */
+export function kafkaSource(connection: KafkaConnection, paces: SourcePaces = sourcePaces): Source {
+  return {
+    name: 'kafka',
+    redeliveryHorizonMs: (addresses) => redeliveryHorizonMs(connection, addresses),
+    subscribe: (subscription) => subscribe(connection, subscription, paces),
+  };
+}
+
+async function subscribe(
+  connection: KafkaConnection,
+  subscription: Subscription,
+  paces: SourcePaces,
+): Promise<Subscribed> {
+  const { joinWithinMs, signal = new AbortController().signal } = subscription;
+  const session = new GroupSession(connection, subscription, paces);
+  const over = new AbortController();
+  const ending = AbortSignal.any([signal, over.signal]);
+  const waited = rest(joinWithinMs, ending).then(() => false);
+  const joined = await Promise.race([session.joined.then(() => true), waited]);
+  over.abort();
+  if (joined) return { lag: () => kafkaLag(connection, subscription), stop: () => session.stop() };
+  const stopped = session.stop();
+  signal.throwIfAborted();
+  await stopped;
+  const { lastError } = session;
+  if (lastError instanceof OutboxError && lastError.code === 'OUTBOX_ADDRESS_MISSING') throw lastError;
+  const reason = lastError instanceof Error ? lastError.message : 'no answer';
+  throw new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `The group "${subscription.group}" could not be joined at ${connection.brokers.join(', ')}: ${reason}.`,
+    { cause: lastError, details: { group: subscription.group, addresses: subscription.addresses } },
+  );
+}

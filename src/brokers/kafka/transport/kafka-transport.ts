@@ -1,0 +1,146 @@
+import { partitionOf } from '../../partitioning.ts';
+import type { ReceivingTransport } from '../../receiving-transport.ts';
+import type { Hold, OutgoingBatch, PublishOutcome, PublishResult, Transport } from '../../transport.ts';
+import type { KafkaConnection } from '../client/connection.ts';
+import { kafkajs } from '../client/kafkajs.ts';
+import { platformaticKafka } from '../client/platformatic.ts';
+import { kafkaSource } from '../source/kafka-source.ts';
+import type { Reach } from './broker-address.ts';
+import { Brokers } from './brokers.ts';
+import { Doubts } from './doubts.ts';
+import { type KafkaOptions, kafkaConnection } from './kafka-options.ts';
+import { sendPartition } from './partition-send.ts';
+import { BatchProducer } from './produce.ts';
+import { recordSizes } from './record-sizes.ts';
+import { countPartitions, probeTopic, TopicMetadata, topicUnavailable } from './topic-metadata.ts';
+import { TopicSettings } from './topic-settings.ts';
+
+/** A transport that also tells how to connect, for what only Kafka is asked: offsets, lags, topics. */
+export interface KafkaTransport extends ReceivingTransport {
+  readonly connection: KafkaConnection;
+}
+
+/** True for what {@link kafka} made. */
+export function isKafkaTransport(transport: Transport): transport is KafkaTransport {
+  return transport.name === 'kafka' && 'connection' in transport;
+}
+
+/**
+ * Delivers to Kafka topics, one record batch per partition and chunk, acknowledged by all in-sync replicas.
+ *
+ * Keys choose partitions as Kafka's default partitioner does (murmur2); a message without a key goes by its id. Topics
+ * are never created. At least once: what was on its way when a broker failed answers `deferred` with `onWire`, and the
+ * relay sends it again; a partition that leaves one request after the other in doubt rests in between, up to a minute.
+ *
+ * A partition without a leader, and a topic that was deleted or forbidden, hold only their own messages. Connections
+ * open at the first batch and close after 30 s without one.
+ *
+ * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without kafkajs.
+ */
+export function kafka(options: KafkaOptions): Transport {
+  return kafkaTransport(options);
+}
+
+/** {@link kafka}, with how it connects. */
+export function kafkaTransport(options: KafkaOptions): KafkaTransport {
+  const settings = kafkaConnection(options);
+  kafkajs();
+  return kafkaOver(settings);
+}
+
+/** {@link kafka} with a choice of where brokers are reached, which is where tests cut and delay connections. */
+export function kafkaOver(settings: KafkaConnection, reach?: Reach): KafkaTransport {
+  const brokers = new Brokers(settings, reach);
+  const producer = new BatchProducer(brokers, new TopicMetadata(brokers));
+  const topics = new TopicSettings(brokers);
+  const doubts = new Doubts();
+  const running = new Set<Promise<PublishResult>>();
+  return {
+    name: 'kafka',
+    connection: settings,
+    get endpoint() {
+      return settings.brokers.join(',');
+    },
+    source: () => kafkaSource(settings),
+    // A third of a second, in which the process does nothing else.
+    prepare: () => void platformaticKafka(),
+    async publish(batch) {
+      const result = publish({ producer, topics, doubts }, batch);
+      running.add(result);
+      return result.finally(() => running.delete(result));
+    },
+    async probe(address) {
+      const rest = doubts.restIn(address);
+      if (rest !== undefined) throw topicUnavailable(address, rest.reason);
+      await probeTopic(brokers, address);
+    },
+    partitionCount: (address) => countPartitions(brokers, address),
+    async close() {
+      await Promise.allSettled(running);
+      await topics.settled();
+      brokers.close();
+    },
+  };
+}
+
+/** What every place holds until its partition has filled it in. */
+const unsettled: PublishOutcome = { kind: 'deferred', onWire: false };
+
+interface Parts {
+  readonly producer: BatchProducer;
+  readonly topics: TopicSettings;
+  readonly doubts: Doubts;
+}
+
+async function publish(
+  { producer, topics, doubts }: Parts,
+  { address, partitions, messages, signal }: OutgoingBatch,
+): Promise<PublishResult> {
+  if (messages.length === 0) return { outcomes: [] };
+  const { gzip, maxBytes } = await topics.of(address);
+  const outcomes: PublishOutcome[] = Array.from(messages, () => unsettled);
+  const sizes = recordSizes(messages);
+  const batch = {
+    maxBytes,
+    messages,
+    sizes,
+    outcomes,
+    async send(partition: number, some: readonly number[]) {
+      const result = await producer.send({ address, partition, messages, places: some, sizes, gzip });
+      if (result.kind === 'hold' && result.stored) doubts.add(address, partition, result.reason);
+      // A hold of which nothing was sent says nothing about the partition: what was doubtful still is.
+      else if (result.kind !== 'hold') doubts.clear(address, partition);
+      return result;
+    },
+    signal,
+  };
+  const holds = await Promise.all(
+    [...placesByPartition(messages, partitions)].map(
+      async ([partition, places]) =>
+        doubts.restOf(address, partition) ?? sendPartition(batch, partition, places),
+    ),
+  );
+  const hold = widest(
+    holds.flatMap((one) => one ?? []),
+    outcomes,
+  );
+  return hold === undefined ? { outcomes } : { outcomes, hold };
+}
+
+function placesByPartition(messages: OutgoingBatch['messages'], partitions: number): Map<number, number[]> {
+  const places = new Map<number, number[]>();
+  for (const [place, { key, id }] of messages.entries()) {
+    const partition = partitionOf(key ?? id, partitions);
+    const known = places.get(partition);
+    if (known === undefined) places.set(partition, [place]);
+    else known.push(place);
+  }
+  return places;
+}
+
+/** A transport that delivered some of the batch is not down, whatever one of its brokers is. */
+function widest(holds: readonly Hold[], outcomes: readonly PublishOutcome[]): Hold | undefined {
+  const hold = holds.find(({ scope }) => scope === 'transport') ?? holds[0];
+  if (hold?.scope !== 'transport' || !outcomes.some(({ kind }) => kind === 'acknowledged')) return hold;
+  return { ...hold, scope: 'topic' };
+}

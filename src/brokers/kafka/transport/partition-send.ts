@@ -1,0 +1,110 @@
+import { givenUp } from '../../given-up.ts';
+import type { Hold, OutgoingMessage, PublishOutcome } from '../../transport.ts';
+import { chunksOf } from './chunks.ts';
+import type { KafkaFailure } from './failure.ts';
+import type { StoredAt } from './produce.ts';
+import type { RecordSizes } from './record-sizes.ts';
+
+/** What all partitions of a batch have in common. */
+export interface PartitionedBatch {
+  readonly messages: readonly OutgoingMessage[];
+  readonly sizes: RecordSizes;
+  /** One per message; each partition fills in its own. */
+  readonly outcomes: PublishOutcome[];
+  /** The largest record batch that the topic takes, as far as is known. */
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  send(partition: number, places: readonly number[]): Promise<StoredAt | KafkaFailure>;
+}
+
+/**
+ * Sends the messages of one partition, given by their places in the batch, one record batch after the other.
+ *
+ * A record batch that is refused as a whole is halved, in order, until the message to blame is alone. Its followers of
+ * the same key are skipped, everything else goes on. When a hold begins nothing more is sent. What was once in a batch
+ * of which nobody knows whether it was stored says so until it is acknowledged.
+ */
+export async function sendPartition(
+  batch: PartitionedBatch,
+  partition: number,
+  places: readonly number[],
+): Promise<Hold | undefined> {
+  const blockedKeys = new Set<string>();
+  const doubted = new Set<number>();
+  const waiting = chunksOf(batch.sizes, places, batch.maxBytes).toReversed();
+  let hold: Hold | undefined;
+  for (let chunk = waiting.pop(); chunk !== undefined; chunk = waiting.pop()) {
+    const open = withoutBlocked(batch, chunk, blockedKeys, doubted);
+    if (open.length === 0) continue;
+    if (hold === undefined && batch.signal.aborted) hold = givenUp;
+    if (hold !== undefined) {
+      keep(batch, open, doubted);
+      continue;
+    }
+    const result = await batch.send(partition, open);
+    if (result.kind === 'stored') {
+      acknowledge(batch, open, partition, result.baseOffset);
+    } else if (result.kind === 'hold') {
+      hold = { scope: result.scope, reason: result.reason };
+      if (result.stored) doubt(open, doubted);
+      keep(batch, open, doubted);
+    } else if (open.length > 1) {
+      if (result.single === 'ambiguous') doubt(open, doubted);
+      const middle = Math.ceil(open.length / 2);
+      waiting.push(open.slice(middle), open.slice(0, middle));
+    } else {
+      const kind = open.some((place) => doubted.has(place)) ? 'ambiguous' : result.single;
+      settle(batch, open, { kind, error: result.reason });
+      block(batch, open, blockedKeys);
+    }
+  }
+  return hold;
+}
+
+function withoutBlocked(
+  batch: PartitionedBatch,
+  places: readonly number[],
+  blockedKeys: ReadonlySet<string>,
+  doubted: ReadonlySet<number>,
+): readonly number[] {
+  if (blockedKeys.size === 0) return places;
+  return places.filter((place) => {
+    const key = batch.messages[place]?.key ?? null;
+    if (key === null || !blockedKeys.has(key)) return true;
+    batch.outcomes[place] = doubted.has(place) ? { kind: 'held', onWire: true } : { kind: 'held' };
+    return false;
+  });
+}
+
+function acknowledge(
+  batch: PartitionedBatch,
+  places: readonly number[],
+  partition: number,
+  baseOffset: bigint,
+): void {
+  const safe = baseOffset <= BigInt(Number.MAX_SAFE_INTEGER - places.length);
+  const base = Number(baseOffset);
+  for (const [rank, place] of places.entries()) {
+    const offset = safe ? String(base + rank) : String(baseOffset + BigInt(rank));
+    batch.outcomes[place] = { kind: 'acknowledged', partition, offset };
+  }
+}
+
+function doubt(places: readonly number[], doubted: Set<number>): void {
+  for (const place of places) doubted.add(place);
+}
+
+function keep(batch: PartitionedBatch, places: readonly number[], doubted: ReadonlySet<number>): void {
+  for (const place of places) batch.outcomes[place] = { kind: 'deferred', onWire: doubted.has(place) };
+}
+
+function settle(batch: PartitionedBatch, places: readonly number[], outcome: PublishOutcome): void {
+  for (const place of places) batch.outcomes[place] = outcome;
+}
+
+function block(batch: PartitionedBatch, places: readonly number[], blockedKeys: Set<string>): void {
+  for (const place of places) {
+    const key = batch.messages[place]?.key ?? null;
+    if (key !== null) blockedKeys.add(key);
+  }
+}

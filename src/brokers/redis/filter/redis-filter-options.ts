@@ -1,0 +1,103 @@
+import { type Duration, durationMs } from '../../../core/duration.ts';
+import { OutboxError } from '../../../core/errors.ts';
+import { assertOptions } from '../../../core/option-names.ts';
+import { toldValue } from '../../../core/told-value.ts';
+import {
+  type RedisServer,
+  type RedisServerOptions,
+  redisServer,
+  serverOptionNames,
+} from '../client/redis-server.ts';
+
+/** What a filter tells about its server. Nothing depends on anybody listening. */
+export type RedisFilterEvent =
+  /** It does not answer, or too late: until it is back, the database answers alone. Told once. */
+  | { readonly type: 'redis-away'; readonly error: unknown; readonly retryInMs: number }
+  /** It answers again. */
+  | { readonly type: 'redis-back'; readonly awayMs: number };
+
+/** Listens to a filter; what it throws is dropped. */
+export type RedisFilterReport = (event: RedisFilterEvent) => void;
+
+/** How ids are noted in Redis. What is given as a function is asked at once, too. */
+export interface RedisFilterOptions extends RedisServerOptions {
+  /** Begins every key. @defaultValue `temporal-outbox:seen` */
+  readonly prefix?: string;
+  /**
+   * Part of every key. Change it to start afresh, in all consumers at once: after the database was restored from a
+   * backup, and after processed ids were deleted so that messages are handled again. Where the database does not tell of a
+   * restore, as on Aurora, a consumer asks for one. @defaultValue `1`
+   */
+  readonly epoch?: string;
+  /**
+   * How long an id is remembered at least, from 1 s; it is forgotten after 1¼ of it. Each id takes about 100 bytes of
+   * Redis' memory meanwhile. @defaultValue 1 day
+   */
+  readonly keepFor?: Duration;
+  /** After this long without an answer the database is asked instead; up to 10 s. @defaultValue 50 ms */
+  readonly answerWithin?: Duration;
+  /** Told when Redis goes away and comes back. */
+  readonly report?: RedisFilterReport;
+}
+
+const optionNames = [...serverOptionNames, 'prefix', 'epoch', 'keepFor', 'answerWithin', 'report'];
+
+/** Options with every default filled in. */
+export interface RedisFilterRules {
+  readonly server: RedisServer;
+  /** Prefix and epoch, written so that no two pairs are alike. */
+  readonly namespace: string;
+  /** As it was given. */
+  readonly epoch: string | undefined;
+  readonly keepForMs: number;
+  readonly answerWithinMs: number;
+  readonly report: RedisFilterReport;
+}
+
+/** @throws OutboxError `OUTBOX_OPTION_INVALID`; the address is not repeated in it, because it may hold a password */
+export function resolveRedisFilterOptions(options: RedisFilterOptions): RedisFilterRules {
+  assertOptions('redisFilter()', options, optionNames);
+  const { prefix = 'temporal-outbox:seen', epoch = '1', report } = options;
+  const server = redisServer('redisFilter()', options);
+  // A missing environment variable is reported now, not at the first message.
+  void server.target;
+  for (const [option, text] of Object.entries({ prefix, epoch }))
+    if (typeof text !== 'string' || text === '') throw invalid(option, 'must be a text that is not empty');
+  if (report !== undefined && typeof report !== 'function') throw invalid('report', 'must be a function');
+  return {
+    server,
+    namespace: `${prefix}:${keyPart(epoch)}`,
+    epoch: options.epoch,
+    keepForMs: between('keepFor', options.keepFor ?? '1 day', 1_000, 400 * 86_400_000),
+    answerWithinMs: between('answerWithin', options.answerWithin ?? '50ms', 1, 10_000),
+    report: undisturbed(report),
+  };
+}
+
+/** Encodes a text as a part of a key, without colons. Buffer replaces lone surrogates, on which the encoding throws. */
+export function keyPart(text: string): string {
+  return encodeURIComponent(Buffer.from(text).toString());
+}
+
+function between(option: string, duration: Duration, leastMs: number, maxMs: number): number {
+  const value = durationMs(duration);
+  if (value !== undefined && value >= leastMs && value <= maxMs) return Math.ceil(value);
+  throw invalid(option, `must be a duration from ${leastMs} to ${maxMs} ms`, duration);
+}
+
+function invalid(option: string, what: string, value?: unknown): OutboxError {
+  return new OutboxError('OUTBOX_OPTION_INVALID', `${option} ${what}.`, {
+    details: { option, ...toldValue(value) },
+  });
+}
+
+function undisturbed(report: RedisFilterReport | undefined): RedisFilterReport {
+  if (report === undefined) return () => undefined;
+  return (event) => {
+    try {
+      report(event);
+    } catch {
+      // A listener that throws must not stop messages.
+    }
+  };
+}

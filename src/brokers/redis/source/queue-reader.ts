@@ -1,0 +1,258 @@
+import { rest } from '../../../core/rest.ts';
+import type { Slots } from '../../../core/slots.ts';
+import { OpenMessages } from '../../open-messages.ts';
+import type { IncomingBatch, IncomingMessage, Subscription } from '../../source.ts';
+import { LateReply, RedisLink } from '../client/redis-link.ts';
+import type { RedisServer } from '../client/redis-server.ts';
+import { type Queue, type QueueLease, type QueueRead, releaseReading, renewReading } from './queue.ts';
+import { ReadSize } from './read-size.ts';
+
+/** Intervals of the source, in milliseconds. Only tests shorten them. */
+export interface ReaderPaces {
+  /** How long a member that no longer renews its lease keeps its address. */
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+  /** How often a member without the lease requests it. */
+  readonly standbyMs: number;
+  /** The longest wait for new messages, and so how often an idle reader polls. */
+  readonly newsMs: number;
+  /** Delay between failed connections, which doubles from the first to the longest. */
+  readonly reconnectMs: { readonly first: number; readonly most: number };
+}
+
+export const readerPaces: ReaderPaces = {
+  leaseMs: 6_000,
+  renewEveryMs: 1_000,
+  standbyMs: 250,
+  newsMs: 2_000,
+  reconnectMs: { first: 200, most: 2_000 },
+};
+
+/** What the readers of one subscription share. */
+export interface ReaderContext {
+  readonly server: RedisServer;
+  /** For what is short: acknowledgements and renewals, which must not queue behind large replies. */
+  readonly link: RedisLink;
+  readonly requestTimeoutMs: number;
+  readonly subscription: Subscription;
+  readonly holder: string;
+  readonly slots: Slots;
+  readonly paces: ReaderPaces;
+  /** Fires when the consumer stops. */
+  readonly stopping: AbortSignal;
+  /** Called when this member gains or loses the address, and when the server answers again. */
+  readonly changed: () => void;
+}
+
+/** Reads one address while this member has the lease: one batch after another, from the oldest open message. */
+export class QueueReader {
+  readonly queue: Queue;
+  /** Resolves when the server has answered for the first time, whichever member has the lease. */
+  readonly joined: Promise<void>;
+  readonly ended: Promise<void>;
+  /** Why the last read failed. */
+  lastError: unknown;
+  readonly #context: ReaderContext;
+  readonly #lease: QueueLease;
+  /** For reads and blocking waits, so that no other command queues behind them. */
+  readonly #reading: RedisLink;
+  readonly #size = new ReadSize();
+  /** By `performance.now()`; the lease on the server ends a little later. */
+  #mineUntilMs = 0;
+  #lost: AbortController | undefined;
+
+  constructor(queue: Queue, context: ReaderContext) {
+    this.queue = queue;
+    this.#context = context;
+    this.#lease = { holder: context.holder, leaseMs: context.paces.leaseMs };
+    const { requestTimeoutMs, server, subscription } = context;
+    this.#reading = new RedisLink(server, requestTimeoutMs, subscription);
+    let ended: Promise<void> = Promise.resolve();
+    this.joined = new Promise((resolve) => {
+      ended = this.#run(resolve);
+    });
+    this.ended = ended;
+  }
+
+  /** Whether this member has the lease. */
+  get isMine(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  async #run(joined: () => void): Promise<void> {
+    const { changed, paces, stopping, subscription } = this.#context;
+    let retryInMs = paces.reconnectMs.first;
+    let cut = false;
+    const reached = (): void => {
+      joined();
+      // Also if the lease has lasted: only this says that the server answers again.
+      if (cut) changed();
+      cut = false;
+    };
+    while (!stopping.aborted) {
+      try {
+        await this.#turn(reached);
+        retryInMs = paces.reconnectMs.first;
+      } catch (error) {
+        if (stopping.aborted) break;
+        this.lastError = error;
+        cut = true;
+        this.queue.reread();
+        this.#lookAtClock();
+        subscription.disconnected(error, retryInMs);
+        await rest(retryInMs, stopping);
+        retryInMs = Math.min(retryInMs * 2, paces.reconnectMs.most);
+      }
+    }
+    await this.#leave();
+  }
+
+  async #turn(reached: () => void): Promise<void> {
+    const { paces, slots, stopping } = this.#context;
+    const slot = await slots.take(stopping);
+    if (slot === undefined) return;
+    let restMs: number | undefined;
+    try {
+      restMs = await this.#readOnce(reached);
+    } finally {
+      slot.free();
+    }
+    if (restMs !== undefined) return this.#rest(restMs);
+    // The wait would reopen the connection that the stop has closed.
+    if (stopping.aborted) return;
+    // A read is not broken off: the server might execute it after the release of the lease.
+    const stop = (): void => this.#reading.close();
+    stopping.addEventListener('abort', stop, { once: true });
+    try {
+      await this.#reading.ask((client) => this.queue.news(client, paces.newsMs), paces.newsMs);
+    } finally {
+      stopping.removeEventListener('abort', stop);
+    }
+  }
+
+  /** @returns how long to wait before the next read; `undefined`: until there is something to read */
+  async #readOnce(reached: () => void): Promise<number | undefined> {
+    const { paces, subscription } = this.#context;
+    const askedAtMs = performance.now();
+    const read = await this.#read();
+    if (read.kind === 'taken') {
+      this.#lose();
+      const conflict = this.queue.conflict(read.holder);
+      if (conflict !== undefined) throw conflict;
+      reached();
+      return paces.standbyMs;
+    }
+    this.#mine(askedAtMs);
+    reached();
+    for (const notice of read.notices) subscription.noticed?.(notice);
+    return read.messages.length === 0 ? undefined : this.#withHeart(() => this.#offer(read.messages));
+  }
+
+  async #read(): Promise<QueueRead> {
+    const { requestTimeoutMs: withinMs, subscription } = this.#context;
+    const asked = this.#size.next(subscription.batchSize);
+    const askedAtMs = performance.now();
+    try {
+      const read = await this.#reading.ask((client) => this.queue.read(client, this.#lease, asked));
+      if (read.kind === 'mine') {
+        const { bytes, messages } = read;
+        const tookMs = performance.now() - askedAtMs;
+        this.#size.arrived({ asked, bytes, entries: messages.length, tookMs, withinMs });
+      }
+      return read;
+    } catch (error) {
+      if (error instanceof LateReply) this.#size.late(asked);
+      throw error;
+    }
+  }
+
+  /** @returns how long the open messages rest */
+  async #offer(messages: readonly IncomingMessage[]): Promise<number> {
+    const { link, stopping, subscription } = this.#context;
+    const lost = this.#lost?.signal ?? AbortSignal.abort();
+    const signal = AbortSignal.any([stopping, lost]);
+    const open = new OpenMessages(messages);
+    let restMs: number | undefined;
+    const batch: IncomingBatch = {
+      address: this.queue.address,
+      partition: 0,
+      messages,
+      signal,
+      lost,
+      mayBegin: () => restMs === undefined && !signal.aborted,
+      acknowledge: (message) => open.acknowledge(message),
+      reject(message, afterMs) {
+        open.reject(message);
+        restMs = Math.max(restMs ?? 0, afterMs);
+      },
+    };
+    await subscription.handle(batch);
+    const last = open.lastDone();
+    const done = last === undefined ? [] : messages.slice(0, messages.indexOf(last) + 1);
+    if (done.length < messages.length) this.queue.reread();
+    if (done.length > 0) await link.ask((client) => this.queue.done(client, this.#lease, done));
+    return restMs ?? 0;
+  }
+
+  /** This member keeps a resting partition; the rest ends early with the consumer, or with the lease. */
+  async #rest(ms: number): Promise<void> {
+    const { stopping } = this.#context;
+    if (ms === 0) return;
+    const lost = this.#lost?.signal;
+    const signal = lost === undefined ? stopping : AbortSignal.any([stopping, lost]);
+    await this.#withHeart(() => rest(ms, signal));
+  }
+
+  async #withHeart<Result>(work: () => Promise<Result>): Promise<Result> {
+    const heart = setInterval(() => void this.#renew(), this.#context.paces.renewEveryMs);
+    try {
+      return await work();
+    } finally {
+      clearInterval(heart);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#lost === undefined) return;
+    const { link } = this.#context;
+    const askedAtMs = performance.now();
+    try {
+      const mine = await link.ask((client) => renewReading(client, this.queue.leaseKey, this.#lease));
+      if (mine) this.#mine(askedAtMs);
+      else this.#lose();
+    } catch {
+      // The next read reports the reason.
+      this.#lookAtClock();
+    }
+  }
+
+  #mine(askedAtMs: number): void {
+    this.#mineUntilMs = askedAtMs + this.#lease.leaseMs;
+    if (this.#lost !== undefined) return;
+    this.#lost = new AbortController();
+    this.#context.changed();
+  }
+
+  #lookAtClock(): void {
+    if (performance.now() >= this.#mineUntilMs) this.#lose();
+  }
+
+  #lose(): void {
+    const lost = this.#lost;
+    if (lost === undefined) return;
+    this.#lost = undefined;
+    this.queue.reread();
+    lost.abort();
+    this.#context.changed();
+  }
+
+  async #leave(): Promise<void> {
+    this.#reading.close();
+    if (this.#lost === undefined) return;
+    this.#lost = undefined;
+    // If this fails, the lease expires.
+    await this.#context.link
+      .ask((client) => releaseReading(client, this.queue.leaseKey, this.#lease))
+      .catch(() => undefined);
+  }
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { OutboxError } from '../../../core/errors.ts';
+import { rest } from '../../../core/rest.ts';
+import { Slots } from '../../../core/slots.ts';
+import type { Source, Subscribed, Subscription } from '../../source.ts';
+import { RedisLink, redisUnavailable } from '../client/redis-link.ts';
+import type { RedisServer } from '../client/redis-server.ts';
+import type { Queue } from './queue.ts';
+import { QueueReader, type ReaderPaces, readerPaces } from './queue-reader.ts';
+
+/** How a source reaches its server. */
+export interface SourceSettings {
+  readonly server: RedisServer;
+  readonly requestTimeoutMs: number;
+}
+
+/** The parts that differ between kinds of sources. */
+export interface SourceParts {
+  readonly name: string;
+  readonly queueOf: (address: string, subscription: Subscription) => Queue;
+}
+
+/**
+ * Receives from addresses that one member of a group reads at a time, to keep their order: the member holds a lease and
+ * renews it. The others stand by, and one of them takes over at once when it stops, or after the lease when it dies.
+ */
+export function redisSource(
+  settings: SourceSettings,
+  parts: SourceParts,
+  paces: ReaderPaces = readerPaces,
+): Source {
+  return {
+    name: parts.name,
+    // Acknowledged messages are never delivered again.
+    redeliveryHorizonMs: async () => 0,
+    subscribe: (subscription) => subscribe(settings, parts, paces, subscription),
+  };
+}
+
+async function subscribe(
+  { server, requestTimeoutMs }: SourceSettings,
+  { queueOf }: SourceParts,
+  paces: ReaderPaces,
+  subscription: Subscription,
+): Promise<Subscribed> {
+  const { addresses, group, joinWithinMs, signal } = subscription;
+  const stopping = new AbortController();
+  const link = new RedisLink(server, requestTimeoutMs, subscription);
+  const readers: QueueReader[] = [];
+  const context = {
+    server,
+    requestTimeoutMs,
+    subscription,
+    link,
+    holder: `${group}/${randomUUID()}`,
+    slots: new Slots(subscription.concurrency),
+    paces,
+    stopping: stopping.signal,
+    changed: () => {
+      const mine = readers.filter(({ isMine }) => isMine);
+      subscription.assigned(mine.map(({ queue }) => ({ address: queue.address, partition: 0 })));
+    },
+  };
+  for (const address of addresses) readers.push(new QueueReader(queueOf(address, subscription), context));
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await Promise.all(readers.map(({ ended }) => ended));
+    link.close();
+  };
+  const over = new AbortController();
+  const ending = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
+  const joined = Promise.all(readers.map((reader) => reader.joined)).then(() => true);
+  const inTime = await Promise.race([joined, rest(joinWithinMs, ending).then(() => false)]);
+  over.abort();
+  if (!inTime) {
+    await stop();
+    signal?.throwIfAborted();
+    throw notJoined(server, subscription, readers);
+  }
+  const lag = async (): Promise<Awaited<ReturnType<Subscribed['lag']>>> =>
+    Promise.all(
+      readers.map(async ({ queue }) => ({
+        address: queue.address,
+        partition: 0,
+        messages: await link.ask((client) => queue.lag(client)),
+      })),
+    ).catch((error: unknown) => {
+      throw redisUnavailable(server, error);
+    });
+  return { lag, stop };
+}
+
+function notJoined(
+  server: RedisServer,
+  { addresses, group }: Subscription,
+  readers: readonly QueueReader[],
+): OutboxError {
+  const errors = readers.map(({ lastError }) => lastError);
+  const own = errors.find((error) => error instanceof OutboxError);
+  if (own !== undefined) return own;
+  const cause = errors.find((error) => error !== undefined) ?? new Error('no answer');
+  const { message } = redisUnavailable(server, cause);
+  return new OutboxError(
+    'OUTBOX_SERVER_UNAVAILABLE',
+    `The group "${group}" could not be joined. ${message}`,
+    { cause, details: { group, addresses } },
+  );
+}

@@ -1,0 +1,233 @@
+import { OutboxError } from '../../../core/errors.ts';
+import type { SourceNotice } from '../../source.ts';
+import { refusalOf } from '../client/error-reply.ts';
+import type { RedisClient } from '../client/open-client.ts';
+import { redisClient } from '../client/redis-package.ts';
+import type { Queue, QueueLease, QueueRead } from './queue.ts';
+import { StreamEntry } from './stream-entry.ts';
+import { lagScript, openScript, placeScript } from './stream-scripts.ts';
+
+/**
+ * The only consumer of each group: the lease holder reads under this name, and finds what its predecessor left open.
+ */
+const consumerName = 'temporal-outbox';
+/** Limits the size of a reply, whatever the batch size. */
+const mostEntries = 2_000;
+
+type RawEntry = readonly [id: Buffer, fields: readonly Buffer[]];
+
+/** The reply to the holder; any other caller only gets the name of the holder. */
+type RawOpen =
+  | readonly [holder: Buffer]
+  | readonly [
+      none: Buffer,
+      last: Buffer,
+      first: Buffer,
+      gone: readonly Buffer[],
+      entries: readonly RawEntry[],
+    ];
+type RawPlace =
+  | readonly [holder: Buffer]
+  | readonly [none: Buffer, last: Buffer, first: Buffer, unread: number];
+
+/** A stream as a group reads it. */
+export class StreamQueue implements Queue {
+  readonly address: string;
+  readonly leaseKey: string;
+  readonly #group: string;
+  /** Where the group begins if it is created now. */
+  #beginning: '0' | '$';
+  readonly #claimAfterMs: number;
+  /** Entries that were delivered to the group and not acknowledged come first. The first read asks for them in any case: it claims. */
+  #openFirst = false;
+  #claimAtMs = 0;
+  /** No entry up to this id is new. */
+  #lastRead = '';
+
+  constructor(address: string, group: string, fromBeginning: boolean, claimAfterMs: number) {
+    this.address = address;
+    this.leaseKey = `${address}:reader:${group}`;
+    this.#group = group;
+    this.#beginning = fromBeginning ? '0' : '$';
+    this.#claimAfterMs = claimAfterMs;
+  }
+
+  async read(client: RedisClient, lease: QueueLease, most: number): Promise<QueueRead> {
+    const notices: SourceNotice[] = [];
+    const nowMs = performance.now();
+    const claims = nowMs >= this.#claimAtMs;
+    if (this.#openFirst || claims) {
+      const open = await this.#orMakeGroup(client, () => this.#readOpen(client, lease, most, claims));
+      if (open.length === 1) return { kind: 'taken', holder: open[0].toString() };
+      const [, last, first, gone, entries] = open;
+      // If the group is deleted with its stream and created again, it must not miss entries added in between.
+      this.#beginning = '0';
+      if (claims) this.#claimAtMs = nowMs + this.#claimAfterMs;
+      notices.push(...this.#gone(gone.map(String), first.toString()));
+      this.#openFirst = entries.length > 0;
+      this.#lastRead = last.toString();
+      if (entries.length > 0) return { ...this.#found(entries), notices };
+      // More open entries may follow the deleted ones.
+      if (gone.length > 0) return withNotices(notices, await this.#again(client, lease, most));
+    }
+    const [place, entries] = await this.#orMakeGroup(client, () => this.#readNew(client, lease, most));
+    if (place.length === 1) return { kind: 'taken', holder: place[0].toString() };
+    const [, last, first, unread] = place;
+    if (last.toString() !== this.#lastRead) {
+      // A reader that had lost the lease has read in between: its entries come before these, and both are open.
+      return withNotices(notices, await this.#again(client, lease, most));
+    }
+    if (unread > 0) notices.push(this.#lost(last.toString(), first.toString(), unread));
+    this.#lastRead = entries.at(-1)?.[0].toString() ?? this.#lastRead;
+    return { ...this.#found(entries), notices };
+  }
+
+  async done(
+    client: RedisClient,
+    _lease: QueueLease,
+    messages: readonly { readonly offset: string }[],
+  ): Promise<void> {
+    // Even without the lease: the effects are committed.
+    await client.sendCommand(['XACK', this.address, this.#group, ...messages.map(({ offset }) => offset)]);
+  }
+
+  reread(): void {
+    this.#openFirst = true;
+  }
+
+  async news(client: RedisClient, ms: number): Promise<void> {
+    // Without a group, so that a late reply has no effect.
+    await client.sendCommand([
+      'XREAD',
+      'COUNT',
+      '1',
+      'BLOCK',
+      String(ms),
+      'STREAMS',
+      this.address,
+      this.#lastRead,
+    ]);
+  }
+
+  async lag(client: RedisClient): Promise<number> {
+    return client.sendCommand<number>(['EVAL', lagScript, '1', this.address, this.#group]);
+  }
+
+  conflict(): undefined {
+    return undefined;
+  }
+
+  #again(client: RedisClient, lease: QueueLease, most: number): Promise<QueueRead> {
+    this.#openFirst = true;
+    return this.read(client, lease, most);
+  }
+
+  async #readOpen(
+    client: RedisClient,
+    { holder, leaseMs }: QueueLease,
+    most: number,
+    claims: boolean,
+  ): Promise<RawOpen> {
+    const values = [holder, String(leaseMs), this.#group, consumerName, countOf(most)];
+    values.push(claims ? String(this.#claimAfterMs) : '');
+    return client.sendCommand<RawOpen>(
+      ['EVAL', openScript, '2', this.leaseKey, this.address, ...values],
+      asBuffers(),
+    );
+  }
+
+  async #readNew(
+    client: RedisClient,
+    { holder, leaseMs }: QueueLease,
+    most: number,
+  ): Promise<readonly [RawPlace, readonly RawEntry[]]> {
+    const place = [
+      'EVAL',
+      placeScript,
+      '2',
+      this.leaseKey,
+      this.address,
+      holder,
+      String(leaseMs),
+      this.#group,
+    ];
+    const read = ['XREADGROUP', 'GROUP', this.#group, consumerName, 'COUNT', countOf(most)];
+    // Sent in one tick, so that no other command comes in between.
+    const [begun, , , done] = await Promise.allSettled([
+      client.sendCommand(['MULTI']),
+      client.sendCommand(place),
+      client.sendCommand([...read, 'STREAMS', this.address, '>']),
+      client.sendCommand<readonly [RawPlace, StreamsReply]>(['EXEC'], asBuffers()),
+    ]);
+    if (begun.status === 'rejected') throw begun.reason;
+    if (done.status === 'rejected') throw done.reason;
+    const answers: readonly unknown[] = done.value;
+    for (const answer of answers) if (answer instanceof Error) throw answer;
+    const [at, streams] = done.value;
+    return [at, Object.values(streams ?? {}).flat()];
+  }
+
+  async #orMakeGroup<Answer>(client: RedisClient, ask: () => Promise<Answer>): Promise<Answer> {
+    return ask().catch(async (error: unknown) => {
+      if (refusalOf(error)?.includes('NOGROUP') !== true) throw error;
+      await this.#makeGroup(client);
+      return ask();
+    });
+  }
+
+  async #makeGroup(client: RedisClient): Promise<void> {
+    await client
+      .sendCommand(['XGROUP', 'CREATE', this.address, this.#group, this.#beginning, 'MKSTREAM'])
+      .catch((error: unknown) => {
+        // Another member has just created it.
+        if (refusalOf(error)?.startsWith('BUSYGROUP') !== true) throw error;
+      });
+  }
+
+  #found(entries: readonly RawEntry[]) {
+    let bytes = 0;
+    for (const [, fields] of entries) for (const { length } of fields) bytes += length;
+    const messages = entries.map(([id, fields]) => new StreamEntry(this.address, id.toString(), fields));
+    return { kind: 'mine', messages, bytes } as const;
+  }
+
+  #gone(gone: readonly string[], to: string): readonly SourceNotice[] {
+    const [first] = gone;
+    return first === undefined ? [] : [this.#lost(first, to, gone.length)];
+  }
+
+  #lost(from: string, to: string, messages: number): SourceNotice {
+    const { address } = this;
+    const group = this.#group;
+    return {
+      type: 'messages-lost',
+      address,
+      partition: 0,
+      from,
+      to,
+      messages,
+      error: new OutboxError(
+        'OUTBOX_MESSAGES_EXPIRED',
+        `Redis has deleted ${messages} entries of the stream ${address} that the group "${group}" had not acknowledged.`,
+        { details: { address, group, messages } },
+      ),
+    };
+  }
+}
+
+/** By the name of the stream; `null`: no new entries. */
+type StreamsReply = Readonly<Record<string, readonly RawEntry[]>> | null;
+
+/** Puts earlier notices first. */
+function withNotices(notices: readonly SourceNotice[], read: QueueRead): QueueRead {
+  return read.kind === 'mine' ? { ...read, notices: [...notices, ...read.notices] } : read;
+}
+
+function countOf(most: number): string {
+  return String(Math.min(most, mostEntries));
+}
+
+/** Bodies may be binary, and most fields are never decoded. */
+function asBuffers() {
+  return { typeMapping: { [redisClient().RESP_TYPES.BLOB_STRING]: Buffer } };
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { rest } from '../../../core/rest.ts';
+import type { Partition, Subscription } from '../../source.ts';
+import { RefusedRequest } from '../client/failure.ts';
+import type { Proxies } from '../client/proxies.ts';
+import type { RocketmqRoute, RoutedBroker } from '../client/route.ts';
+import { groupUnfit } from '../client/unavailable.ts';
+import { leasedMessage } from './leased-message.ts';
+import { Leases } from './leases.ts';
+import { largestPop, pop } from './pop.ts';
+import { Share } from './share.ts';
+
+/** Some releases report it by a status, others only by the text of an error. */
+const noGroup = /^CONSUMER_GROUP_NOT_FOUND|subscription group \[.*does not exist/;
+/** About as many bytes are held at once; a single larger message is received nevertheless. */
+const mostBytes = 64 * 1_024 * 1_024;
+const retry = { firstMs: 250, mostMs: 5_000 } as const;
+
+/** What one member receives, and from where. */
+export interface MemberPlace {
+  readonly proxies: Proxies;
+  readonly subscription: Subscription;
+  readonly routes: ReadonlyMap<string, RocketmqRoute>;
+  /** Whether the broker delivers each queue in order to the group. */
+  readonly ordered: boolean;
+}
+
+/** Receives messages as one member of a group, hands them over, and acknowledges them, until it is stopped. */
+export class GroupMember {
+  readonly #place: MemberPlace;
+  readonly #leases: Leases;
+  readonly #shares = new Map<string, Share>();
+  readonly #stopping = new AbortController();
+  readonly #handing = new Set<Promise<void>>();
+  readonly #polls: readonly Promise<void>[];
+  readonly #renewal: NodeJS.Timeout;
+  #wake: NodeJS.Timeout | undefined;
+  #failingPolls = 0;
+  /** Wakes the polls that wait until fewer messages are held. */
+  readonly #crowded = new Set<() => void>();
+
+  constructor(place: MemberPlace) {
+    this.#place = place;
+    const { proxies, routes, subscription } = place;
+    this.#leases = new Leases(proxies, subscription.group);
+    this.#renewal = setInterval(() => void this.#renew(), proxies.connection.invisibleMs / 3);
+    this.#tellAssigned();
+    this.#polls = [...routes].flatMap(([address, route]) =>
+      route.brokers.map((broker) => this.#poll(address, broker, route)),
+    );
+  }
+
+  /** Waits for the current batches, acknowledges what is done, and returns the other messages to the broker. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#makeRoom();
+    clearTimeout(this.#wake);
+    await Promise.all([...this.#polls, ...this.#handing]);
+    clearInterval(this.#renewal);
+    await this.#leases.release([...this.#shares.values()].flatMap((share) => share.drain()));
+  }
+
+  async #poll(address: string, broker: RoutedBroker, route: RocketmqRoute): Promise<void> {
+    const { proxies, subscription } = this.#place;
+    const { group } = subscription;
+    const { signal } = this.#stopping;
+    let attemptId = randomUUID();
+    let failures = 0;
+    while (!signal.aborted) {
+      const count = await this.#roomLeft();
+      if (count === 0) return;
+      try {
+        const askedAtMs = performance.now();
+        const request = { topic: address, group, broker, count, attemptId };
+        const messages = await pop(proxies, request, signal);
+        attemptId = randomUUID();
+        if (failures > 0) this.#answersAgain();
+        failures = 0;
+        const untilMs = askedAtMs + proxies.connection.invisibleMs;
+        for (const message of messages) {
+          const partition = numberIn(route, broker, message.getSystemProperties()?.getQueueId() ?? 0);
+          const place = { address, endpoint: broker.endpoint, partition, untilMs };
+          this.#shareOf({ address, partition }).add([leasedMessage(message, place)]);
+        }
+        if (messages.length > 0) this.#look();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (failures === 0) this.#failingPolls += 1;
+        failures += 1;
+        const waitMs = Math.min(retry.firstMs * 2 ** (failures - 1), retry.mostMs);
+        subscription.disconnected(this.#told(error), waitMs);
+        await rest(waitMs, signal);
+      }
+    }
+  }
+
+  #answersAgain(): void {
+    this.#failingPolls -= 1;
+    if (this.#failingPolls === 0) this.#tellAssigned();
+  }
+
+  #tellAssigned(): void {
+    const { routes, subscription } = this.#place;
+    subscription.assigned([...routes].flatMap(([address, route]) => partitionsOf(address, route)));
+  }
+
+  /** Replaces the error for a missing group by `OUTBOX_GROUP_UNFIT`. */
+  #told(error: unknown): unknown {
+    const { proxies, subscription } = this.#place;
+    if (!(error instanceof RefusedRequest) || !noGroup.test(error.message)) return error;
+    return groupUnfit(proxies.connection, `there is no consumer group ${subscription.group}.`);
+  }
+
+  /**
+   * Waits while enough messages for all handlers, or bytes, are held: more would be missing at other members.
+   *
+   * @returns how many to ask for, by the size of those that are held; 0 at a stop
+   */
+  async #roomLeft(): Promise<number> {
+    const { batchSize, concurrency } = this.#place.subscription;
+    const most = Math.max(batchSize, largestPop) * concurrency;
+    for (;;) {
+      const held = [...this.#shares.values()].flatMap((share) => share.held());
+      const bytes = held.reduce((sum, message) => sum + message.bytes, 0);
+      if (this.#stopping.signal.aborted) return 0;
+      if (held.length < most && bytes < mostBytes) {
+        const fitting = Math.ceil(((mostBytes - bytes) / Math.max(1, bytes)) * held.length);
+        return held.length === 0 ? largestPop : Math.min(fitting, largestPop);
+      }
+      await new Promise<void>((resolve) => {
+        this.#crowded.add(resolve);
+      });
+    }
+  }
+
+  #makeRoom(): void {
+    for (const look of this.#crowded) look();
+    this.#crowded.clear();
+  }
+
+  #shareOf(place: Partition): Share {
+    const name = `${place.address}/${place.partition}`;
+    const share = this.#shares.get(name) ?? new Share(place, this.#place.ordered);
+    this.#shares.set(name, share);
+    return share;
+  }
+
+  /** Hands over messages that are due, and sets a timer for the next one. */
+  #look(): void {
+    clearTimeout(this.#wake);
+    if (this.#stopping.signal.aborted) return;
+    const nowMs = performance.now();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const share of this.#shares.values()) {
+      const atMs = share.nextAtMs();
+      if (share.busy || atMs === undefined) continue;
+      if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
+      else if (this.#handing.size < this.#place.subscription.concurrency) this.#hand(share);
+    }
+    if (nextMs < Number.POSITIVE_INFINITY)
+      this.#wake = setTimeout(() => this.#look(), Math.ceil(nextMs - nowMs));
+  }
+
+  #hand(share: Share): void {
+    const handing = share
+      .hand(this.#place.subscription, this.#stopping.signal)
+      .then(({ done }) => this.#leases.acknowledge(done.filter(({ lost }) => !lost)))
+      .finally(() => {
+        this.#handing.delete(handing);
+        this.#makeRoom();
+        this.#look();
+      });
+    this.#handing.add(handing);
+  }
+
+  async #renew(): Promise<void> {
+    const shares = [...this.#shares.values()];
+    await this.#leases.renew(shares.flatMap((share) => share.held()));
+    for (const share of shares) share.dropLost();
+    this.#makeRoom();
+  }
+}
+
+/** The partition number of a queue: queues are numbered across the brokers, which are sorted by name. */
+function numberIn({ brokers }: RocketmqRoute, { name }: RoutedBroker, queue: number): number {
+  let before = 0;
+  for (const broker of brokers) {
+    if (broker.name === name) break;
+    before += (broker.queues.at(-1) ?? 0) + 1;
+  }
+  return before + queue;
+}
+
+function partitionsOf(address: string, route: RocketmqRoute): readonly Partition[] {
+  return route.brokers.flatMap((broker) =>
+    broker.queues.map((queue) => ({ address, partition: numberIn(route, broker, queue) })),
+  );
+}

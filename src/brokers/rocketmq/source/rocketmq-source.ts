@@ -1,0 +1,130 @@
+import { OutboxError } from '../../../core/errors.ts';
+import { rest } from '../../../core/rest.ts';
+import type { Source, Subscribed, Subscription } from '../../source.ts';
+import type { RocketmqConnection } from '../client/connection.ts';
+import { Proxies } from '../client/proxies.ts';
+import { RocketmqMembership, routesOf } from './membership.ts';
+
+const joinAgainMs = 500;
+/** How often routes are checked, as in RocketMQ's own clients. */
+const lookEveryMs = 30_000;
+
+/**
+ * Receives from topics of RocketMQ 5 through its proxies, as a member of a consumer group, which must exist.
+ *
+ * A received message is invisible to other members for a time, which is renewed while it is held, and is acknowledged
+ * after its effects. A rejected message stays here until it is offered again, so that it does not count as a delivery; the
+ * messages of a dead consumer are delivered again when their time is over. A group with order (`-o true`) gets each queue
+ * in order, one member at a time; FIFO topics require such a group.
+ *
+ * Proxies do not report offsets: the lag is unknown, and the broker decides where a new group begins.
+ */
+export function rocketmqSource(connection: RocketmqConnection, everyMs = lookEveryMs): Source {
+  return {
+    name: 'rocketmq',
+    redeliveryHorizonMs: (addresses) => redeliveryHorizonMs(connection, addresses),
+    subscribe: (subscription) => subscribe(connection, subscription, everyMs),
+  };
+}
+
+/** Checks the addresses. Acknowledged messages are not delivered to the group again, unless its offsets are reset. */
+async function redeliveryHorizonMs(
+  connection: RocketmqConnection,
+  addresses: readonly string[],
+): Promise<number> {
+  const proxies = new Proxies(connection);
+  try {
+    await routesOf(proxies, addresses);
+    return 0;
+  } finally {
+    proxies.close();
+  }
+}
+
+async function subscribe(
+  connection: RocketmqConnection,
+  subscription: Subscription,
+  everyMs: number,
+): Promise<Subscribed> {
+  const { fromBeginning, group, joinWithinMs, signal } = subscription;
+  if (!fromBeginning) throw placeUnknown(group);
+  const stopping = new AbortController();
+  const ending = signal === undefined ? stopping.signal : AbortSignal.any([signal, stopping.signal]);
+  const first = await joined(connection, subscription, performance.now() + joinWithinMs, ending);
+  const kept = keep(
+    first,
+    () => joined(connection, subscription, Number.POSITIVE_INFINITY, stopping.signal),
+    {
+      everyMs,
+      stopping: stopping.signal,
+    },
+  );
+  return {
+    lag: () => Promise.reject(lagUnknown(group)),
+    async stop() {
+      stopping.abort();
+      await kept;
+    },
+  };
+}
+
+/** Joins; retries until `endsAtMs`, or until the signal fires. */
+async function joined(
+  connection: RocketmqConnection,
+  subscription: Subscription,
+  endsAtMs: number,
+  signal: AbortSignal,
+): Promise<RocketmqMembership> {
+  for (;;) {
+    signal.throwIfAborted();
+    const membership = new RocketmqMembership(connection, subscription);
+    try {
+      await membership.join();
+      return membership;
+    } catch (error) {
+      await membership.leave();
+      signal.throwIfAborted();
+      subscription.disconnected(error, joinAgainMs);
+      if (performance.now() + joinAgainMs >= endsAtMs) throw error;
+      await rest(joinAgainMs, signal);
+    }
+  }
+}
+
+/** Replaces the membership when its routes change, until the signal fires; resolves when the last one has ended. */
+async function keep(
+  first: RocketmqMembership,
+  join: () => Promise<RocketmqMembership>,
+  { everyMs, stopping }: { readonly everyMs: number; readonly stopping: AbortSignal },
+): Promise<void> {
+  let membership: RocketmqMembership | undefined = first;
+  while (!stopping.aborted) {
+    await rest(everyMs, stopping);
+    if (stopping.aborted || !(await membership.isMoved())) continue;
+    await membership.leave();
+    membership = undefined;
+    try {
+      membership = await join();
+    } catch (error) {
+      if (stopping.aborted) return;
+      throw error;
+    }
+  }
+  await membership?.leave();
+}
+
+function placeUnknown(group: string): OutboxError {
+  return new OutboxError(
+    'OUTBOX_OPTION_INVALID',
+    `RocketMQ's proxies cannot tell the group ${group} to begin with what arrives from now on: set its offsets with mqadmin resetOffsetByTime, and \`fromBeginning\` to true.`,
+    { details: { option: 'fromBeginning', group } },
+  );
+}
+
+function lagUnknown(group: string): OutboxError {
+  return new OutboxError(
+    'OUTBOX_SERVER_REFUSED',
+    `RocketMQ's proxies do not tell how far the group ${group} is behind: ask the broker with mqadmin consumerProgress.`,
+    { details: { group } },
+  );
+}

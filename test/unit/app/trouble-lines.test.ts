@@ -1,0 +1,190 @@
+import { Console } from 'node:console';
+import { Writable } from 'node:stream';
+import { expect, test, vi } from 'vitest';
+import { consumerTroubleLines, relayTroubleLines } from '../../../src/app/trouble-lines.ts';
+import type { Logger } from '../../../src/config/logger.ts';
+import { OutboxError } from '../../../src/core/errors.ts';
+
+const place = { topic: 'orders', address: 'orders', partition: 0 };
+
+/** A logger, and what it was told. */
+function listening() {
+  const told: (readonly [string, object, string])[] = [];
+  const logger: Logger = {
+    warn: (facts, message) => void told.push(['warn', facts, message]),
+    error: (facts, message) => void told.push(['error', facts, message]),
+  };
+  return { told, logger };
+}
+
+test('a logger is told each trouble of a consumer with its facts, what goes well is none', () => {
+  const { told, logger } = listening();
+  const report = consumerTroubleLines('billing', logger);
+  report?.({ type: 'handled', attempt: 1, id: 'm-1', offset: '1', ...place });
+  report?.({ type: 'assigned', partitions: [] });
+  report?.({
+    type: 'disconnected',
+    error: new Error('no broker\n    at connect (a.js:1:1)'),
+    retryInMs: 200,
+  });
+  report?.({ type: 'parked', id: 'm-2', offset: '2', error: 'the bank is closed', ...place });
+  report?.({ type: 'failed', id: 'm-3', reason: 'tries', error: undefined });
+
+  const from = { component: 'temporal-outbox consumer', group: 'billing' };
+  const message = 'disconnected: Error: no broker';
+  expect(told).toEqual([
+    ['warn', { ...from, event: 'disconnected', retryInMs: 200, error: 'Error: no broker' }, message],
+    [
+      'warn',
+      { ...from, event: 'parked', id: 'm-2', offset: '2', ...place, error: 'the bank is closed' },
+      'parked: the bank is closed',
+    ],
+    ['error', { ...from, event: 'failed', id: 'm-3', reason: 'tries' }, 'failed'],
+  ]);
+});
+
+test('what a handler threw is told with the place where it was thrown, without frames of packages', () => {
+  const { told, logger } = listening();
+  const report = consumerTroubleLines('billing', logger);
+  const readMeter = (): Error => new Error('meter 7 reads -1');
+  const error = readMeter();
+  error.stack = `${error.stack}\n    at run (/app/node_modules/prisma/run.js:1:1)\n    at node:internal/process:1:1`;
+  report?.({ type: 'attempt-failed', attempt: 1, offset: '1', error, ...place });
+  report?.({ type: 'failed', id: 'm-1', reason: 'tries', error: 'no error at all' });
+  report?.({ type: 'disconnected', error, retryInMs: 200 });
+
+  const stacks = told.map(([, facts]) => ('stack' in facts ? (facts.stack as readonly string[]) : undefined));
+  expect(stacks.map((stack) => stack?.[0])).toEqual([
+    expect.stringMatching(/^readMeter .*trouble-lines\.test\.ts:\d+:\d+/) as string,
+    undefined,
+    undefined,
+  ]);
+  expect(stacks[0]?.filter((frame) => /node_modules|node:/.test(frame))).toEqual([]);
+});
+
+test('an error of this library is told with its code and the next step, and as an error when time does not mend it', () => {
+  const { told, logger } = listening();
+  const report = relayTroubleLines(logger);
+  const away = new OutboxError('OUTBOX_SERVER_UNAVAILABLE', 'It is away.');
+  const twice = new OutboxError('OUTBOX_INSTALLATION_TWICE', 'There are two.');
+  report({ type: 'waiting-for-server', server: 'Temporal', address: 'here:1', error: away });
+  report({ type: 'error', during: 'installation', error: twice });
+
+  expect(told.map(([level, , message]) => [level, message])).toEqual([
+    ['warn', 'waits for Temporal at here:1, and delivers without it meanwhile: OutboxError: It is away.'],
+    ['error', 'installation failed: OutboxError: There are two.'],
+  ]);
+  expect(told.map(([, facts]) => facts)).toMatchObject([
+    { server: 'Temporal', address: 'here:1', code: away.code, next: away.next },
+    { during: 'installation', code: twice.code, next: twice.next },
+  ]);
+});
+
+test('the same trouble is told once in five seconds, wherever and to whichever message it happens', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    const { told, logger } = listening();
+    const relay = relayTroubleLines(logger);
+    const consumer = consumerTroubleLines('billing', logger);
+    for (let n = 0; n < 100; n += 1) {
+      relay({ type: 'error', during: 'look', error: new Error(`port ${n}`) });
+      consumer?.({ type: 'parked', id: crypto.randomUUID(), offset: String(n), error: 'closed', ...place });
+    }
+    relay({ type: 'error', during: 'sweep', error: new Error('port 1') });
+    relay({ type: 'batch-settled', topic: 'orders', lane: 0, acknowledged: 1, exceptions: 0 });
+    vi.advanceTimersByTime(5_001);
+    relay({ type: 'error', during: 'look', error: new Error('port 1') });
+
+    expect(told.map(([, , message]) => message)).toEqual([
+      'look failed: Error: port 0',
+      'parked: closed',
+      'sweep failed: Error: port 1',
+      'look failed: Error: port 1',
+    ]);
+    expect(told.at(-1)?.[1]).toMatchObject({ more: 99 });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a pool that is too small is told with what to write', () => {
+  const { told, logger } = listening();
+  consumerTroubleLines('orders', logger)?.({ type: 'pool-small', connections: 10, needed: 15 });
+
+  expect(told).toMatchObject([
+    [
+      'warn',
+      {
+        connections: 10,
+        needed: 15,
+        next: expect.stringContaining('new PrismaPg({ connectionString, max: 15 })'),
+      },
+      'pool-small',
+    ],
+  ]);
+});
+
+test('without a logger each trouble is one line of JSON on standard error', () => {
+  const lines: string[] = [];
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation((line) => {
+    lines.push(String(line));
+    return true;
+  });
+  try {
+    relayTroubleLines()({ type: 'error', during: 'look', error: new Error('two\nlines') });
+  } finally {
+    write.mockRestore();
+  }
+
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^[^\n]+\n$/);
+  expect(JSON.parse(lines[0] ?? '')).toEqual({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    level: 'warn',
+    component: 'temporal-outbox relay',
+    event: 'error',
+    during: 'look',
+    error: 'Error: two lines',
+    msg: 'look failed: Error: two lines',
+  });
+});
+
+test('console shows a trouble in one line, however long it is', () => {
+  const lines: string[] = [];
+  const stderr = new Writable({
+    write: (line, _encoding, done) => {
+      lines.push(String(line));
+      done();
+    },
+  });
+  const error = new Error('a text that is longer than what console would show of an object in one line');
+  relayTroubleLines(new Console(stderr, stderr))({ type: 'error', during: 'look', error });
+
+  expect(lines).toHaveLength(1);
+  const [, facts = '', message] =
+    /^(\{.*\}) (look failed: Error: a text[^\n]*)\n$/.exec(lines[0] ?? '') ?? [];
+  expect(JSON.parse(facts)).toMatchObject({ event: 'error', during: 'look' });
+  expect(message).toContain(error.message);
+});
+
+test('a logger that throws harms nobody, false tells nobody, and what is no logger is refused', () => {
+  const broken: Logger = {
+    warn: () => {
+      throw new Error('the disk is full');
+    },
+    error: () => undefined,
+  };
+  const event = { type: 'error', during: 'look', error: new Error('no') } as const;
+  expect(() => relayTroubleLines(broken)(event)).not.toThrow();
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  try {
+    relayTroubleLines(false)(event);
+    expect(consumerTroubleLines('billing', false)).toBeUndefined();
+    expect(write).not.toHaveBeenCalled();
+  } finally {
+    write.mockRestore();
+  }
+  expect(() => relayTroubleLines({ warn: () => undefined } as unknown as Logger)).toThrow(
+    expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID', details: { option: 'logger' } }),
+  );
+});

@@ -1,0 +1,98 @@
+import { createRequire } from 'node:module';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { calm } from '../../../../src/brokers/kafka/client/idle-timers.ts';
+
+/** What this file uses of the queue that each connection of kafkajs has. */
+interface RequestQueue {
+  push(request: object): void;
+  fulfillRequest(answer: object): void;
+  maybeThrottle(ms: number): void;
+  rejectAll(error: Error): void;
+  destroy(): void;
+}
+type RequestQueueClass = new (options: object) => RequestQueue;
+
+const load = createRequire(import.meta.url);
+
+function requestQueue(): RequestQueue {
+  const Queue = load('kafkajs/src/network/requestQueue') as RequestQueueClass;
+  const logger = { debug: () => undefined, warn: () => undefined };
+  return new Queue({ clientId: 'me', broker: 'here:9092', requestTimeout: 1_000, logger });
+}
+
+function calmQueue(): RequestQueue {
+  const queue = requestQueue();
+  calm(queue);
+  return queue;
+}
+
+const sent: number[] = [];
+function push(queue: RequestQueue, correlationId: number): void {
+  const entry = { correlationId, resolve: () => undefined, reject: () => undefined };
+  queue.push({ entry, expectResponse: true, sendRequest: () => sent.push(correlationId) });
+}
+function answer(queue: RequestQueue, correlationId: number): void {
+  queue.fulfillRequest({ correlationId, payload: null, size: 0 });
+}
+
+beforeEach(() => {
+  sent.length = 0;
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  // First: the spies are on the fake timers, and whoever restored them later would bring those back.
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+test('kafkajs has the fault: with nothing to send, its queue arms a timer for a moment that has passed', () => {
+  const armed = vi.spyOn(globalThis, 'setTimeout');
+  const queue = requestQueue();
+  push(queue, 1);
+  answer(queue, 1);
+  expect(armed.mock.lastCall?.[1]).toBeLessThan(0);
+  queue.destroy();
+});
+
+test('a calm queue arms no timer with nothing to send', () => {
+  const queue = calmQueue();
+  push(queue, 1);
+  answer(queue, 1);
+  expect(sent).toEqual([1]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a calm queue sends what a broker throttles as soon as it may', async () => {
+  const armed = vi.spyOn(globalThis, 'setTimeout');
+  const queue = calmQueue();
+  queue.maybeThrottle(500);
+  push(queue, 1);
+  push(queue, 2);
+  await vi.advanceTimersByTimeAsync(499);
+  expect(sent).toEqual([]);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(sent).toEqual([1, 2]);
+  answer(queue, 1);
+  answer(queue, 2);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(armed.mock.calls.filter(([, ms = 0]) => ms < 0)).toEqual([]);
+});
+
+test('a calm queue arms no timer after its connection broke with requests that waited', async () => {
+  const queue = calmQueue();
+  queue.maybeThrottle(500);
+  push(queue, 1);
+  queue.rejectAll(new Error('The connection broke.'));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(sent).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([undefined, null, {}, { scheduleCheckPendingRequests: () => 'own' }])(
+  'what is no such queue stays as it is: %o',
+  (other) => {
+    const before = { ...other };
+    calm(other);
+    expect({ ...other }).toEqual(before);
+  },
+);

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { kafkaConnection } from '../../../../src/brokers/kafka/transport/kafka-options.ts';
+
+test('brokers may be a string with commas or a list', () => {
+  expect(kafkaConnection({ brokers: 'a:1, b:2' }).brokers).toEqual(['a:1', 'b:2']);
+  expect(kafkaConnection({ brokers: ['a:1', 'b:2'] }).brokers).toEqual(['a:1', 'b:2']);
+});
+
+test('the default request timeout is 5 s, and by default nothing is logged', () => {
+  expect(kafkaConnection({ brokers: 'a:1' })).toMatchObject({
+    clientId: 'temporal-outbox',
+    logger: undefined,
+    requestTimeoutMs: 5_000,
+  });
+});
+
+for (const brokers of ['', ',', 'localhost', 'a:1,b', []]) {
+  test(`the brokers ${JSON.stringify(brokers)} are refused`, () => {
+    expect(() => kafkaConnection({ brokers })).toThrow(
+      expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
+    );
+  });
+}
+
+test('consumer options have defaults, and each can be set', () => {
+  const defaults = {
+    sessionTimeoutMs: 10_000,
+    rebalanceTimeoutMs: 60_000,
+    maxFetchBytes: 10_485_760,
+    maxPartitionBytes: undefined,
+  };
+  expect(kafkaConnection({ brokers: 'a:1' }).consumption).toEqual(defaults);
+  expect(kafkaConnection({ brokers: 'a:1', consumers: { rebalanceTimeout: '5m' } }).consumption).toEqual({
+    ...defaults,
+    rebalanceTimeoutMs: 300_000,
+  });
+  expect(
+    kafkaConnection({
+      brokers: 'a:1',
+      consumers: {
+        sessionTimeout: '30 minutes',
+        rebalanceTimeout: 6_000,
+        maxFetchBytes: 65_536,
+        maxPartitionBytes: 268_435_456,
+      },
+    }).consumption,
+  ).toEqual({
+    sessionTimeoutMs: 1_800_000,
+    rebalanceTimeoutMs: 6_000,
+    maxFetchBytes: 65_536,
+    maxPartitionBytes: 268_435_456,
+  });
+});
+
+test.each([
+  ['sessionTimeout', 5_999],
+  ['sessionTimeout', 1_800_001],
+  ['sessionTimeout', '5 parsecs'],
+  ['rebalanceTimeout', 5_999],
+  ['rebalanceTimeout', 3_600_001],
+  ['maxFetchBytes', 65_535],
+  ['maxFetchBytes', 268_435_457],
+  ['maxPartitionBytes', 65_535],
+  ['maxPartitionBytes', 100_000.5],
+])("a consumer's %s of %s is refused by its name", (option, value) => {
+  expect(() => kafkaConnection({ brokers: 'a:1', consumers: { [option]: value } })).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: { option: `consumers.${option}`, value },
+    }),
+  );
+});
+
+for (const requestTimeout of [0, 99, 120_001, Number.NaN]) {
+  test(`a request timeout of ${requestTimeout} ms is refused`, () => {
+    expect(() => kafkaConnection({ brokers: 'a:1', requestTimeout })).toThrow(
+      expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' }),
+    );
+  });
+}
+
+test.each([
+  ['compresion', { brokers: 'a:1', compresion: 'x' }],
+  ['brokers', { brokers: [undefined] }],
+  ['brokers', { brokers: undefined }],
+  ['brokers', { brokers: 7 }],
+  ['clientId', { brokers: 'a:1', clientId: '' }],
+  ['ssl', { brokers: 'a:1', ssl: 'yes' }],
+  ['sasl', { brokers: 'a:1', sasl: 'plain' }],
+  ['logger', { brokers: 'a:1', logger: {} }],
+])('an invalid %s is refused by its name: %o', (option, options) => {
+  expect(() => kafkaConnection(options as never)).toThrow(
+    expect.objectContaining({
+      code: 'OUTBOX_OPTION_INVALID',
+      message: expect.stringContaining(`\`${option}\``),
+      details: expect.objectContaining({ option }),
+    }),
+  );
+});

@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { kafkajs } from '../../../../src/brokers/kafka/client/kafkajs.ts';
+import { acknowledge, reject, stage } from './batch-stage.ts';
+
+const committed = (partition: number, offset: string) => [
+  { topic: 'orders', partitions: [{ partition, offset: `after ${offset}` }] },
+];
+
+test('the messages of a partition are handed over, and committed when they are done, not earlier', async () => {
+  const { batches, end, take } = stage();
+
+  const { payload, taking } = await take(3, '10', '12');
+  const during = [payload.resolved.length, payload.committed.length, taking.state];
+  await end();
+
+  const [batch] = batches;
+  expect([batch?.address, batch?.partition, batch?.messages.map(({ offset }) => offset)]).toEqual([
+    'orders',
+    3,
+    ['10', '12'],
+  ]);
+  expect(during).toEqual([0, 0, 'open']);
+  expect([payload.resolved, taking.state]).toEqual([['12'], 'resolved']);
+  // Of no other partition: its offset may be one that is not in use.
+  expect(payload.committed).toEqual([committed(3, '12')]);
+});
+
+test('a message that is open keeps those behind it from being committed', async () => {
+  const { end, take } = stage();
+
+  const { payload } = await take(0, '1', '2', '3');
+  await end((batch) => acknowledge(batch, '1', '3'));
+
+  expect(payload.resolved).toEqual(['1']);
+  expect(payload.paused).toEqual([]);
+});
+
+test('if nothing is done, nothing is committed', async () => {
+  const { end, take } = stage();
+
+  const { payload, taking } = await take(0, '1');
+  await end(() => undefined);
+
+  expect([payload.resolved, payload.committed]).toEqual([[], [[]]]);
+  expect(taking.state).toBe('resolved');
+});
+
+test('a rejected message pauses its partition for the longest rest, and is not committed', async () => {
+  const { end, rests, take } = stage();
+
+  const { payload } = await take(0, '1', '2', '3');
+  let may: boolean | undefined;
+  await end((batch) => {
+    acknowledge(batch, '1', '2', '3');
+    reject(batch, '2', 500);
+    reject(batch, '3', 100);
+    may = batch.mayBegin();
+  });
+
+  expect(may).toBe(false);
+  expect(payload.resolved).toEqual(['1']);
+  expect([rests, payload.paused]).toEqual([[500], ['paused', 'resumed']]);
+});
+
+test('nothing is handed over before the start offsets are settled, or if that fails', async () => {
+  const { batches, begun, take } = stage();
+  let settle = (): void => undefined;
+  begun.promise = new Promise((resolve) => (settle = resolve));
+  await take(0, '1');
+  const before = batches.length;
+  settle();
+  await take(0, '2');
+  const after = batches.length;
+  begun.promise = Promise.reject(new Error('no offsets'));
+
+  const { payload, taking } = await take(0, '3');
+
+  expect([before, after, batches.length]).toEqual([0, 2, 2]);
+  expect([taking.state, payload.committed]).toEqual(['resolved', []]);
+});
+
+test('what was fetched from another offset than the group begins at is not handed over', async () => {
+  const { batches, begun, take } = stage();
+  let settle = (): void => undefined;
+  begun.promise = new Promise((resolve) => (settle = resolve));
+
+  const { payload, taking } = await take(0, '1');
+  payload.stale = true;
+  settle();
+  await take(0);
+
+  expect(batches.flatMap(({ messages }) => messages)).toEqual([]);
+  expect([taking.state, payload.committed]).toEqual(['resolved', []]);
+});
+
+test('a partition that is no longer assigned ends without an error', async () => {
+  const { end, take } = stage();
+
+  const { payload, taking } = await take(0, '1', '2');
+  payload.unassigned = true;
+  await end((batch) => {
+    acknowledge(batch, '1');
+    reject(batch, '2', 100);
+  });
+
+  expect([taking.state, payload.paused]).toEqual(['resolved', ['paused', 'resumed']]);
+});
+
+test('messages that Kafka deleted since the last batch are told with their offsets', async () => {
+  const { end, losses, noticed, take } = stage();
+  const reset = {
+    message: 'Offset out of range, resetting to default offset',
+    topic: 'orders',
+    partition: 0,
+  };
+  await take(0, '4', '5');
+  await end();
+
+  losses.logged({
+    namespace: '',
+    level: kafkajs().logLevel.ERROR,
+    label: '',
+    log: { ...reset, timestamp: '' },
+  });
+  await take(0, '9');
+
+  expect(noticed).toMatchObject([
+    { type: 'messages-lost', address: 'orders', partition: 0, from: '6', to: '9', messages: 3 },
+  ]);
+});

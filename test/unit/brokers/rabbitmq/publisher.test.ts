@@ -1,0 +1,190 @@
+import { expect, test } from 'vitest';
+import { pass, soFar } from '../../../support/fixtures/fake-time.ts';
+import { overWire, untilOnWire } from '../../../support/rabbitmq/wire-time.ts';
+import { acknowledged, maybeStored, stage, unsent } from './transport-stage.ts';
+
+const idleMs = 30_000;
+
+test('batches share one connection and a channel for each exchange, also those that begin at once', async () => {
+  const { send, server } = await stage();
+
+  await overWire(Promise.all([send('orders', 'a'), send('orders', 'b'), send('bills', 'c')]));
+  await overWire(send('orders', 'd'));
+
+  expect(server.connections).toEqual({ ever: 1, open: 1 });
+  expect(server.times('ConfirmSelect')).toBe(2);
+  expect(new Set(server.published.map(({ channel, exchange }) => `${exchange} ${channel}`)).size).toBe(2);
+});
+
+test('a channel that the server has closed is replaced once, also for batches that begin at once', async () => {
+  const { send, server } = await stage();
+  server.missing.add('orders');
+  await overWire(send('orders', 'a'));
+  server.missing.clear();
+
+  const sent = await overWire(Promise.all([send('orders', 'b'), send('orders', 'c')]));
+  await overWire(send('orders', 'd'));
+
+  expect(sent).toEqual([{ outcomes: [acknowledged] }, { outcomes: [acknowledged] }]);
+  expect(server.times('ConfirmSelect')).toBe(2);
+});
+
+test('a channel that could not be opened is asked for again by the next batch', async () => {
+  const { send, server } = await stage();
+  server.refuse = ({ name }) =>
+    name === 'ConfirmSelect' ? { code: 540, text: 'NOT_IMPLEMENTED - not now' } : undefined;
+  const refused = await overWire(send('orders', 'a'));
+  server.refuse = () => undefined;
+
+  expect(refused).toMatchObject({
+    outcomes: [unsent],
+    hold: { reason: expect.stringContaining('NOT_IMPLEMENTED') },
+  });
+  expect((await overWire(send('orders', 'a'))).outcomes).toEqual([acknowledged]);
+});
+
+test('a connection is closed 30 s after its last batch, and the next batch opens another', async () => {
+  const { send, server } = await stage();
+  await overWire(send('orders', 'a'));
+  await pass(idleMs - 1);
+  await overWire(send('orders', 'b'));
+  await pass(idleMs - 1);
+  await overWire(send('bills', 'c'));
+  const before = { ...server.connections, closed: server.times('ConnectionClose') };
+  await pass(idleMs);
+  await untilOnWire(() => server.connections.open === 0);
+  const { outcomes } = await overWire(send('orders', 'd'));
+
+  expect(before).toEqual({ ever: 1, open: 1, closed: 0 });
+  expect(server.times('ConnectionClose')).toBe(1);
+  expect(outcomes).toEqual([acknowledged]);
+  expect(server.connections).toEqual({ ever: 2, open: 1 });
+});
+
+test('a connection with a batch under way is not idle, however long that takes', async () => {
+  const { send, server } = await stage({ requestTimeout: 120_000 });
+  await overWire(send('orders', 'a'));
+  server.confirm = ({ body }) => (body === 'slow' ? 'none' : 'ack');
+  const slow = soFar(send('orders', 'slow'));
+  await untilOnWire(() => server.published.length === 2);
+  await overWire(send('bills', 'b'));
+
+  await pass(2 * idleMs);
+  await overWire(send('bills', 'c'));
+
+  expect(slow.state).toBe('open');
+  expect(server.connections).toEqual({ ever: 1, open: 1 });
+});
+
+test('a blocked connection stays open although it is idle, to be told when it is blocked no more', async () => {
+  const { send, server, transport } = await stage();
+  server.confirm = () => 'none';
+  const sent = send('orders', 'a');
+  await untilOnWire(() => server.published.length === 1);
+  server.block('low on memory');
+  const { hold } = await overWire(sent);
+  await pass(2 * idleMs);
+  await expect(overWire(transport.probe('orders'))).rejects.toThrow(
+    'The server blocks its publishers: low on memory.',
+  );
+  server.block();
+  await untilOnWire(async () => {
+    await pass(1_000);
+    return server.connections.open === 0;
+  });
+
+  expect(hold).toEqual({
+    scope: 'transport',
+    reason: 'The server blocks its publishers: low on memory.',
+  });
+  expect(server.connections.ever).toBe(1);
+});
+
+test('when the server blocks its publishers, what is in flight to every exchange may be stored', async () => {
+  const { send, server } = await stage({ requestTimeout: 120_000 });
+  server.confirm = () => 'none';
+  const sent = [send('orders', 'a'), send('bills', 'b')];
+  await untilOnWire(() => server.published.length === 2);
+
+  server.block('low on disk');
+  const results = await overWire(Promise.all(sent));
+
+  expect(results.map(({ outcomes }) => outcomes)).toEqual([[maybeStored], [maybeStored]]);
+  const next = await overWire(send('orders', 'c'));
+  expect(next.outcomes).toEqual([unsent]);
+  expect(server.published).toHaveLength(2);
+});
+
+test('a lost connection is replaced by the next batch, and what was in flight may be stored', async () => {
+  const { send, server } = await stage();
+  server.confirm = () => 'none';
+  const sent = send('orders', 'a');
+  await untilOnWire(() => server.published.length === 1);
+  server.cut();
+  const lost = await overWire(sent);
+  server.confirm = () => 'ack';
+
+  const next = await overWire(send('orders', 'a'));
+
+  expect(lost).toMatchObject({ outcomes: [maybeStored], hold: { scope: 'transport' } });
+  expect(next).toEqual({ outcomes: [acknowledged] });
+  expect(server.connections).toEqual({ ever: 2, open: 1 });
+});
+
+test('the size that a server accepts is learned once for all exchanges, and anew with each connection', async () => {
+  const { send, server } = await stage();
+  server.confirm = ({ body }) =>
+    body.length > 4
+      ? { code: 406, text: 'PRECONDITION_FAILED - message size 5 is larger than configured max size 4' }
+      : 'ack';
+  await overWire(send('orders', 'large'));
+  const others = await overWire(Promise.all([send('orders', 'large'), send('bills', 'large', 'fits')]));
+  const sentTo = server.published.length;
+  server.cut();
+  server.confirm = () => 'ack';
+  let anew = await overWire(send('orders', 'large'));
+  await untilOnWire(async () => {
+    anew = await overWire(send('orders', 'large'));
+    return server.connections.ever === 2;
+  });
+
+  const tooLarge = {
+    kind: 'permanent',
+    error: 'The message has 5 bytes; the server takes 4 (max_message_size).',
+  };
+  expect(others).toEqual([{ outcomes: [tooLarge] }, { outcomes: [tooLarge, acknowledged] }]);
+  expect(sentTo).toBe(2);
+  expect(anew.outcomes).toEqual([acknowledged]);
+});
+
+test('a close waits for the batch under way, and a batch after it opens another connection', async () => {
+  const { send, server, transport } = await stage();
+  server.confirm = () => 'none';
+  const slow = soFar(send('orders', 'slow'));
+  await untilOnWire(() => server.published.length === 1);
+  const closing = soFar(transport.close());
+  server.confirm = () => 'ack';
+  const next = await overWire(send('orders', 'next'));
+  const during = [closing.state, server.times('ConnectionClose')];
+  const connections = server.connections.ever;
+  await pass(1_000);
+  await untilOnWire(() => closing.state !== 'open');
+
+  expect(during).toEqual(['open', 0]);
+  expect([next.outcomes, connections]).toEqual([[acknowledged], 2]);
+  expect(slow).toMatchObject({ state: 'resolved', value: { outcomes: [maybeStored] } });
+  expect(closing.state).toBe('resolved');
+});
+
+test('a transport that was closed leaves no connection and no timer behind', async () => {
+  const { send, server, transport } = await stage();
+  await overWire(send('orders', 'a'));
+
+  await overWire(transport.close());
+  await untilOnWire(() => server.connections.open === 0);
+  await pass(2 * idleMs);
+
+  expect(server.times('ConnectionClose')).toBe(1);
+  await overWire(transport.close());
+  expect(server.connections.ever).toBe(1);
+});

@@ -1,0 +1,153 @@
+import { expect, test, vi } from 'vitest';
+import { pass, soFar } from '../../../support/fixtures/fake-time.ts';
+import { assigned, deliver, handler, overWire, stage, times, untilOnWire } from './session-stage.ts';
+
+const both = { addresses: ['orders', 'bills'] };
+
+/** A consumer of two queues that has a message of one in hand, until the test opens it. */
+async function holding() {
+  const staged = await stage();
+  const handling = handler();
+  handling.hold.these = () => true;
+  const subscribed = await overWire(staged.subscribe(handling.handle, both));
+  await deliver(staged.server, 'orders.stock', 'a');
+  await untilOnWire(() => handling.of('orders').length === 1);
+  return { ...staged, ...handling, subscribed };
+}
+
+test('a lost connection is told, what was in hand is not acknowledged, and all is received again', async () => {
+  const { batches, hold, of, open, server, subscribed, told } = await holding();
+  hold.these = () => false;
+
+  server.cut();
+  await untilOnWire(() => batches[0]?.lost.aborted === true);
+  const during = told.disconnected.length;
+  open();
+  await untilOnWire(() => told.disconnected.length === 1);
+  await expect(overWire(subscribed.lag())).rejects.toBe(told.disconnected[0]?.[0]);
+  await pass(200);
+  await deliver(server, 'orders.stock', 'a');
+  await untilOnWire(() => of('orders').length === 2);
+  await pass(5);
+  await untilOnWire(() => server.acknowledged.length === 1);
+
+  expect(during).toBe(0);
+  expect(told.disconnected).toMatchObject([[expect.any(Error), 200]]);
+  expect(assigned(told)).toEqual([
+    ['orders', 'bills'],
+    ['orders', 'bills'],
+  ]);
+  expect((await overWire(subscribed.lag())).map(({ messages }) => messages)).toEqual([0, 0]);
+});
+
+test('after a join a server that is away is tried after pauses of up to ten seconds, and those begin anew', async () => {
+  const { server, subscribe, told } = await stage();
+  await overWire(subscribe());
+  server.refuse = ({ name }) =>
+    name === 'ConnectionOpen' ? { code: 541, text: 'INTERNAL_ERROR', connection: true } : undefined;
+  server.cut();
+
+  const pauses = [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000];
+  for (const [tries, ms] of pauses.entries()) {
+    await untilOnWire(() => told.disconnected.length === tries + 1);
+    if (tries === pauses.length - 1) server.refuse = () => undefined;
+    await pass(ms);
+  }
+  await untilOnWire(() => told.assigned.length === 2);
+  server.cut();
+  await untilOnWire(() => told.disconnected.length === pauses.length + 1);
+
+  expect(told.disconnected.map(([, ms]) => ms)).toEqual([...pauses, 200]);
+});
+
+test('after a join an address that is missing at a reconnect stops no other, and is looked for', async () => {
+  const { server, subscribe, told } = await stage();
+  const { handle, of } = handler();
+  await overWire(subscribe(handle, both));
+  server.missing.add('orders');
+  server.cut();
+  await untilOnWire(() => told.disconnected.length === 1);
+  await pass(200);
+  await deliver(server, 'bills.stock', 'b');
+  await untilOnWire(() => of('bills').length === 1 && told.disconnected.length === 2);
+  const reported = told.disconnected.at(-1);
+  server.missing.clear();
+  await pass(2_000);
+  await deliver(server, 'orders.stock', 'a');
+  await untilOnWire(() => of('orders').length === 1);
+
+  expect(reported).toMatchObject([{ code: 'OUTBOX_ADDRESS_MISSING' }, 2_000]);
+  expect(assigned(told)).toEqual([['orders', 'bills'], ['bills'], ['bills', 'orders']]);
+  expect(server.connections.ever).toBe(2);
+});
+
+test('after a join a queue that may not be received from at a reconnect is not told as assigned', async () => {
+  const { server, subscribe, told } = await stage();
+  await overWire(subscribe(undefined, both));
+  server.refuse = ({ fields, name }) =>
+    name === 'BasicConsume' && fields['queue'] === 'orders.stock'
+      ? { code: 403, text: 'ACCESS_REFUSED - to queue' }
+      : undefined;
+  server.cut();
+  await untilOnWire(() => told.disconnected.length === 1);
+  await pass(200);
+  await untilOnWire(() => told.disconnected.length === 2);
+
+  expect(String(told.disconnected[1]?.[0])).toContain('ACCESS_REFUSED - to queue');
+  expect(assigned(told)).toEqual([['orders', 'bills'], ['bills']]);
+});
+
+test('a connection lost while a queue is being looked for is opened again in no more than its own pause', async () => {
+  const { server, subscribe, told } = await stage();
+  await overWire(subscribe(undefined, both));
+  server.cancel('orders.stock');
+  await untilOnWire(() => told.disconnected.length === 1);
+
+  server.cut();
+  await untilOnWire(() => told.disconnected.length === 2);
+  await pass(200);
+  await untilOnWire(() => told.assigned.length === 2);
+
+  expect(told.disconnected.map(([, ms]) => ms)).toEqual([2_000, 200]);
+  await pass(2_000);
+  expect(server.times('BasicConsume', 'orders.stock')).toBe(2);
+});
+
+test('a stop lets the batch in hand end, acknowledges it, and closes channels before the connection', async () => {
+  const { batches, of, open, server, subscribed, told } = await holding();
+
+  const stopping = soFar(subscribed.stop());
+  server.deliver('orders.stock', 'b');
+  await overWire(subscribed.lag());
+  const during = [stopping.state, batches[0]?.signal.aborted, batches[0]?.lost.aborted];
+  open();
+  await untilOnWire(() => stopping.state === 'resolved' && server.connections.open === 0);
+  const asked = server.asked.length;
+  const timers = vi.getTimerCount();
+  await pass(times.bindEveryMs);
+
+  expect(during).toEqual(['open', true, false]);
+  expect(of('orders')).toEqual(['a']);
+  const end = server.asked.map(({ name }) => name).filter((name) => /BasicAck|Close$/.test(name));
+  expect(end.slice(-4)).toEqual(['BasicAck', 'ChannelClose', 'ChannelClose', 'ConnectionClose']);
+  expect(server.acknowledged).toEqual(['orders.stock 1 and before']);
+  expect([server.asked.length, told.disconnected.length]).toEqual([asked, 0]);
+  expect(timers).toBe(0);
+  expect(server.connections.ever).toBe(1);
+});
+
+test('a stop while a queue or the server is being waited for ends at once, and tells nothing more', async () => {
+  const { server, subscribe, told } = await stage();
+  const one = await overWire(subscribe());
+  server.cancel('orders.stock');
+  await untilOnWire(() => told.disconnected.length === 1);
+  await overWire(one.stop());
+  const two = await overWire(subscribe());
+  server.cut();
+  await untilOnWire(() => told.disconnected.length === 2);
+  await overWire(two.stop());
+  await pass(60_000);
+
+  expect(told.disconnected).toHaveLength(2);
+  expect(server.connections).toEqual({ ever: 2, open: 0 });
+});

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { envelopeText } from '../../../../src/brokers/redis/client/message-format.ts';
+import type { RedisClient } from '../../../../src/brokers/redis/client/open-client.ts';
+import { ListQueue } from '../../../../src/brokers/redis/source/list-queue.ts';
+import { releaseReading, renewReading } from '../../../../src/brokers/redis/source/queue.ts';
+
+const lease = { holder: 'stock/1', leaseMs: 6_000 };
+
+/** A server that gives this answer; of scripts it notes what follows them. */
+function server(answer?: unknown) {
+  const commands: unknown[] = [];
+  const client = {
+    async sendCommand([name, , ...args]: readonly string[]) {
+      commands.push([name, ...args]);
+      return answer;
+    },
+    async blMove(...args: readonly unknown[]) {
+      commands.push(['BLMOVE', ...args]);
+    },
+    lLen: async (key: string) => (key === 'orders' ? 5 : 30),
+  } as unknown as RedisClient;
+  return { client, commands };
+}
+
+test('a read takes the lease, and gives each value its number from the count of the done ones', async () => {
+  const ours = envelopeText({ id: 'a', key: 'k', sentAtMs: 1_000, headers: { h: 'v' }, payload: '{}' });
+  const { client, commands } = server([
+    Buffer.from(''),
+    Buffer.from('9007199254740993'),
+    [Buffer.from(ours), Buffer.from('foreign')],
+  ]);
+
+  const read = await new ListQueue('orders', 'stock').read(client, lease, 2_001);
+
+  expect(read).toMatchObject({
+    kind: 'mine',
+    bytes: ours.length + 'foreign'.length,
+    notices: [],
+    messages: [
+      {
+        address: 'orders',
+        partition: 0,
+        offset: '9007199254740993',
+        key: 'k',
+        headers: { h: 'v' },
+        body: Buffer.from('{}'),
+        timestamp: new Date(1_000),
+      },
+      { address: 'orders', offset: '9007199254740994', key: null, headers: {}, body: Buffer.from('foreign') },
+    ],
+  });
+  const keys = ['4', 'orders:reader', 'orders', 'orders:processing', 'orders:done'];
+  expect(commands).toEqual([['EVAL', ...keys, 'stock/1', '6000', '2000']]);
+});
+
+test('another holder is told, and is a conflict if it is of another group', async () => {
+  const queue = new ListQueue('orders', 'stock');
+
+  expect(await queue.read(server([Buffer.from('other/2')]).client, lease, 1)).toEqual({
+    kind: 'taken',
+    holder: 'other/2',
+  });
+  expect(queue.conflict('stock/2')).toBeUndefined();
+  expect(queue.conflict('stock/more/2')).toMatchObject({
+    code: 'OUTBOX_GROUP_REFUSED',
+    details: { address: 'orders', group: 'stock', reader: 'stock/more' },
+  });
+});
+
+test('what is done is removed by its number and its first offset; nothing needs no command', async () => {
+  const { client, commands } = server();
+  const queue = new ListQueue('orders', 'stock');
+
+  await queue.done(client, lease, []);
+  await queue.done(client, lease, [{ offset: '7' }, { offset: '8' }]);
+
+  const keys = ['3', 'orders:reader', 'orders:processing', 'orders:done'];
+  expect(commands).toEqual([['EVAL', ...keys, 'stock/1', '2', '7']]);
+});
+
+test('what the server refuses is reported', async () => {
+  const client = { sendCommand: () => Promise.reject(new Error('NOPERM')) } as unknown as RedisClient;
+
+  await expect(new ListQueue('orders', 'stock').done(client, lease, [{ offset: '7' }])).rejects.toThrow(
+    'NOPERM',
+  );
+  await expect(releaseReading(client, 'orders:reader', lease)).rejects.toThrow('NOPERM');
+});
+
+test('news are awaited in seconds, by moving the next value; the lag counts what is open, too', async () => {
+  const { client, commands } = server();
+  const queue = new ListQueue('orders', 'stock');
+
+  await queue.news(client, 2_500);
+
+  expect(commands).toEqual([['BLMOVE', 'orders', 'orders:processing', 'LEFT', 'RIGHT', 2.5]]);
+  expect(await queue.lag(client)).toBe(35);
+});
+
+test.each([
+  [1, true],
+  [0, false],
+])('a lease is renewed by its holder: %i means %s; released by it alone', async (answer, mine) => {
+  const { client, commands } = server(answer);
+
+  expect(await renewReading(client, 'orders:reader', lease)).toBe(mine);
+  await releaseReading(client, 'orders:reader', lease);
+
+  expect(commands).toEqual([
+    ['EVAL', '1', 'orders:reader', 'stock/1', '6000'],
+    ['EVAL', '1', 'orders:reader', 'stock/1'],
+  ]);
+});

@@ -1,0 +1,251 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { rocketmqConnection } from '../../../../src/brokers/rocketmq/transport/rocketmq-options.ts';
+import { rocketmqOver } from '../../../../src/brokers/rocketmq/transport/rocketmq-transport.ts';
+import type { OutgoingMessage, PublishResult } from '../../../../src/brokers/transport.ts';
+import { drafted, publishTo } from '../../../support/fixtures/outgoing.ts';
+import { scriptedRocketmq } from '../../../support/fixtures/scripted-rocketmq.ts';
+
+async function stage(tag?: (message: OutgoingMessage, topic: string) => string | undefined, ms = 10_000) {
+  const proxy = await scriptedRocketmq();
+  proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
+  proxy.topics.set('bills', { brokers: { a: [0] }, type: 'NORMAL' });
+  const transport = rocketmqOver(
+    {
+      endpoints: [proxy.endpoint],
+      ssl: false,
+      credentials: undefined,
+      namespace: 'shop',
+      requestTimeoutMs: ms,
+      invisibleMs: 60_000,
+    },
+    tag,
+  );
+  onTestFinished(() => transport.close());
+  const publish = (
+    address: string,
+    ...messages: readonly Partial<OutgoingMessage>[]
+  ): Promise<PublishResult> => publishTo(transport, address, drafted(...messages));
+  const asked = (method: string): number => proxy.calls.filter((name) => name === method).length;
+  return { proxy, transport, publish, asked };
+}
+
+const acknowledged = { kind: 'acknowledged', partition: null, offset: null };
+const unsent = { kind: 'deferred', onWire: false };
+const maybeStored = { kind: 'deferred', onWire: true };
+
+test('a message for a topic with order has its key as its group, or its id, and everything else as it was written', async () => {
+  const { proxy, publish, transport } = await stage(({ key }, topic) =>
+    key === null ? undefined : `${topic}-tag`,
+  );
+
+  const { hold, outcomes } = await publish(
+    'orders',
+    { key: 'k', payload: 'é', headers: { ce_type: 'placed' } },
+    { key: null },
+  );
+
+  expect(outcomes).toEqual([acknowledged, acknowledged]);
+  expect(hold).toBeUndefined();
+  const [first, second] = proxy.sent.toSorted((a) => (a.getSystemProperties()?.hasTag() === true ? -1 : 1));
+  expect(first?.getTopic()?.toObject()).toEqual({ name: 'orders', resourceNamespace: 'shop' });
+  expect(first?.getSystemProperties()?.toObject()).toMatchObject({
+    messageId: 'm0',
+    keysList: ['m0'],
+    messageType: 2,
+    bodyEncoding: 1,
+    messageGroup: 'k',
+    tag: 'orders-tag',
+    bornHost: expect.stringMatching(/./),
+    bornTimestamp: { seconds: expect.any(Number), nanos: expect.any(Number) },
+  });
+  expect(Buffer.from(first?.getBody_asU8() ?? []).toString()).toBe('é');
+  expect(first?.getUserPropertiesMap().toObject()).toEqual(expect.arrayContaining([['ce_type', 'placed']]));
+  expect(second?.getSystemProperties()?.toObject()).toMatchObject({ messageGroup: 'm1', tag: '' });
+  expect(transport).toMatchObject({ name: 'rocketmq', endpoint: proxy.endpoint });
+});
+
+test('a message for a topic without order has no group', async () => {
+  const { proxy, publish } = await stage();
+
+  await publish('bills', { key: 'k' });
+
+  const system = proxy.sent[0]?.getSystemProperties();
+  expect(system?.toObject()).toMatchObject({ messageType: 1, messageGroup: '' });
+  expect(system?.hasMessageGroup()).toBe(false);
+});
+
+test('a route is asked for once, and by every probe', async () => {
+  const { asked, publish, transport } = await stage();
+
+  await publish('orders', {});
+  await publish('orders', {});
+  const cached = asked('queryRoute');
+  await transport.probe('orders');
+
+  expect([cached, asked('queryRoute')]).toEqual([1, 2]);
+  expect(await publish('orders')).toEqual({ outcomes: [] });
+});
+
+test.each([
+  ['missing', undefined, 'TOPIC_NOT_FOUND: no orders'],
+  [
+    'of another type',
+    { brokers: { a: [0] }, type: 'DELAY' as const },
+    'The topic orders takes DELAY messages: create it with message.type=FIFO, or NORMAL.',
+  ],
+  [
+    'without a queue',
+    { brokers: {}, type: 'FIFO' as const },
+    'The topic orders has no queue that takes messages.',
+  ],
+])('a topic that is %s holds its messages, of which none was sent', async (_what, topic, reason) => {
+  const { proxy, publish, transport } = await stage();
+  if (topic === undefined) proxy.topics.delete('orders');
+  else proxy.topics.set('orders', topic);
+
+  const { hold, outcomes } = await publish('orders', {}, {});
+
+  expect(outcomes).toEqual([unsent, unsent]);
+  expect(hold).toEqual({ scope: 'topic', reason });
+  expect(proxy.sent).toEqual([]);
+  await expect(transport.probe('orders')).rejects.toMatchObject({
+    code: 'OUTBOX_SERVER_UNAVAILABLE',
+    message: expect.stringContaining(reason),
+  });
+  proxy.topics.set('orders', { brokers: { a: [0] }, type: 'FIFO' });
+  await expect(transport.probe('orders')).resolves.toBeUndefined();
+});
+
+test.each([
+  ['sendMessage', 'MESSAGE_BODY_TOO_LARGE', { kind: 'permanent', error: 'MESSAGE_BODY_TOO_LARGE: why' }],
+  ['entry', 'MESSAGE_BODY_TOO_LARGE', { kind: 'permanent', error: 'MESSAGE_BODY_TOO_LARGE: why' }],
+  ['entry', '77777', { kind: 'ambiguous', error: 'status 77777: why' }],
+])('a message is refused by the status of the %s: %s', async (where, code, outcome) => {
+  const { proxy, publish } = await stage();
+  proxy.refused.set(where, [code, 'why']);
+
+  const { hold, outcomes } = await publish('orders', {});
+
+  expect(outcomes).toEqual([outcome]);
+  expect(hold).toBeUndefined();
+});
+
+test('an answer without a word about the message is ambiguous', async () => {
+  const { proxy, publish } = await stage();
+  proxy.mute.add('entry');
+
+  const { outcomes } = await publish('orders', {});
+
+  expect(outcomes).toEqual([
+    { kind: 'ambiguous', error: 'CODE_UNSPECIFIED: The proxy answered nothing about the message.' },
+  ]);
+});
+
+test('a topic whose route is not told holds its messages', async () => {
+  const { proxy, publish } = await stage();
+  proxy.refused.set('queryRoute', ['INTERNAL_ERROR', 'of a broker']);
+
+  expect(await publish('orders', {})).toEqual({
+    outcomes: [unsent],
+    hold: { scope: 'topic', reason: 'INTERNAL_ERROR: of a broker' },
+  });
+});
+
+test('the messages of a key go through one proxy, those of others through others, and without order in turns', async () => {
+  const { proxy, publish } = await stage();
+  const other = await scriptedRocketmq();
+  const brokers = { a: [0], b: [0] };
+  const ports = { b: other.port };
+  proxy.topics.set('orders', { brokers, ports, type: 'FIFO' });
+  proxy.topics.set('bills', { brokers, ports, type: 'NORMAL' });
+  const keysAt = ({ sent }: typeof proxy): ReadonlySet<string | undefined> =>
+    new Set(sent.splice(0).map((message) => message.getSystemProperties()?.getMessageGroup()));
+
+  await publish('orders', ...Array.from({ length: 32 }, (_, n) => ({ key: `k${n % 8}` })));
+  const [here, there] = [keysAt(proxy), keysAt(other)];
+  await publish('bills', {}, {}, {}, {});
+
+  expect(here.size).toBeGreaterThan(0);
+  expect(there.size).toBe(8 - here.size);
+  expect([proxy.sent.length, other.sent.length]).toEqual([2, 2]);
+});
+
+test('the endpoint for display has every proxy', () => {
+  const connection = rocketmqConnection({ endpoints: ['a:1', 'b:2'] });
+
+  expect(rocketmqOver(connection).endpoint).toBe('a:1,b:2');
+});
+
+test('a tag that cannot be made fails its message alone', async () => {
+  const { publish } = await stage(({ id }) => {
+    if (id === 'm0') throw new Error('no tag');
+    return undefined;
+  });
+
+  expect((await publish('orders', {}, {})).outcomes).toEqual([
+    { kind: 'permanent', error: 'The option `tag` threw: Error: no tag' },
+    acknowledged,
+  ]);
+});
+
+test('after an answer in doubt the topic rests, although its route is known, and other topics continue', async () => {
+  const { asked, proxy, publish, transport } = await stage();
+  proxy.refused.set('sendMessage', ['PROXY_TIMEOUT', 'of a broker']);
+
+  const first = await publish('orders', {});
+  proxy.refused.clear();
+  const second = await publish('orders', {});
+
+  expect(first).toEqual({
+    outcomes: [maybeStored],
+    hold: { scope: 'topic', reason: 'PROXY_TIMEOUT: of a broker' },
+  });
+  expect(second.outcomes).toEqual([unsent]);
+  expect(second.hold?.reason).toMatch(/^orders left messages in doubt 1 times in a row.*PROXY_TIMEOUT/);
+  expect(asked('sendMessage')).toBe(1);
+  await expect(transport.probe('orders')).rejects.toThrow('left messages in doubt 1 times');
+  expect((await publish('bills', {})).outcomes).toEqual([acknowledged]);
+  await expect
+    .poll(
+      () =>
+        transport.probe('orders').then(
+          () => 'open',
+          () => 'rests',
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe('open');
+  expect((await publish('orders', {})).outcomes).toEqual([acknowledged]);
+  proxy.refused.set('sendMessage', ['PROXY_TIMEOUT', 'of a broker']);
+  await publish('orders', {});
+  // What was acknowledged in between has ended the row.
+  expect((await publish('orders', {})).hold?.reason).toContain('1 times in a row');
+});
+
+test('a topic that refuses everything for now does not rest', async () => {
+  const { proxy, publish, transport } = await stage();
+  proxy.refused.set('sendMessage', ['TOO_MANY_REQUESTS', 'overloaded']);
+
+  const { hold, outcomes } = await publish('orders', {});
+
+  expect(outcomes).toEqual([unsent]);
+  expect(hold).toEqual({ scope: 'topic', reason: 'TOO_MANY_REQUESTS: overloaded' });
+  await expect(transport.probe('orders')).resolves.toBeUndefined();
+});
+
+test('a proxy without an answer holds the transport; a close waits for what is sent', async () => {
+  const { proxy, publish, transport } = await stage(undefined, 1_000);
+  await transport.probe('orders');
+  proxy.mute.add('sendMessage');
+  const publishing = publish('orders', {});
+  await expect.poll(() => proxy.calls, { timeout: 20_000, interval: 5 }).toContain('sendMessage');
+
+  await transport.close();
+
+  const result = await Promise.race([publishing, Promise.resolve('open')]);
+  expect(result).toEqual({
+    outcomes: [maybeStored],
+    hold: { scope: 'transport', reason: `${proxy.endpoint} did not answer in time` },
+  });
+  await expect(transport.probe('orders')).resolves.toBeUndefined();
+});
