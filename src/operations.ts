@@ -14,6 +14,24 @@ export {
   type VerifyOptions,
 } from './app/operations/operations.ts';
 export type {
+  BrokerOffsets,
+  BrokerTopics,
+  Capabilities,
+  CommittedLag,
+  Examined,
+  UsedAddress,
+} from './brokers/capabilities.ts';
+export type {
+  IncomingBatch,
+  IncomingMessage,
+  Lag,
+  Partition,
+  Source,
+  SourceNotice,
+  Subscribed,
+  Subscription,
+} from './brokers/source.ts';
+export type {
   Hold,
   OutgoingBatch,
   OutgoingMessage,
@@ -22,7 +40,10 @@ export type {
   Transport,
 } from './brokers/transport.ts';
 export type { DatabaseConfig } from './config/database-config.ts';
+export type { DeliveryLog, LogRange, LogReader, LogRecord } from './core/delivery-log.ts';
+export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
 export type { Duration } from './core/duration.ts';
+export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lane } from './core/lane.ts';
 export type { Lazy } from './core/lazy.ts';
 export type { KeptState } from './core/parked-states.ts';

@@ -1,3 +1,11 @@
+export type {
+  BrokerOffsets,
+  BrokerTopics,
+  Capabilities,
+  CommittedLag,
+  Examined,
+  UsedAddress,
+} from './brokers/capabilities.ts';
 export type { MemoryFaults, PlannedRefusal, RefusalRule } from './brokers/memory/memory-faults.ts';
 export type { MemoryMessage } from './brokers/memory/memory-log.ts';
 export {
@@ -30,6 +38,8 @@ export type {
   Transport,
 } from './brokers/transport.ts';
 export { type CrashPoint, crashPoints } from './core/crash-point.ts';
+export type { DeliveryLog, LogRange, LogReader, LogRecord } from './core/delivery-log.ts';
+export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { State } from './core/transitions.ts';

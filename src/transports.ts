@@ -1,3 +1,11 @@
+export type {
+  BrokerOffsets,
+  BrokerTopics,
+  Capabilities,
+  CommittedLag,
+  Examined,
+  UsedAddress,
+} from './brokers/capabilities.ts';
 export type { WebhookSecret } from './brokers/http/client/signatures.ts';
 export type { HttpOptions } from './brokers/http/transport/http-options.ts';
 export { http } from './brokers/http/transport/http-transport.ts';
@@ -47,6 +55,8 @@ export type {
 } from './brokers/workflow/transport/workflow-options.ts';
 export { workflow } from './brokers/workflow/transport/workflow-transport.ts';
 export type { Secret } from './core/ask-secret.ts';
+export type { DeliveryLog, LogRange, LogReader, LogRecord } from './core/delivery-log.ts';
+export type { Diagnosis, DoctorFinding, FindingState } from './core/diagnosis.ts';
 export type { Duration } from './core/duration.ts';
 export { errorRules, OutboxError, type OutboxErrorCode } from './core/errors.ts';
 export type { Lazy } from './core/lazy.ts';

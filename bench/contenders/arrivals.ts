@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { withoutIdleTimers } from '../../src/brokers/kafka/client/idle-timers.ts';
-import { kafkaLog } from '../../src/brokers/kafka/client/log.ts';
-import { isKafkaTransport, kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
+import { kafkaTransport } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import { type Appended, timesOfEachOnce } from './validity.ts';
 
 const partitions = 4;
@@ -68,9 +67,7 @@ export class Arrivals {
    * @throws Error if the topic does not have `count` records with as many different ids: then a figure would mean nothing
    */
   async read(topic: string, count: number): Promise<readonly number[]> {
-    const transport = kafka({ brokers: this.#brokers });
-    if (!isKafkaTransport(transport)) throw new Error('The transport has no log.');
-    const log = await kafkaLog(transport.connection).open([topic], null);
+    const log = await kafkaTransport({ brokers: this.#brokers }).deliveryLog.open([topic], null);
     const appended: Appended[] = [];
     for await (const records of log.records()) for (const { at, id } of records) appended.push({ at, id });
     return timesOfEachOnce(topic, appended, count);

@@ -1,4 +1,5 @@
 import { createClient, RESP_TYPES } from '@redis/client';
+import { isReceiving } from '../../src/brokers/receiving-transport.ts';
 import { envelopeText } from '../../src/brokers/redis/client/message-format.ts';
 import { fieldsOf } from '../../src/brokers/redis/transport/stream-entry.ts';
 import { startRedis } from '../../src/local/index.ts';
@@ -86,7 +87,7 @@ async function measureOnce(
   });
   const ours = await rateOf(messages, () => send(transport, ourAddress, batches));
   const sent = { ours, bare };
-  if (receiveBare === undefined || !('source' in transport)) return { sent, received: { ours: 0, bare: 0 } };
+  if (receiveBare === undefined || !isReceiving(transport)) return { sent, received: { ours: 0, bare: 0 } };
   const bareReceived = await rateOf(messages, async () => {
     for (let done = 0; done < messages; ) done += await receiveBare(redis, bareAddress);
   });

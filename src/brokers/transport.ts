@@ -1,3 +1,5 @@
+import type { Capabilities } from './capabilities.ts';
+
 /** One message as a transport receives it. The relay has already ordered, deduplicated and bounded the batch. */
 export interface OutgoingMessage {
   /** UUID of the row. The consumer receives it and drops duplicates by it. */
@@ -64,9 +66,10 @@ export interface PublishResult {
  *
  * Rules: `publish` never throws because of a broker; it returns an outcome per message. Once a message of a key is not
  * acknowledged, no later message of that key is sent: its outcome is `held`, or `deferred` in a hold. A transport does not
- * retry; the relay does. It connects on first use, and can be used again after {@link Transport.close}.
+ * retry; the relay does. It connects on first use, and can be used again after {@link Transport.close}. What its broker can do
+ * besides is in {@link Capabilities}.
  */
-export interface Transport {
+export interface Transport extends Capabilities {
   /** Name for display and metrics, for example `kafka`. */
   readonly name: string;
   /** Where it connects, for display: addresses without credentials. Absent if it connects to nothing. */

@@ -16,7 +16,7 @@ export interface MigrateFlags {
   readonly adopt?: AdoptFlags | undefined;
   /** Also prepare the topics of this configuration; `undefined`: only the schema. */
   readonly topics: (() => Promise<Config>) | undefined;
-  /** With {@link MigrateFlags.topics}: also create those that Kafka lacks. */
+  /** With {@link MigrateFlags.topics}: also create the addresses that brokers lack. */
   readonly create: boolean;
 }
 
@@ -41,7 +41,7 @@ export async function migrateCommand(flags: MigrateFlags, output: Output): Promi
 
 function inWords({ created, receipts, topics }: MigratedTopics): string {
   const lines = [`Announced ${topics.length} ${topics.length === 1 ? 'topic' : 'topics'} to the database.`];
-  if (created.length > 0) lines.push(`Created on Kafka: ${created.join(', ')}.`);
+  if (created.length > 0) lines.push(`Created: ${created.join(', ')}.`);
   if (receipts.wanted > 0)
     lines.push(receipts.made === 0 ? 'The topic of receipts exists.' : 'The topic of receipts was created.');
   return lines.join(' ');

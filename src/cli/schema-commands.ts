@@ -27,7 +27,7 @@ export function registerSchemaCommands(root: Command): void {
     .addOption(
       new Option(
         '--create',
-        'also write the policies, as --topics does, and create the topics that Kafka lacks, with the defaults of the broker',
+        'also write the policies, as --topics does, and create what brokers lack, as topics of Kafka, with their defaults',
       )
         .conflicts(['print', 'check'])
         .implies({ topics: true }),

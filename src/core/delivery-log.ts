@@ -1,6 +1,8 @@
 /** One record of a broker's log, as needed for a verification. */
 export interface LogRecord {
+  /** Where it was sent, such as a Kafka topic. */
   readonly address: string;
+  /** Its partition, from 0. */
   readonly partition: number;
   /** Its offset; a string, because it may need 64 bits. */
   readonly offset: string;
@@ -12,6 +14,7 @@ export interface LogRecord {
   readonly source: string | null;
   /** The topic in its headers (`ce_type`). */
   readonly type: string | null;
+  /** Its key; `null`: none. */
   readonly key: string | null;
   /** SHA-256 of the body in hexadecimal. */
   readonly payloadHash: string;
@@ -19,7 +22,9 @@ export interface LogRecord {
 
 /** The range of one partition that is read. */
 export interface LogRange {
+  /** Where its records were sent. */
   readonly address: string;
+  /** The partition, from 0. */
   readonly partition: number;
   /** The first offset that is read. */
   readonly from: string;
@@ -31,6 +36,7 @@ export interface LogRange {
 
 /** What a broker's log contained at one time. */
 export interface DeliveryLog {
+  /** One per partition. */
   readonly ranges: readonly LogRange[];
   /** All records of the ranges, in order within a partition. Can be read once. */
   records(): AsyncIterable<readonly LogRecord[]>;

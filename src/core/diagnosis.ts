@@ -6,6 +6,7 @@ export type FindingState = 'ok' | 'warning' | 'problem' | 'unexamined';
 
 /** The answer to one check. */
 export interface Diagnosis {
+  /** How serious it is. */
   readonly state: FindingState;
   /** What was found, and what it means. */
   readonly message: string;

@@ -1,9 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { examineCluster } from '../../brokers/kafka/transport/examine.ts';
-import { isKafkaTransport, type KafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
-import { type KafkaFacts, topicChecks } from '../../brokers/kafka/transport/topic-checks.ts';
-import { redisChecks } from '../../brokers/redis/transport/redis-checks.ts';
-import { isRedisQueue } from '../../brokers/redis/transport/redis-publisher.ts';
+import type { Examined } from '../../brokers/capabilities.ts';
 import type { Transport } from '../../brokers/transport.ts';
 import {
   type Config,
@@ -109,9 +105,10 @@ async function askTransport(
   known: Known,
 ): Promise<readonly DoctorFinding[]> {
   const topics = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
-  if (isKafkaTransport(transport)) return askKafka(config, name, transport, known);
-  const addresses = [...new Set(topics.map(({ rules }) => rules.address))];
   try {
+    if (transport.examine !== undefined)
+      return await transport.examine(examined(name, topics, (await known)?.pinned));
+    const addresses = [...new Set(topics.map(({ rules }) => rules.address))];
     const found = await Promise.all(
       addresses.map((address) =>
         asFindings(`${name} ${address}`, () => askTwice(() => probed(transport, address))),
@@ -129,18 +126,11 @@ async function askTransport(
         message: `${server}${at} answers for ${counted(addresses.length, 'address', 'addresses')}.`,
         next: null,
       },
-      ...(await kept(transport)),
+      ...((await transport.durability?.()) ?? []),
     ];
   } finally {
     await transport.close();
   }
-}
-
-/** What the server keeps of what it has acknowledged, if it can be asked. */
-async function kept(transport: Transport): Promise<readonly DoctorFinding[]> {
-  if (!isRedisQueue(transport)) return [];
-  const { endpoint } = transport;
-  return judgeAll(redisChecks, { endpoint, ...(await transport.durability()) });
 }
 
 async function probed(transport: Transport, address: string): Promise<readonly DoctorFinding[]> {
@@ -148,34 +138,20 @@ async function probed(transport: Transport, address: string): Promise<readonly D
   return [];
 }
 
-async function askKafka(
-  config: Config,
+/** What a broker is examined for. */
+function examined(
   name: string,
-  transport: KafkaTransport,
-  known: Known,
-): Promise<readonly DoctorFinding[]> {
-  const { connection } = transport;
-  const topics = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
-  const byAddress = largestByAddress(topics);
-  const asksForReceipts = topics.some(({ rules }) => rules.confirm !== undefined);
-  const wanted = [...byAddress.keys(), ...(asksForReceipts ? [receiptsAddress] : [])];
-  const { brokerCount, topics: found, version } = await examineCluster(connection, wanted);
-  const pinned = (await known)?.pinned;
-  const brokers = connection.brokers.join(',');
-  const facts: KafkaFacts = {
-    brokers,
-    brokerCount,
-    receipts: asksForReceipts ? found.has(receiptsAddress) : undefined,
-    topics: [...byAddress].map(([address, topic]) => ({
-      address,
-      topic: topic.name,
-      payloadBytes: topic.rules.payloadLimitBytes,
-      pinned: pinned?.get(address) ?? null,
-      found: found.get(address),
-    })),
-  };
-  const message = `Kafka${version === undefined ? '' : ` ${version}`} at ${brokers}, ${brokerCount === 1 ? 'one broker' : `${brokerCount} brokers`}`;
-  return [{ check: name, state: 'ok', message, next: null }, ...judgeAll(topicChecks, facts)];
+  topics: readonly Topic[],
+  pinned: DatabaseExamination['pinned'] | undefined,
+): Examined {
+  const addresses = [...largestByAddress(topics)].map(([address, { name: topic, rules }]) => ({
+    address,
+    topic,
+    payloadBytes: rules.payloadLimitBytes,
+    pinned: pinned?.get(address) ?? null,
+  }));
+  const confirmed = topics.some(({ rules }) => rules.confirm !== undefined);
+  return { name, addresses, receipts: confirmed ? receiptsAddress : undefined };
 }
 
 /** Of several topics at one address, that with the largest payloads. */

@@ -1,6 +1,3 @@
-import { kafkaOffsets } from '../../brokers/kafka/client/committed-offsets.ts';
-import { kafkaLog } from '../../brokers/kafka/client/log.ts';
-import { isKafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
 import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
 import type { BrokerView } from '../../operations/partitions.ts';
@@ -13,11 +10,12 @@ export function logsOf({
   transports,
 }: Pick<Config, 'topics' | 'transports'>): readonly VerifiedLog[] {
   return Object.values(transports).flatMap((transport) => {
-    if (!isKafkaTransport(transport)) return [];
+    const { deliveryLog: reader } = transport;
+    if (reader === undefined) return [];
     const mine = topics.filter((topic) => transportOf({ transports }, topic).transport === transport);
     if (mine.length === 0) return [];
     const logged = mine.map(({ name, rules }) => ({ topic: name, address: rules.address }));
-    return [{ reader: kafkaLog(transport.connection), topics: logged }];
+    return [{ reader, topics: logged }];
   });
 }
 
@@ -30,14 +28,14 @@ export function logsOf({
 export function brokerViewOf(transports: Config['transports']): (topic: TopicCounts) => BrokerView {
   return ({ transport: name }) => {
     const transport = transports[name];
-    if (transport === undefined || !isKafkaTransport(transport)) {
+    const offsets = transport?.offsets;
+    if (transport?.partitionCount === undefined || offsets === undefined) {
       throw new OutboxError(
         'OUTBOX_TRANSPORT_UNKNOWN',
         `The transport "${name}" is not defined here, or has no partitions.`,
         { details: { transport: name } },
       );
     }
-    const offsets = kafkaOffsets(transport.connection);
     return {
       partitionCount: async (address) => (await transport.partitionCount?.(address)) ?? 1,
       async lag(group, address) {

@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { kafkaOffsets } from '../../brokers/kafka/client/committed-offsets.ts';
-import { createTopic, topicExists } from '../../brokers/kafka/client/topics.ts';
-import { kafkaSource } from '../../brokers/kafka/source/kafka-source.ts';
-import { isKafkaTransport, type KafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
+import { canReceiveReceipts, lackedByReceipts, type ReceiptBroker } from '../../brokers/capabilities.ts';
+import type { Transport } from '../../brokers/transport.ts';
 import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
 import { receiptsAddress } from '../../core/receipt.ts';
@@ -15,6 +13,9 @@ import { ReceiptReader } from './receipt-reader.ts';
 const askWithinMs = 5_000;
 /** Partitions of the topic of receipts, if this library creates it. The receipts of one group use one partition. */
 const receiptPartitions = 3;
+
+/** A transport over which receipts can arrive. */
+type ReceiptTransport = Transport & ReceiptBroker;
 
 /** The receipts of a relay. */
 export interface Confirmation {
@@ -30,7 +31,7 @@ export interface Confirmation {
  * Checks that receipts can arrive for every topic that asks for them. A broker that does not answer is no error: its lanes
  * and its receipts wait for it.
  *
- * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN` if a topic asks for receipts over a transport that can only send,
+ * @throws OutboxError `OUTBOX_SOURCE_UNKNOWN` if a topic asks for receipts over a transport that cannot receive them,
  * `OUTBOX_RECEIPTS_MISSING` if a broker answers that it has no topic for them
  */
 export async function requireReceiptTopics(config: Config): Promise<void> {
@@ -43,13 +44,12 @@ export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confi
   const group = `outbox-receipts.${input.installation}`;
   const intake = new ReceiptIntake(input);
   const readers = [...asking.keys()].map(
-    ({ connection }) =>
-      new ReceiptReader({ source: kafkaSource(connection), group, intake, report: input.report }),
+    (transport) => new ReceiptReader({ source: transport.source(), group, intake, report: input.report }),
   );
   return {
-    topics: [...asking].flatMap(([{ connection }, topics]) => {
+    topics: [...asking].flatMap(([transport, topics]) => {
       const place = { group, address: receiptsAddress };
-      const offsets = new OffsetsBehindReceipts(kafkaOffsets(connection), place);
+      const offsets = new OffsetsBehindReceipts(transport.offsets, place);
       return topics.map((topic) => ({ ...topic, offsets }));
     }),
     start: () => {
@@ -70,7 +70,7 @@ export function confirmationOf(config: Config, input: ReceiptIntakeInput): Confi
 export async function createReceiptTopics(config: Config): Promise<{ made: number; wanted: number }> {
   const transports = [...askingTopics(config).keys()];
   const made = await Promise.all(
-    transports.map(({ connection }) => createTopic(connection, receiptsAddress, receiptPartitions)),
+    transports.map(({ topics }) => topics.create(receiptsAddress, receiptPartitions)),
   );
   return { made: made.filter(Boolean).length, wanted: transports.length };
 }
@@ -78,17 +78,18 @@ export async function createReceiptTopics(config: Config): Promise<{ made: numbe
 /** Topics that ask for receipts, by broker. */
 function askingTopics(
   config: Config,
-): ReadonlyMap<KafkaTransport, readonly Omit<ConfirmingTopic, 'offsets'>[]> {
-  const asking = new Map<KafkaTransport, Omit<ConfirmingTopic, 'offsets'>[]>();
+): ReadonlyMap<ReceiptTransport, readonly Omit<ConfirmingTopic, 'offsets'>[]> {
+  const asking = new Map<ReceiptTransport, Omit<ConfirmingTopic, 'offsets'>[]>();
   for (const topic of config.topics) {
     const { confirm, address, visible } = topic.rules;
     if (confirm === undefined) continue;
     const { name: transportName, transport } = transportOf(config, topic);
-    if (!isKafkaTransport(transport)) {
+    if (!canReceiveReceipts(transport)) {
+      const lacks = lackedByReceipts(transport);
       throw new OutboxError(
         'OUTBOX_SOURCE_UNKNOWN',
-        `The topic "${topic.name}" asks for receipts, but its transport "${transportName}" (${transport.name}) cannot receive them.`,
-        { details: { topic: topic.name, transport: transportName } },
+        `The topic "${topic.name}" asks for receipts, but its transport "${transportName}" (${transport.name}) cannot receive them: it lacks ${lacks.join(', ')}.`,
+        { details: { topic: topic.name, transport: transportName, lacks } },
       );
     }
     const asks = { name: topic.name, address, confirm, visible, transport: transport.name };
@@ -97,17 +98,17 @@ function askingTopics(
   return asking;
 }
 
-async function requireReceipts({ connection }: KafkaTransport): Promise<void> {
+async function requireReceipts({ endpoint = '', name, topics }: ReceiptTransport): Promise<void> {
   const late = new AbortController();
-  const exists = await Promise.race([
-    topicExists(connection, receiptsAddress).catch(() => undefined),
-    delay(askWithinMs, undefined, { signal: late.signal }).catch(() => undefined),
+  const missing = await Promise.race([
+    topics.missing([receiptsAddress]).catch(() => []),
+    delay(askWithinMs, [], { signal: late.signal }).catch(() => []),
   ]);
   late.abort();
-  if (exists !== false) return;
+  if (missing.length === 0) return;
   throw new OutboxError(
     'OUTBOX_RECEIPTS_MISSING',
-    `A topic asks for receipts, but Kafka at ${connection.brokers.join(', ')} has no topic "${receiptsAddress}" for them.`,
-    { details: { brokers: [...connection.brokers], address: receiptsAddress } },
+    `A topic asks for receipts, but ${name} at ${endpoint} has no topic "${receiptsAddress}" for them.`,
+    { details: { transport: name, endpoint, address: receiptsAddress } },
   );
 }

@@ -1,5 +1,3 @@
-import { createTopic } from '../../brokers/kafka/client/topics.ts';
-import { isKafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
 import { type Config, defineConfig, requireDatabase, transportOf } from '../../config/config.ts';
 import { databaseOf } from '../../config/database-config.ts';
 import { announceTopics } from '../../operations/announce.ts';
@@ -14,7 +12,7 @@ export interface MigratedTopics {
   readonly topics: readonly string[];
   /** How many brokers need a topic for receipts, and on how many it was created now. */
   readonly receipts: { readonly wanted: number; readonly made: number };
-  /** Addresses of topics that were created on Kafka now. */
+  /** Addresses that were created on their brokers now. */
   readonly created: readonly string[];
 }
 
@@ -22,14 +20,14 @@ export interface MigratedTopics {
  * Writes the policies of the topics, as every relay does at its start, and creates the topic of receipts where a topic asks
  * for them. Existing ones stay as they are.
  *
- * @param create also create missing topics on Kafka, with the broker's defaults for partitions and replicas
+ * @param create also create missing addresses where the broker can, with its defaults for partitions and replicas
  * @throws OutboxError `OUTBOX_MIGRATION_MISSING`, `OUTBOX_SOURCE_UNKNOWN`, `OUTBOX_SERVER_UNAVAILABLE`
  */
 export async function migrateTopics(given: Config, { create = false } = {}): Promise<MigratedTopics> {
   const config = requireDatabase(defineConfig(given), 'The announcement of topics');
   return visitDatabase(databaseOf(config.database), async (database) => {
     await requireMigrated(database);
-    const created = create ? await createKafkaTopics(config) : [];
+    const created = create ? await createAddresses(config) : [];
     const receipts = await createReceiptTopics(config);
     await announceTopics(
       database,
@@ -41,13 +39,11 @@ export async function migrateTopics(given: Config, { create = false } = {}): Pro
   });
 }
 
-async function createKafkaTopics(config: Config): Promise<readonly string[]> {
+async function createAddresses(config: Config): Promise<readonly string[]> {
   const created: string[] = [];
   for (const topic of config.topics) {
-    const { transport } = transportOf(config, topic);
     const { address } = topic.rules;
-    if (isKafkaTransport(transport) && (await createTopic(transport.connection, address)))
-      created.push(address);
+    if (await transportOf(config, topic).transport.topics?.create(address)) created.push(address);
   }
   return created;
 }

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { committedLags } from '../../brokers/kafka/client/lag.ts';
-import { missingTopics } from '../../brokers/kafka/client/topics.ts';
-import { isKafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
+import type { BrokerTopics } from '../../brokers/capabilities.ts';
 import type { Transport } from '../../brokers/transport.ts';
 import { type Config, transportOf } from '../../config/config.ts';
 import { OutboxError } from '../../core/errors.ts';
@@ -106,14 +104,14 @@ class Presence {
     try {
       const groups = await readGroupNames(database);
       const lags = await Promise.all(
-        kafkaTopics(config).map(async ({ connection, names }) => {
-          const missing = await missingTopics(connection, [...names.keys()]);
-          const there = [...names.keys()].filter((address) => !missing.includes(address));
-          return (await committedLags(connection, groups, there)).map(({ group, address, messages }) => ({
-            group,
-            topic: names.get(address) ?? address,
-            messages,
-          }));
+        Object.values(config.transports).map(async (transport) => {
+          const names = topicsByAddress(config, transport);
+          if (transport.offsets === undefined || names.size === 0) return [];
+          const addresses = [...names.keys()];
+          const missing = (await transport.topics?.missing(addresses)) ?? [];
+          const there = addresses.filter((address) => !missing.includes(address));
+          const behind = await transport.offsets.lags(groups, there);
+          return behind.map(({ address, ...lag }) => ({ ...lag, topic: names.get(address) ?? address }));
         }),
       );
       this.#lags = lags.flat();
@@ -127,32 +125,24 @@ class Presence {
 /** One check per transport, whatever the number of its topics. */
 function transportServers(config: PresenceInput['config']): readonly AskedServer[] {
   return Object.entries(config.transports).flatMap(([name, transport]) => {
-    const addresses = addressesOf(config, transport);
+    const addresses = [...topicsByAddress(config, transport).keys()];
     const [first] = addresses;
     if (first === undefined) return [];
-    if (!isKafkaTransport(transport))
-      return [{ server: name, address: transport.endpoint ?? '', ask: () => transport.probe(first) }];
-    const { connection, endpoint = '' } = transport;
-    const ask = async (): Promise<void> => {
-      const missing = await missingTopics(connection, addresses);
-      if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: create it.`);
-    };
-    return [{ server: name, address: endpoint, ask }];
+    const ask = () =>
+      transport.topics === undefined ? transport.probe(first) : allThere(transport.topics, addresses);
+    return [{ server: name, address: transport.endpoint ?? '', ask }];
   });
 }
 
-function addressesOf(config: PresenceInput['config'], transport: Transport): readonly string[] {
+async function allThere(topics: BrokerTopics, addresses: readonly string[]): Promise<void> {
+  const missing = await topics.missing(addresses);
+  if (missing.length > 0) throw new Error(`It has no topic ${missing.join(', ')}: create it.`);
+}
+
+/** The addresses that a transport delivers to, each with a topic that is sent there. */
+function topicsByAddress(config: PresenceInput['config'], transport: Transport): ReadonlyMap<string, string> {
   const mine = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
-  return [...new Set(mine.map(({ rules }) => rules.address))];
-}
-
-function kafkaTopics(config: PresenceInput['config']) {
-  return Object.values(config.transports).flatMap((transport) => {
-    if (!isKafkaTransport(transport)) return [];
-    const mine = config.topics.filter((topic) => transportOf(config, topic).transport === transport);
-    const names = new Map(mine.map(({ name, rules }) => [rules.address, name]));
-    return names.size === 0 ? [] : [{ connection: transport.connection, names }];
-  });
+  return new Map(mine.map(({ name, rules }) => [rules.address, name]));
 }
 
 async function viewOf({ server, address, ask }: AskedServer): Promise<ServerView> {

@@ -1,4 +1,3 @@
-import { isKafkaTransport } from '../../brokers/kafka/transport/kafka-transport.ts';
 import { type Config, defineConfig, type RelayConfig, requireDatabase } from '../../config/config.ts';
 import { databaseOf } from '../../config/database-config.ts';
 import type { Logger } from '../../config/logger.ts';
@@ -208,8 +207,7 @@ async function open(config: RelayConfig, options: StartOptions, running: Running
 function requireSettings({ transports }: Pick<Config, 'transports'>): void {
   for (const transport of Object.values(transports))
     try {
-      if (isKafkaTransport(transport)) void transport.connection.brokers;
-      else void transport.endpoint;
+      void transport.endpoint;
       transport.check?.();
     } catch (error) {
       if (error instanceof OutboxError) throw error;

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { errorRules } from '../../../src/core/errors.ts';
 import { keptStates, keptTransitions } from '../../../src/core/parked-states.ts';
 import { states, transitions } from '../../../src/core/transitions.ts';
+import * as transports from '../../../src/transports.ts';
+import { withCapabilities } from '../../../tools/capabilities-table.mjs';
 import { errorsPage } from '../../../tools/errors-page.mjs';
 import { withImportTable } from '../../../tools/import-table.mjs';
 import { keptPart, outboxPart, statesPage } from '../../../tools/states-page.mjs';
@@ -37,4 +39,12 @@ test('ARCHITECTURE.md shows the import rules of the linter', () => {
 
   expect(architecture).toContain('| `src/core` | nothing |');
   expect(withImportTable(architecture)).toBe(architecture);
+});
+
+test('docs/transports/README.md shows what each transport declares that it can do', () => {
+  const written = readFileSync(new URL('../../../docs/transports/README.md', import.meta.url), 'utf8');
+
+  expect(written).toContain('| Kafka | yes | yes | yes | yes | yes | yes | yes | yes |');
+  expect(written).toContain('| Redis channels | – |');
+  expect(withCapabilities(written, transports)).toBe(written);
 });

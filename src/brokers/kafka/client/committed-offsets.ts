@@ -1,16 +1,10 @@
+import type { BrokerOffsets } from '../../capabilities.ts';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
-
-/** What brokers know about groups and topics. Every call rejects if none can be reached. */
-export interface KafkaOffsets {
-  /** By partition, the first offset that the group has not committed; without partitions where it has committed none. */
-  committed(group: string, address: string): Promise<ReadonlyMap<number, string>>;
-  /** By partition, the offset of the next record; without partitions that hold none. */
-  ends(address: string): Promise<ReadonlyMap<number, string>>;
-}
+import { committedLags } from './lag.ts';
 
 /** Kafka's offsets, queried again at every call. */
-export function kafkaOffsets(connection: KafkaConnection): KafkaOffsets {
+export function kafkaOffsets(connection: KafkaConnection): BrokerOffsets {
   return {
     async committed(group, address) {
       const [found] = await askBrokers(connection, (admin) =>
@@ -24,5 +18,6 @@ export function kafkaOffsets(connection: KafkaConnection): KafkaOffsets {
       const filled = partitions.filter(({ low, high }) => BigInt(high) > BigInt(low));
       return new Map(filled.map(({ partition, high }) => [partition, high]));
     },
+    lags: (groups, addresses) => committedLags(connection, groups, addresses),
   };
 }

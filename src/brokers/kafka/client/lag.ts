@@ -1,3 +1,4 @@
+import type { CommittedLag } from '../../capabilities.ts';
 import type { Lag, Subscription } from '../../source.ts';
 import { askBrokers } from './ask-brokers.ts';
 import type { KafkaConnection } from './connection.ts';
@@ -46,7 +47,7 @@ export async function committedLags(
   connection: KafkaConnection,
   groups: readonly string[],
   addresses: readonly string[],
-): Promise<readonly { readonly group: string; readonly address: string; readonly messages: number }[]> {
+): Promise<readonly CommittedLag[]> {
   if (groups.length === 0 || addresses.length === 0) return [];
   return askBrokers(connection, async (admin) => {
     const ends = new Map<string, bigint>();
@@ -54,7 +55,7 @@ export async function committedLags(
       for (const { partition, high } of await admin.fetchTopicOffsets(address))
         ends.set(`${address}/${partition}`, BigInt(high));
     }
-    const lags: { group: string; address: string; messages: number }[] = [];
+    const lags: CommittedLag[] = [];
     for (const group of groups) {
       const committed = await admin.fetchOffsets({ groupId: group, topics: [...addresses] });
       for (const { topic, partitions } of committed) {

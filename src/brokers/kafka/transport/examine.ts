@@ -21,8 +21,11 @@ export interface ExaminedTopic {
     readonly replicas: number;
     readonly insync: number;
   }[];
+  /** `min.insync.replicas` */
   readonly minInsync: number | undefined;
+  /** `max.message.bytes` */
   readonly maxBytes: number | undefined;
+  /** `unclean.leader.election.enable` */
   readonly unclean: boolean | undefined;
 }
 

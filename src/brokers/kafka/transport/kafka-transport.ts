@@ -1,13 +1,17 @@
 import { partitionOf } from '../../partitioning.ts';
 import type { ReceivingTransport } from '../../receiving-transport.ts';
 import type { Hold, OutgoingBatch, PublishOutcome, PublishResult, Transport } from '../../transport.ts';
+import { kafkaOffsets } from '../client/committed-offsets.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { kafkajs } from '../client/kafkajs.ts';
+import { kafkaLog } from '../client/log.ts';
 import { platformaticKafka } from '../client/platformatic.ts';
+import { kafkaTopics } from '../client/topics.ts';
 import { kafkaSource } from '../source/kafka-source.ts';
 import type { Reach } from './broker-address.ts';
 import { Brokers } from './brokers.ts';
 import { Doubts } from './doubts.ts';
+import { examineKafka } from './examine-kafka.ts';
 import { type KafkaOptions, kafkaConnection } from './kafka-options.ts';
 import { sendPartition } from './partition-send.ts';
 import { BatchProducer } from './produce.ts';
@@ -15,15 +19,13 @@ import { recordSizes } from './record-sizes.ts';
 import { countPartitions, probeTopic, TopicMetadata, topicUnavailable } from './topic-metadata.ts';
 import { TopicSettings } from './topic-settings.ts';
 
-/** A transport that also tells how to connect, for what only Kafka is asked: offsets, lags, topics. */
-export interface KafkaTransport extends ReceivingTransport {
-  readonly connection: KafkaConnection;
-}
-
-/** True for what {@link kafka} made. */
-export function isKafkaTransport(transport: Transport): transport is KafkaTransport {
-  return transport.name === 'kafka' && 'connection' in transport;
-}
+/** Kafka's transport, with how it connects. */
+export type KafkaTransport = Transport &
+  Required<
+    Pick<Transport, 'source' | 'topics' | 'offsets' | 'deliveryLog' | 'examine' | 'partitionCount'>
+  > & {
+    readonly connection: KafkaConnection;
+  };
 
 /**
  * Delivers to Kafka topics, one record batch per partition and chunk, acknowledged by all in-sync replicas.
@@ -37,7 +39,7 @@ export function isKafkaTransport(transport: Transport): transport is KafkaTransp
  *
  * @throws {@link OutboxError} `OUTBOX_OPTION_INVALID`; `OUTBOX_PACKAGE_MISSING` without kafkajs.
  */
-export function kafka(options: KafkaOptions): Transport {
+export function kafka(options: KafkaOptions): ReceivingTransport {
   return kafkaTransport(options);
 }
 
@@ -62,6 +64,10 @@ export function kafkaOver(settings: KafkaConnection, reach?: Reach): KafkaTransp
       return settings.brokers.join(',');
     },
     source: () => kafkaSource(settings),
+    topics: kafkaTopics(settings),
+    offsets: kafkaOffsets(settings),
+    deliveryLog: kafkaLog(settings),
+    examine: (asked) => examineKafka(settings, asked),
     // A third of a second, in which the process does nothing else.
     prepare: () => void platformaticKafka(),
     async publish(batch) {

@@ -7,36 +7,13 @@ import {
   problem,
   warning,
 } from '../../../core/diagnosis.ts';
+import type { UsedAddress } from '../../capabilities.ts';
+import type { ExaminedTopic } from './examine.ts';
 
-/** A topic of Kafka that a configuration uses. */
-export interface KafkaTopicFacts {
-  readonly address: string;
-  /** A topic of the configuration that is sent there. */
-  readonly topic: string;
-  /** The largest payload that a topic of the configuration may send there. */
-  readonly payloadBytes: number;
-  /** Number of partitions by which relays place keys; `null`: none was pinned yet. */
-  readonly pinned: number | null;
+/** An address that a configuration uses, as Kafka has it. */
+export interface KafkaTopicFacts extends UsedAddress {
   /** `undefined`: Kafka does not have it, or does not show it. */
-  readonly found: FoundTopic | undefined;
-}
-
-/** A topic as Kafka has it. */
-export interface FoundTopic {
-  readonly partitions: readonly FoundPartition[];
-  /** `min.insync.replicas`; `undefined`, like the others: this client may not read it. */
-  readonly minInsync: number | undefined;
-  /** `max.message.bytes` */
-  readonly maxBytes: number | undefined;
-  /** `unclean.leader.election.enable` */
-  readonly unclean: boolean | undefined;
-}
-
-export interface FoundPartition {
-  readonly id: number;
-  readonly leader: number;
-  readonly replicas: number;
-  readonly insync: number;
+  readonly found: ExaminedTopic | undefined;
 }
 
 /** The topics of one cluster. */

@@ -34,6 +34,7 @@ export function redisList(options: RedisListOptions): ReceivingTransport {
   redisClient();
   const publisher = redisPublisher(settings, {
     name: 'redis-list',
+    keeps: true,
     probeOf: (address) => ({ commands: [['RPUSH', address, '']], type: 'list' }),
     way: {
       bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),

@@ -38,6 +38,7 @@ export function redisPubSub(options: RedisPubSubOptions): Transport {
   redisClient();
   return redisPublisher(settings, {
     name: 'redis-pub-sub',
+    keeps: false,
     probeOf: (address) => ({ commands: [anyScript, ['PUBLISH', address, '']], type: undefined }),
     way: {
       bytes: (message) => Buffer.byteLength(envelopeText({ ...message, sentAtMs: Date.now() })),

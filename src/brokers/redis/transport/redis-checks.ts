@@ -1,17 +1,10 @@
 import { type Diagnosis, type DoctorCheck, fine, problem, warning } from '../../../core/diagnosis.ts';
+import type { RedisDurability } from '../client/durability.ts';
 
-/** What a server of Redis is set to; `undefined`: its user may not read it. */
-export interface RedisFacts {
+/** What decides how much a server of Redis keeps. */
+export interface RedisFacts extends RedisDurability {
   /** `host:port` */
   readonly endpoint: string;
-  /** Whether there is an append-only file. */
-  readonly appendOnly: boolean | undefined;
-  /** `appendfsync` */
-  readonly appendFsync: string | undefined;
-  /** `maxmemory-policy` */
-  readonly eviction: string | undefined;
-  /** `maxmemory`, in bytes; 0: no limit. */
-  readonly maxMemory: number | undefined;
 }
 
 /** What a server of Redis keeps of the messages that it has acknowledged. */

@@ -1,34 +1,27 @@
+import { judgeAll } from '../../../core/diagnosis.ts';
 import type { Transport } from '../../transport.ts';
-import { durabilityOf, type RedisDurability } from '../client/durability.ts';
+import { durabilityOf } from '../client/durability.ts';
 import { RedisLink, redisUnavailable } from '../client/redis-link.ts';
 import { serverOf } from '../client/server-version.ts';
 import { type Probe, probeAddress } from './probe.ts';
 import { type ChunkWay, publishChunks } from './publish-chunks.ts';
+import { redisChecks } from './redis-checks.ts';
 import type { RedisSettings } from './redis-options.ts';
 
 /** What differs between the Redis transports. */
 export interface PublisherParts {
   readonly name: string;
+  /** Whether the server keeps messages that nobody reads at the moment. */
+  readonly keeps: boolean;
   readonly way: ChunkWay;
   readonly probeOf: (address: string) => Probe;
-}
-
-/** A transport that can say what its server keeps. */
-export interface RedisTransport extends Transport {
-  readonly endpoint: string;
-  durability(): Promise<RedisDurability>;
-}
-
-/** True for transports of Redis whose messages the server keeps: streams and lists. */
-export function isRedisQueue(transport: Transport): transport is RedisTransport {
-  return /^redis-(?:stream|list)$/.test(transport.name) && 'durability' in transport;
 }
 
 /** A transport with one connection: opened at the first batch, kept open, and replaced after a hold. */
 export function redisPublisher(
   { server, requestTimeoutMs }: RedisSettings,
-  { name, way, probeOf }: PublisherParts,
-): RedisTransport {
+  { keeps, name, way, probeOf }: PublisherParts,
+): Transport & { readonly endpoint: string } {
   const link = new RedisLink(server, requestTimeoutMs);
   return {
     name,
@@ -45,7 +38,12 @@ export function redisPublisher(
       }
     },
     server: () => link.ask(serverOf),
-    durability: () => link.ask(durabilityOf),
+    ...(keeps && {
+      durability: async () => {
+        const facts = { endpoint: server.endpoint, ...(await link.ask(durabilityOf)) };
+        return judgeAll(redisChecks, facts);
+      },
+    }),
     async close() {
       link.close();
     },

@@ -57,6 +57,7 @@ export function redisStream(options: RedisStreamOptions): ReceivingTransport {
   const limit = maxLength === undefined ? '' : String(maxLength);
   const publisher = redisPublisher(settings, {
     name: 'redis-stream',
+    keeps: true,
     probeOf: (address) => ({ commands: [anyScript, ['XADD', address, '*', 'probe', '']], type: 'stream' }),
     way: {
       bytes: (message) => Math.max(...fieldsOf(message).map((field) => Buffer.byteLength(field))),
