@@ -1,12 +1,8 @@
-/**
- * A folder per broker, with its `client`, `transport` and `source`: the packages that it brings, and what only one folder of
- * it may import besides.
- */
+/** The packages that a broker brings, which only its folder may use. One that brings none needs no line here. */
 const brokers = {
+  '*': [],
   http: ['undici', 'webhooks'],
   kafka: ['kafkajs', 'platformatic'],
-  memory: [],
-  print: [],
   rabbitmq: ['amqplib'],
   redis: ['redis'],
   rocketmq: ['rocketmq'],

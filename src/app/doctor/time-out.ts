@@ -4,7 +4,7 @@ import { reasonOf } from '../../core/reason.ts';
 /** Codes of clients that have given up waiting: Node, gRPC (DEADLINE_EXCEEDED), and a statement of PostgreSQL. */
 const codes: ReadonlySet<unknown> = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT', 4, '57014']);
 
-/** What clients say that have no code for it: pg, Temporal, kafkajs, Redis, RabbitMQ and RocketMQ, and this library. */
+/** What clients of PostgreSQL, Temporal and brokers say that have no code for it, and this library. */
 const words =
   /time[d -]?out|timeout expired|deadline|within \d+(?:\.\d+)? ?m?s|not answer(?:ed)? (?:in time|within)/i;
 

@@ -26,7 +26,10 @@ const onlyStore = 'Only src/store speaks to PostgreSQL';
 const onlyTemporal = 'know Temporal';
 const oneBroker = 'A folder of src/brokers may import';
 
-const brokers = layers.map(({ folder }) => folder).filter((folder) => folder.startsWith('src/brokers/'));
+/** Those that bring a package, one that does not, and one that nobody knows yet. */
+const brokers = ['http', 'kafka', 'print', 'rabbitmq', 'redis', 'rocketmq', 'spool', 'workflow'].map(
+  (name) => `src/brokers/${name}`,
+);
 /** The packages that one broker brings: the package, its broker, and why it stays there. */
 const clients = [
   ['kafkajs', 'kafka', kafkajs],
@@ -267,7 +270,8 @@ test.each(titled)('$title', ({ file, expected }) => {
 
 test('every layer has a refused and an allowed import above', () => {
   for (const { folder } of layers) {
-    const own = cases.filter(({ from }) => from === folder || from.startsWith(`${folder}/`));
+    const inside = new RegExp(`^${folder.replace('*', '\\w+')}(?:/|$)`);
+    const own = cases.filter(({ from }) => inside.test(from));
     expect(
       own.map(({ reason }) => reason === undefined),
       folder,

@@ -58,7 +58,8 @@ test('every source file belongs to a layer with import directions, at a depth th
     folder === 'workflows' ||
     layers.some((layer) => {
       const parent = layer.depth === 2 ? folder.slice(0, folder.lastIndexOf('/')) : folder;
-      return [folder, parent].includes(layer.folder);
+      const covered = new RegExp(`^${layer.folder.replace('*', '[^/]+')}$`);
+      return covered.test(folder) || covered.test(parent);
     });
   const folders = new Set(source.map(({ path }) => path.slice(0, path.lastIndexOf('/'))));
   expect([...folders].filter((folder) => !isCovered(folder))).toEqual([]);

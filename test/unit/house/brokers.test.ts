@@ -1,0 +1,133 @@
+import { posix } from 'node:path';
+import { expect, test } from 'vitest';
+import { typeErrors } from './compiled-overlay.ts';
+import { lintAsProject } from './lint-fixtures.ts';
+import { projectFiles, textOf } from './project-files.ts';
+
+const sources = projectFiles().filter((path) => /^src\/.*\.ts$/.test(path));
+const brokers = [
+  ...new Set(sources.flatMap((path) => /^src\/brokers\/(?<name>\w+)\//.exec(path)?.groups?.['name'] ?? [])),
+];
+
+/** What a file imports, as paths from the root. */
+function importsOf(path: string): readonly string[] {
+  const specifiers = (textOf(path) ?? '').matchAll(/(?:from|import\()\s*'(?<to>\.[^']+)'/g);
+  return [...specifiers].map(({ groups }) => posix.join(posix.dirname(path), groups?.['to'] ?? ''));
+}
+
+/** What stands outside of a broker's folder and imports from it: its export, and whose work is about this broker. */
+const importers: Readonly<Record<string, readonly string[]>> = {
+  http: ['src/http.ts', 'src/inbox/http/', 'src/transports.ts'],
+  kafka: ['src/demo/', 'src/local/', 'src/transports.ts'],
+  memory: ['src/testing.ts', 'src/testing/'],
+  print: ['src/transports.ts'],
+  rabbitmq: ['src/transports.ts'],
+  redis: ['src/redis.ts', 'src/transports.ts'],
+  rocketmq: ['src/transports.ts'],
+  workflow: ['src/app/', 'src/config/', 'src/temporal/', 'src/transports.ts'],
+};
+
+test('only its export, and whose work is about it, imports from the folder of a broker', () => {
+  const found = brokers.map((name) => {
+    const folder = `src/brokers/${name}/`;
+    const outside = sources.filter((path) => !path.startsWith(folder));
+    const users = outside.filter((path) => importsOf(path).some((to) => to.startsWith(folder)));
+    return [name, users.filter((path) => !importers[name]?.some((allowed) => path.startsWith(allowed)))];
+  });
+  expect(Object.fromEntries(found)).toEqual(Object.fromEntries(brokers.map((name) => [name, []])));
+});
+
+test('nothing outside of a broker compares with the name of its transport', () => {
+  const names = brokers.filter((name) => name !== 'memory' && name !== 'workflow').join('|');
+  const compares = new RegExp(`(?:===|!==|case|includes\\(|test\\()\\s*['"\`/^]+(?:redis-)?(?:${names})\\b`);
+  const asking = sources.filter(
+    (path) => !path.startsWith('src/brokers/') && compares.test(textOf(path) ?? ''),
+  );
+  expect(asking).toEqual([]);
+});
+
+test('the name of RocketMQ, as of any broker, stands in at most three files of the library outside its folder', () => {
+  const named = sources.filter(
+    (path) =>
+      !/^src\/(?:brokers\/rocketmq|local|demo|init|cli)\//.test(path) && /rocketmq/i.test(textOf(path) ?? ''),
+  );
+  expect(named).toEqual(['src/core/errors.ts', 'src/core/packages.ts', 'src/transports.ts']);
+});
+
+/** The folder of a broker that somebody adds: a folder of files, one line a message. */
+const added: Readonly<Record<string, string>> = {
+  'src/brokers/spool/client/folder.ts': `import { requirePackages } from '../../../core/packages.ts';
+
+/** Where the files are. */
+export interface Folder {
+  readonly path: string;
+}
+
+export function folderAt(path: string): Folder {
+  requirePackages('spool');
+  return { path };
+}
+`,
+  'src/brokers/spool/source/spool-source.ts': `import type { Source } from '../../source.ts';
+import type { Folder } from '../client/folder.ts';
+
+export function spoolSource(folder: Folder): Source {
+  return {
+    name: 'spool',
+    redeliveryHorizonMs: async () => Infinity,
+    subscribe: () => Promise.reject(new Error(folder.path)),
+  };
+}
+`,
+  'src/brokers/spool/transport/spool-transport.ts': `import type { ReceivingTransport } from '../../receiving-transport.ts';
+import { sendByKey } from '../../send-by-key.ts';
+import { folderAt } from '../client/folder.ts';
+import { spoolSource } from '../source/spool-source.ts';
+
+/** Appends messages to files. */
+export function spool(path: string): ReceivingTransport {
+  const folder = folderAt(path);
+  return {
+    name: 'spool',
+    endpoint: folder.path,
+    publish: (batch) => sendByKey(batch, 1, async () => ({ kind: 'acknowledged', partition: null, offset: null })),
+    probe: async () => undefined,
+    source: () => spoolSource(folder),
+    topics: { missing: async () => [], create: async () => false },
+    durability: async () => [{ check: 'spool', state: 'ok', message: 'Lines are synced.', next: null }],
+    close: async () => undefined,
+  };
+}
+`,
+};
+
+/** What has to be changed besides: its export, and the package that it brings. */
+const changed: Readonly<Record<string, { readonly after: string; readonly line: string }>> = {
+  'src/transports.ts': {
+    after: "export { rocketmq } from './brokers/rocketmq/transport/rocketmq-transport.ts';\n",
+    line: "export { spool } from './brokers/spool/transport/spool-transport.ts';\n",
+  },
+  'src/core/packages.ts': {
+    after: "  rocketmq: { for: 'RocketMQ', packages: ['rocketmq-client-nodejs@1'] },\n",
+    line: "  spool: { for: 'A spool', packages: ['fs-extra@11'] },\n",
+  },
+};
+
+test('a new broker is one folder, one export and one line', async () => {
+  const edits = Object.entries(changed).map(([path, { after, line }]) => {
+    const text = textOf(path) ?? '';
+    expect(text).toContain(after);
+    return [path, text.replace(after, after + line)] as const;
+  });
+  const overlay = new Map([...Object.entries(added), ...edits]);
+  const use = `import { spool } from '../transports.ts';
+import type { Config } from './config.ts';
+
+export const config: Config = { topics: [], transports: { spool: spool('/var/spool') } };
+`;
+
+  expect(await typeErrors(new Map([...overlay, ['src/config/uses-spool.ts', use]]))).toBe('');
+  expect(await typeErrors(new Map([['src/config/uses-spool.ts', use]]))).toContain('spool');
+  const findings = await lintAsProject(overlay);
+  expect(findings.filter(({ rule }) => rule.includes('no-restricted'))).toEqual([]);
+}, 60_000);
