@@ -85,12 +85,12 @@ export default {
   overrides: [
     ...importDirections,
     {
-      files: ['src/**/*.ts', 'workflows/**/*.ts', 'activities/**/*.ts'],
+      files: ['bin/*.ts', 'dev/**/*.ts', 'src/**/*.ts', 'workflows/**/*.ts', 'activities/**/*.ts'],
       rules: { 'eslint/no-console': 'error' },
     },
     {
       // The shape of a row, and of a file that the same code wrote, is known where it is read.
-      files: ['src/store/**/*.ts', 'src/local/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+      files: ['src/store/**/*.ts', 'dev/servers/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
       rules: { 'typescript/no-unsafe-type-assertion': 'off' },
     },
     {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
-import type { PrismaClient } from '../src/demo/generated/client.ts';
+import type { PrismaClient } from '../dev/generated/shop/client.ts';
 import { type Arrivals, kafkaOf, Pace, type Payload, partitions } from './consume-load.ts';
 import type { Stage } from './workload.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Kafka, logLevel, type Producer } from 'kafkajs';
 import { z } from 'zod';
+import { PrismaClient } from '../dev/generated/shop/client.ts';
 import { type Topic, topic } from '../src/core/topic.ts';
-import { PrismaClient } from '../src/demo/generated/client.ts';
 import { type Stage, warmUpShare } from './workload.ts';
 
 export interface Payload {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { PrismaClient } from '../src/demo/generated/client.ts';
+import type { PrismaClient } from '../dev/generated/shop/client.ts';
 import { send, sendBatch } from '../src/outbox/send.ts';
 import { prismaOf } from './consume-load.ts';
 import { walBytes } from './statistics.ts';

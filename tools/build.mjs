@@ -6,6 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
 const sources = [
+  'bin',
+  'dev',
   'src',
   'workflows',
   'activities',

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LocalServers, startRedis, startTogether } from '../../src/local/index.ts';
-import { openContext } from '../../src/local/open-context.ts';
+import { type LocalServers, startRedis, startTogether } from '../../dev/servers/index.ts';
+import { openContext } from '../../dev/servers/open-context.ts';
 import { applyMigrations } from '../../src/operations/schema.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { nodeFolder } from '../../test/versions/node-program.ts';

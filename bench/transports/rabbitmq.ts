@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib';
+import { startRabbitmq } from '../../dev/servers/index.ts';
 import { propertiesOf } from '../../src/brokers/rabbitmq/transport/properties.ts';
-import { startRabbitmq } from '../../src/local/index.ts';
 import { type OutgoingMessage, type ReceivingTransport, rabbitmq } from '../../src/transports.ts';
 import { overall } from '../workload.ts';
 import { aMessage, rateOf, receive, send } from './broker-load.ts';

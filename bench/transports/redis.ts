@@ -1,8 +1,8 @@
 import { createClient, RESP_TYPES } from '@redis/client';
+import { startRedis } from '../../dev/servers/index.ts';
 import { isReceiving } from '../../src/brokers/receiving-transport.ts';
 import { envelopeText } from '../../src/brokers/redis/client/message-format.ts';
 import { fieldsOf } from '../../src/brokers/redis/transport/stream-entry.ts';
-import { startRedis } from '../../src/local/index.ts';
 import {
   type OutgoingMessage,
   type ReceivingTransport,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Producer, SimpleConsumer } from 'rocketmq-client-nodejs';
-import { startRocketmq } from '../../src/local/index.ts';
+import { startRocketmq } from '../../dev/servers/index.ts';
 import { type OutgoingMessage, type ReceivingTransport, rocketmq } from '../../src/transports.ts';
 import { BrokerAdmin } from '../../test/transports/rocketmq/broker-admin.ts';
 import { overall } from '../workload.ts';

@@ -1,6 +1,6 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
-import { startTemporal } from '../../src/local/index.ts';
+import { startTemporal } from '../../dev/servers/index.ts';
 import { workflow } from '../../src/transports.ts';
 import type { TransportFigures, TransportSizes } from './main.ts';
 import { measureOneByOne, window } from './one-by-one.ts';

@@ -52,7 +52,7 @@ test('dev runs a consumer in TypeScript by tsx, and again when a file that it im
   const dev = startProcess(
     context,
     [
-      path.join(examples, 'node_modules/temporal-outbox/dist/src/cli/main.js'),
+      path.join(examples, 'node_modules/temporal-outbox/dist/bin/temporal-outbox.js'),
       'dev',
       '--config',
       path.join(folder, 'outbox.config.ts'),

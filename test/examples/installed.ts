@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { timeSkippingServer } from '../../src/local/index.ts';
+import { timeSkippingServer } from '../../dev/servers/index.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

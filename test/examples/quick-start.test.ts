@@ -1,5 +1,5 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { freePort } from '../../src/local/process/free-port.ts';
+import { freePort } from '../../dev/servers/process/free-port.ts';
 import { createEmptyDatabase } from '../support/fixtures/database.ts';
 import { until } from '../support/fixtures/until.ts';
 import { QuickStartApp } from './quick-start-app.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
+import { type LocalNode, startKafka, startTemporal } from '../../dev/servers/index.ts';
 import { operations } from '../../src/app/operations/operations.ts';
 import { rest } from '../../src/core/rest.ts';
-import { type LocalNode, startKafka, startTemporal } from '../../src/local/index.ts';
 import { openDatabase } from '../../src/store/database/pool.ts';
 import { faultMinutes, faultSeeds } from '../support/faults/fault-scale.ts';
 import { openFaultStage } from '../support/faults/fault-stage.ts';

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../dist/bin/temporal-outbox.js', import.meta.url));
 
 /** Servers included, on a machine that does other things as well. */
 const withinMs = 600_000;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type LocalKafka, type LocalNode, startKafka } from '../../src/local/index.ts';
+import { type LocalKafka, type LocalNode, startKafka } from '../../dev/servers/index.ts';
 import { startFaultProxy } from '../support/faults/fault-proxy.ts';
 import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
 import { kept, repeats } from '../support/fixtures/ledger.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Producer } from 'kafkajs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type LocalKafka, type LocalNode, startKafka } from '../../dev/servers/index.ts';
 import { kafkaTransport } from '../../src/brokers/kafka/transport/kafka-transport.ts';
-import { type LocalKafka, type LocalNode, startKafka } from '../../src/local/index.ts';
 import { faultSeeds } from '../support/faults/fault-scale.ts';
 import { kept } from '../support/fixtures/ledger.ts';
 import { until } from '../support/fixtures/until.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTemporal } from '../../src/local/index.ts';
+import { startTemporal } from '../../dev/servers/index.ts';
 import { faultRounds, faultTimeoutMs } from '../support/faults/fault-scale.ts';
 import { range } from '../support/fixtures/inbox-stage.ts';
 import { MemoryInbox } from '../support/fixtures/memory-inbox.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { startTemporal } from '../../dev/servers/index.ts';
 import { rest } from '../../src/core/rest.ts';
-import { startTemporal } from '../../src/local/index.ts';
 import { faultMinutes, faultSeeds } from '../support/faults/fault-scale.ts';
 import { longestStandstill, startMortalRelay } from '../support/faults/mortal-relay.ts';
 import { judgeJournal, unexcusedDuplicates } from '../support/fixtures/journal-check.ts';

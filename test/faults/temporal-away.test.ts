@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startTemporal } from '../../src/local/index.ts';
+import { startTemporal } from '../../dev/servers/index.ts';
 import { faultMinutes, faultTimeoutMs } from '../support/faults/fault-scale.ts';
 import { judgeJournal, unexcusedDuplicates } from '../support/fixtures/journal-check.ts';
 import { brokenPromises } from '../support/fixtures/kept-promises.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
-import { startTemporal } from '../../src/local/index.ts';
+import { startTemporal } from '../../dev/servers/index.ts';
 import { type CancelAnswer, cancel, reschedule } from '../../src/outbox/change.ts';
 import { type Stored, sendBatch } from '../../src/outbox/send.ts';
 import { faultRounds, faultSeeds, faultTimeoutMs } from '../support/faults/fault-scale.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTemporal } from '../../src/local/index.ts';
+import { startTemporal } from '../../dev/servers/index.ts';
 import { send } from '../../src/outbox/send.ts';
 import { flawless, judgeJournal } from '../support/fixtures/journal-check.ts';
 import { startLoad } from '../support/fixtures/load.ts';

@@ -18,7 +18,7 @@ import { written } from '../support/fixtures/written.ts';
 // Each command is a process of its own, which a busy machine starts slowly.
 vi.setConfig({ testTimeout: 240_000 });
 
-const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../dist/bin/temporal-outbox.js', import.meta.url));
 
 test('a reader who closes the pipe early is no failure', async () => {
   const child = spawn(process.execPath, [main, 'migrate', '--print'], { stdio: ['ignore', 'pipe', 'pipe'] });

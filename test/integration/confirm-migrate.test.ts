@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
+import { type LocalKafka, startKafka } from '../../dev/servers/index.ts';
 import { type RunningRelay, startRelay } from '../../src/app/relay/start-relay.ts';
 import { migrateCommand } from '../../src/cli/migrate-command.ts';
 import { createOutput } from '../../src/cli/output.ts';
 import type { RelayConfig } from '../../src/config/config.ts';
 import { receiptsAddress } from '../../src/core/receipt.ts';
-import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import type { RelayEvent } from '../../src/relay/report.ts';
 import { confirmConfig, confirmingTopic } from '../support/fixtures/confirm-config.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import type { PrismaClient } from '../../dev/generated/shop/client.ts';
 import type { ConsumerEvent } from '../../src/inbox/consumer-event.ts';
 import type { DeadLetter, LetterOutcome } from '../../src/inbox/parked/dead-letter.ts';
 import { DeadLetters } from '../../src/inbox/parked/dead-letters.ts';

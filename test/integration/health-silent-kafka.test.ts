@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { type LocalKafka, startKafka } from '../../dev/servers/index.ts';
 import { consumer } from '../../src/app/consumer/consumer.ts';
 import type { Health } from '../../src/core/health.ts';
-import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import { configOf, InboxStage } from '../support/fixtures/inbox-stage.ts';
 import { failing, untilProgress, untilWell } from '../support/fixtures/told-health.ts';
 import { until } from '../support/fixtures/until.ts';

@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PrismaClient } from '../../src/demo/generated/client.ts';
+import { PrismaClient } from '../../dev/generated/shop/client.ts';
 import { clientOf, permanent, receive, type Transaction } from '../../src/http.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 import { signed, webhookSecret } from '../support/fixtures/webhook.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import type { PrismaClient } from '../../dev/generated/shop/client.ts';
 import { permanent, type ReceivedRequest, type ReceiveOptions, receive, receiver } from '../../src/http.ts';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 import { openPrisma } from '../support/fixtures/prisma.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type LocalKafka, startKafka } from '../../dev/servers/index.ts';
 import { consumer } from '../../src/app/consumer/consumer.ts';
-import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import { configOf, InboxStage, numbered, range } from '../support/fixtures/inbox-stage.ts';
 import { until } from '../support/fixtures/until.ts';
 

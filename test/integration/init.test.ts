@@ -11,7 +11,7 @@ import { until } from '../support/fixtures/until.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const main = path.join(root, 'dist/src/cli/main.js');
+const main = path.join(root, 'dist/bin/temporal-outbox.js');
 const packages = [
   'temporal-outbox',
   '@prisma/client',

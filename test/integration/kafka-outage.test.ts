@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { type LocalKafka, startKafka } from '../../dev/servers/index.ts';
 import { kafkaConnection } from '../../src/brokers/kafka/transport/kafka-options.ts';
 import { kafkaOver } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import type { Transport } from '../../src/brokers/transport.ts';
-import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import { type FaultWire, faultWire } from '../support/faults/fault-wire.ts';
 import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';
 import { until } from '../support/fixtures/until.ts';

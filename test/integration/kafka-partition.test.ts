@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type LocalKafka, startKafka } from '../../dev/servers/index.ts';
 import { kafka } from '../../src/brokers/kafka/transport/kafka-transport.ts';
 import { partitionOf } from '../../src/brokers/partitioning.ts';
-import { type LocalKafka, startKafka } from '../../src/local/index.ts';
 import type { ContractSubject } from '../../src/testing/contract-subject.ts';
 import { transportContract } from '../../src/testing/transport-contract.ts';
 import { countKinds, outgoing, publishTo } from '../support/fixtures/outgoing.ts';

@@ -11,13 +11,13 @@ import {
   startRedis,
   startTemporal,
   timeSkippingServer,
-} from '../../src/local/index.ts';
-import { openContext } from '../../src/local/open-context.ts';
-import { makeDataFolder } from '../../src/local/process/data-folder.ts';
-import { freePort } from '../../src/local/process/free-port.ts';
-import { processSpace } from '../../src/local/process/process-identity.ts';
-import { startServer } from '../../src/local/process/server-process.ts';
-import { installOnce } from '../../src/local/providers/install-once.ts';
+} from '../../dev/servers/index.ts';
+import { openContext } from '../../dev/servers/open-context.ts';
+import { makeDataFolder } from '../../dev/servers/process/data-folder.ts';
+import { freePort } from '../../dev/servers/process/free-port.ts';
+import { processSpace } from '../../dev/servers/process/process-identity.ts';
+import { startServer } from '../../dev/servers/process/server-process.ts';
+import { installOnce } from '../../dev/servers/providers/install-once.ts';
 
 /** A cache without anything installed, and a PATH of only these programs. */
 function bareMachine(programs: Readonly<Record<string, string>> = {}, ...folders: readonly string[]) {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { startPostgres } from '../../src/local/index.ts';
-import { startedAtOf } from '../../src/local/process/process-identity.ts';
+import { startPostgres } from '../../dev/servers/index.ts';
+import { startedAtOf } from '../../dev/servers/process/process-identity.ts';
 import { leftIn, ownCache, startParent } from '../support/fixtures/local-cache.ts';
 
 // Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.

@@ -10,7 +10,7 @@ import {
   startPostgres,
   startRedis,
   startTemporal,
-} from '../../src/local/index.ts';
+} from '../../dev/servers/index.ts';
 import { leftIn, ownCache } from '../support/fixtures/local-cache.ts';
 import { startTimeSkipping } from '../support/fixtures/time-skipping.ts';
 import { until } from '../support/fixtures/until.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startKafka } from '../../dev/servers/index.ts';
 import { once } from '../../src/consumer.ts';
 import { cancel, reschedule, send, sendBatch } from '../../src/index.ts';
-import { startKafka } from '../../src/local/index.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { nudgeChannel } from '../../src/store/lane/nudge.ts';
 import { kafka } from '../../src/transports.ts';

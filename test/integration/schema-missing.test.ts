@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../dev/generated/shop/client.ts';
 import { consumer } from '../../src/app/consumer/consumer.ts';
 import { operations as operationsOf } from '../../src/app/operations/operations.ts';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { once } from '../../src/inbox/once.ts';
 import {
   cancel,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import type { PrismaClient } from '../../dev/generated/shop/client.ts';
 import { send, sendBatch, topic } from '../../src/index.ts';
 import type { Transaction } from '../../src/store/database/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../dev/generated/shop/client.ts';
 import { once } from '../../src/consumer.ts';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import { cancel, fromQuery, reschedule, send, sendBatch, type Transaction, topic } from '../../src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/fixtures/database.ts';
 import { openPrisma } from '../support/fixtures/prisma.ts';

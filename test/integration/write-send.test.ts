@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import type { PrismaClient } from '../../dev/generated/shop/client.ts';
 import { send, sendBatch, transaction } from '../../src/index.ts';
 import { readInstallation } from '../../src/store/installation/installation.ts';
 import { lanesOfNudge, nudgeChannel } from '../../src/store/lane/nudge.ts';

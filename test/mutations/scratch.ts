@@ -12,7 +12,7 @@ export interface Scratch {
 }
 
 /** What git does not know, but tests need, beside the built program. */
-const made = ['src/demo/generated', 'src/demo/outbox/generated'];
+const made = ['dev/generated'];
 
 /** Copies what is committed or about to be. The program must have been built, and counts as built from the copy. */
 export function makeScratch(root: string): Scratch {

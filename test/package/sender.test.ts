@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, installsWithinMs);
 afterAll(() => sender.remove());
 
-const main = 'node_modules/temporal-outbox/dist/src/cli/main.js';
+const main = 'node_modules/temporal-outbox/dist/bin/temporal-outbox.js';
 const temporal = '@temporalio/activity@1 @temporalio/client@1 @temporalio/worker@1 @temporalio/workflow@1';
 
 /** Bytes of all files, as they are stored in blocks of 4 KiB. */

@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, installsWithinMs);
 afterAll(() => service.remove());
 
-const main = '../node_modules/temporal-outbox/dist/src/cli/main.js';
+const main = '../node_modules/temporal-outbox/dist/bin/temporal-outbox.js';
 const prismaCli = path.resolve(import.meta.dirname, '../../node_modules/prisma/build/index.js');
 /** The older one takes minutes to check the declarations of Temporal and Prisma, too. */
 const compilers = [

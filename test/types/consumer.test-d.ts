@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../dev/generated/shop/client.ts';
 import type { IncomingMessage } from '../../src/brokers/source.ts';
 import {
   type Consumer,
@@ -10,7 +11,6 @@ import {
   retryAfter,
 } from '../../src/consumer.ts';
 import { topic } from '../../src/core/topic.ts';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
 import type { InboxMessage } from '../../src/inbox/reading/inbox-message.ts';
 import { fromQuery, type Transaction } from '../../src/store/database/transaction.ts';
 

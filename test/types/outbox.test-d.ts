@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import type { PrismaClient } from '../../src/demo/generated/client.ts';
+import type { PrismaClient } from '../../dev/generated/shop/client.ts';
 import {
   type CancelAnswer,
   cancel,

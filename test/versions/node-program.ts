@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { LocalContext } from '../../src/local/local-context.ts';
-import { npmPackage } from '../../src/local/providers/npm-package.ts';
+import type { LocalContext } from '../../dev/servers/local-context.ts';
+import { npmPackage } from '../../dev/servers/providers/npm-package.ts';
 
 /** The npm package with the program of a Node release, by platform and processor. */
 const packages: Readonly<Record<string, string>> = {

@@ -38,7 +38,7 @@ function vitest(name: string, project: string, files: readonly string[] = [], ti
 
 const unit = vitest('unit', 'unit');
 const contract = vitest('contract', 'contract');
-const demo: Suite = { name: 'demo', args: ['dist/src/cli/main.js', 'demo', '--json'] };
+const demo: Suite = { name: 'demo', args: ['dist/bin/temporal-outbox.js', 'demo', '--json'] };
 
 /**
  * What a version of PostgreSQL could answer otherwise: the schema, plans, locks and races. Parts of paths; none of

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
-import type { Environment } from '../../src/local/index.ts';
+import type { Environment } from '../../dev/servers/index.ts';
 import type { Suite } from './rows.ts';
 
 const root = resolve(import.meta.dirname, '..', '..');

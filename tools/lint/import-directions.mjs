@@ -27,7 +27,7 @@ const packages = {
   kafkajs: {
     regex: '^kafkajs(?:/|$)',
     message:
-      'kafkajs stays in src/brokers/kafka (and src/local, to see whether a broker is up), so that it can be replaced.',
+      'kafkajs stays in src/brokers/kafka (and dev/servers, to see whether a broker is up), so that it can be replaced.',
   },
   platformatic: {
     regex: '^@platformatic/',
@@ -138,9 +138,8 @@ function entryOverride(files, refused) {
 }
 
 const faces = {
-  regex: '^\\./(?:cli|demo|init|local)/',
-  message:
-    'An entry point offers the library, not its faces: cli, local, demo and init are reached by their commands.',
+  regex: '^\\./cli/',
+  message: 'An entry point offers the library, not its faces: src/cli is reached by its commands.',
 };
 const testing = {
   regex: '^\\./testing(?:/|\\.ts$)',
@@ -190,7 +189,7 @@ const workflowOverride = {
   },
 };
 
-const readers = ['src/config/**', 'src/cli/**', 'src/local/**', 'src/demo/**'];
+const readers = ['src/config/**', 'src/cli/**'];
 /** They need the process itself: its id, its standard output, or to end it. */
 const processUsers = ['src/app/**', 'src/brokers/print/**', 'src/testing/**'];
 

@@ -125,46 +125,14 @@ export const layers = [
     ],
     uses: ['io'],
     reason:
-      'src/app composes the parts of the library, but none of its faces: cli, local, demo and testing stand above it.',
-  },
-  {
-    // It probes each server with the client that will be used, hence the packages.
-    folder: 'src/local',
-    depth: 2,
-    imports: ['core/', 'brokers/kafka/client/idle-timers.ts'],
-    uses: ['pg', 'kafkajs', 'temporal', 'process', 'io'],
-    reason:
-      'src/local may import src/core and src/brokers/kafka/client/idle-timers.ts: it starts servers for others and works before anything is configured.',
-  },
-  {
-    folder: 'src/init',
-    imports: ['core/'],
-    uses: ['io'],
-    reason:
-      'src/init may import src/core only: it writes the first files of a project, in which nothing is configured yet.',
+      'src/app composes the parts of the library, but none of its faces: cli and testing stand above it.',
   },
   {
     folder: 'src/cli',
-    imports: ['core/', 'config/', 'app/', 'operations/', 'local/', 'demo/', 'init/'],
+    imports: ['core/', 'config/', 'app/', 'operations/'],
     uses: ['process', 'io'],
     reason:
-      'src/cli may import src/app, src/config, src/operations, src/local, src/demo, src/init and src/core: a face shows what operations answer and decides nothing.',
-  },
-  {
-    // It reads Kafka's log with a client that shares nothing with the audited transport, hence kafkajs.
-    folder: 'src/demo',
-    imports: [
-      '*.ts',
-      'core/',
-      'config/',
-      'app/',
-      'operations/',
-      'local/',
-      'brokers/kafka/client/idle-timers.ts',
-    ],
-    uses: ['pg', 'prisma', 'kafkajs', 'process', 'io'],
-    reason:
-      'src/demo is a user of the library: it imports entry points, src/app, src/config, src/operations, src/local, src/core and src/brokers/kafka/client/idle-timers.ts.',
+      'src/cli may import src/app, src/config, src/operations and src/core: a face shows what operations answer and decides nothing.',
   },
   {
     folder: 'src/testing',
@@ -180,6 +148,61 @@ export const layers = [
     uses: [],
     reason:
       'src/nestjs may import src/app, src/core and types of src/config and src/inbox: it is a consumer in the shape that NestJS wants, without a package of NestJS.',
+  },
+  {
+    // It probes each server with the client that will be used, hence the packages.
+    folder: 'dev/servers',
+    depth: 2,
+    imports: ['src/core/', 'src/brokers/kafka/client/idle-timers.ts'],
+    uses: ['pg', 'kafkajs', 'temporal', 'process', 'io'],
+    reason:
+      'dev/servers may import src/core and src/brokers/kafka/client/idle-timers.ts: it starts servers for others and works before anything is configured.',
+  },
+  {
+    folder: 'dev/init',
+    imports: ['src/core/'],
+    uses: ['io'],
+    reason:
+      'dev/init may import src/core only: it writes the first files of a project, in which nothing is configured yet.',
+  },
+  {
+    // It reads Kafka's log with a client that shares nothing with the audited transport, hence kafkajs.
+    folder: 'dev/demo',
+    imports: [
+      'src/*.ts',
+      'src/core/',
+      'src/config/',
+      'src/app/',
+      'src/operations/',
+      'src/brokers/kafka/client/idle-timers.ts',
+      'dev/servers/',
+      'dev/generated/',
+    ],
+    uses: ['pg', 'prisma', 'kafkajs', 'process', 'io'],
+    reason:
+      'dev/demo is a user of the library: it imports entry points, src/app, src/config, src/operations, src/core, src/brokers/kafka/client/idle-timers.ts and dev/servers.',
+  },
+  {
+    folder: 'dev/commands',
+    imports: [
+      'src/core/',
+      'src/config/',
+      'src/app/',
+      'src/operations/',
+      'src/cli/',
+      'dev/servers/',
+      'dev/demo/',
+      'dev/init/',
+    ],
+    uses: ['process', 'io'],
+    reason:
+      'dev/commands may import dev/servers, dev/demo, dev/init, and src/cli and what it may import: it is the part of the command line for development.',
+  },
+  {
+    folder: 'bin',
+    imports: ['src/cli/run-program.ts', 'dev/commands/development-commands.ts'],
+    uses: [],
+    reason: 'bin puts the commands of src/cli and dev/commands together, and nothing else.',
   },
   {
     folder: 'activities',

@@ -7,7 +7,7 @@ export const developmentMutations: readonly Mutation[] = [
   {
     name: 'data-deleted-under-its-servers',
     promise: ownServers,
-    file: 'src/local/kept-servers.ts',
+    file: 'dev/servers/kept-servers.ts',
     find: '  refuseIfUsed(cache, folder);\n',
     replace: "  if (cache === '') refuseIfUsed(cache, folder);\n",
     test: 'test/integration/servers-projects.test.ts',
@@ -17,7 +17,7 @@ export const developmentMutations: readonly Mutation[] = [
   {
     name: 'dead-server-untold',
     promise: ownServers,
-    file: 'src/local/process/server-process.ts',
+    file: 'dev/servers/process/server-process.ts',
     find: 'if (serving === started) context.died',
     replace: 'if (serving !== started) context.died',
     test: 'test/integration/servers-projects.test.ts',
@@ -27,7 +27,7 @@ export const developmentMutations: readonly Mutation[] = [
   {
     name: 'stop-of-a-starting-consumer-uncaught',
     promise: 'The consumer that `init` writes stops in order by SIGTERM',
-    file: 'src/init/written-files.ts',
+    file: 'dev/init/written-files.ts',
     find: `"  if (error.code !== 'OUTBOX_STOPPED') throw error;",`,
     replace: `'  throw error;',`,
     test: 'test/integration/init.test.ts',

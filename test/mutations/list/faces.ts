@@ -56,7 +56,7 @@ export const faceMutations: readonly Mutation[] = [
   {
     name: 'closed-pipe-is-a-failure',
     promise: 'Closing the output of a command early is not a failure',
-    file: 'src/cli/main.ts',
+    file: 'src/cli/run-program.ts',
     find: `    if (error.code !== 'EPIPE') throw error;`,
     replace: '    throw error;',
     test: 'test/integration/cli-edges.test.ts',

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { freePort } from '../../../src/local/process/free-port.ts';
+import { freePort } from '../../../dev/servers/process/free-port.ts';
 import { untilAnswers } from '../fixtures/until-answers.ts';
 
 /** The user and the group "nobody": pgbouncer refuses to run as root. */

@@ -1,8 +1,8 @@
 import { inject, type TestContext } from 'vitest';
+import type { LocalKafka } from '../../../dev/servers/index.ts';
 import { operations } from '../../../src/app/operations/operations.ts';
 import { kafkaConnection } from '../../../src/brokers/kafka/transport/kafka-options.ts';
 import { kafkaOver } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
-import type { LocalKafka } from '../../../src/local/index.ts';
 import type { FaultProxy } from '../faults/fault-proxy.ts';
 import { type FaultStage, openFaultStage } from '../faults/fault-stage.ts';
 import { createTestDatabase } from '../fixtures/database.ts';

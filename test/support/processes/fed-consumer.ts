@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import type { MemorySource } from '../../../src/brokers/memory/memory-source.ts';
 import type { Source } from '../../../src/brokers/source.ts';
 import { topic } from '../../../src/core/topic.ts';
-import type { PrismaClient } from '../../../src/demo/generated/client.ts';
 import { InboxConsumer } from '../../../src/inbox/consumer.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import type { RunningConsumer } from '../../../src/inbox/consumer-interface.ts';

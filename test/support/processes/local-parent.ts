@@ -1,7 +1,12 @@
 // A program that starts PostgreSQL, or all servers, and then waits; tests kill it in different ways.
 import { once } from 'node:events';
 import pg from 'pg';
-import { type LocalNode, type LocalServers, startPostgres, startTogether } from '../../../src/local/index.ts';
+import {
+  type LocalNode,
+  type LocalServers,
+  startPostgres,
+  startTogether,
+} from '../../../dev/servers/index.ts';
 
 // With this argument it has work to finish at SIGINT, for which it needs its servers; exit code 3: they were available.
 if (process.argv[2] === 'finishes-work') {

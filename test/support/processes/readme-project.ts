@@ -116,7 +116,7 @@ export class ReadmeProject {
   start(command: string): Started {
     const [program, ...args] = command
       .replace(/^npx tsx (?<name>\w+)\.ts$/, 'node built/$<name>.js')
-      .replace(/^npx temporal-outbox /, `node ${path.join(root, 'dist/src/cli/main.js')} `)
+      .replace(/^npx temporal-outbox /, `node ${path.join(root, 'dist/bin/temporal-outbox.js')} `)
       .split(' ');
     if (program !== 'node') throw new Error(`The test does not know how to run "${command}".`);
     return this.#start(process.execPath, args);

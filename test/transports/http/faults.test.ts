@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../../../src/local/process/free-port.ts';
+import { freePort } from '../../../dev/servers/process/free-port.ts';
 import { http } from '../../../src/transports.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { countKinds, outgoing, publishTo } from '../../support/fixtures/outgoing.ts';

@@ -1,4 +1,4 @@
-import { startKafka } from '../../../src/local/index.ts';
+import { startKafka } from '../../../dev/servers/index.ts';
 import { type TestAuthority, testAuthority } from '../../support/fixtures/certificates.ts';
 
 declare module 'vitest' {

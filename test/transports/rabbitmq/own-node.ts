@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { type LocalRabbitmq, startRabbitmq } from '../../../src/local/rabbitmq/rabbitmq.ts';
+import { type LocalRabbitmq, startRabbitmq } from '../../../dev/servers/rabbitmq/rabbitmq.ts';
 import { type RabbitmqOptions, rabbitmq, type Transport } from '../../../src/transports.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
 import { batchOf, brokerAt } from './broker.ts';

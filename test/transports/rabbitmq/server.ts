@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stderr } from 'node:process';
-import { startRabbitmq } from '../../../src/local/index.ts';
-import { freePort } from '../../../src/local/process/free-port.ts';
+import { startRabbitmq } from '../../../dev/servers/index.ts';
+import { freePort } from '../../../dev/servers/process/free-port.ts';
 import { testAuthority } from '../../support/fixtures/certificates.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
 

@@ -1,6 +1,6 @@
 import { stderr } from 'node:process';
 import { createClient } from '@redis/client';
-import { type LocalRedis, startRedis } from '../../../src/local/index.ts';
+import { type LocalRedis, startRedis } from '../../../dev/servers/index.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
 
 declare module 'vitest' {

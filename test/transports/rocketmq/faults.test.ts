@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type LocalRocketmq, startRocketmq } from '../../../src/local/rocketmq/rocketmq.ts';
+import { type LocalRocketmq, startRocketmq } from '../../../dev/servers/rocketmq/rocketmq.ts';
 import { type OutgoingMessage, rocketmq, type Transport } from '../../../src/transports.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
 import { until } from '../../support/fixtures/until.ts';

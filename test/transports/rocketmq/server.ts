@@ -1,4 +1,4 @@
-import { startRocketmq } from '../../../src/local/index.ts';
+import { startRocketmq } from '../../../dev/servers/index.ts';
 import { testAuthority } from '../../support/fixtures/certificates.ts';
 import { inMemory } from '../../support/fixtures/memory-cache.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { startTemporal } from '../../../dev/servers/index.ts';
 import { workflowSettings } from '../../../src/brokers/workflow/transport/workflow-options.ts';
 import { WorkflowTransport } from '../../../src/brokers/workflow/transport/workflow-transport.ts';
-import { startTemporal } from '../../../src/local/index.ts';
 import type { Transport } from '../../../src/transports.ts';
 import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
 import { ownCache } from '../../support/fixtures/local-cache.ts';

@@ -1,4 +1,4 @@
-import { startTemporal } from '../../../src/local/index.ts';
+import { startTemporal } from '../../../dev/servers/index.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

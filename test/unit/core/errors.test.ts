@@ -17,6 +17,7 @@ function textsUnder(folder: string, ending: string): readonly string[] {
 }
 
 const raised = [
+  ...textsUnder('dev', '.ts'),
   ...textsUnder('src', '.ts'),
   ...textsUnder('activities', '.ts'),
   ...textsUnder('prisma/migrations', '.sql'),

@@ -18,7 +18,7 @@ function importsOf(path: string): readonly string[] {
 /** What stands outside of a broker's folder and imports from it: its export, and whose work is about this broker. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   http: ['src/http.ts', 'src/inbox/http/', 'src/transports.ts'],
-  kafka: ['src/demo/', 'src/local/', 'src/transports.ts'],
+  kafka: ['src/transports.ts'],
   memory: ['src/testing.ts', 'src/testing/'],
   print: ['src/transports.ts'],
   rabbitmq: ['src/transports.ts'],
@@ -48,8 +48,7 @@ test('nothing outside of a broker compares with the name of its transport', () =
 
 test('the name of RocketMQ, as of any broker, stands in at most three files of the library outside its folder', () => {
   const named = sources.filter(
-    (path) =>
-      !/^src\/(?:brokers\/rocketmq|local|demo|init|cli)\//.test(path) && /rocketmq/i.test(textOf(path) ?? ''),
+    (path) => !/^src\/(?:brokers\/rocketmq|cli)\//.test(path) && /rocketmq/i.test(textOf(path) ?? ''),
   );
   expect(named).toEqual(['src/core/errors.ts', 'src/core/packages.ts', 'src/transports.ts']);
 });

@@ -42,6 +42,8 @@ export async function lintAsProject(files: ReadonlyMap<string, string>): Promise
       config,
       '--format',
       'json',
+      'bin',
+      'dev',
       'src',
       'workflows',
       'activities',

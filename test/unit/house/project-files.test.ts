@@ -7,7 +7,7 @@ const files = projectFiles().flatMap((path) => {
   return text === undefined ? [] : [{ path, text }];
 });
 const code = files.filter(({ path }) => /\.(?:ts|mts|mjs)$/.test(path));
-const source = code.filter(({ path }) => /^(?:src|workflows|activities)\//.test(path));
+const source = code.filter(({ path }) => /^(?:bin|dev|src|workflows|activities)\//.test(path));
 
 /** Lines of the files that match, as `path:line: text`. */
 function linesMatching(among: typeof files, pattern: RegExp): readonly string[] {
@@ -81,8 +81,8 @@ test('no module exports everything of another', () => {
 test('SQL of the product is found in src/store only', () => {
   const statement =
     /[`'"]\s*(?:select\b[^`]*\bfrom\b|select\s+\w+\.|with\s+\w+\s+as\b|insert\s+into\b|update\s+[\w."]+\s+set\b|delete\s+from\b|(?:create|alter|drop)\s+(?:table|index|function|schema)\b|notify\s|listen\s|begin\b[`'"])/i;
-  // The demo has a shop of its own, and src/local makes databases before there is a product.
-  const elsewhere = source.filter(({ path }) => !/^src\/(?:store|demo|local)\//.test(path));
+  // The demo has a shop of its own, and dev/servers makes databases before there is a product.
+  const elsewhere = source.filter(({ path }) => !/^(?:src\/store|dev\/(?:demo|servers))\//.test(path));
   expect(
     elsewhere.filter(({ text }) => statement.test(withoutComments(text))).map(({ path }) => path),
   ).toEqual([]);

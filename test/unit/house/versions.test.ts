@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { pinned, supported } from '../../../dev/servers/providers/pinned-versions.ts';
+import { compareVersions, inRange, parseVersion } from '../../../dev/servers/providers/version-range.ts';
 import { tellsFailures } from '../../../src/inbox/intake/failed-operations.ts';
-import { pinned, supported } from '../../../src/local/providers/pinned-versions.ts';
-import { compareVersions, inRange, parseVersion } from '../../../src/local/providers/version-range.ts';
 import { rows } from '../../versions/rows.ts';
 import { engines, nodes, postgres, prisma, typescript, withVersionTable } from '../../versions/table.ts';
 import { projectRoot } from './project-files.ts';

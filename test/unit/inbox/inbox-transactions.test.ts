@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool } from 'pg';
 import { expect, test, vi } from 'vitest';
-import { PrismaClient } from '../../../src/demo/generated/client.ts';
+import { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import {
   InboxTransactions,
   limitOf,

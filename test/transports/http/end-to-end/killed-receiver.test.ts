@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../../../../src/local/process/free-port.ts';
+import { freePort } from '../../../../dev/servers/process/free-port.ts';
 import { sendBatch } from '../../../../src/outbox/send.ts';
 import { http } from '../../../../src/transports.ts';
 import { openFaultStage } from '../../../support/faults/fault-stage.ts';

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import { registerDevelopmentCommands } from '../dev/commands/development-commands.ts';
+import { runProgram } from '../src/cli/run-program.ts';
+
+runProgram([registerDevelopmentCommands]);

@@ -1,0 +1,48 @@
+import { Command, CommanderError } from 'commander';
+import { packageVersion } from '../operations/package-version.ts';
+import { registerBulkCommands } from './bulk-commands.ts';
+import { registerDeliveryCommands } from './delivery-commands.ts';
+import { registerInboxCommands } from './inbox-commands.ts';
+import { registerMessageCommands } from './message-commands.ts';
+import { createOutput, exitCodes, explain } from './output.ts';
+import type { RegisterCommands } from './register.ts';
+import { registerSchemaCommands } from './schema-commands.ts';
+import { registerUpkeepCommands } from './upkeep-commands.ts';
+
+/** In the order of the help. */
+const groups: readonly RegisterCommands[] = [
+  registerSchemaCommands,
+  registerDeliveryCommands,
+  registerMessageCommands,
+  registerBulkCommands,
+  registerInboxCommands,
+  registerUpkeepCommands,
+];
+
+/**
+ * Runs the command that the arguments of this process name, and sets its exit code.
+ *
+ * @param more groups of commands that stand after those of the library
+ */
+export function runProgram(more: readonly RegisterCommands[]): void {
+  const root = new Command('temporal-outbox')
+    .description('Transactional outbox, delayed messages and inbox, supervised by Temporal.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .exitOverride()
+    .showHelpAfterError();
+  for (const register of [...groups, ...more]) register(root);
+
+  // A reader such as `head` may close the pipe: that is not an error, and a relay continues.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+
+  root.parseAsync().catch((error: unknown) => {
+    // Commander has already printed the error; help and version are not errors.
+    if (error instanceof CommanderError)
+      process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    else process.exitCode = explain(error, createOutput(process.argv.includes('--json')));
+  });
+}
