@@ -58,6 +58,7 @@ function build() {
     succeeds(process.execPath, 'tools/generate.mjs') &&
     succeeds('npx', '--no-install', 'tsc', '-p', 'tsconfig.build.json') &&
     succeeds('npx', '--no-install', 'tsc', '-p', 'tsconfig.programs.json') &&
+    succeeds(process.execPath, 'tools/prune-types.mjs') &&
     succeeds(process.execPath, 'tools/bundle-workflows.mjs')
   );
 }
