@@ -162,6 +162,23 @@ test('what could not be told is told before the next claim', async () => {
   expect(database.valuesOf(asked.untold)).toHaveLength(asks);
 });
 
+test('a failure that cannot be told is not forgotten because of a later batch without one', async () => {
+  const { database, broker, claims, events, begin } = scriptedDrain();
+  broker.judge = ({ payload }) => (payload === '"1"' ? 'permanent' : 'store');
+  database.refuse(asked.untold, new Error('no connection'));
+  claims.push(batch(1));
+  begin();
+  await pass(0);
+  claims.push(batch(2));
+  await pass(1_000);
+  expect(events.filter(({ type }) => type === 'batch-settled')).toHaveLength(2);
+  database.on(asked.untold, [
+    { id: 'one', key: null, attempt: 1, outcome: 'permanent', error: 'refused', retryInMs: null },
+  ]);
+  await pass(1_000);
+  expect(events.at(-1)).toMatchObject({ type: 'failed', id: 'one' });
+});
+
 test('after a lane was held its address is probed at once, or after a second if it was held a moment ago', async () => {
   const { broker, claims, begin, events } = scriptedDrain();
   let probes = 0;
