@@ -41,7 +41,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/app/relay/start-relay.ts',
     find: `await servers.database(() => health.during('PostgreSQL', writeSettings(database, words)));`,
     replace: `await health.during('PostgreSQL', writeSettings(database, words));`,
-    test: 'test/integration/start-interrupted.test.ts',
+    test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'a relay that loses its connection to PostgreSQL',
   },
   {
@@ -50,7 +50,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/app/relay/deliver.ts',
     find: 'await refuseTwin({ query }, supervision.askPlace);',
     replace: 'await refuseTwin({ query: (...asked) => database.query(...asked) }, supervision.askPlace);',
-    test: 'test/integration/start-interrupted.test.ts',
+    test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'a relay that loses its connection to PostgreSQL',
   },
   {
@@ -59,7 +59,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/cli/run-program.ts',
     find: `    if (error.code !== 'EPIPE') throw error;`,
     replace: '    throw error;',
-    test: 'test/integration/cli-edges.test.ts',
+    test: 'test/integration/cli/edges.test.ts',
     title: 'a reader who closes the pipe early is no failure',
     built: true,
   },
@@ -69,7 +69,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/temporal/workflow-words.ts',
     find: 'const names = visible ? named(message) : [];',
     replace: 'const names = visible || id !== topic ? named(message) : [];',
-    test: 'test/integration/temporal-words.test.ts',
+    test: 'test/integration/temporal/words.test.ts',
   },
   {
     name: 'hidden-key-in-a-summary-of-parked-messages',
@@ -77,7 +77,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/temporal/parked-key/starter.ts',
     find: 'key: visible(topic) ? key : null, group',
     replace: 'key, group',
-    test: 'test/integration/temporal-handle.test.ts',
+    test: 'test/integration/temporal/handle.test.ts',
     title: 'what must not or cannot be shown of a key',
   },
   {
@@ -86,7 +86,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/temporal/relay/workflow-starter.ts',
     find: '...visible(start.visible ? { topic, key, ref } : { topic }),',
     replace: '...visible({ topic, key, ref }),',
-    test: 'test/integration/temporal-namespaces.test.ts',
+    test: 'test/integration/temporal/namespaces.test.ts',
     title: 'a topic that is not visible shows neither key nor ref',
   },
   {
@@ -95,7 +95,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/temporal/parked-key/starter.ts',
     find: 'key !== null && visible(topic) && Buffer',
     replace: 'key !== null && Buffer',
-    test: 'test/integration/temporal-handle.test.ts',
+    test: 'test/integration/temporal/handle.test.ts',
     title: 'what must not or cannot be shown of a key',
   },
   {
@@ -104,7 +104,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/cli/status-command.ts',
     find: 'if (!lane.hasWork) return lane.held',
     replace: 'if (lane.hold === null) return lane.held',
-    test: 'test/integration/status-reachable.test.ts',
+    test: 'test/integration/operations/status-reachable.test.ts',
     title: 'status and show tell a relay that is missing from a Temporal that is away',
   },
   {
@@ -121,7 +121,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/cli/change-command.ts',
     find: `'busy', 'out-of-range'`,
     replace: `'out-of-range'`,
-    test: 'test/integration/change-busy.test.ts',
+    test: 'test/integration/lanes/change-busy.test.ts',
   },
   {
     name: 'dead-relay-lives-on',
@@ -129,7 +129,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/installation/relays.ts',
     find: 'export const relayStaleMs = 15_000;',
     replace: 'export const relayStaleMs = 15_000_000;',
-    test: 'test/integration/status-reachable.test.ts',
+    test: 'test/integration/operations/status-reachable.test.ts',
     title: 'status and show tell a relay that is missing from a Temporal that is away',
   },
   {
@@ -138,7 +138,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/app/operations/operations-database.ts',
     find: 'connections, silence: operatorSilence, ownNames: true });',
     replace: 'connections, silence: { ...operatorSilence, askEveryMs: 1_000_000 }, ownNames: true });',
-    test: 'test/integration/silent-server.test.ts',
+    test: 'test/integration/health/silent-server.test.ts',
     title: 'a command ends when its links vanish between two statements',
     built: true,
   },
@@ -148,7 +148,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/database/pool.ts',
     find: 'const goodbyeMs = 500;',
     replace: 'const goodbyeMs = 500_000;',
-    test: 'test/integration/silent-server.test.ts',
+    test: 'test/integration/health/silent-server.test.ts',
     title: 'a command ends when its links vanish between two statements',
     built: true,
   },
@@ -158,7 +158,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/database/silence.ts',
     find: 'return lostSinceMs === undefined ? {} : { lostSinceMs };',
     replace: 'return lostSinceMs === undefined ? {} : {};',
-    test: 'test/integration/silent-server.test.ts',
+    test: 'test/integration/health/silent-server.test.ts',
     title: 'a command that waits for the server ends when its links vanish',
     built: true,
   },
@@ -168,7 +168,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/database/silence.ts',
     find: 'return !backend.idle;',
     replace: 'return false;',
-    test: 'test/integration/silent-server.test.ts',
+    test: 'test/integration/health/silent-server.test.ts',
     title: 'a statement may take as long as it likes while its server is at work',
   },
   {
@@ -177,7 +177,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/database/silence.ts',
     find: 'return !backend.idle;',
     replace: 'return true;',
-    test: 'test/integration/silent-server.test.ts',
+    test: 'test/integration/health/silent-server.test.ts',
     title: 'a statement is given up when its link',
   },
   {
@@ -186,7 +186,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/inbox/told-error.ts',
     find: 'bodies.map(valueOf)',
     replace: 'bodies.map(() => null)',
-    test: 'test/integration/status-breakers.test.ts',
+    test: 'test/integration/operations/status-breakers.test.ts',
     title: 'what the breaker of a consumer pauses is told by status in another process',
   },
   {
@@ -195,7 +195,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/inbox/breakers.ts',
     find: 'const staleMs = 6_000;',
     replace: 'const staleMs = 6_000_000;',
-    test: 'test/integration/status-breakers.test.ts',
+    test: 'test/integration/operations/status-breakers.test.ts',
     title: 'what the breaker of a consumer paused is told no more some seconds after the consumer was killed',
   },
   {
@@ -204,7 +204,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/inbox/consumer-presence.ts',
     find: 'removeConsumer(sqlOf(tx), this.#id)',
     replace: 'removeConsumer(sqlOf(tx), randomUUID())',
-    test: 'test/integration/status-consumers.test.ts',
+    test: 'test/integration/operations/status-consumers.test.ts',
     title: 'status shows who consumes, where, in which version and which partitions',
   },
   {
@@ -213,7 +213,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/inbox/consumers.ts',
     find: 'do update set seen_at = clock_timestamp(), partitions',
     replace: 'do update set partitions',
-    test: 'test/integration/status-consumers.test.ts',
+    test: 'test/integration/operations/status-consumers.test.ts',
     title: 'a consumer repeats that it runs',
   },
   {
@@ -222,7 +222,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/operations/lane-locks.ts',
     find: 'openMs !== null && openMs >= afterMs',
     replace: 'openMs !== null',
-    test: 'test/integration/status-lane-locks.test.ts',
+    test: 'test/integration/operations/status-lane-locks.test.ts',
     title: 'status names who has had a lane locked for some seconds, and waits for nobody',
   },
   {
@@ -231,7 +231,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/database/visit.ts',
     find: 'return mayBeStarting(error) && performance',
     replace: 'return heardAt < 0 && mayBeStarting(error) && performance',
-    test: 'test/integration/start-interrupted.test.ts',
+    test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'the first operation of a process waits',
   },
   {
@@ -240,7 +240,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/operations/lane-locks.ts',
     find: `const all = extent === 'table';`,
     replace: `const all = extent === 'reads';`,
-    test: 'test/integration/status-lane-locks.test.ts',
+    test: 'test/integration/operations/status-lane-locks.test.ts',
     title: 'a lock of the whole table is a lock of every lane',
   },
   {
@@ -249,7 +249,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'outbox.form_refusal()',
     find: ' and not outbox.is_json(payload)',
     replace: ' and false',
-    test: 'test/integration/write-sql.test.ts',
+    test: 'test/integration/sending/sql.test.ts',
     title: 'plain SQL raises OB002 for',
   },
   {
@@ -258,7 +258,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'outbox.form_refusal()',
     find: 'not between 0 and 1e15',
     replace: 'not between -1e15 and 1e15',
-    test: 'test/integration/write-sql.test.ts',
+    test: 'test/integration/sending/sql.test.ts',
     title: 'plain SQL raises OB002 for',
   },
   {
@@ -267,7 +267,7 @@ export const faceMutations: readonly Mutation[] = [
     file: 'src/store/database/transaction.ts',
     find: 'if (!unproven.has(tx)) return',
     replace: 'if (!unproven.has(tx) || run.length > 0) return',
-    test: 'test/integration/write-root-client.test.ts',
+    test: 'test/integration/sending/root-client.test.ts',
     title: 'a query without an open transaction is refused by every call',
   },
 ];

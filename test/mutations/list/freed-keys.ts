@@ -10,7 +10,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',
     find: `when (old.state in ('retrying', 'failed') and new.state`,
     replace: `when (old.state in ('retrying') and new.state`,
-    test: 'test/integration/relay-freed-keys.test.ts',
+    test: 'test/integration/relay/freed-keys.test.ts',
     title: 'message lets its key go on at once',
   },
   {
@@ -19,7 +19,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'outbox.note_freed()',
     find: `if new.state = 'canceled' or (select`,
     replace: 'if (select',
-    test: 'test/integration/relay-freed-keys.test.ts',
+    test: 'test/integration/relay/freed-keys.test.ts',
     title: 'a cancel that began before its follower was held',
   },
   {
@@ -28,7 +28,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'outbox.has_work()',
     find: 'f.topic = p_lane.topic and f.lane = p_lane.n)',
     replace: 'f.topic = p_lane.topic and f.lane = -1)',
-    test: 'test/integration/relay-freed-keys.test.ts',
+    test: 'test/integration/relay/freed-keys.test.ts',
     title: 'message lets its key go on at once',
   },
   {
@@ -37,7 +37,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'src/store/lane/settle.ts',
     find: `filter(({ to }) => to === 'held')`,
     replace: `filter(({ to, attempt }) => to === 'held' && attempt !== undefined)`,
-    test: 'test/integration/relay-held-keys.test.ts',
+    test: 'test/integration/relay/held-keys.test.ts',
     title: 'followers of a permanent failure in the same batch',
   },
   {
@@ -46,7 +46,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'outbox.release_held()',
     find: 'where not exists (select from outbox.free_held(p_topic, p_lane, s.key',
     replace: 'where true or not exists (select from outbox.free_held(p_topic, p_lane, s.key',
-    test: 'test/integration/relay-held-keys.test.ts',
+    test: 'test/integration/relay/held-keys.test.ts',
     title: 'a follower that is being canceled keeps those behind it held',
   },
   {
@@ -55,7 +55,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'src/relay/starter.ts',
     find: 'walkHeld(this.#database, this.#walkedTo)',
     replace: 'walkHeld(this.#database)',
-    test: 'test/integration/relay-freed-keys.test.ts',
+    test: 'test/integration/relay/freed-keys.test.ts',
     title: 'a starter looks at the keys with held messages by turns',
   },
   {
@@ -64,7 +64,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'src/relay/drain.ts',
     find: 'this.#freed = claimed.freed;',
     replace: 'this.#freed = true;',
-    test: 'test/integration/relay-freed-keys.test.ts',
+    test: 'test/integration/relay/freed-keys.test.ts',
     title: 'a message of another key is claimed at the cost of itself',
   },
   {
@@ -73,7 +73,7 @@ export const freedKeyMutations: readonly Mutation[] = [
     file: 'src/store/lane/lanes-switch.ts',
     find: 'where topic = $1 and lane <> outbox.lane_of(key, null, $2)`,',
     replace: 'where topic = $1 and lane < 0 and lane <> outbox.lane_of(key, null, $2)`,',
-    test: 'test/integration/lanes-freed-key.test.ts',
+    test: 'test/integration/lanes/freed-key.test.ts',
     title: 'a key that was freed during a change goes on in its new lane',
   },
 ];

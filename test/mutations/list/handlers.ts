@@ -6,8 +6,8 @@ const givenUp = "A handler's signal fires when its transaction was given up";
 const middlewares = 'Middlewares wrap every transaction of handlers';
 const promise = 'A forgotten promise is reported';
 const committed = 'A message is handled only if its transaction has committed';
-const verdicts = 'test/integration/inbox-verdicts.test.ts';
-const signal = 'test/integration/inbox-signal.test.ts';
+const verdicts = 'test/integration/inbox/verdicts.test.ts';
+const signal = 'test/integration/inbox/signal.test.ts';
 
 /** What a handler may say, and what it is told. */
 export const handlerMutations: readonly Mutation[] = [
@@ -17,7 +17,7 @@ export const handlerMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/applier.ts',
     find: 'else if (handled !== undefined && !client.checksCommits) await',
     replace: 'else if (handled !== undefined && client.checksCommits) await',
-    test: 'test/integration/inbox-caught-errors.test.ts',
+    test: 'test/integration/inbox/caught-errors.test.ts',
     title: 'a client that tells nothing',
   },
   {
@@ -26,7 +26,7 @@ export const handlerMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/swallowed-error.ts',
     find: 'this.#failed.count !== this.#before &&',
     replace: 'this.#failed.count < this.#before &&',
-    test: 'test/integration/inbox-caught-errors.test.ts',
+    test: 'test/integration/inbox/caught-errors.test.ts',
     title: 'a message whose handler caught an error of the database is not lost',
   },
   {
@@ -35,7 +35,7 @@ export const handlerMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/applier.ts',
     find: 'handlers.run(ready, lost, work, () => this.#proved(doubt));',
     replace: 'handlers.run(ready, lost, work);\n    await this.#proved(doubt);',
-    test: 'test/integration/inbox-caught-errors.test.ts',
+    test: 'test/integration/inbox/caught-errors.test.ts',
     title: 'a middleware is told of a rollback that the client takes for a commit',
   },
   {
@@ -89,7 +89,7 @@ export const handlerMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/applier.ts',
     find: "const [firstMs] = delaysOf('retryMs', message.way, rules.retryMs);",
     replace: 'const [firstMs] = rules.retryMs;',
-    test: 'test/integration/inbox-handler-options.test.ts',
+    test: 'test/integration/inbox/handler-options.test.ts',
     title: 'the delays of a handler hold instead of those of its consumer',
   },
   {
@@ -98,7 +98,7 @@ export const handlerMutations: readonly Mutation[] = [
     file: 'src/store/inbox/tries.ts',
     find: 'array_fill($2::float8, array[${moreTriesThanAny}])',
     replace: 'array_fill($2::float8, array[1])',
-    test: 'test/integration/parked-tries.test.ts',
+    test: 'test/integration/parked/tries.test.ts',
     title: 'a try begins by the delays of its topic',
   },
   {
@@ -134,7 +134,7 @@ export const handlerMutations: readonly Mutation[] = [
     file: 'src/inbox/parked/key-drain.ts',
     find: 'handlers.run(ready, undefined,',
     replace: 'handlers.run([], undefined,',
-    test: 'test/integration/inbox-middleware.test.ts',
+    test: 'test/integration/inbox/middleware.test.ts',
     title: 'handlers find what a middleware has put around their transaction',
   },
   {
@@ -152,7 +152,7 @@ export const handlerMutations: readonly Mutation[] = [
     file: 'src/inbox/handler.ts',
     find: 'if (!told && !isThenable(answer)) {',
     replace: 'if (told && !isThenable(answer)) {',
-    test: 'test/integration/consumer-life.test.ts',
+    test: 'test/integration/inbox/consumer-life.test.ts',
     title: 'a handler that answers no promise is told once',
   },
 ];

@@ -18,7 +18,7 @@ export const inboxMutations: readonly Mutation[] = [
     replace: `const arrivals = await client.$transaction((own) =>
         noteArrivals(sqlOf(own), group, messages, limits),
       );\n`,
-    test: 'test/integration/inbox-effect-once.test.ts',
+    test: 'test/integration/inbox/effect-once.test.ts',
     title: 'a handler that throws leaves neither effect nor id',
   },
   {
@@ -36,7 +36,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/message-intake.ts',
     find: '    const settled = await settle();\n',
     replace: '    await this.#noted([message]);\n    const settled = await settle();\n',
-    test: 'test/integration/inbox-filter.test.ts',
+    test: 'test/integration/inbox/filter.test.ts',
     title: 'ids are told to the filter only when their effects are committed',
   },
   {
@@ -54,7 +54,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/store/inbox/marks.ts',
     find: '$6::integer from quick`;',
     replace: '$6::integer from quick where false`;',
-    test: 'test/integration/inbox-marks.test.ts',
+    test: 'test/integration/inbox/marks.test.ts',
     title: 'a message that was in hand alone when its consumer died, once too often',
   },
   {
@@ -63,7 +63,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/store/inbox/marks.ts',
     find: 'and m.partition = $3 and m.owner <> $4::uuid',
     replace: 'and m.partition = $3 and m.owner = $4::uuid',
-    test: 'test/integration/inbox-marks.test.ts',
+    test: 'test/integration/inbox/marks.test.ts',
     title: 'of members that share a partition, those that die of a message',
   },
   {
@@ -72,7 +72,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/message-intake.ts',
     find: `    if (settled.kind !== 'done') return false;\n`,
     replace: `    batch.acknowledge(message.incoming);\n    if (settled.kind !== 'done') return false;\n`,
-    test: 'test/integration/consumer-life.test.ts',
+    test: 'test/integration/inbox/consumer-life.test.ts',
     title: 'a message that waits between two quick tries while its consumer stops stays open',
   },
   {
@@ -81,7 +81,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/message-intake.ts',
     find: 'await this.#options.receipts?.flush()',
     replace: 'void this.#options.receipts?.flush()',
-    test: 'test/integration/consumer-life.test.ts',
+    test: 'test/integration/inbox/consumer-life.test.ts',
     title: 'while receipts are being sent, their batch does not end',
   },
   {
@@ -117,7 +117,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/infrastructure-faults.ts',
     find: 'of layersOf(error)) {',
     replace: 'of layersOf(undefined)) {',
-    test: 'test/integration/inbox-faults.test.ts',
+    test: 'test/integration/inbox/faults.test.ts',
     title: 'is told as a fault',
   },
   {
@@ -127,7 +127,7 @@ export const inboxMutations: readonly Mutation[] = [
     find: `
     || set_config('lock_timeout'::text, p_limit_ms::text, true) || set_config('statement_timeout'::text, p_limit_ms::text, true);`,
     replace: ';',
-    test: 'test/integration/inbox-idle-limit.test.ts',
+    test: 'test/integration/inbox/idle-limit.test.ts',
     title: 'waits for nobody longer than it may take itself',
   },
   {
@@ -136,7 +136,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/store/inbox/tries.ts',
     find: '     from outbox.limit_transaction($6::integer, $7::integer)`,',
     replace: '     where $7::integer is not null`,',
-    test: 'test/integration/inbox-idle-limit.test.ts',
+    test: 'test/integration/inbox/idle-limit.test.ts',
     title: 'waits for nobody longer than it may take itself',
   },
   {
@@ -145,7 +145,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/inbox/reading/message-id.ts',
     find: `if (source === undefined || source === '' ||`,
     replace: `if (source === undefined || source !== '' ||`,
-    test: 'test/integration/inbox-foreign.test.ts',
+    test: 'test/integration/inbox/foreign.test.ts',
     title: 'every event is handled, and every repeat dropped',
   },
   {
@@ -154,7 +154,7 @@ export const inboxMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/arrived.ts',
     find: `eventId(id, incoming.header('ce_source'))`,
     replace: `eventId(id, undefined)`,
-    test: 'test/integration/inbox-foreign.test.ts',
+    test: 'test/integration/inbox/foreign.test.ts',
     title: 'every event of an unknown topic is kept',
   },
 ];

@@ -15,7 +15,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/client/asked-questions.ts',
     find: 'if (answer instanceof Promise && !later)',
     replace: 'if (answer instanceof Promise && later)',
-    test: 'test/integration/health-silent-kafka.test.ts',
+    test: 'test/integration/health/silent-kafka.test.ts',
     title: 'a Kafka that says nothing fails',
   },
   {
@@ -51,7 +51,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/transport/broker-connection.ts',
     find: 'one.partition === partition && one.address === address',
     replace: `one.partition === partition && address !== ''`,
-    test: 'test/integration/kafka-batches.test.ts',
+    test: 'test/integration/kafka/batches.test.ts',
     title: 'of two topics whose batches share requests',
   },
   {
@@ -69,7 +69,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/transport/kafka-transport.ts',
     find: `if (result.kind === 'hold' && result.stored)`,
     replace: `if (result.kind === 'hold')`,
-    test: 'test/integration/kafka-answers.test.ts',
+    test: 'test/integration/kafka/answers.test.ts',
     title: 'a topic that has refused again and again',
   },
   {
@@ -78,7 +78,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/transport/produce.ts',
     find: `if (failure.kind === 'hold') this.#metadata.forget(address);`,
     replace: '',
-    test: 'test/integration/kafka-answers.test.ts',
+    test: 'test/integration/kafka/answers.test.ts',
     title: 'after the answer of a broker that no longer leads',
   },
   {
@@ -87,7 +87,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/transport/broker-connection.ts',
     find: 'socket.bytesWritten > before;',
     replace: 'socket.bytesWritten < before;',
-    test: 'test/integration/kafka-connection.test.ts',
+    test: 'test/integration/kafka/connection.test.ts',
     title: 'a request that was cut in its middle is maybe stored',
   },
   {
@@ -105,7 +105,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/transport/failure.ts',
     find: `  32: ['INVALID_TIMESTAMP', refusedTopic],\n`,
     replace: '',
-    test: 'test/integration/kafka-answers.test.ts',
+    test: 'test/integration/kafka/answers.test.ts',
     title: 'a clock that is two hours ahead burns no attempt',
   },
   {
@@ -132,7 +132,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/source/membership.ts',
     find: '    partitionAssigners: [assignerOver(connection)],\n',
     replace: '',
-    test: 'test/integration/kafka-mixed-group.test.ts',
+    test: 'test/integration/kafka/mixed-group.test.ts',
     title: 'consumers with different handlers share one group',
   },
   {
@@ -141,7 +141,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/source/group-session.ts',
     find: 'if (!this.#everJoined) return error;',
     replace: 'if (!this.#everJoined) return addresses;',
-    test: 'test/integration/kafka-source-deleted-topic.test.ts',
+    test: 'test/integration/kafka/source-deleted-topic.test.ts',
     title: 'a topic that is missing at the start is told at once by its name',
   },
   {
@@ -150,7 +150,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/source/losses.ts',
     find: 'this.#reset.add(nameOf(topic, partition));',
     replace: 'nameOf(topic, partition);',
-    test: 'test/integration/kafka-source-retention.test.ts',
+    test: 'test/integration/kafka/source-retention.test.ts',
     title: 'a group that began with what arrived, and falls behind what is kept',
   },
   {
@@ -203,7 +203,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/client/codecs.ts',
     find: 'if (isGiven(CompressionCodecs[type])) continue;',
     replace: `if (isGiven(CompressionCodecs[type]) || name === 'LZ4') continue;`,
-    test: 'test/integration/kafka-codecs.test.ts',
+    test: 'test/integration/kafka/codecs.test.ts',
   },
   {
     name: 'throttle-unread',
@@ -227,7 +227,7 @@ export const kafkaMutations: readonly Mutation[] = [
     file: 'src/brokers/kafka/transport/kafka-transport.ts',
     find: `else if (result.kind !== 'hold') doubts.clear`,
     replace: 'else doubts.clear',
-    test: 'test/integration/kafka-answers.test.ts',
+    test: 'test/integration/kafka/answers.test.ts',
     title: 'what could not be sent does not clear',
   },
 ];

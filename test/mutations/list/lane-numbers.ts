@@ -10,7 +10,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/store/lane/lanes-switch.ts',
     find: 'and a.usesysid is not null',
     replace: 'and a.usesysid is not null and a.backend_xid is not null',
-    test: 'test/integration/lanes-change.test.ts',
+    test: 'test/integration/lanes/change.test.ts',
     title: 'a transaction that has not written yet, but has seen the old number, is waited for',
   },
   {
@@ -19,7 +19,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/store/lane/topics.ts',
     find: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 ms')",
     replace: "and (actor = $2 or begun_at < clock_timestamp() - $3 * interval '1 day')",
-    test: 'test/integration/lanes-abandoned.test.ts',
+    test: 'test/integration/lanes/abandoned.test.ts',
     title: 'a change of lanes that its operator left',
   },
   {
@@ -28,7 +28,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/store/lane/lanes-switch.ts',
     find: '\n       and a.usesysid is not null',
     replace: '',
-    test: 'test/integration/lanes-autovacuum.test.ts',
+    test: 'test/integration/lanes/autovacuum.test.ts',
   },
   {
     name: 'lane-change-leaves-late-rows',
@@ -36,7 +36,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/store/lane/lanes-replace.ts',
     find: `    moved += await inPages('', () => [lateOfLane, [topic, wanted, batchRows, n]]);\n`,
     replace: '',
-    test: 'test/integration/lanes-change.test.ts',
+    test: 'test/integration/lanes/change.test.ts',
     title: 'messages that join a lane behind its cursor are delivered',
   },
   {
@@ -45,7 +45,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/operations/lanes.ts',
     find: 'of [runningTransactions, preparedTransactions])',
     replace: 'of [runningTransactions])',
-    test: 'test/integration/lanes-prepared.test.ts',
+    test: 'test/integration/lanes/prepared.test.ts',
   },
   {
     name: 'announcement-leaves-what-was-stored-before',
@@ -53,7 +53,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/store/lane/topics.ts',
     find: 'from stored where fresh and lanes > 1',
     replace: 'from stored where false',
-    test: 'test/integration/lanes-announced.test.ts',
+    test: 'test/integration/lanes/announced.test.ts',
     title: 'messages that were stored before their topic was announced keep the order of their key',
   },
   {
@@ -62,7 +62,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/store/installation/adopt.ts',
     find: '    await raiseSequences(sql);\n',
     replace: '',
-    test: 'test/integration/adopt.test.ts',
+    test: 'test/integration/database/adopt.test.ts',
     title: 'after native logical replication',
   },
   {
@@ -71,7 +71,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/temporal/relay/workers.ts',
     find: 'maxConcurrentActivityTaskExecutions: topics * maxLanes,',
     replace: 'maxConcurrentActivityTaskExecutions: topics * Math.min(maxLanes, 8),',
-    test: 'test/integration/temporal-lanes-grow.test.ts',
+    test: 'test/integration/temporal/lanes-grow.test.ts',
     title: 'a relay that started with one lane drains 40 side by side',
   },
   {
@@ -80,7 +80,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/app/relay/relay-connections.ts',
     find: 'Math.min(Math.max(lanes, draining), mostForLanes) + spareConnections',
     replace: 'lanes + spareConnections',
-    test: 'test/integration/temporal-lanes-grow.test.ts',
+    test: 'test/integration/temporal/lanes-grow.test.ts',
     title: 'a relay that started with one lane drains 40 side by side',
   },
   {
@@ -89,7 +89,7 @@ export const laneNumberMutations: readonly Mutation[] = [
     file: 'src/app/relay/relay-connections.ts',
     find: 'return database.connections ?? Math.min(',
     replace: 'return Math.min(',
-    test: 'test/integration/temporal-lanes-grow.test.ts',
+    test: 'test/integration/temporal/lanes-grow.test.ts',
     title: 'a relay that was told how many connections to take takes no more',
   },
 ];

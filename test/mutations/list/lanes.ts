@@ -15,7 +15,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.claimable()',
     find: 'm.xid >= pg_snapshot_xmax(p_snapshot)',
     replace: 'm.xid > pg_snapshot_xmax(p_snapshot)',
-    test: 'test/integration/relay-late-commits.test.ts',
+    test: 'test/integration/relay/late-commits.test.ts',
     title: 'the first transaction that a claim could not see is read by the next one',
   },
   {
@@ -24,7 +24,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.claimable()',
     find: 'r.xid = running.xid',
     replace: 'false',
-    test: 'test/integration/relay-late-commits.test.ts',
+    test: 'test/integration/relay/late-commits.test.ts',
     title: 'the first transaction that a claim could not see is read by the next one',
   },
   {
@@ -33,7 +33,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.blocked()',
     find: `o.state in ('retrying', 'held') order by`,
     replace: `o.state in ('retrying', 'held') and o.state = 'retrying' order by`,
-    test: 'test/integration/relay-held-keys.test.ts',
+    test: 'test/integration/relay/held-keys.test.ts',
     title: 'a head that vanishes between the held release and the claim',
   },
   {
@@ -42,7 +42,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/store/database/snapshot.ts',
     find: 'BigInt(xid) < BigInt(xmax) && !inProgress.has(xid)',
     replace: `BigInt(xid) < BigInt(xmax) && !inProgress.has('')`,
-    test: 'test/integration/relay-caught-up.test.ts',
+    test: 'test/integration/relay/caught-up.test.ts',
     title: 'a look that finds what was committed late wakes the lane',
   },
   {
@@ -51,7 +51,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/claim-ahead.ts',
     find: `settled?.changes.every(({ to }) => to === 'published') === true`,
     replace: 'settled !== undefined',
-    test: 'test/integration/relay-claim-ahead.test.ts',
+    test: 'test/integration/relay/claim-ahead.test.ts',
     title: 'behind a batch with a refused message is claimed again',
   },
   {
@@ -60,7 +60,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/drain.ts',
     find: 'claimed?.owned === true && !paused ?',
     replace: 'claimed?.owned === true && paused !== undefined ?',
-    test: 'test/integration/relay-claim-ahead.test.ts',
+    test: 'test/integration/relay/claim-ahead.test.ts',
     title: 'what was claimed before a pause is not sent after it',
   },
   {
@@ -69,7 +69,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/drain.ts',
     find: 'from, claimed: this.#claim(from)',
     replace: 'from, claimed: this.#claim(this.#at)',
-    test: 'test/integration/relay-claim-ahead.test.ts',
+    test: 'test/integration/relay/claim-ahead.test.ts',
     title: 'while a full batch is on the wire the next one is claimed, once',
   },
   {
@@ -78,7 +78,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.release_held()',
     find: 'where o.key = f.key and o.position < f.position',
     replace: 'where o.key = f.key and o.position < 0',
-    test: 'test/integration/relay-held-keys.test.ts',
+    test: 'test/integration/relay/held-keys.test.ts',
     title: 'a follower that is being canceled keeps those behind it held',
   },
   {
@@ -87,7 +87,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.lane_held()',
     find: 'l.alive_until between clock_timestamp() and',
     replace: `l.alive_until between clock_timestamp() + interval '5 s' and`,
-    test: 'test/integration/relay-lease.test.ts',
+    test: 'test/integration/relay/lease.test.ts',
     title: 'a lease is kept to its last second',
   },
   {
@@ -96,7 +96,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/lane-lease.ts',
     find: '    else this.lose();\n',
     replace: '',
-    test: 'test/integration/relay-lost-lane.test.ts',
+    test: 'test/integration/relay/lost-lane.test.ts',
     title: 'a lane that is taken during a slow publish stops the publish',
   },
   {
@@ -105,7 +105,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/drain.ts',
     find: '    if (this.#lease.staleSince(claimedAt) && !(await this.#lease.renew())) return undefined;\n',
     replace: '',
-    test: 'test/integration/relay-lost-lane.test.ts',
+    test: 'test/integration/relay/lost-lane.test.ts',
     title: 'a claim that is old is not sent when the lane was taken since',
   },
   {
@@ -123,7 +123,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.lane_held()',
     find: ' or outbox.session_lives(l.session)',
     replace: ' or true',
-    test: 'test/integration/relay-lease.test.ts',
+    test: 'test/integration/relay/lease.test.ts',
     title: 'an owner whose session has ended is followed half a second after its last renewal',
   },
   {
@@ -132,7 +132,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.lane_held()',
     find: '\n      or outbox.session_here(l.session)',
     replace: '',
-    test: 'test/integration/relay-lease-session.test.ts',
+    test: 'test/integration/relay/lease-session.test.ts',
     title: 'a lane is also held where the question shares its connection',
   },
   {
@@ -141,7 +141,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/store/lane/lease.ts',
     find: 'where topic = $1 and n = $2 for update skip locked',
     replace: 'where topic = $1 and n = $2 for update',
-    test: 'test/integration/relay-lease.test.ts',
+    test: 'test/integration/relay/lease.test.ts',
     title: 'a new owner waits for a settle that is under way',
   },
   {
@@ -150,7 +150,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.lane_owned()',
     find: ' and l.incarnation = outbox.incarnation()',
     replace: '',
-    test: 'test/integration/relay-lease.test.ts',
+    test: 'test/integration/relay/lease.test.ts',
     title: 'a lane that was taken before the server was started again',
   },
   {
@@ -159,7 +159,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/store/lane/lease.ts',
     find: '(b.owner <> $3 or b.incarnation <> outbox.incarnation()) is true as lapsed',
     replace: 'false as lapsed',
-    test: 'test/integration/relay-dead-owner.test.ts',
+    test: 'test/integration/relay/dead-owner.test.ts',
     title: 'nothing that a dead owner may have published can be canceled',
   },
   {
@@ -168,7 +168,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/drain.ts',
     find: '(clean ? this.#lease.free(quiet) : this.#lease.abandon())',
     replace: 'this.#lease.free(quiet)',
-    test: 'test/integration/relay-dead-owner.test.ts',
+    test: 'test/integration/relay/dead-owner.test.ts',
     title: 'a settle that the database refuses to the end',
   },
   {
@@ -177,7 +177,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/store/database/pool.ts',
     find: 'openSession(address, channel, onNotify, dropAll)',
     replace: 'openSession(address, channel, onNotify, () => undefined)',
-    test: 'test/integration/pool-silent.test.ts',
+    test: 'test/integration/database/pool-silent.test.ts',
   },
   {
     name: 'renewals-pile-up',
@@ -185,7 +185,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/lane-lease.ts',
     find: 'if (renewing) return;',
     replace: '',
-    test: 'test/integration/relay-outside-locks.test.ts',
+    test: 'test/integration/relay/outside-locks.test.ts',
     title: 'while somebody has the row of a lane locked, its slow publish keeps one connection waiting',
   },
   {
@@ -194,7 +194,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/settled-in-time.ts',
     find: 'return await Promise.race([call(asked.signal), givenUp]);',
     replace: 'return await call(asked.signal);',
-    test: 'test/integration/relay-stuck-transport.test.ts',
+    test: 'test/integration/relay/stuck-transport.test.ts',
     title: 'a publish that never settles',
   },
   {
@@ -203,7 +203,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/watcher.ts',
     find: '    this.#snapshot = null;\n    return look(',
     replace: '    return look(',
-    test: 'test/integration/relay-look-failed.test.ts',
+    test: 'test/integration/relay/look-failed.test.ts',
     title: 'a relay whose look takes too long once',
   },
   {
@@ -212,7 +212,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/store/lane/starts.ts',
     find: 'for no key update skip locked`',
     replace: 'for no key update`',
-    test: 'test/integration/relay-outside-locks.test.ts',
+    test: 'test/integration/relay/outside-locks.test.ts',
     title: 'messages whose row somebody has locked',
   },
   {
@@ -221,7 +221,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/starter.ts',
     find: 'untoldMessages(this.#database, messagesPerRound, left)',
     replace: 'untoldMessages(this.#database, messagesPerRound)',
-    test: 'test/integration/relay-outside-locks.test.ts',
+    test: 'test/integration/relay/outside-locks.test.ts',
     title: 'workflows of waiting messages are started although',
   },
   {
@@ -230,7 +230,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.claim()',
     find: 'octet_length(c.payload) + coalesce(octet_length(c.headers::text), 0) as size',
     replace: 'octet_length(c.payload) as size',
-    test: 'test/integration/relay-claimed-rows.test.ts',
+    test: 'test/integration/relay/claimed-rows.test.ts',
     title: 'headers count towards the bytes of a claim',
   },
   {
@@ -239,7 +239,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'outbox.untold_messages()',
     find: `coalesce(t.horizon, interval '24 hours') and u.id`,
     replace: `(select max(horizon) from outbox.topic) and u.id`,
-    test: 'test/integration/relay-horizons.test.ts',
+    test: 'test/integration/relay/horizons.test.ts',
     title: '200,000 messages beyond the horizon',
   },
   {
@@ -257,7 +257,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/store/database/prepared-statements.ts',
     find: 'if (!isRefusal(error)) throw error;',
     replace: 'if (!isRefusal(error) || !this.#refused) throw error;',
-    test: 'test/integration/prepared-statements.test.ts',
+    test: 'test/integration/relay/prepared-statements.test.ts',
     title: 'one that the connection no longer has is answered all the same',
   },
   {
@@ -266,7 +266,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/store/database/pool.ts',
     find: '    idle_in_transaction_session_timeout: idleMs,\n',
     replace: '',
-    test: 'test/integration/relay-outside-locks.test.ts',
+    test: 'test/integration/relay/outside-locks.test.ts',
     title: 'a transaction that is silent is ended with its locks',
   },
   {
@@ -275,7 +275,7 @@ export const laneMutations: readonly Mutation[] = [
     file: 'src/relay/hold.ts',
     find: `    report({ type: 'hold-ended',`,
     replace: `    if (!stop.aborted) report({ type: 'hold-ended',`,
-    test: 'test/integration/relay-partial-batch.test.ts',
+    test: 'test/integration/relay/partial-batch.test.ts',
     title: 'a lane that is given up while it is on hold',
   },
 ];

@@ -15,7 +15,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/retention/archive.ts',
     find: `m.position > 0 and m.position > $3`,
     replace: `m.position > 0 and m.position + 0 > $3`,
-    test: 'test/integration/archive-plans.test.ts',
+    test: 'test/integration/database/archive-plans.test.ts',
     title: 'a page of passed messages touches what it moves',
   },
   {
@@ -24,7 +24,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/retention/archive.ts',
     find: 'and m.position <= l.cursor and pg_visible_in_snapshot(m.xid, l.snapshot)',
     replace: 'and m.position <= l.cursor',
-    test: 'test/integration/archive.test.ts',
+    test: 'test/integration/database/archive.test.ts',
     title: 'what waits, retries, is held, or is not passed stays',
   },
   {
@@ -33,7 +33,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/retention/archive.ts',
     find: 'and (m.position <= $5 or l.suspect is null or not pg_visible_in_snapshot(m.xid, l.suspect))',
     replace: 'and $5::bigint is not null',
-    test: 'test/integration/archive.test.ts',
+    test: 'test/integration/database/archive.test.ts',
     title: 'what a dead owner could see stays for a day',
   },
   {
@@ -42,7 +42,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/relay/reconcile.ts',
     find: 'if (!(await census.isRunning(id))) missing.push(id);',
     replace: 'await census.isRunning(id);',
-    test: 'test/integration/reconcile-pages.test.ts',
+    test: 'test/integration/relay/reconcile-pages.test.ts',
     title: 'a message without a workflow is handed to the starter again',
   },
   {
@@ -51,7 +51,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/inbox/epochs.ts',
     find: 'coalesce(e.ended_at, e.begun_at)',
     replace: 'e.begun_at',
-    test: 'test/integration/processed-epochs.test.ts',
+    test: 'test/integration/inbox/processed-epochs.test.ts',
     title: 'an epoch lasts a quarter of the window',
   },
   {
@@ -69,7 +69,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/installation/installation.ts',
     find: '(exists (select from outbox.lane l where ${laneOfAnotherCluster})',
     replace: '(exists (select from outbox.lane l where false and ${laneOfAnotherCluster})',
-    test: 'test/integration/adopt-replicated.test.ts',
+    test: 'test/integration/database/adopt-replicated.test.ts',
     title: 'a physical copy that logical replication kept in step is refused although nothing is open in it',
   },
   {
@@ -78,7 +78,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/installation/installation.ts',
     find: 'order by m.xid desc limit 1)',
     replace: 'order by m.xid limit 0)',
-    test: 'test/integration/adopt-replicated.test.ts',
+    test: 'test/integration/database/adopt-replicated.test.ts',
     title: 'none of its lanes has sent anything',
   },
   {
@@ -87,7 +87,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/installation/adopt.ts',
     find: ' or ${rowsOfAnotherCluster} as moved',
     replace: ' as moved',
-    test: 'test/integration/adopt-replicated.test.ts',
+    test: 'test/integration/database/adopt-replicated.test.ts',
   },
   {
     name: 'every-database-knows-the-question',
@@ -104,7 +104,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'outbox.drop_processed()',
     find: ' and e.kept_done',
     replace: '',
-    test: 'test/integration/processed-drop.test.ts',
+    test: 'test/integration/inbox/processed-drop.test.ts',
   },
   {
     name: 'change-of-epochs-never-more-patient',
@@ -112,7 +112,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'outbox.begin_epoch_change()',
     find: 'p_patience_ms * 2 ^ least(p_old.tries, 10)',
     replace: 'p_patience_ms',
-    test: 'test/integration/processed-keeper.test.ts',
+    test: 'test/integration/inbox/processed-keeper.test.ts',
     title: 'a change of epochs is tried once a minute',
   },
   {
@@ -121,7 +121,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'outbox.begin_epoch_change()',
     find: `if p_old.tried_at > clock_timestamp() - p_pause_ms * interval '1 ms' then return null; end if;`,
     replace: '',
-    test: 'test/integration/processed-keeper.test.ts',
+    test: 'test/integration/inbox/processed-keeper.test.ts',
     title: 'a change of epochs is tried once a minute',
   },
   {
@@ -130,7 +130,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'outbox.drop_failed_kept()',
     find: 'and k.updated_at < outbox.clock()',
     replace: 'and false and k.updated_at < outbox.clock()',
-    test: 'test/integration/kept-retention.test.ts',
+    test: 'test/integration/parked/kept-retention.test.ts',
     title: 'failed messages go when their group asks for it',
   },
   {
@@ -139,7 +139,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'outbox.drop_failed_kept()',
     find: ` and k.state = 'failed' and k.key_id is null`,
     replace: ` and k.state = 'failed'`,
-    test: 'test/integration/kept-retention.test.ts',
+    test: 'test/integration/parked/kept-retention.test.ts',
     title: 'failed messages go when their group asks for it',
   },
   {
@@ -148,7 +148,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/lane/lane-row.ts',
     find: 'return places.get(lane) ?? null;',
     replace: 'return places.has(lane) ? null : null;',
-    test: 'test/integration/relay-lane-versions.test.ts',
+    test: 'test/integration/relay/lane-versions.test.ts',
     title: 'finds its lane without reading what was written to it',
   },
   {
@@ -157,7 +157,7 @@ export const maintenanceMutations: readonly Mutation[] = [
     file: 'src/store/lane/due-edge.ts',
     find: 'return now >= this.#restsUntil ? null : this.#from;',
     replace: 'return now >= this.#restsUntil ? this.#from : null;',
-    test: 'test/integration/relay-due-edge.test.ts',
+    test: 'test/integration/relay/due-edge.test.ts',
     title: 'behind an old snapshot looks and sweeps read what is due, not what was released',
   },
 ];

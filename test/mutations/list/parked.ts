@@ -47,7 +47,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'outbox.begin_try()',
     find: 'if k.unseen_before is not null and',
     replace: 'if k.unseen_before is null and',
-    test: 'test/integration/inbox-redrive-fence.test.ts',
+    test: 'test/integration/inbox/redrive-fence.test.ts',
     title: 'the first try of a key that came back waits for handlers that began before',
   },
   {
@@ -56,7 +56,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'outbox.receive()',
     find: 'perform pg_current_xact_id();',
     replace: 'perform 1;',
-    test: 'test/integration/inbox-redrive-fence.test.ts',
+    test: 'test/integration/inbox/redrive-fence.test.ts',
     title: 'the first try of a key that came back waits also for',
   },
   {
@@ -65,7 +65,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'src/inbox/parked/dead-letters.ts',
     find: 'const next = away || held.length === left.length ? [] : held;',
     replace: 'const next: typeof held = away ? [] : [];',
-    test: 'test/integration/dead-letters.test.ts',
+    test: 'test/integration/inbox/letter-rounds.test.ts',
     title: 'letters that are refused stay, and keep none of the others from being sent once',
   },
   {
@@ -74,7 +74,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'src/inbox/parked/key-drain.ts',
     find: 'await this.#begin(keyId, pace.size, false)',
     replace: 'await this.#begin(keyId, Math.min(pace.size, 1), false)',
-    test: 'test/integration/parked-queues.test.ts',
+    test: 'test/integration/parked/queues.test.ts',
     title: 'the queue of a parked key is handled in order, many messages in one transaction',
   },
   {
@@ -83,7 +83,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'src/temporal/parked-key/starter.ts',
     find: 'return (raw.pendingActivities ?? []).length === 0;',
     replace: 'return (raw.pendingActivities ?? []).length >= 0;',
-    test: 'test/integration/temporal-handle.test.ts',
+    test: 'test/integration/temporal/handle.test.ts',
     title: 'a key whose drain waits for one of few slots keeps its workflow',
   },
   {
@@ -92,7 +92,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'outbox.retry_kept_in_order()',
     find: 'if v_key = any (v_busy) then',
     replace: 'if false then',
-    test: 'test/integration/kept-bulk.test.ts',
+    test: 'test/integration/parked/kept-bulk.test.ts',
     title: 'what is in the hands of others is not overtaken',
   },
   {
@@ -120,7 +120,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'src/inbox/parked/parked-watcher.ts',
     find: 'free: answering ? late : due.idle',
     replace: 'free: late',
-    test: 'test/integration/parked-watcher-stand-ins.test.ts',
+    test: 'test/integration/parked/watcher-stand-ins.test.ts',
     title: 'while no worker of the process runs',
   },
   {
@@ -129,7 +129,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'src/inbox/parked/parked-watcher.ts',
     find: 'free: answering ? late : due.idle',
     replace: 'free: due.idle',
-    test: 'test/integration/parked-watcher-stand-ins.test.ts',
+    test: 'test/integration/parked/watcher-stand-ins.test.ts',
     title: 'while Temporal answers, a due key has a moment for its workflow',
   },
   {
@@ -138,7 +138,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'src/inbox/parked/workflow-starts.ts',
     find: 'if (this.#toBeAsked && isEmpty(wanted))',
     replace: 'if (!this.#toBeAsked && isEmpty(wanted))',
-    test: 'test/integration/parked-watcher-stand-ins.test.ts',
+    test: 'test/integration/parked/watcher-stand-ins.test.ts',
     title: 'after an outage Temporal is asked until it answers',
   },
   {
@@ -147,7 +147,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'outbox.begin_try()',
     find: 'cardinality(p_retry_ms))], 5000)',
     replace: 'cardinality(p_retry_ms))], 0)',
-    test: 'test/integration/parked-tries.test.ts',
+    test: 'test/integration/parked/tries.test.ts',
     title: 'what one process has begun no other begins for five seconds',
   },
   {
@@ -174,7 +174,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'src/inbox/start-parked.ts',
     find: 'await Promise.all([watcher.stop(), standIns.stop(), hosted.stop()]);',
     replace: 'await watcher.stop(); await Promise.all([standIns.stop(), hosted.stop()]);',
-    test: 'test/integration/inbox-signal.test.ts',
+    test: 'test/integration/inbox/signal.test.ts',
     title: 'it loses no try either if Temporal is silent',
   },
   {
@@ -183,7 +183,7 @@ export const parkedMutations: readonly Mutation[] = [
     file: 'src/inbox/parked/workflow-starts.ts',
     find: 'return this.#away || this.#input.away();',
     replace: 'return this.#away;',
-    test: 'test/integration/parked-watcher-stand-ins.test.ts',
+    test: 'test/integration/parked/watcher-stand-ins.test.ts',
     title: 'while Temporal counts as away although no start has failed',
   },
 ];

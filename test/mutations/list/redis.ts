@@ -12,7 +12,7 @@ export const redisMutations: readonly Mutation[] = [
     file: 'src/brokers/redis/source/queue-reader.ts',
     find: '      if (cut) changed();\n',
     replace: '',
-    test: 'test/integration/health-silent-redis.test.ts',
+    test: 'test/integration/health/silent-redis.test.ts',
     title: 'whose connections were cut',
   },
   {
@@ -57,7 +57,7 @@ export const redisMutations: readonly Mutation[] = [
     file: 'src/brokers/redis/transport/redis-checks.ts',
     find: "if (eviction === 'noeviction' || maxMemory === 0)",
     replace: "if (eviction === 'noeviction' || maxMemory !== 0)",
-    test: 'test/integration/doctor-brokers.test.ts',
+    test: 'test/integration/doctor/brokers.test.ts',
     title: 'a Redis that may lose or delete what it has acknowledged is told, with the setting',
   },
   {

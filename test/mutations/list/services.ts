@@ -13,7 +13,7 @@ export const serviceMutations: readonly Mutation[] = [
     file: 'src/inbox/http/own-fault.ts',
     find: '  if (begun) return undefined;',
     replace: '  return undefined;',
-    test: 'test/integration/http-receive-database.test.ts',
+    test: 'test/integration/http/receive-database.test.ts',
     title: 'a database that cannot be used is told as that',
   },
   {
@@ -22,7 +22,7 @@ export const serviceMutations: readonly Mutation[] = [
     file: 'src/inbox/http/answer-request.ts',
     find: '        begun = true;\n',
     replace: '',
-    test: 'test/integration/http-receive-database.test.ts',
+    test: 'test/integration/http/receive-database.test.ts',
     title: 'what the work itself fails with is a failure',
   },
   {
@@ -31,7 +31,7 @@ export const serviceMutations: readonly Mutation[] = [
     file: 'src/inbox/http/answer-request.ts',
     find: 'await once(tx, group, message.id, () => {',
     replace: 'await (async (run: () => Promise<unknown>) => run())(() => {',
-    test: 'test/integration/http-receive.test.ts',
+    test: 'test/integration/http/receive.test.ts',
     title: 'a message is applied once',
   },
   {
@@ -40,7 +40,7 @@ export const serviceMutations: readonly Mutation[] = [
     file: 'src/inbox/http/answer-request.ts',
     find: 'if (refusal !== undefined) return',
     replace: 'if (refusal === null) return',
-    test: 'test/integration/http-receive.test.ts',
+    test: 'test/integration/http/receive.test.ts',
     title: 'nothing is done',
   },
   {
@@ -49,7 +49,7 @@ export const serviceMutations: readonly Mutation[] = [
     file: 'src/inbox/http/answer-request.ts',
     find: '      await refuseSwallowedError(sqlOf(tx));\n',
     replace: '      sqlOf(tx);\n',
-    test: 'test/integration/http-receive.test.ts',
+    test: 'test/integration/http/receive.test.ts',
     title: 'an error of the database that the work has caught is no success',
   },
   {
@@ -85,7 +85,7 @@ export const serviceMutations: readonly Mutation[] = [
     file: 'src/store/installation/skip-clock.ts',
     find: 'outbox.clock() - now() + interval',
     replace: 'interval',
-    test: 'test/integration/memory-broker.test.ts',
+    test: 'test/integration/inbox/memory-broker.test.ts',
     title: 'skipTime takes a pool',
   },
   {

@@ -10,7 +10,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'src/store/database/pool.ts',
     find: `'begin isolation level read committed'`,
     replace: `'begin'`,
-    test: 'test/integration/operate-split-reads.test.ts',
+    test: 'test/integration/operations/split-reads.test.ts',
     title: 'a transaction is read committed',
   },
   {
@@ -19,7 +19,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'src/store/database/pool.ts',
     find: 'const triesInConflict = 10;',
     replace: 'const triesInConflict = 1;',
-    test: 'test/integration/pool-isolation.test.ts',
+    test: 'test/integration/database/pool-isolation.test.ts',
   },
   {
     name: 'no-answer-counts-as-unsent',
@@ -51,7 +51,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'src/operations/doctor/server-checks.ts',
     find: 'const slowWriterMs = 1_000;',
     replace: 'const slowWriterMs = 100_000;',
-    test: 'test/integration/doctor-database.test.ts',
+    test: 'test/integration/doctor/database.test.ts',
     title: 'a server that writes late',
   },
   {
@@ -60,7 +60,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'src/relay/drain.ts',
     find: 'this.#untold = at.untold;',
     replace: 'this.#untold = at.untold && false;',
-    test: 'test/integration/relay-told-failures.test.ts',
+    test: 'test/integration/relay/told-failures.test.ts',
     title: 'is told by the next owner',
   },
   {
@@ -69,7 +69,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'outbox.has_work()',
     find: 'p_lane.untold_from is not null',
     replace: 'p_lane.untold_from is not null and false',
-    test: 'test/integration/relay-told-failures.test.ts',
+    test: 'test/integration/relay/told-failures.test.ts',
     title: 'a lane that has nothing left',
   },
   {
@@ -121,7 +121,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'src/store/lane/lane-row.ts',
     find: `outbox.lane_owned(l, $3)';`,
     replace: `$3::uuid is not null';`,
-    test: 'test/integration/relay-lease.test.ts',
+    test: 'test/integration/relay/lease.test.ts',
     title: 'an owner that lost its lane claims nothing',
   },
   {
@@ -130,7 +130,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'src/store/lane/settle.ts',
     find: `state = case when m.state = 'ready' then c.state else m.state end,`,
     replace: 'state = c.state,',
-    test: 'test/integration/confirm-receipts.test.ts',
+    test: 'test/integration/receipts/receipts.test.ts',
     title: 'a receipt before the settle is not undone by it',
   },
   {
@@ -157,7 +157,7 @@ export const settleMutations: readonly Mutation[] = [
     file: 'src/store/message/confirm-overdue.ts',
     find: 'from due d where m.id = d.id and d.confirm_by is null\n',
     replace: 'from due d where m.id = d.id\n',
-    test: 'test/integration/confirm-overdue.test.ts',
+    test: 'test/integration/receipts/overdue.test.ts',
     title: 'a message does not overtake an earlier one of its key',
   },
 ];

@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const whoever = 'Whoever is alive delivers';
-const test = 'test/integration/relay-stand-ins.test.ts';
+const test = 'test/integration/relay/stand-ins.test.ts';
 
 /** A lane is drained in place of its workflow. */
 export const standInMutations: readonly Mutation[] = [

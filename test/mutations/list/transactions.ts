@@ -5,7 +5,7 @@ const noTime = 'Who opens transactions without `transaction` loses no time by it
 const refusedThere = 'What is given wrongly is refused where it is given';
 const byPool = 'A consumer by a pool keeps what one by Prisma keeps';
 const recipes = 'The recipes of [transactions.md](transactions.md) work as they stand there';
-const client = 'test/integration/pool-client.test.ts';
+const client = 'test/integration/database/pool-client.test.ts';
 
 /** Transactions that others open, and those of pools. */
 export const transactionMutations: readonly Mutation[] = [
@@ -15,7 +15,7 @@ export const transactionMutations: readonly Mutation[] = [
     file: 'src/outbox/wake.ts',
     find: "  nudge(through, runQueryOf(through, 'wake'), []);",
     replace: "  runQueryOf(through, 'wake');",
-    test: 'test/integration/wake.test.ts',
+    test: 'test/integration/relay/wake.test.ts',
     title: 'a message whose transaction its sender opened leaves at once with wake',
   },
   {
@@ -24,7 +24,7 @@ export const transactionMutations: readonly Mutation[] = [
     file: 'src/outbox/wake.ts',
     find: ` && '$connect' in through && typeof through.$connect === 'function'`,
     replace: '',
-    test: 'test/integration/wake.test.ts',
+    test: 'test/integration/relay/wake.test.ts',
     title: 'wake refuses what belongs to a transaction',
   },
   {
@@ -51,7 +51,7 @@ export const transactionMutations: readonly Mutation[] = [
     file: 'src/store/message/store-plain.ts',
     find: 'dueAt, duplicate: false, unannounced, refusal',
     replace: 'dueAt, duplicate: false, unannounced: false, refusal',
-    test: 'test/integration/write-unannounced.test.ts',
+    test: 'test/integration/sending/unannounced.test.ts',
     title: 'a topic that no relay has announced is warned of once',
   },
   {
@@ -78,7 +78,7 @@ export const transactionMutations: readonly Mutation[] = [
     file: 'src/outbox/transact.ts',
     find: 'await withItsWrites(tx, () => work(tx))',
     replace: 'await work(tx)',
-    test: 'test/integration/write-not-awaited.test.ts',
+    test: 'test/integration/sending/not-awaited.test.ts',
   },
   {
     name: 'forgotten-send-of-a-handler-is-not-awaited',
@@ -166,7 +166,7 @@ export const transactionMutations: readonly Mutation[] = [
     file: 'src/store/database/pool-transaction.ts',
     find: `  if (level === undefined) return 'begin';`,
     replace: `  return 'begin';`,
-    test: 'test/integration/inbox-pool.test.ts',
+    test: 'test/integration/inbox/pool.test.ts',
     title: 'by a pool, a transaction has the level and the limits that Prisma has',
   },
   {
@@ -175,7 +175,7 @@ export const transactionMutations: readonly Mutation[] = [
     file: 'src/store/database/transaction.ts',
     find: '      await (open ??= requireOpen(tx));\n',
     replace: '      await (open ??= Promise.resolve(tx));\n',
-    test: 'test/integration/recipes.test.ts',
+    test: 'test/integration/cli/recipes.test.ts',
     title: 'is refused outside of a transaction by every call',
   },
 ];

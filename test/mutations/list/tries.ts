@@ -4,8 +4,8 @@ const hotKey = 'A hot key leaves parking while its traffic goes on';
 const overtaken = 'A try that another one has replaced does nothing';
 const takeover = 'A key that a killed consumer was trying goes on within a second or so';
 const killer = 'A message that kills its consumer is failed after three deaths';
-const tries = 'test/integration/parked-tries.test.ts';
-const kills = 'test/integration/parked-kills.test.ts';
+const tries = 'test/integration/parked/tries.test.ts';
+const kills = 'test/integration/parked/kills.test.ts';
 
 /** A parked message is tried: by whom, how often, and until when. */
 export const tryMutations: readonly Mutation[] = [
@@ -87,6 +87,6 @@ export const tryMutations: readonly Mutation[] = [
     file: 'src/inbox/parked/uncounted-tries.ts',
     find: ` && error.code === 'OUTBOX_HANDLER_MISSING'`,
     replace: ` && error.code === 'OUTBOX_INTERNAL'`,
-    test: 'test/integration/inbox-handler-elsewhere.test.ts',
+    test: 'test/integration/inbox/handler-elsewhere.test.ts',
   },
 ];

@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const neverEarly = 'Never early (I6)';
-const test = 'test/integration/relay-waiting.test.ts';
+const test = 'test/integration/relay/waiting.test.ts';
 
 /** A message waits for its time. */
 export const waitingMutations: readonly Mutation[] = [
@@ -47,7 +47,7 @@ export const waitingMutations: readonly Mutation[] = [
     file: 'outbox.look()',
     find: 'ceil(extract(epoch from least(one.due, min(x.due) over ())',
     replace: 'ceil(extract(epoch from least(one.due, null)',
-    test: 'test/integration/relay-due-edge.test.ts',
+    test: 'test/integration/relay/due-edge.test.ts',
     title: 'what is committed late is released at once',
   },
   {
@@ -56,7 +56,7 @@ export const waitingMutations: readonly Mutation[] = [
     file: 'src/store/lane/due-edge.ts',
     find: 'return now >= this.#restsUntil ? null : this.#from;',
     replace: 'return this.#from;',
-    test: 'test/integration/relay-due-edge.test.ts',
+    test: 'test/integration/relay/due-edge.test.ts',
     title: 'what a slow transaction has moved to an earlier time',
   },
   {
@@ -74,7 +74,7 @@ export const waitingMutations: readonly Mutation[] = [
     file: 'workflows/deliver-message.ts',
     find: `if ((await cancelMessage(id)) === 'canceled') throw`,
     replace: `if (id !== '' || (await cancelMessage(id)) === 'canceled') throw`,
-    test: 'test/integration/temporal-cancel.test.ts',
+    test: 'test/integration/temporal/cancel.test.ts',
     title: 'Cancel in the Temporal UI cancels the message, and the audit says so',
     built: true,
   },

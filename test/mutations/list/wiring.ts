@@ -8,7 +8,7 @@ export const wiringMutations: readonly Mutation[] = [
     file: 'src/inbox/start-consumer.ts',
     find: 'const installation = await atStart(',
     replace: 'const installation = await ask(',
-    test: 'test/integration/start-interrupted.test.ts',
+    test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'a consumer that loses its connection to PostgreSQL',
   },
   {
@@ -17,7 +17,7 @@ export const wiringMutations: readonly Mutation[] = [
     file: 'src/store/database/visit.ts',
     find: 'onceStarted(() => work(database))',
     replace: 'work(database)',
-    test: 'test/integration/start-interrupted.test.ts',
+    test: 'test/integration/relay/start-interrupted.test.ts',
     title: 'a check and a preparation of topics wait',
   },
   {
@@ -26,7 +26,7 @@ export const wiringMutations: readonly Mutation[] = [
     file: 'src/relay/drain.ts',
     find: 'ahead === undefined && hold === undefined && !claimed.truncated',
     replace: 'hold === undefined && !claimed.truncated',
-    test: 'test/integration/relay-claim-ahead.test.ts',
+    test: 'test/integration/relay/claim-ahead.test.ts',
     title: 'behind a batch that is not full is sent at once, not at the next check',
   },
   {
@@ -35,7 +35,7 @@ export const wiringMutations: readonly Mutation[] = [
     file: 'src/relay/lane-lease.ts',
     find: 'this.#session()?.key !== this.#tiedTo',
     replace: 'this.#tiedTo === undefined',
-    test: 'test/integration/relay-lease-session.test.ts',
+    test: 'test/integration/relay/lease-session.test.ts',
     title: 'a lane whose session was replaced is tied to the new one at the next look',
   },
   {
@@ -44,7 +44,7 @@ export const wiringMutations: readonly Mutation[] = [
     file: 'src/inbox/intake/message-intake.ts',
     find: `if (applied[n]?.kind === 'handled' && breaker.watches(batch.address))`,
     replace: `if (applied[n]?.kind === 'handled' && batch.address === '')`,
-    test: 'test/integration/inbox-breaker.test.ts',
+    test: 'test/integration/inbox/breaker.test.ts',
     title: 'keys that succeed in batches outweigh a few bad ones',
   },
 ];

@@ -12,7 +12,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'outbox.resolve_conflicts()',
     find: ` and e.key is not distinct from x.m ->> 'key'`,
     replace: '',
-    test: 'test/integration/write-refusals.test.ts',
+    test: 'test/integration/sending/refusals.test.ts',
     title: 'an id with another key',
   },
   {
@@ -21,7 +21,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',
     find: 'create unique index message_waiting_ref',
     replace: 'create index message_waiting_ref',
-    test: 'test/integration/write-refusals.test.ts',
+    test: 'test/integration/sending/refusals.test.ts',
     title: 'a ref that waits',
   },
   {
@@ -30,7 +30,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'src/store/database/transaction.ts',
     find: '      throw schemaMissing(error) ?? error;',
     replace: '      throw error;',
-    test: 'test/integration/schema-missing.test.ts',
+    test: 'test/integration/database/schema-missing.test.ts',
     title: 'every call over',
   },
   {
@@ -39,7 +39,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'src/store/database/schema-missing.ts',
     find: `'42P01': /(?<![\\w$.])outbox\\.\\w+/,`,
     replace: `'42P01': /.+/,`,
-    test: 'test/integration/schema-missing.test.ts',
+    test: 'test/integration/database/schema-missing.test.ts',
     title: 'the error of an own trigger on a table',
   },
   {
@@ -48,7 +48,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'src/store/database/transaction.ts',
     find: ` || candidate.$connect !== undefined`,
     replace: '',
-    test: 'test/integration/write-root-client.test.ts',
+    test: 'test/integration/sending/root-client.test.ts',
   },
   {
     name: 'archived-id-accepted',
@@ -56,7 +56,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'outbox.take_back_archived()',
     find: 'if cardinality(archived) = 0 then',
     replace: 'if true then',
-    test: 'test/integration/archive-lookup.test.ts',
+    test: 'test/integration/database/archive-lookup.test.ts',
     title: 'the id of an archived message is answered as a duplicate',
   },
   {
@@ -65,7 +65,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'outbox.take_back_archived()',
     find: `<> 'read committed'`,
     replace: `= 'none'`,
-    test: 'test/integration/archive-lookup.test.ts',
+    test: 'test/integration/database/archive-lookup.test.ts',
     title: 'a REPEATABLE READ transaction that began before the archive',
   },
   {
@@ -74,7 +74,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'outbox.cancel()',
     find: ' and not m.maybe_published',
     replace: '',
-    test: 'test/integration/write-change.test.ts',
+    test: 'test/integration/sending/change.test.ts',
   },
   {
     name: 'withdraw-without-suspicion',
@@ -82,7 +82,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'src/store/message/withdraw.ts',
     find: '       and not coalesce(pg_visible_in_snapshot(m.xid, l.suspect), false)\n',
     replace: '',
-    test: 'test/integration/operate-withdraw.test.ts',
+    test: 'test/integration/operations/withdraw.test.ts',
     title: 'what an owner that died may have published is too late',
   },
   {
@@ -91,7 +91,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'outbox.move_due()',
     find: 'set due_at = greatest(due, now_at)',
     replace: 'set due_at = greatest(due, m.due_at)',
-    test: 'test/integration/write-change.test.ts',
+    test: 'test/integration/sending/change.test.ts',
     title: 'a waiting message is moved later and earlier',
   },
   {
@@ -100,7 +100,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'prisma/migrations/20261121000000_outbox/migration.sql',
     find: `old.state = 'held'      and new.state in ('ready', 'canceled')`,
     replace: `old.state = 'held'      and new.state in ('ready', 'canceled', 'published')`,
-    test: 'test/integration/write-sql.test.ts',
+    test: 'test/integration/sending/sql.test.ts',
     title: 'the database accepts exactly the transitions of the table',
   },
   {
@@ -109,7 +109,7 @@ export const writingMutations: readonly Mutation[] = [
     file: 'src/store/message/edit.ts',
     find: 'm.updated_at = $2::text::timestamptz',
     replace: 'm.updated_at >= $2::text::timestamptz',
-    test: 'test/integration/operate-edit.test.ts',
+    test: 'test/integration/operations/edit.test.ts',
     title: 'an edit of another version than the editor saw is a conflict',
   },
   {

@@ -80,7 +80,9 @@ test('failures are told by the versions of Prisma that are run, and the database
 test('every suite finds the files and the tests that it names', () => {
   const folders = ['test/integration', 'test/invariants', 'test/package'];
   const files = folders.flatMap((folder) =>
-    readdirSync(join(projectRoot, folder)).map((file) => `${folder}/${file}`),
+    readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' }).map(
+      (file) => `${folder}/${file}`,
+    ),
   );
   const named = rows().flatMap(({ suites }) => suites.flatMap((suite) => suite.files ?? []));
   expect(named.length).toBeGreaterThan(10);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { judgeOverdue } from '../../../src/relay/overdue-verdict.ts';
 
 // That a message is unconfirmed, absent from what was processed, and due is the selection of the rows; these are the
-// rules for those that were selected. All of them together: test/integration/confirmation-stub-and-log.test.ts.
+// rules for those that were selected. All of them together: test/integration/receipts/stub-and-log.test.ts.
 
 const maxSends = 3;
 const at = (offset: string | null, sends = 1, partition: number | null = 4) => ({ partition, offset, sends });

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, test, vi } from 'vitest';
+import { inboxListCommand } from '../../../src/cli/inbox-list-command.ts';
+import { listCommand } from '../../../src/cli/list-command.ts';
+import { loadConfig } from '../../../src/cli/load-config.ts';
+import { explain } from '../../../src/cli/output.ts';
+import { runCli } from '../../support/fixtures/cli.ts';
+import { laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { auditOf, failAll } from '../../support/fixtures/operator.ts';
+import { written } from '../../support/fixtures/written.ts';
+
+// Each command is a process of its own, which a busy machine starts slowly.
+vi.setConfig({ testTimeout: 240_000 });
+
+const main = fileURLToPath(new URL('../../../dist/bin/temporal-outbox.js', import.meta.url));
+
+test('a reader who closes the pipe early is no failure', async () => {
+  const child = spawn(process.execPath, [main, 'migrate', '--print'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  const [stderr] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+
+  expect({ code: child.exitCode, stderr }).toEqual({ code: 0, stderr: '' });
+});
+
+test('where no variable names the user, the system does', async ({ onTestFinished }) => {
+  const fixture = await laneFixture();
+  onTestFinished(() => fixture.drop());
+  await failAll(fixture, ['A']);
+
+  const end = await runCli(['retry', fixture.idOf('A'), '--yes', '--reason', 'again'], {
+    DATABASE_URL: fixture.url,
+    USER: '',
+    LOGNAME: '',
+  });
+
+  expect(end).toMatchObject({ code: 0, stderr: '' });
+  expect(await auditOf(fixture)).toMatchObject([{ actor: expect.stringMatching(/^\S.*$/) }]);
+});
+
+test('a topic or group that nobody knows is said, and is no good news', async ({ onTestFinished }) => {
+  const fixture = await laneFixture();
+  onTestFinished(() => fixture.drop());
+  const database = fixture.url;
+
+  expect(await written((output) => listCommand({ database, topic: 'ordres' }, output))).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('This database has no topic "ordres" (there are orders).\n'),
+  });
+  expect(await written((output) => listCommand({ database, topic: 'orders' }, output))).toMatchObject({
+    code: 0,
+    stdout: 'No messages.\n',
+  });
+  expect(await written((output) => inboxListCommand({ database, group: 'biling' }, output))).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('No consumer group "biling" has ever used this database.\n'),
+  });
+});
+
+test('a configuration that is missing, or cannot be loaded, is told in one line with the right advice', async ({
+  onTestFinished,
+}) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'outbox-edges-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(`${folder}/broken.ts`, `import './nowhere.ts';\nexport default {};\n`);
+  const said = (file: string) =>
+    written(async (output) => explain(await loadConfig(file).catch((error: unknown) => error), output));
+
+  expect(await said(`${folder}/outbox.config.ts`)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `OUTBOX_CONFIG_FILE_MISSING: There is no configuration at ${folder}/outbox.config.ts.\n  Next: Run the command in the folder of outbox.config.ts, or pass the file as --config.\n`,
+  });
+  const broken = await said(`${folder}/broken.ts`);
+  expect(broken.code).toBe(1);
+  expect(broken.stderr.split('\n')).toEqual([
+    expect.stringMatching(/^OUTBOX_CONFIG_INVALID: .*broken\.ts cannot be loaded: .*nowhere/),
+    '  Next: Correct the named settings of the configuration.',
+    '',
+  ]);
+});

@@ -1,0 +1,225 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { type CliEnd, runCli } from '../../support/fixtures/cli.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { auditOf, failAll } from '../../support/fixtures/operator.ts';
+
+// Each command is a process of its own, which a busy machine starts slowly.
+vi.setConfig({ testTimeout: 240_000 });
+
+let fixture: LaneFixture;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'outbox-cli-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+beforeEach(async () => {
+  fixture = await laneFixture();
+});
+afterEach(() => fixture.drop());
+
+/** One command against the fixture's database, by a user of the system named grace. */
+function cli(...args: readonly string[]): Promise<CliEnd> {
+  return runCli(args, { DATABASE_URL: fixture.url, USER: 'grace' });
+}
+
+async function json(...args: readonly string[]): Promise<unknown> {
+  return JSON.parse((await cli(...args, '--json')).stdout);
+}
+
+test('list and show tell what there is and why it waits, within 80 columns and without a payload', async () => {
+  await failAll(fixture, ['secret']);
+  await fixture.send('waiting', {
+    key: `key\u001b[31m${'k'.repeat(60)}`,
+    ref: 'order-42',
+    afterMs: 3_600_000,
+  });
+
+  const [list, show, failed] = await Promise.all([
+    cli('list'),
+    cli('show', fixture.idOf('waiting')),
+    cli('show', fixture.idOf('secret')),
+  ]);
+
+  expect(list).toMatchObject({ code: 0, stderr: '' });
+  expect(list.stdout).toMatch(
+    new RegExp(`${fixture.idOf('secret')} +orders +failed.*\n +1 try, refused by the script`),
+  );
+  expect(Math.max(...list.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(show.stdout).toMatch(/state {7}waiting: It is due in (?:59 min \d+ s|1 h 0 min)/);
+  const all = `${list.stdout}${show.stdout}${failed.stdout}`;
+  expect(all, 'control characters are shown, not done').not.toContain('\u001b');
+  expect(all).not.toContain('secret');
+  expect((await cli('show', fixture.idOf('secret'), '--payload')).stdout).toContain('"secret"');
+});
+
+test('list tells the error of a message until it is delivered', async () => {
+  await failAll(fixture, ['A']);
+  expect((await cli('list')).stdout).toContain('1 try, refused by the script');
+  fixture.broker.judge = () => 'store';
+  await cli('retry', fixture.idOf('A'), '--yes');
+  await fixture.drain();
+
+  const { stdout } = await cli('list');
+  expect(stdout).toContain('published');
+  expect(stdout).not.toContain('refused by the script');
+});
+
+test('show names the groups of its database that keep a message, and how to look there', async () => {
+  await fixture.send('A');
+  await fixture.send('B');
+  await fixture.drain();
+  const id = fixture.idOf('A');
+  for (const group of ['billing', 'audit'])
+    await fixture.database.query(
+      `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
+       values ($1, $2, 'failed', 'orders', 'orders', 0, '0', '{}', now())`,
+      [group, id],
+    );
+
+  const { stdout } = await cli('show', id);
+  expect(stdout).toContain('published: It is published.');
+  for (const group of ['billing', 'audit'])
+    expect(stdout).toContain(
+      `kept        by the group ${group}, failed: temporal-outbox inbox show ${id} --group ${group}`,
+    );
+  expect(await json('show', id)).toMatchObject({
+    keptBy: [
+      { group: 'audit', state: 'failed' },
+      { group: 'billing', state: 'failed' },
+    ],
+  });
+  expect(await json('show', fixture.idOf('B'))).toMatchObject({ keptBy: [] });
+});
+
+test('with JSON, standard output is one object that programs can read', async () => {
+  await failAll(fixture, ['A', 'B']);
+
+  expect(await json('list', '--state', 'failed', '--topic', 'orders', '--limit', '1')).toMatchObject({
+    ok: true,
+    messages: [{ id: fixture.idOf('B'), state: 'failed', lastError: 'refused by the script' }],
+    next: expect.any(String),
+  });
+  expect(await json('show', fixture.idOf('A'))).toMatchObject({
+    ok: true,
+    message: { id: fixture.idOf('A'), payloadBytes: 3 },
+    why: { code: 'failed' },
+    attempts: [{ outcome: 'permanent' }],
+  });
+});
+
+test('without a terminal a change needs --yes, and is done in the name of the system user', async () => {
+  await failAll(fixture, ['A']);
+  const id = fixture.idOf('A');
+
+  expect(await cli('retry', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+  expect(await fixture.states('A')).toEqual(['failed']);
+  expect(await cli('retry', id, '--yes', '--reason', 'it was the network')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(new RegExp(`${id} +orders +retried +ready`)),
+  });
+  expect(await auditOf(fixture)).toMatchObject([
+    { actor: 'grace', action: 'retry', result: 'retried', reason: 'it was the network' },
+  ]);
+});
+
+test('exit codes tell all, some and none apart', async () => {
+  await failAll(fixture, ['A', 'B']);
+  await fixture.send('C');
+  await fixture.drain();
+
+  const discard = async (...args: readonly string[]) => (await cli('discard', '--yes', ...args)).code;
+  expect(await discard(fixture.idOf('A'), fixture.idOf('C'))).toBe(4);
+  expect(
+    await Promise.all([discard(fixture.idOf('C')), discard(fixture.idOf('B')), discard('no-id'), discard()]),
+    'there is no operation on everything',
+  ).toEqual([1, 0, 2, 2]);
+});
+
+test('cancel and reschedule take a ref, and a dry run changes nothing', async () => {
+  const ref = ['--topic', 'orders', '--ref', 'order-42'];
+  await fixture.send('A', { ref: 'order-42', afterMs: 3_600_000 });
+
+  expect(await json('cancel', ...ref, '--dry-run')).toMatchObject({
+    ok: true,
+    dryRun: true,
+    messages: [{ result: 'canceled' }],
+  });
+  expect(await json('reschedule', ...ref, '--after', '2h', '--yes')).toMatchObject({
+    messages: [{ result: 'rescheduled' }],
+  });
+  const shown = await json('show', fixture.idOf('A'));
+  expect(shown).toMatchObject({
+    why: { text: expect.stringMatching(/^It is due in (?:2 h 0 min|1 h 59 min)/) },
+  });
+  expect(await json('cancel', ...ref, '--yes')).toMatchObject({ messages: [{ result: 'canceled' }] });
+  const bad = [
+    cli('reschedule', ...ref, '--yes'),
+    cli('cancel', '--topic', 'orders', '--ref', 'none', '--yes'),
+  ];
+  expect((await Promise.all(bad)).map(({ code }) => code)).toEqual([2, 1]);
+});
+
+test('edit reads the payload from a file and the schema from the configuration', async () => {
+  await failAll(fixture, ['A']);
+  const id = fixture.idOf('A');
+  const sources = path.resolve(import.meta.dirname, '../../../dist/src');
+  await writeFile(
+    path.join(folder, 'outbox.config.ts'),
+    `import { z } from '${path.resolve(sources, '../../node_modules/zod')}';
+     import { defineConfig, topic } from '${sources}/index.js';
+     import { print } from '${sources}/transports.js';
+     export default defineConfig({
+       topics: [topic('orders', z.object({ n: z.number() }))], transports: { scripted: print() } });`,
+  );
+  await writeFile(path.join(folder, 'bad.json'), '{ "n": "one" }');
+  await writeFile(path.join(folder, 'good.json'), '{ "n": 1 }\n');
+  const config = ['--config', path.join(folder, 'outbox.config.ts'), '--yes'];
+
+  const refused = await cli('edit', id, '--payload-file', path.join(folder, 'bad.json'), ...config);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('OUTBOX_PAYLOAD_INVALID') });
+  const edited = await json(
+    'edit',
+    id,
+    '--payload-file',
+    path.join(folder, 'good.json'),
+    '--header',
+    'why=bug',
+    ...config,
+  );
+  expect(edited).toMatchObject({ ok: true, supersedes: id });
+  await fixture.drain();
+  expect(fixture.broker.log).toMatchObject([{ payload: '{ "n": 1 }', headers: { why: 'bug' } }]);
+});
+
+test('pause, withdraw and resume work together', async () => {
+  await fixture.send('A');
+  await fixture.send('B');
+
+  expect(await cli('pause', 'orders', '--yes')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('and relays have stopped'),
+  });
+  await fixture.drain();
+  expect(await json('show', fixture.idOf('A'))).toMatchObject({ why: { code: 'topic-paused' } });
+  expect(await json('withdraw', fixture.idOf('A'), '--yes')).toMatchObject({
+    messages: [{ result: 'canceled' }],
+  });
+  expect(await cli('resume', 'orders', '--yes')).toMatchObject({ code: 0 });
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(['B']);
+  const bad = [cli('pause', '--yes'), cli('pause', 'ordres', '--yes')];
+  expect(await Promise.all(bad)).toMatchObject([
+    { code: 2 },
+    { code: 2, stderr: expect.stringContaining('Next:') },
+  ]);
+});
+
+test('the version is that of the package', async () => {
+  const manifest = await readFile(path.resolve(import.meta.dirname, '../../../package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { readonly version: string };
+
+  expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});

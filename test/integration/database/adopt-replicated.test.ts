@@ -1,0 +1,86 @@
+import { expect, test, vi } from 'vitest';
+import { adopt } from '../../../src/operations/adopt.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { openDatabase } from '../../../src/store/database/pool.ts';
+import { readInstallation } from '../../../src/store/installation/installation.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { anotherCluster, burn, movedFixture } from '../../support/fixtures/moved-fixture.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const elsewhere = anotherCluster();
+const { ends } = elsewhere;
+
+const by = { actor: 'test' };
+
+async function nextXid(database: Database): Promise<number> {
+  const [row] = await database.query<{ next: string }>('select pg_current_xact_id()::text as next');
+  return Number(row?.next);
+}
+
+/** An outbox whose cluster is ahead of the other one. */
+async function originalFixture(): Promise<LaneFixture> {
+  const fixture = await laneFixture({ lanes: 2 });
+  ends.push(() => fixture.drop());
+  const other = openDatabase({ url: elsewhere.url, connections: 1 });
+  ends.push(() => other.close());
+  const behind = (await nextXid(other)) - (await nextXid(fixture.database));
+  await burn(fixture.database, Math.max(0, behind) + 1_000);
+  return fixture;
+}
+
+/**
+ * A copy as logical replication keeps it in a physical copy of the cluster: rows have the transaction ids of the original, and
+ * both clusters have the same identifier.
+ */
+async function keptInStep(fixture: LaneFixture): Promise<LaneFixture> {
+  const copy = await movedFixture(fixture, elsewhere.url, ends);
+  await copy.database.query(
+    `update outbox.installation set system_identifier = (select c.system_identifier::text from pg_control_system() c),
+       database_oid = (select oid from pg_database where datname = current_database())`,
+  );
+  return copy;
+}
+
+test('a physical copy that logical replication kept in step is refused, and sends once adopted what began to retry on its original', async () => {
+  const fixture = await originalFixture();
+  const { broker, topic } = fixture;
+  broker.judge = ({ payload }) => (payload === '"retrying"' ? 'reject' : 'store');
+  for (const label of ['passed', 'retrying', 'passed, too']) await fixture.send(label, { key: label });
+  for (const lane of [0, 1]) await fixture.drain({ lane: { topic, lane } });
+  expect(await fixture.states('passed', 'retrying')).toEqual(['published', 'retrying']);
+  const copy = await keptInStep(fixture);
+  copy.know('retrying', fixture.idOf('retrying'));
+
+  await expect(readInstallation(copy.database)).rejects.toMatchObject({ code: 'OUTBOX_INSTALLATION_MOVED' });
+  expect(await readInstallation(fixture.database)).toMatch(/^[0-9a-f-]{36}$/);
+  expect(await adopt(copy.database, by)).toMatchObject({ adopted: true, settled: 2, ready: 0 });
+  await readInstallation(copy.database);
+  await copy.release('retrying');
+  for (const lane of [0, 1]) await copy.drain({ lane: { topic, lane } });
+  expect(copy.broker.labels).toEqual(['retrying']);
+  expect(await adopt(copy.database, by)).toMatchObject({ adopted: false });
+});
+
+test('a physical copy that logical replication kept in step is refused although none of its lanes has sent anything', async () => {
+  const fixture = await originalFixture();
+  await fixture.send('first', { key: 'k' });
+  const copy = await keptInStep(fixture);
+  copy.know('first', fixture.idOf('first'));
+
+  await expect(readInstallation(copy.database)).rejects.toMatchObject({ code: 'OUTBOX_INSTALLATION_MOVED' });
+  expect(await adopt(copy.database, by)).toMatchObject({ adopted: true, ready: 1 });
+  // The second time nothing is left: with the old transaction ids the lane would find the message again and again.
+  for (const lane of [0, 1, 0, 1]) await copy.drain({ lane: { topic: copy.topic, lane } });
+  expect(copy.broker.labels).toEqual(['first']);
+});
+
+test('a physical copy that logical replication kept in step is refused although nothing is open in it', async () => {
+  const fixture = await originalFixture();
+  await fixture.send('passed', { key: 'k' });
+  for (const lane of [0, 1]) await fixture.drain({ lane: { topic: fixture.topic, lane } });
+  const copy = await keptInStep(fixture);
+  await copy.database.query('delete from outbox.message');
+
+  await expect(readInstallation(copy.database)).rejects.toMatchObject({ code: 'OUTBOX_INSTALLATION_MOVED' });
+});

@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { State } from '../../../src/core/transitions.ts';
+import { acquireLane, markSuspect } from '../../../src/store/lane/lease.ts';
+import { type ArchiveFixture, archiveFixture } from '../../support/fixtures/archive-fixture.ts';
+import { readOutcome } from '../../support/fixtures/release-one.ts';
+
+let at: ArchiveFixture;
+beforeEach(async () => {
+  at = await archiveFixture();
+});
+afterEach(() => at.fixture.drop());
+
+const day = 24 * 60 * 60_000;
+
+/** Puts a failed message into a state that only an operator or a receipt brings about. */
+async function becomes(label: string, state: State): Promise<void> {
+  await at.fixture.database.query(`update outbox.message set state = $2 where id = $1`, [
+    at.fixture.idOf(label),
+    state,
+  ]);
+}
+
+/** Sends messages that the broker refuses for good. */
+async function fail(...labels: readonly string[]): Promise<void> {
+  at.fixture.broker.judge = (message) =>
+    labels.includes(String(JSON.parse(message.payload))) ? 'permanent' : 'store';
+  for (const label of labels) await at.fixture.send(label);
+  await at.fixture.drain();
+}
+
+test('what was published, canceled, confirmed, superseded or discarded a day ago moves to the history as people saw it', async () => {
+  const { fixture } = at;
+  await fail('confirmed', 'superseded', 'discarded');
+  await becomes('confirmed', 'confirmed');
+  await becomes('superseded', 'superseded');
+  await becomes('discarded', 'discarded');
+  await fixture.send('passed', { key: 'k', headers: { a: 'b' } });
+  await fixture.send('stored', { afterMs: 60_000 });
+  await fixture.release('stored');
+  await fixture.send('canceled', { afterMs: 60_000 });
+  await fixture.cancel('canceled');
+  await fixture.drain();
+  const before = await fixture.database.query('select * from outbox.message_view order by position');
+  await at.age('25 hours');
+
+  expect(await at.archive()).toMatchObject({ archived: 6, complete: true });
+
+  expect(
+    await at.whereabouts('passed', 'stored', 'canceled', 'confirmed', 'superseded', 'discarded'),
+  ).toEqual([
+    'archived published',
+    'archived published',
+    'archived canceled',
+    'archived confirmed',
+    'archived superseded',
+    'archived discarded',
+  ]);
+  const after = await fixture.database.query<Record<string, unknown>>(
+    'select * from outbox.message_history order by position',
+  );
+  const constant = [
+    'id',
+    'topic',
+    'lane',
+    'position',
+    'key',
+    'ref',
+    'payload',
+    'content_type',
+    'headers',
+    'state',
+    'workflow_id',
+  ];
+  const pick = (row: Record<string, unknown>) =>
+    Object.fromEntries(constant.map((name) => [name, row[name]]));
+  expect(after.map(pick)).toEqual((before as readonly Record<string, unknown>[]).map(pick));
+  expect(await fixture.database.query('select id from outbox.message')).toEqual([]);
+  expect(await at.archive()).toMatchObject({ archived: 0 });
+});
+
+test('a passed message takes from its batch what it can know: the time, and alone also partition and offset', async () => {
+  const { fixture } = at;
+  await fixture.send('alone');
+  await fixture.drain();
+  await fixture.send('one of two');
+  await fixture.send('other of two');
+  await fixture.drain();
+  await at.age('25 hours');
+  const batches = await fixture.database.query<{ at: Date }>(
+    'select published_at as at from outbox.batch order by last_position',
+  );
+  await at.archive();
+
+  const rows = await fixture.database.query(
+    'select partition, "offset", published_at as at from outbox.message_history order by position',
+  );
+  expect(rows).toEqual([
+    { partition: 0, offset: '0', at: batches[0]?.at },
+    { partition: 0, offset: null, at: batches[1]?.at },
+    { partition: 0, offset: null, at: batches[1]?.at },
+  ]);
+});
+
+test('what is younger than a day stays, and what was touched meanwhile too', async () => {
+  const { fixture } = at;
+  await fixture.send('old');
+  await fixture.send('touched');
+  await fixture.send('canceled', { afterMs: 60_000 });
+  await fixture.cancel('canceled');
+  await fixture.drain();
+  await at.age('25 hours');
+  await fixture.database.query('update outbox.message set updated_at = now() where id = $1', [
+    fixture.idOf('touched'),
+  ]);
+  await fixture.send('young');
+  await fixture.drain();
+  await fixture.send('canceled now', { afterMs: 60_000 });
+  await fixture.cancel('canceled now');
+
+  expect(await at.archive()).toMatchObject({ archived: 2 });
+
+  expect(await at.whereabouts('old', 'touched', 'canceled', 'young', 'canceled now')).toEqual([
+    'archived published',
+    'live published',
+    'archived canceled',
+    'live published',
+    'live canceled',
+  ]);
+});
+
+test('what waits, retries, is held, or is not passed stays, however old it is', async () => {
+  const { fixture } = at;
+  const refused = ['retrying'];
+  fixture.broker.judge = (message) =>
+    refused.includes(String(JSON.parse(message.payload))) ? 'reject' : 'store';
+  await fixture.send('waiting', { afterMs: 60_000 });
+  await fixture.send('retrying', { key: 'k' });
+  await fixture.send('held', { key: 'k' });
+  const open = await fixture.begin();
+  await fixture.send('late', {}, open);
+  await fixture.send('passed');
+  await fixture.drain();
+  await open.commit();
+  await fixture.send('new');
+  await at.age('25 hours');
+
+  expect(await at.archive()).toMatchObject({ archived: 1 });
+
+  expect(await at.whereabouts('waiting', 'retrying', 'held', 'late', 'passed', 'new')).toEqual([
+    'live waiting',
+    'live retrying',
+    'live held',
+    'live ready',
+    'archived published',
+    'live ready',
+  ]);
+  refused.length = 0;
+  await fixture.release('retrying');
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(expect.arrayContaining(['retrying', 'held', 'late', 'new']));
+});
+
+test('nothing of a lane without a snapshot is archived', async () => {
+  const { fixture } = at;
+  await fixture.send('passed');
+  await fixture.drain();
+  await at.age('25 hours');
+  await fixture.database.query('update outbox.lane set snapshot = null');
+
+  expect(await at.archive()).toMatchObject({ archived: 0 });
+  expect(await at.whereabouts('passed')).toEqual(['live ready']);
+});
+
+test('what a dead owner could see stays for a day after it was passed, even where messages are archived sooner', async () => {
+  const { fixture } = at;
+  const soon = { archiveAfterMs: 60_000 };
+  await fixture.send('seen');
+  await fixture.drain();
+  const me = '00000000-0000-4000-8000-000000000001';
+  await acquireLane(fixture.database, fixture.lane, me);
+  const [now] = await fixture.database.query<{ snapshot: string }>(
+    'select pg_current_snapshot()::text as snapshot',
+  );
+  await markSuspect(fixture.database, fixture.lane, me, now?.snapshot ?? '');
+  await at.age('1 hour');
+  expect(await at.archive(soon)).toMatchObject({ archived: 0 });
+
+  await at.age('23 hours');
+  expect(await at.archive(soon)).toMatchObject({ archived: 1 });
+  expect((await fixture.laneRow()).suspect).not.toBeNull();
+});
+
+test('failed messages stay unless the retention says otherwise, and those that hold their key stay always', async () => {
+  const { fixture } = at;
+  await fail('failed');
+  await at.age('100 days');
+  expect(await at.archive()).toMatchObject({ archived: 0 });
+
+  await fixture.database.query(`update outbox.topic set exhausted = 'hold-key'`);
+  expect(await at.archive({ archiveFailedAfterMs: day })).toMatchObject({ archived: 0 });
+
+  await fixture.database.query(`update outbox.topic set exhausted = 'release-key'`);
+  expect(await at.archive({ archiveFailedAfterMs: 101 * day })).toMatchObject({ archived: 0 });
+  expect(await at.archive({ archiveFailedAfterMs: day })).toMatchObject({ archived: 1 });
+  expect(await at.whereabouts('failed')).toEqual(['archived failed']);
+});
+
+test('of a topic with confirmation everything moves but what awaits a receipt', async () => {
+  const { fixture } = at;
+  await fixture.send('passed');
+  await fixture.drain();
+  await fixture.send('stored', { afterMs: 60_000 });
+  await fixture.release('stored');
+  await fixture.drain();
+  await fixture.send('confirmed', { afterMs: 60_000 });
+  await fixture.release('confirmed');
+  await fixture.drain();
+  await becomes('confirmed', 'confirmed');
+  await fixture.database.query(
+    `update outbox.topic set confirm_group = 'g', receipt_timeout_ms = '{1000}', confirm_max_sends = 3`,
+  );
+  await at.age('25 hours');
+
+  await fixture.database.query(
+    `insert into outbox.message (id, topic, lane, payload, state, workflow_id) values ($1, 'orders', 0, '{}', 'ready', 'w')`,
+    [randomUUID()],
+  );
+  const [awaits] = await fixture.database.query<{ id: string }>(
+    `update outbox.message set state = 'published', confirm_by = now(), updated_at = now() - interval '25 hours'
+     where workflow_id = 'w' returning id`,
+  );
+  fixture.know('awaits', awaits?.id ?? '');
+
+  // The first two were published before the topic asked for receipts.
+  expect(await at.archive()).toMatchObject({ archived: 3 });
+  expect(await at.whereabouts('passed', 'stored', 'confirmed', 'awaits')).toEqual([
+    'archived published',
+    'archived published',
+    'archived confirmed',
+    'live published',
+  ]);
+});
+
+test('pages are small, and a round that is out of time is followed by another', async () => {
+  const { fixture } = at;
+  for (let n = 0; n < 25; n += 1) await fixture.send(`m${n}`);
+  await fixture.drain();
+  await at.age('25 hours');
+  let pages = 0;
+
+  expect(await at.archive({}, { pageRows: 10, withinMs: 0 })).toMatchObject({ archived: 0, complete: false });
+  const outcome = await at.archive({}, { pageRows: 10, progress: () => (pages += 1) });
+
+  expect(outcome).toMatchObject({ archived: 25, complete: true });
+  expect(pages).toBeGreaterThanOrEqual(3);
+});
+
+test('a workflow that asks for a message after it was archived is told its outcome', async () => {
+  const { fixture } = at;
+  const id = await fixture.send('stored', { afterMs: 60_000 });
+  await fixture.release('stored');
+  await fixture.drain();
+  await at.age('25 hours');
+  await at.archive();
+
+  expect(await readOutcome(fixture.database, id)).toEqual({
+    kind: 'done',
+    state: 'published',
+    partition: 0,
+    offset: '0',
+  });
+});

@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { type MemorySource, memorySource } from '../../../src/brokers/memory/memory-source.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { cancel, reschedule } from '../../../src/outbox/change.ts';
+import { send } from '../../../src/outbox/send.ts';
+import { transaction } from '../../../src/outbox/transact.ts';
+import { noteWindow } from '../../../src/store/inbox/window.ts';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
+import { dayMs, EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
+import { openPrisma } from '../../support/fixtures/prisma.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { type FedConsumer, feed, startFed } from '../../support/processes/fed-consumer.ts';
+
+/** The names that docs/production.md uses; roles belong to the whole server, so here each test has its own. */
+const documented = ['shop', 'billing'] as const;
+type Role = (typeof documented)[number];
+
+const grants = /^```sql\n(?<sql>.*?roll_processed.*?)^```$/ms.exec(
+  readFileSync(path.resolve(import.meta.dirname, '../../../docs/production.md'), 'utf8'),
+)?.groups?.['sql'];
+
+let fixture: EpochFixture;
+let suffix: string;
+let source: MemorySource;
+const ends: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  fixture = await EpochFixture.create();
+  // Of its own, because a new group begins with the oldest message.
+  source = memorySource();
+  suffix = randomBytes(4).toString('hex');
+  await fixture.database.query('create table effect (seq bigserial, n int, consumer text, at timestamptz)');
+  for (const role of documented)
+    await fixture.database.query(`create role ${role}_${suffix} login password 'first'`);
+  for (const statement of (grants ?? '').split(';').filter((text) => text.trim() !== ''))
+    await fixture.database.query(statement.replaceAll(/\bto (\w+)$/g, (_, role) => `to ${role}_${suffix}`));
+  await fixture.database.query(`grant all on effect, effect_seq_seq to billing_${suffix}`);
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+  for (const role of documented) await fixture.database.query(`drop owned by ${role}_${suffix}`);
+  for (const role of documented) await fixture.database.query(`drop role ${role}_${suffix}`);
+  await fixture.drop();
+});
+
+function clientOf(role: Role): PrismaClient {
+  const url = new URL(fixture.url);
+  url.username = `${role}_${suffix}`;
+  url.password = 'first';
+  const prisma = openPrisma(url.href);
+  ends.push(() => prisma.$disconnect());
+  return prisma;
+}
+
+async function consume(): Promise<FedConsumer> {
+  const running = await startFed(clientOf('billing'), source, {
+    group: `billing-${suffix}`,
+    quickRetries: [],
+    retry: [10],
+    window: '30 days',
+    temporalAddress: inject('temporalAddress'),
+    before: ({ payload: { n }, attempt }) => {
+      if (n === 2 && attempt === 1) throw new Error('again');
+    },
+  });
+  ends.push(() => running.stop());
+  return running;
+}
+
+async function effects(): Promise<readonly number[]> {
+  const rows = await fixture.database.query<{ n: number }>('select n from effect order by seq');
+  return rows.map(({ n }) => n);
+}
+
+const troubles = ({ events }: FedConsumer) => events.filter(({ type }) => type.endsWith('-failing'));
+
+test('with the documented grants a service sends, cancels and reschedules', async () => {
+  const prisma = clientOf('shop');
+  const orders = topic('orders', z.object({ n: z.number() }));
+  const stored = await transaction(prisma, async (tx) => {
+    const { id } = await send(tx, orders, { n: 1 }, { key: 'a' });
+    await send(tx, orders, { n: 1 }, { id, key: 'a' });
+    await send(tx, orders, { n: 2 }, { ref: 'two', after: '1 hour' });
+    await send(tx, orders, { n: 3 }, { ref: 'three', after: '1 hour' });
+    return id;
+  });
+
+  expect(await transaction(prisma, (tx) => cancel(tx, orders, 'two'))).toBe('canceled');
+  expect(await transaction(prisma, (tx) => reschedule(tx, orders, 'three', { after: '2 hours' }))).toBe(
+    'rescheduled',
+  );
+  expect(
+    await fixture.database.query(
+      'select id, state::text as state, ref from outbox.message order by position',
+    ),
+  ).toEqual([
+    { id: stored, state: 'ready', ref: null },
+    { id: expect.any(String), state: 'canceled', ref: 'two' },
+    { id: expect.any(String), state: 'waiting', ref: 'three' },
+  ]);
+  await expect(prisma.$queryRaw`select outbox.roll_processed(0, 1, 0)`).rejects.toThrow(/permission denied/);
+});
+
+test('with the documented grants a service cancels what is retried, and notes freed keys in no other way', async () => {
+  const prisma = clientOf('shop');
+  const orders = topic('orders', z.object({ n: z.number() }));
+  const { id } = await transaction(prisma, (tx) => send(tx, orders, { n: 1 }, { key: 'a' }));
+  await fixture.database.query(
+    `update outbox.message set state = 'retrying', attempts = 1, due_at = outbox.clock() + interval '1 hour' where id = $1`,
+    [id],
+  );
+
+  expect(await transaction(prisma, (tx) => cancel(tx, orders, { id }))).toBe('canceled');
+  expect(await fixture.database.query('select key from outbox.freed_key')).toEqual([{ key: 'a' }]);
+
+  const name = `shop_${suffix}`;
+  await fixture.database.query(`create schema ${name} authorization ${name}`);
+  await prisma.$executeRawUnsafe(`create table ${name}.own (topic text, lane integer, key text, state text)`);
+  await expect(
+    prisma.$executeRawUnsafe(
+      `create trigger own after insert on ${name}.own for each row execute function outbox.note_freed()`,
+    ),
+  ).rejects.toThrow(/permission denied/);
+  await expect(
+    prisma.$executeRaw`insert into outbox.freed_key (topic, lane, key) values ('orders', 0, 'b')`,
+  ).rejects.toThrow(/permission denied/);
+});
+
+test('with the documented grants a consumer handles, parks, begins epochs, goes on in them, and drops them', async () => {
+  feed(source, { n: 1 }, { n: 2, key: 'a' }, { n: 3, key: 'a' });
+  const first = await consume();
+  await until(async () => (await effects()).length === 3);
+  expect(await effects()).toEqual([1, 2, 3]);
+  await first.stop();
+
+  await fixture.pass(8 * dayMs);
+  const second = await consume();
+  feed(source, { n: 4 }, { n: 5, key: 'a' }, { n: 4 }, { n: 1 });
+  await until(async () => (await effects()).length === 5);
+  expect(await fixture.epochs()).toEqual([1, 2]);
+  await second.stop();
+
+  await fixture.pass(31 * dayMs);
+  const third = await consume();
+  feed(source, { n: 6 });
+  await until(async () => (await effects()).includes(6));
+  expect(await fixture.epochs()).toEqual([2, 3]);
+  expect([first, second, third].flatMap(troubles)).toEqual([]);
+});
+
+test('a consumer that may not change epochs tells at its start which grants are missing, and handles all the same', async () => {
+  await fixture.database.query(
+    `revoke execute on function outbox.roll_processed, outbox.drop_processed from billing_${suffix}`,
+  );
+  const running = await consume();
+
+  expect(troubles(running)).toMatchObject([
+    {
+      type: 'window-failing',
+      error: {
+        code: 'OUTBOX_PRIVILEGE_MISSING',
+        message: expect.stringContaining(`"billing_${suffix}"`),
+        next: expect.stringContaining('docs/production.md'),
+      },
+    },
+  ]);
+  feed(source, { n: 1 });
+  await until(async () => (await effects()).length === 1);
+});
+
+test('a consumer that may not change epochs leaves them to the relay of its database', async () => {
+  await fixture.database.query(
+    `revoke execute on function outbox.roll_processed, outbox.drop_processed from billing_${suffix}`,
+  );
+  await noteWindow(fixture.database, { group: '', windowMs: 30 * dayMs });
+  await fixture.mark(['a']);
+  const before = await consume();
+  await before.stop();
+  await fixture.pass(0.9 * dayMs);
+  const running = await consume();
+  expect([before, running].flatMap(troubles)).toEqual([]);
+  await running.stop();
+
+  // The relay has not been there for more than a day.
+  await fixture.pass(dayMs);
+  expect(troubles(await consume())).toMatchObject([{ error: { code: 'OUTBOX_PRIVILEGE_MISSING' } }]);
+});

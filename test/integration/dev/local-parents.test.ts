@@ -1,0 +1,76 @@
+import { expect, test, vi } from 'vitest';
+import { startPostgres } from '../../../dev/servers/index.ts';
+import { startedAtOf } from '../../../dev/servers/process/process-identity.ts';
+import { leftIn, ownCache, startParent } from '../../support/fixtures/local-cache.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
+
+const running = (pids: readonly number[]) => pids.filter((pid) => startedAtOf(pid) !== undefined);
+
+test('servers outlive a parent that is killed with -9, and the next start ends them and removes their data', {
+  timeout: 180_000,
+}, async () => {
+  const { cache, env } = await ownCache();
+  const parent = await startParent(env, 'all');
+  expect(parent.pids).toHaveLength(3);
+
+  parent.process.kill('SIGKILL');
+  await parent.ended;
+  expect(running(parent.pids)).toEqual(parent.pids);
+
+  const next = await startPostgres({ env, durable: false });
+  expect(running(parent.pids)).toEqual([]);
+  expect(leftIn(cache).every((entry) => entry.includes(`-${process.pid}-`))).toBe(true);
+
+  await next.stop();
+  expect(leftIn(cache)).toEqual([]);
+});
+
+test('a start leaves the servers of a parent alone that still runs', async () => {
+  const { env } = await ownCache();
+  const parent = await startParent(env);
+
+  const mine = await startPostgres({ env, durable: false });
+  await mine.stop();
+
+  expect(running(parent.pids)).toEqual(parent.pids);
+  parent.process.stdin?.end();
+  await parent.ended;
+});
+
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  'servers end with a parent that gets %s',
+  async (signal) => {
+    const { cache, env } = await ownCache();
+    const parent = await startParent(env);
+
+    parent.process.kill(signal);
+
+    expect(await parent.ended).toBe(signal);
+    expect(running(parent.pids)).toEqual([]);
+    expect(leftIn(cache)).toEqual([]);
+  },
+);
+
+test('servers end with a parent that ends by itself and never stopped them', async () => {
+  const { cache, env } = await ownCache();
+  const parent = await startParent(env);
+
+  parent.process.stdin?.end();
+
+  expect(await parent.ended).toBe(0);
+  await vi.waitUntil(() => running(parent.pids).length === 0, 30_000);
+  expect(leftIn(cache)).toEqual([]);
+});
+
+test('a parent that listens to the signal itself has its servers until it has finished', async () => {
+  const { cache, env } = await ownCache();
+  const parent = await startParent(env, 'finishes-work');
+
+  parent.process.kill('SIGINT');
+
+  expect(await parent.ended).toBe(3);
+  expect(running(parent.pids)).toEqual([]);
+  expect(leftIn(cache)).toEqual([]);
+});

@@ -1,0 +1,42 @@
+import { expect, inject, test } from 'vitest';
+import { runCli } from '../../support/fixtures/cli.ts';
+
+const given = {
+  DATABASE_URL: inject('databaseUrl'),
+  TEMPORAL_ADDRESS: inject('temporalAddress'),
+  KAFKA_BROKERS: inject('kafkaBrokers'),
+  REDIS_URL: inject('redisUrl'),
+};
+
+const printEnvironment =
+  'console.log(JSON.stringify([process.env.DATABASE_URL, process.env.REDIS_URL, process.argv.slice(1)]))';
+
+test('servers runs a command with the addresses in its environment and answers its exit code', async () => {
+  const { REDIS_URL, ...others } = given;
+  const program = ['node', '-e', `${printEnvironment}; process.exitCode = 7`, '--', '--json'];
+
+  const { code, stdout } = await runCli(['servers', '--with', 'redis', '--', ...program], others);
+
+  expect(code).toBe(7);
+  const [database, redis, flags] = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  expect(database).toBe(given.DATABASE_URL);
+  expect(redis).toMatch(/^redis:\/\/127\.0\.0\.1:\d+$/);
+  expect(redis).not.toBe(REDIS_URL);
+  expect(flags).toEqual(['--json']);
+});
+
+test('servers starts nothing when the name of a server is unknown', async () => {
+  const { code, stderr } = await runCli(['servers', '--with', 'redis,rabbit', '--', 'node', '-v'], given);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('OUTBOX_OPTION_INVALID');
+  expect(stderr).toContain('rabbitmq');
+  expect(stderr).not.toContain('starting');
+});
+
+test('servers says which command cannot be run', async () => {
+  const { code, stderr } = await runCli(['servers', '--', 'no-such-program-at-all'], given);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('no-such-program-at-all');
+});

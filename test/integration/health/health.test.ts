@@ -1,0 +1,223 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, inject, type TestContext, test } from 'vitest';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import type { RelayConfig } from '../../../src/config/config.ts';
+import type { Topic } from '../../../src/core/topic.ts';
+import { send } from '../../../src/outbox/send.ts';
+import { startFaultProxy } from '../../support/faults/fault-proxy.ts';
+import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
+import { refusingServer } from '../../support/faults/refusing-server.ts';
+import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { heldGate } from '../../support/fixtures/gate.ts';
+import { type JournalOptions, journalTransport } from '../../support/fixtures/journal.ts';
+import { untilLockWaits } from '../../support/fixtures/lock-waits.ts';
+import { openTransaction } from '../../support/fixtures/open-transaction.ts';
+import {
+  type Numbered,
+  numbered,
+  openStage,
+  quietTemporal,
+  type Stage,
+} from '../../support/fixtures/stage.ts';
+import { failing, untilFailing, untilProgress, untilWell } from '../../support/fixtures/told-health.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+/** The configuration of a relay whose Temporal refuses connections. */
+async function withoutTemporal(context: TestContext): Promise<RelayConfig> {
+  const temporal = await refusingServer(context);
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  quietTemporal();
+  return {
+    database: { url: made.url },
+    temporal: { address: temporal.address },
+    topics: [numbered('orders')],
+    transports: { journal: journalTransport(made.url) },
+  };
+}
+
+/** The configuration of a relay whose database refuses connections. */
+async function withoutDatabase(context: TestContext): Promise<RelayConfig> {
+  const config = await withoutTemporal(context);
+  const database = await refusingServer(context);
+  return { ...config, database: { url: `postgres://relay@${database.address}/outbox` } };
+}
+
+/** A relay that delivers to the journal of a stage, behind proxies before both of its servers. */
+async function proxiedRelay(
+  context: TestContext,
+  stage: Stage,
+  topic: Topic<Numbered>,
+  journal: JournalOptions = {},
+) {
+  const { proxy, url } = await proxiedDatabase(context, stage.url, 1);
+  const temporal = await startFaultProxy(inject('temporalAddress'));
+  context.onTestFinished(() => temporal.close());
+  const relay = startRelay(
+    {
+      database: { url },
+      temporal: { address: temporal.address },
+      topics: [topic],
+      transports: { journal: journalTransport(stage.url, journal) },
+    },
+    { logger: false },
+  );
+  context.onTestFinished(() => relay.stop());
+  await relay.ready;
+  return { relay, proxy, temporal };
+}
+
+test('the health of a relay tells its start, its progress and its stop, and a second stop ends with the first', async (context) => {
+  const orders = numbered('orders');
+  const stage = await openStage(context, { topics: [orders] });
+  const relay = await stage.relay();
+  expect(relay.health()).toEqual({ state: 'running', joined: true, lastProgressAt: null, failing: [] });
+
+  let done = false;
+  void relay.done.then(() => (done = true));
+  const before = new Date();
+  await stage.commit((tx) => send(tx, orders, { n: 1 }));
+  await untilProgress(relay);
+  expect(relay.health().lastProgressAt?.getTime()).toBeGreaterThanOrEqual(before.getTime());
+
+  expect(done).toBe(false);
+  const stops = [relay.stop(), relay.stop({ within: '10s' })];
+  expect(relay.health()).toMatchObject({ state: 'stopping', joined: false });
+  await Promise.all(stops);
+  await relay.done;
+  expect(relay.health()).toMatchObject({ state: 'stopped', joined: false });
+});
+
+test('a relay without Temporal is ready, names what is away, and whether workflows can be searched stays open', async (context) => {
+  const config = await withoutTemporal(context);
+  const relay = startRelay(config, { logger: false });
+  expect(relay.health()).toMatchObject({ state: 'starting', joined: false });
+
+  await relay.ready;
+
+  expect(relay.health()).toMatchObject({ state: 'running', joined: true });
+  await untilFailing(relay, 'Temporal');
+  expect(relay.health().failing).toMatchObject([
+    { what: 'Temporal', error: { code: 'OUTBOX_SERVER_UNAVAILABLE' } },
+  ]);
+  await relay.stop();
+  expect(relay.health().state).toBe('stopped');
+  await relay.done;
+  await expect(relay.searchAttributes).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
+});
+
+test('a relay that is stopped while it waits for its database says that it was stopped', async (context) => {
+  const config = await withoutDatabase(context);
+  const relay = startRelay(config, { logger: false });
+  await untilFailing(relay, 'PostgreSQL');
+
+  await relay.stop();
+
+  expect(relay.health().state).toBe('stopped');
+  await expect(relay.ready).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
+  await relay.done;
+});
+
+test('a relay that is stopped while its database keeps it waiting does not go on starting', async (context) => {
+  const made = await createTestDatabase();
+  context.onTestFinished(() => made.drop());
+  const blocker = await openTransaction(made.url);
+  context.onTestFinished(() => blocker.rollback());
+  await blocker.query('lock table outbox.migration in access exclusive mode');
+  const config = { ...(await withoutTemporal(context)), database: { url: made.url } };
+  const relay = startRelay(config, { logger: false });
+  await untilLockWaits(made.database, 1);
+  const told = performance.now();
+  await relay.stop();
+  // A second, and what a busy machine adds.
+  expect(performance.now() - told).toBeLessThan(5_000);
+  // Sooner than a statement is given up.
+  const start = Promise.race([relay.ready, delay(1_000, 'starting')]);
+  await expect(start).rejects.toMatchObject({ code: 'OUTBOX_STOPPED' });
+});
+
+test('a relay that cannot start says why by ready and done alike, and is stopped', async (context) => {
+  const config = await withoutDatabase(context);
+  const relay = startRelay(config, { logger: false, startTimeout: '1s' });
+  const unavailable = { code: 'OUTBOX_SERVER_UNAVAILABLE' };
+  await expect(relay.done).rejects.toMatchObject(unavailable);
+  await expect(relay.ready).rejects.toMatchObject(unavailable);
+  expect(relay.health()).toMatchObject({ state: 'stopped', joined: false });
+  await relay.stop();
+});
+
+test('the health of a relay names a server that has vanished, and forgets it when it is back', async (context) => {
+  const orders = numbered('orders');
+  const stage = await openStage(context, { topics: [orders] });
+  const { relay, proxy, temporal } = await proxiedRelay(context, stage, orders);
+  expect(failing(relay)).toEqual([]);
+
+  proxy.inject({ kind: 'blackhole' });
+  await untilFailing(relay, 'PostgreSQL');
+  proxy.inject({ kind: 'reset' });
+  await untilFailing(relay, 'look');
+  proxy.heal();
+  // Sooner than it would be forgotten: a look that has worked says so. What is done seldom may have failed meanwhile, too.
+  await until(() => !failing(relay).includes('look'), 10_000);
+  await untilWell(relay);
+
+  temporal.inject({ kind: 'reset' });
+  await untilFailing(relay, 'Temporal');
+  expect(relay.health().state).toBe('running');
+  temporal.heal();
+  await untilWell(relay, 40_000);
+});
+
+test('a relay waits for the batch in hand, but no longer than it was told', async (context) => {
+  const orders = numbered('orders');
+  const stage = await openStage(context, { topics: [orders] });
+  const begun = heldGate(context);
+  const sent = heldGate(context);
+  const relay = await stage.relay(
+    {},
+    {
+      before: async () => {
+        begun.open();
+        await sent.opened;
+      },
+    },
+  );
+  await stage.commit((tx) => send(tx, orders, { n: 1 }));
+  await begun.opened;
+
+  const told = performance.now();
+  await Promise.race([relay.stop({ within: '1s' }), delay(10_000)]);
+  const tookMs = performance.now() - told;
+  // Who waits for it without an end shall not hold the end of the test as well.
+  if (tookMs > 4_000) sent.open();
+  expect(tookMs).toBeGreaterThan(1_000);
+  // A second behind it, and what a busy machine adds.
+  expect(tookMs).toBeLessThan(4_000);
+
+  // What it left goes on elsewhere, as if it had died, while its own batch is still on the way.
+  await stage.relay({}, { publisher: 'another' });
+  await until(async () => (await stage.lastPublisher()) === 'another', 60_000);
+});
+
+test('a relay waits for the batch in hand also while Temporal is away', async (context) => {
+  const orders = numbered('orders');
+  const stage = await openStage(context, { topics: [orders] });
+  const begun = heldGate(context);
+  const sent = heldGate(context);
+  const before = async (): Promise<void> => {
+    begun.open();
+    await sent.opened;
+  };
+  const { relay, temporal } = await proxiedRelay(context, stage, orders, { before });
+  const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }));
+  await begun.opened;
+  temporal.inject({ kind: 'reset' });
+  await untilFailing(relay, 'Temporal');
+
+  const stopping = relay.stop().then(() => 'over');
+  // Longer than a server that is away is waited for in vain.
+  expect(await Promise.race([stopping, delay(1_500, 'waiting')])).toBe('waiting');
+  sent.open();
+  expect(await Promise.race([stopping, delay(10_000, 'waiting')])).toBe('over');
+  expect(await stage.stateOf(id)).toBe('published');
+});

@@ -1,0 +1,124 @@
+import { createServer, request as httpRequest, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type ReceivedRequest, type ReceiveOptions, receiveNode } from '../../../src/http.ts';
+import { http } from '../../../src/transports.ts';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+import { outgoing, publishTo } from '../../support/fixtures/outgoing.ts';
+import { openPrisma } from '../../support/fixtures/prisma.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';
+
+type Tx = Parameters<Parameters<PrismaClient['$transaction']>[0]>[0];
+
+let made: TestDatabase;
+let prisma: PrismaClient;
+
+beforeAll(async () => {
+  made = await createTestDatabase();
+  await made.database.query('create table effect (id text, payload text)');
+  prisma = openPrisma(made.url);
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await made.drop();
+});
+
+const secret = webhookSecret('k');
+
+const optionsOf = (given: Partial<ReceiveOptions<Tx>> = {}): ReceiveOptions<Tx> => ({
+  client: prisma,
+  group: 'shop',
+  secret,
+  report: () => undefined,
+  ...given,
+});
+
+async function effect(tx: Tx, { id, payload }: ReceivedRequest): Promise<void> {
+  await tx.$executeRaw`insert into effect values (${id}, ${JSON.stringify(payload)})`;
+}
+
+async function effects(id: string): Promise<number> {
+  return (await made.database.query('select 1 from effect where id = $1', [id])).length;
+}
+
+async function served(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await until(() => server.listening);
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+}
+
+const nodeServer = (
+  given: Partial<ReceiveOptions<Tx>> = {},
+  failed: (error: unknown) => void = () => undefined,
+) =>
+  served((request, response) => {
+    receiveNode(request, response, optionsOf(given), effect).catch((error: unknown) => {
+      failed(error);
+      response.destroy();
+    });
+  });
+
+test('what the transport sends a Node server receives: key, headers and payload, once', async () => {
+  const seen: ReceivedRequest[] = [];
+  const address = await served(
+    (request, response) =>
+      void receiveNode(request, response, optionsOf(), async (tx, message) => {
+        seen.push(message);
+        await effect(tx, message);
+      }),
+  );
+  const transport = http({ secret, allow: ['127.0.0.1'] });
+  onTestFinished(() => transport.close());
+  const headers = { ce_type: 'orders', 'content-type': 'application/json', 'x-note': 'žluť\n100 %' };
+  const message = { ...outgoing('kůň'), headers, payload: '{"a":"🐎"}' };
+
+  for (let n = 0; n < 2; n += 1)
+    expect((await publishTo(transport, address, [message])).outcomes).toMatchObject([
+      { kind: 'acknowledged' },
+    ]);
+
+  expect(seen).toHaveLength(1);
+  expect(seen[0]).toMatchObject({
+    id: message.id,
+    key: 'kůň',
+    topic: 'orders',
+    payload: { a: '🐎' },
+    headers,
+  });
+  expect(await effects(message.id)).toBe(1);
+});
+
+test('a Node server refuses what is too long or too slow, and says so', async () => {
+  const address = await nodeServer({ maxBytes: 1_000, bodyTimeout: 200 });
+  const long = await fetch(address, { method: 'POST', body: 'x'.repeat(100_000) });
+  expect(long.status).toBe(413);
+  expect(await long.text()).toBe('The body is longer than 1000 bytes.');
+
+  const slow = httpRequest(address, { method: 'POST', headers: { 'content-length': '5' } });
+  slow.on('error', () => undefined);
+  slow.write('x');
+  const status = await new Promise((resolve) => slow.on('response', ({ statusCode }) => resolve(statusCode)));
+  expect(status).toBe(408);
+  slow.destroy();
+});
+
+test('a client that goes away in the middle of its body breaks nothing', async () => {
+  const failures: unknown[] = [];
+  const address = await nodeServer({}, (error) => failures.push(error));
+  const gone = httpRequest(address, { method: 'POST', headers: { 'content-length': '500' } });
+  gone.on('error', () => undefined);
+  await new Promise((sent) => gone.write('x', sent));
+  gone.destroy();
+  const { id, request } = signed('{}');
+  const again = request();
+  const answer = await fetch(address, { method: 'POST', headers: again.headers, body: await again.text() });
+  expect(answer.status).toBe(204);
+  expect(await effects(id)).toBe(1);
+  expect(failures).toEqual([]);
+});

@@ -1,0 +1,124 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { range } from '../../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+let inbox: MemoryInbox;
+afterEach(() => inbox.end());
+
+const away = new Error('the bank is closed');
+
+test('a dependency that is away for longer than all tries take fails no message and costs none, and then all come in order', async () => {
+  inbox = await MemoryInbox.create({ partitions: 4 });
+  let open = false;
+  const running = await inbox.consume({
+    keyConcurrency: 2,
+    quickRetries: [1],
+    // Used up long before the bank opens.
+    retry: ['2s', '1s'],
+    breaker: { longestPause: '1s' },
+    before: () => {
+      if (!open) throw away;
+    },
+  });
+  inbox.feed(...range(0, 199).map((n) => ({ n, key: `k${n % 20}`, partition: n % 4 })));
+  const probesFailed = () => running.paused().reduce((sum, { probes }) => sum + probes, 0);
+
+  await until(() => probesFailed() >= 5, 60_000);
+  expect(running.paused()).toMatchObject([{ address: 'numbers', error: away }]);
+  expect((await running.status()).paused).toHaveLength(1);
+  const kept = await inbox.kept();
+  // Of eight that failed side by side, those before the fifth; each counts its quick tries, and one that has just begun.
+  expect(new Set(kept.map(({ key }) => key)).size).toBeLessThan(8);
+  expect(kept.filter(({ attempts, state }) => attempts > 2 || state !== 'parked')).toEqual([]);
+
+  open = true;
+  await until(async () => (await inbox.effects()).length === 200 && (await inbox.parkedKeys()) === 0, 60_000);
+  await until(async () => (await running.status()).lag === 0);
+
+  const effects = await inbox.effects();
+  for (const key of range(0, 19))
+    expect(effects.filter((n) => n % 20 === key)).toEqual(range(0, 9).map((n) => 20 * n + key));
+  expect(await inbox.kept()).toEqual([]);
+  expect(running.paused()).toEqual([]);
+  expect(running.counts()).toMatchObject({ handled: 200, failed: 0 });
+  const told = running.events.map(({ type }) => type);
+  expect(told.indexOf('address-resumed')).toBeGreaterThan(told.indexOf('address-paused'));
+});
+
+test('a few bad keys among others pause nothing', async () => {
+  inbox = await MemoryInbox.create({ partitions: 2 });
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: [50],
+    before: ({ key }) => {
+      if (key?.startsWith('bad')) throw away;
+    },
+  });
+  const bad = range(1, 12).map((n) => ({ n, key: `bad${n}` }));
+  const good = range(101, 160).map((n) => ({ n, key: `k${n}` }));
+  // One of six is bad, and all of them again when their tries come.
+  inbox.feed(...good.flatMap((one, n) => (n % 5 === 0 ? [one, ...bad.splice(0, 1)] : [one])));
+
+  await until(() => running.counts().failed === 12 && running.counts().handled === 60, 60_000);
+
+  expect(running.events.filter(({ type }) => type === 'address-paused')).toEqual([]);
+});
+
+test('keys that succeed in batches outweigh a few bad ones', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: ['1h'],
+    batch: { size: 4 },
+    before: ({ key }) => {
+      if (key?.startsWith('bad')) throw away;
+    },
+  });
+  const bad = (from: number) => range(from, from + 3).map((n) => ({ n, key: `bad${n}` }));
+  // Eight in a row would pause the address.
+  inbox.feed(...bad(1), ...range(101, 160).map((n) => ({ n, key: `k${n}` })), ...bad(5));
+
+  const pauses = () => running.events.filter(({ type }) => type === 'address-paused');
+  const allDone = () => running.counts().parked === 8 && running.counts().handled === 60;
+  await until(() => allDone() || pauses().length > 0, 60_000);
+
+  expect(pauses()).toEqual([]);
+});
+
+test('where most are bad, those that are not come through', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: ['1h'],
+    breaker: { longestPause: 50 },
+    before: ({ payload: { n } }) => {
+      if (n <= 12) throw away;
+    },
+  });
+  inbox.feed(...range(1, 16).map((n) => ({ n, key: `k${n}` })));
+
+  await until(() => running.counts().handled === 4 && running.counts().parked === 12, 60_000);
+
+  expect(running.events.some(({ type }) => type === 'address-paused')).toBe(true);
+  expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(range(13, 16));
+});
+
+test('without a breaker every message has its tries, whatever fails', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: ['1h'],
+    breaker: false,
+    before: () => {
+      throw away;
+    },
+  });
+  inbox.feed(...range(1, 20).map((n) => ({ n, key: `k${n}` })));
+
+  await until(() => running.counts().parked === 20);
+
+  expect(running.paused()).toEqual([]);
+});

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { redisFilter } from '../../../src/brokers/redis/filter/redis-filter.ts';
+import type { RedisFilterEvent } from '../../../src/brokers/redis/filter/redis-filter-options.ts';
+import { InboxStage, range } from '../../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { ownRedis } from '../../support/fixtures/own-redis.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+/** A topic of Kafka with twenty messages, and consumers of one group whose filter uses this Redis. */
+async function staged(url: string, answerWithin: '2s' | '10s') {
+  const stage = await InboxStage.create(2);
+  onTestFinished(() => stage.end());
+  const events: RedisFilterEvent[] = [];
+  const prefix = `test:${randomUUID()}`;
+  const consume = async (name: string) => {
+    const report = (event: RedisFilterEvent) => events.push(event);
+    return stage.consume(name, { filter: redisFilter({ url, prefix, answerWithin, report }) });
+  };
+  await stage.publish(range(1, 20).map((n) => ({ n, partition: n % 2 })));
+  return { stage, events, consume };
+}
+
+const sorted = (effects: readonly number[]) => effects.toSorted((a, b) => a - b);
+
+test('what is delivered again is dropped on the word of the filter, without a look into the database', async () => {
+  const { stage, consume } = await staged(inject('redisUrl'), '10s');
+  const first = await consume('first');
+  await until(() => first.counts().handled === 20);
+  await first.stop();
+  await stage.rewind();
+  // Only the filter remembers now: whoever asked the database would handle everything again.
+  await stage.prisma.$executeRaw`delete from outbox.processed`;
+
+  const second = await consume('second');
+  await until(() => second.counts().duplicates === 20);
+
+  expect(second.counts()).toMatchObject({ handled: 0, duplicates: 20 });
+  expect(sorted(await stage.effects())).toEqual(range(1, 20));
+});
+
+test('with a Redis that is killed, messages and duplicates are handled as without a filter', async () => {
+  const redis = await ownRedis();
+  const { stage, events, consume } = await staged(redis.url, '2s');
+  const first = await consume('first');
+  await until(() => first.counts().handled === 20);
+
+  await redis.node?.stop('SIGKILL');
+  await stage.publish(range(21, 40).map((n) => ({ n, partition: n % 2 })));
+  await until(() => first.counts().handled === 40);
+  await first.stop();
+  await stage.rewind();
+  const second = await consume('second');
+  await until(() => second.counts().duplicates === 40);
+
+  expect(sorted(await stage.effects())).toEqual(range(1, 40));
+  expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['redis-away']));
+});
+
+test.for([
+  ['one by one', {}],
+  ['in batches', { batch: { size: 5 } }],
+] as const)('ids are told to the filter only when their effects are committed, %s', async ([, settings]) => {
+  const inbox = await MemoryInbox.create();
+  onTestFinished(() => inbox.end());
+  let told = 0;
+  const tooEarly: unknown[] = [];
+  const filter = {
+    seen: async () => new Set<string>(),
+    add: async (_group: string, ids: readonly string[]) => {
+      told += ids.length;
+      const committed = (await inbox.effects()).length;
+      if (committed < told) tooEarly.push({ told, committed });
+    },
+    close: async () => undefined,
+  };
+  inbox.feed(...range(1, 20).map((n) => ({ n })));
+
+  const running = await inbox.consume({ filter, ...settings });
+  await until(() => running.counts().handled === 20);
+  await running.stop();
+
+  expect(tooEarly).toEqual([]);
+  expect(told).toBe(20);
+});

@@ -1,0 +1,70 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let inbox: MemoryInbox;
+afterEach(() => inbox.end());
+
+const away = new Error('the bank is closed');
+
+test('the delays of a handler hold instead of those of its consumer, in place and when its message is parked', async () => {
+  inbox = await MemoryInbox.create();
+  const attempts: number[] = [];
+  const running = await inbox.consume({
+    // With these the message would be failed at its first try.
+    quickRetries: [],
+    retry: [],
+    own: { quickRetries: [1, 1], retry: [20, 20] },
+    before: ({ attempt, payload: { n } }) => {
+      if (n !== 1) return;
+      attempts.push(attempt);
+      throw away;
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
+
+  await until(() => running.counts().handled === 1, 60_000);
+
+  expect(attempts).toEqual([1, 2, 3, 2, 3]);
+  expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', attempts: 3 }]);
+});
+
+test('a handler without delays has its message failed at once, whatever its consumer has', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    quickRetries: ['10s'],
+    retry: ['1h'],
+    own: { quickRetries: [], retry: [] },
+    before: () => {
+      throw away;
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' });
+
+  await until(() => running.counts().failed === 1);
+
+  expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'failed', reason: 'error', attempts: 1 }]);
+  expect(running.counts()).toMatchObject({ failedAttempts: 1, parked: 0 });
+});
+
+test('a message that queues behind a parked one has the quick tries of its handler', async () => {
+  inbox = await MemoryInbox.create();
+  const tries: number[] = [];
+  const running = await inbox.consume({
+    quickRetries: [],
+    retry: ['50ms', '1h'],
+    own: { quickRetries: [1] },
+    before: ({ payload: { n } }) => {
+      tries.push(n);
+      // Both in place, and the first of the second message.
+      if (tries.length <= 2 || (n === 2 && tries.filter((one) => one === 2).length === 1)) throw away;
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
+
+  await until(() => running.counts().handled === 2, 60_000);
+
+  expect(tries).toEqual([1, 1, 1, 2, 2]);
+});

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { noteArrivals } from '../../../src/store/inbox/receive.ts';
+import { giveUp, type KeptFixture, keptFixture } from '../../support/fixtures/kept-fixture.ts';
+import { ada } from '../../support/fixtures/operator.ts';
+
+const of = ({ group }: KeptFixture, ...ids: readonly string[]) => ({ group, ids });
+
+/** A key that a failed message holds, with two more behind it. */
+async function heldKey(fixture: KeptFixture): Promise<readonly [holder: string, string, string]> {
+  const holder = await fixture.keep('holder');
+  const behind = [await fixture.keep('second'), await fixture.keep('third')] as const;
+  const begun = await fixture.beginOnceKnown(holder);
+  if (begun.kind !== 'try') throw new Error(`no try, but ${begun.kind}`);
+  await giveUp(fixture, begun.message, true);
+  return [holder, ...behind];
+}
+
+/** What becomes of a message of the key that arrives now. */
+const arrivesNow = (fixture: KeptFixture) =>
+  fixture.database.transaction((sql) =>
+    noteArrivals(sql, fixture.group, [{ id: 'late', topic: 'orders', key: 'K' }]),
+  );
+
+test('discarding those behind a failed message that holds its key lets nobody pass it', async (end) => {
+  const fixture = await keptFixture(end, { holdKey: true });
+  const [holder, second, third] = await heldKey(fixture);
+
+  expect(await fixture.operator.inbox.discard(of(fixture, second), ada)).toMatchObject([
+    { result: 'discarded' },
+  ]);
+  expect((await fixture.keyOf(holder))?.dueInMs, 'it has no time').toBeNull();
+  expect(await fixture.begin(third)).toMatchObject({ kind: 'held' });
+
+  expect(await fixture.operator.inbox.discard(of(fixture, third), ada)).toMatchObject([
+    { result: 'discarded' },
+  ]);
+  expect(await arrivesNow(fixture)).toEqual(['behind']);
+});
+
+test('those behind a failed message that holds its key can be neither retried nor edited before it', async (end) => {
+  const fixture = await keptFixture(end, { holdKey: true });
+  const [holder, second, third] = await heldKey(fixture);
+
+  expect(await fixture.operator.inbox.retry(of(fixture, second), ada)).toMatchObject([
+    { result: 'behind-key' },
+  ]);
+  const edit = fixture.operator.inbox.edit({ group: fixture.group, id: third }, { ...ada, payload: 1 });
+  await expect(edit).rejects.toThrow('an earlier message of its key goes first');
+  expect(await fixture.begin(second)).toMatchObject({ kind: 'held' });
+
+  await fixture.operator.inbox.retry(of(fixture, holder), ada);
+  expect(await fixture.drain(holder)).toEqual([holder, second, third]);
+});
+
+test('an older failed message of a held key is handled when it is retried, and the key is held again', async (end) => {
+  const fixture = await keptFixture(end, { holdKey: true });
+  const older = await fixture.keep('older', { state: 'failed' });
+  const holder = await fixture.keep('holder', { state: 'failed', hold: true });
+  const behind = await fixture.keep('behind');
+
+  expect(await fixture.operator.inbox.retry(of(fixture, older), ada)).toMatchObject([{ result: 'retried' }]);
+
+  expect(await fixture.drain(older)).toEqual([older]);
+  expect(await fixture.begin(behind)).toMatchObject({ kind: 'held' });
+  expect((await fixture.keyOf(holder))?.dueInMs, 'it has no time').toBeNull();
+  expect(await arrivesNow(fixture)).toEqual(['behind']);
+});
+
+test('what fails behind a message that was retried meanwhile holds its key only after that one', async (end) => {
+  const fixture = await keptFixture(end, { holdKey: true });
+  const older = await fixture.keep('older', { state: 'failed' });
+  const [tried, behind] = [await fixture.keep('tried'), await fixture.keep('behind')];
+  const begun = await fixture.beginOnceKnown(tried);
+  if (begun.kind !== 'try') throw new Error(`no try, but ${begun.kind}`);
+
+  expect(await fixture.operator.inbox.retry(of(fixture, older), ada)).toMatchObject([{ result: 'retried' }]);
+  await giveUp(fixture, begun.message, true);
+  const shown = await fixture.operator.inbox.show({ group: fixture.group, id: behind });
+  expect(shown).toMatchObject({ why: { text: expect.stringContaining('2 messages') } });
+
+  expect(await fixture.drain(older)).toEqual([older]);
+  expect(await fixture.begin(behind)).toMatchObject({ kind: 'held' });
+  await fixture.operator.inbox.retry(of(fixture, tried), ada);
+  expect(await fixture.drain(tried)).toEqual([tried, behind]);
+});

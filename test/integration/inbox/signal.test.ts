@@ -1,0 +1,206 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { HandlerContext } from '../../../src/inbox/handler.ts';
+import { heldGate } from '../../support/fixtures/gate.ts';
+import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let inbox: MemoryInbox;
+afterEach(() => inbox.end());
+
+/** Works until it is told that nobody waits any longer, and ends by saying so. */
+function untilGivenUp({ signal }: HandlerContext): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+test('the signal of a handler fires when its transaction has taken as long as it may', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume({
+    transactionTimeout: 1_000,
+    quickRetries: [],
+    retry: ['1h'],
+    before: ({ payload: { n } }, context) => (n === 1 ? untilGivenUp(context) : undefined),
+  });
+  const begunAt = performance.now();
+  inbox.feed({ n: 1, key: 'a' });
+
+  await until(() => running.counts().parked === 1);
+
+  // One that does not heed it is given up 5 s later.
+  expect(performance.now() - begunAt).toBeLessThan(5_000);
+  expect(await inbox.effects()).toEqual([]);
+  expect(running.events.filter(({ type }) => type === 'attempt-failed')).toMatchObject([
+    { error: { code: 'OUTBOX_HANDLER_STUCK', details: { limitMs: 1_000 } } },
+  ]);
+});
+
+test('the signal of a handler fires when its partition is another consumer’s, and its message costs no try', async () => {
+  inbox = await MemoryInbox.create({ partitions: 2 });
+  const reasons: unknown[] = [];
+  let begun = false;
+  const first = await inbox.consume({
+    name: 'first',
+    // The one that waits would end by its limit, and the other one waits for its id.
+    transactionTimeout: '1m',
+    before: async ({ partition }, context) => {
+      begun = true;
+      if (partition === 1)
+        await untilGivenUp(context).catch((reason: unknown) => {
+          reasons.push(reason);
+          throw reason;
+        });
+    },
+  });
+  inbox.feed({ n: 1, key: 'a', partition: 1 });
+  await until(() => begun);
+
+  // Of two consumers the second one gets every second partition.
+  const second = await inbox.consume({ name: 'second' });
+  await until(() => second.counts().handled === 1);
+
+  expect(reasons).toMatchObject([{ code: 'OUTBOX_HANDLER_GIVEN_UP' }]);
+  expect(await inbox.effects()).toEqual([1]);
+  expect(await inbox.kept()).toEqual([]);
+  expect(first.counts()).toMatchObject({ handled: 0, parked: 0, failed: 0, failedAttempts: 0 });
+  expect(first.events.filter(({ type }) => type === 'attempt-failed')).toEqual([]);
+});
+
+test('the signal of a handler fires when the time of a stop is over, and its message is left to the next start', async () => {
+  inbox = await MemoryInbox.create();
+  let begun = false;
+  const first = await inbox.consume({
+    transactionTimeout: '1m',
+    batch: { size: 10 },
+    before: async (_message, context) => {
+      begun = true;
+      await untilGivenUp(context);
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' }, { n: 2, key: 'a' });
+  await until(() => begun);
+  const begunAt = performance.now();
+
+  await first.stop({ within: 200 });
+
+  expect(performance.now() - begunAt).toBeLessThan(10_000);
+  expect(first.counts()).toMatchObject({ handled: 0, parked: 0, failedAttempts: 0 });
+  const second = await inbox.consume();
+  await until(() => second.counts().handled === 2);
+  expect(await inbox.effects()).toEqual([1, 2]);
+});
+
+test('a stop leaves behind who does not heed the signal, and no effect of it comes beside the next one', async ({
+  onTestFinished,
+}) => {
+  inbox = await MemoryInbox.create();
+  const held = heldGate({ onTestFinished });
+  let begun = false;
+  const first = await inbox.consume({
+    transactionTimeout: '20s',
+    before: async () => {
+      begun = true;
+      await held.opened;
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' });
+  await until(() => begun);
+  const begunAt = performance.now();
+
+  await first.stop({ within: 200 });
+
+  expect(performance.now() - begunAt).toBeLessThan(10_000);
+  const second = await inbox.consume();
+  held.open();
+  await until(async () => (await second.status()).lag === 0);
+  expect(await inbox.effects()).toEqual([1]);
+  expect(await inbox.kept()).toEqual([]);
+});
+
+test('a parked message that is in hand when the time of a stop is over loses no try', async () => {
+  inbox = await MemoryInbox.create();
+  let parked = false;
+  const first = await inbox.consume({
+    transactionTimeout: '1m',
+    quickRetries: [],
+    retry: [10, '1h'],
+    before: async ({ attempt }, context) => {
+      if (attempt === 1) throw new Error('the bank is closed');
+      parked = true;
+      await untilGivenUp(context);
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' });
+  await until(() => parked, 60_000);
+
+  await first.stop({ within: 200 });
+
+  expect(await inbox.kept()).toMatchObject([
+    { n: 1, state: 'parked', attempts: 1, error: 'Error: the bank is closed' },
+  ]);
+});
+
+test('it loses no try either if Temporal is silent, for whose answer the stop waits', async ({
+  onTestFinished,
+}) => {
+  let asked = false;
+  const silent = createServer(() => (asked = true)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  inbox = await MemoryInbox.create();
+  let tries = 0;
+  const first = await inbox.consume({
+    temporalAddress: `127.0.0.1:${port}`,
+    transactionTimeout: '1m',
+    quickRetries: [],
+    retry: [10, '1h'],
+    before: async ({ attempt }, context) => {
+      if (attempt === 1) throw new Error('the bank is closed');
+      tries += 1;
+      await untilGivenUp(context);
+    },
+  });
+  inbox.feed({ n: 1, key: 'a' });
+  await until(() => tries > 0 && asked, 60_000);
+
+  await first.stop({ within: 100 });
+
+  expect(await inbox.kept()).toMatchObject([{ n: 1, state: 'parked', attempts: 1 }]);
+  // Each try that begins, or is given back, counts: the first one, and the one in hand.
+  const [key] = await inbox.database.query<{ tries: number }>('select tries from outbox.parked_key');
+  expect(key?.tries).toBeLessThanOrEqual(3);
+});
+
+test('a stop within no time, or a long one, is refused before anything is stopped', async () => {
+  inbox = await MemoryInbox.create();
+  const running = await inbox.consume();
+
+  for (const within of [0, -1, '2 days', Number.NaN] as const)
+    await expect(running.stop({ within })).rejects.toMatchObject({
+      code: 'OUTBOX_OPTION_INVALID',
+      details: { option: 'within' },
+    });
+
+  inbox.feed({ n: 1 });
+  await until(() => running.counts().handled === 1);
+});
+
+test('a handler that ends in time never sees its signal fire', async () => {
+  inbox = await MemoryInbox.create();
+  const signals: AbortSignal[] = [];
+  const running = await inbox.consume({
+    transactionTimeout: 1_000,
+    before: (_message, { signal }) => void signals.push(signal),
+  });
+  inbox.feed({ n: 1 }, { n: 2 });
+  await until(() => running.counts().handled === 2);
+
+  await running.stop({ within: '5s' });
+
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+});

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { consumer } from '../../../src/app/consumer/consumer.ts';
+import { InboxStage, writeEffect } from '../../support/fixtures/inbox-stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { kickMember } from '../../support/kafka/kick-member.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+let stage: InboxStage;
+beforeEach(async () => {
+  stage = await InboxStage.create(1);
+});
+afterEach(() => stage.end());
+
+test('a handler whose member is out of its group is told, and the message is handled by the next stay', async () => {
+  const reasons: unknown[] = [];
+  const begun: number[] = [];
+  const failures: unknown[] = [];
+  const running = await consumer(stage.prisma, {
+    config: stage.config,
+    group: stage.group,
+    transactionTimeout: '1m',
+    report: (event) => {
+      if (event.type === 'attempt-failed') failures.push(event.error);
+    },
+  })
+    .on(stage.topic, async (tx, message, { signal }) => {
+      begun.push(message.payload.n);
+      if (begun.length === 1) {
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        reasons.push(signal.reason);
+        signal.throwIfAborted();
+      }
+      await writeEffect(tx, 'one', message);
+    })
+    .start();
+  await stage.publish([{ n: 1 }]);
+  await until(() => begun.length === 1);
+
+  await kickMember(stage.brokers, stage.group);
+  await until(() => running.counts().handled === 1, 60_000);
+
+  expect(reasons).toMatchObject([{ code: 'OUTBOX_HANDLER_GIVEN_UP' }]);
+  expect(begun).toEqual([1, 1]);
+  expect(failures).toEqual([]);
+  expect(await stage.effects()).toEqual([1]);
+  expect(await stage.kept()).toEqual([]);
+  await running.stop();
+});
+
+test('a rebalance and a stop let a handler end, and do not fire its signal', async () => {
+  const signals: AbortSignal[] = [];
+  let ended = 0;
+  const begin = (wait: () => Promise<void>) =>
+    consumer(stage.prisma, { config: stage.config, group: stage.group, transactionTimeout: '1m' })
+      .on(stage.topic, async (tx, message, { signal }) => {
+        signals.push(signal);
+        await wait();
+        await writeEffect(tx, 'one', message);
+        ended += 1;
+      })
+      .start();
+  let other: ReturnType<typeof begin> | undefined;
+  let stopping: Promise<void> | undefined;
+  const first = await begin(async () => {
+    other = begin(async () => undefined);
+    // The group asks its members to join anew.
+    const admin = stage.kafka.admin();
+    await admin.connect();
+    await until(async () => {
+      const { groups } = await admin.describeGroups([stage.group]);
+      return groups[0]?.state === 'PreparingRebalance';
+    }, 60_000);
+    await admin.disconnect();
+    stopping = first.stop();
+  });
+  await stage.publish([{ n: 1 }]);
+  await until(() => ended === 1 && stopping !== undefined, 90_000);
+  await stopping;
+  const second = await other;
+
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  expect(await stage.effects()).toEqual([1]);
+  await second?.stop();
+});

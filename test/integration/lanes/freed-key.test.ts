@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beginChange } from '../../../src/store/lane/lanes-change.ts';
+import { emptyHands } from '../../../src/store/lane/lanes-empty.ts';
+import { replaceMessages } from '../../../src/store/lane/lanes-replace.ts';
+import { endLanesChange, switchLanes } from '../../../src/store/lane/lanes-switch.ts';
+import { wantedLanes } from '../../../src/store/lane/starts.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+const by = { actor: 'test', timeout: 30_000 };
+
+let fixture: LaneFixture;
+beforeEach(async () => {
+  fixture = await laneFixture();
+});
+afterEach(() => fixture.drop());
+
+/** A key that belongs to lane 1 of 4. */
+async function keyOfLane1(): Promise<string> {
+  const [row] = await fixture.database.query<{ key: string }>(
+    `select 'k' || n as key from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 4) = 1 limit 1`,
+  );
+  return row?.key ?? '';
+}
+
+test('a key that was freed during a change goes on in its new lane', async () => {
+  const { database, topic } = fixture;
+  const key = await keyOfLane1();
+  fixture.broker.judge = (message) => (labelOf(message) === 'head' ? 'reject' : 'store');
+  for (const label of ['head', 'follower']) await fixture.send(label, { key });
+  await fixture.drain();
+  expect(await fixture.states('head', 'follower')).toEqual(['retrying', 'held']);
+  const change = await beginChange(database, { topic, kind: 'lanes', wanted: 4 }, by);
+  await emptyHands(database, fixture.lane);
+  await switchLanes(database, change, by);
+  expect(await fixture.cancel('head')).toBe('canceled');
+  expect(await replaceMessages(database, change)).toBe(1);
+
+  expect(await endLanesChange(database, change, by)).toBe(true);
+
+  expect((await wantedLanes(database, [topic])).map(({ lane }) => lane)).toEqual([1]);
+  await fixture.drain({ lane: { topic, lane: 1 } });
+  expect(await fixture.states('head', 'follower')).toEqual(['canceled', 'published']);
+});

@@ -1,0 +1,55 @@
+import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { policyOf } from '../../../src/app/relay/topic-policy.ts';
+import { topic } from '../../../src/core/topic.ts';
+import { changeLanes } from '../../../src/operations/lanes.ts';
+import { openDatabase } from '../../../src/store/database/pool.ts';
+import { upsertTopics } from '../../../src/store/lane/topics.ts';
+import { LaneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { openTransaction } from '../../support/fixtures/open-transaction.ts';
+import { ownPostgres } from '../../support/fixtures/own-postgres.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+test('a transaction that is prepared while a change of lanes waits for it is waited for until its second phase', async (context) => {
+  const { url } = await ownPostgres(context, ['max_prepared_transactions=4']);
+  const database = openDatabase({ url });
+  context.onTestFinished(() => database.close());
+  const orders = topic('orders', z.unknown());
+  await upsertTopics(database, [policyOf(orders, 'scripted')]);
+  const fixture = new LaneFixture({ url, database, drop: () => database.close() }, orders.rules);
+  const [row] = await database.query<{ key: string }>(
+    `select 'k' || n as key from generate_series(1, 100) n where outbox.lane_of('k' || n, null, 2) = 1 limit 1`,
+  );
+  const key = row?.key ?? '';
+  const coordinator = await openTransaction(url);
+  await fixture.send('K1', { key }, coordinator);
+
+  const waiting = new AbortController();
+  const answer = changeLanes(database, 'orders', 2, { actor: 'test', signal: waiting.signal });
+  // The change has seen the transaction as one that runs.
+  await until(async () => {
+    const steps = await database.query<{ step: string }>('select step from outbox.topic_change');
+    return steps[0]?.step === 'switched';
+  });
+  await fixture.send('K2', { key });
+  await coordinator.query(`prepare transaction 'of the coordinator'`);
+  let ended = false;
+  void answer.then(() => (ended = true));
+  for (let looks = 0; looks < 10; looks += 1) await database.query('select pg_sleep(0.05)');
+  expect(ended).toBe(false);
+  waiting.abort();
+  expect(await answer).toEqual({
+    done: false,
+    waitingFor: 'transactions',
+    who: ['prepared transaction of the coordinator'],
+  });
+
+  const again = changeLanes(database, 'orders', 2, { actor: 'test' });
+  await coordinator.query(`commit prepared 'of the coordinator'`);
+  expect(await again).toEqual({ done: true, moved: 1 });
+  await coordinator.rollback();
+  for (const lane of [1, 0]) await fixture.drain({ lane: { topic: 'orders', lane } });
+  expect(fixture.broker.labels).toEqual(['K1', 'K2']);
+});

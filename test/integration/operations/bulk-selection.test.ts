@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ada, auditOf, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+let fixture: LaneFixture;
+let operator: Operator;
+let relay: TestRelay | undefined;
+beforeEach(async () => {
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
+});
+afterEach(async () => {
+  await relay?.stop();
+  relay = undefined;
+  await operator.close();
+  await fixture.drop();
+});
+
+const untilEnded = (id: string | null): Promise<void> =>
+  until(async () => (await operator.bulk.show(id ?? '')).finishedAt !== null);
+
+test('only the messages of the filter are changed, each with one audit entry', async () => {
+  await failAll(fixture, ['A', 'B'], 'K');
+  await failAll(fixture, ['C'], 'L');
+  relay = await startTestRelay(fixture);
+
+  const { id } = await operator.bulk.start({ key: 'K' }, { action: 'retry' }, ada);
+  await untilEnded(id);
+
+  expect(await operator.bulk.show(id ?? '')).toMatchObject({
+    state: 'done',
+    counts: { retried: 2 },
+    answered: 2,
+  });
+  await until(async () => String(await fixture.states('A', 'B', 'C')) === 'published,published,failed');
+  const entries = (await auditOf(fixture)).filter(({ action }) => action === 'retry');
+  expect(new Set(entries.map((entry) => entry.id))).toEqual(new Set(operator.of('A', 'B').ids));
+  expect(entries.length).toBe(2);
+  expect(relay.workflows.bulkStarts).toMatchObject([{ id, replace: false }]);
+});
+
+test('published messages are in no selection, late rows behind the cursor are', async () => {
+  await failAll(fixture, ['F']);
+  for (const label of ['P1', 'P2']) await fixture.send(label);
+  const late = await fixture.begin();
+  await fixture.send('late', {}, late);
+  await fixture.send('P3');
+  await fixture.drain();
+  await late.commit();
+  await operator.pause({ topic: 'orders' }, ada);
+  await fixture.send('R1');
+  await operator.retry(operator.of('F'), ada);
+  expect(await fixture.states('F', 'P1', 'P2', 'late', 'P3', 'R1')).toEqual([
+    'ready',
+    'published',
+    'published',
+    'ready',
+    'published',
+    'ready',
+  ]);
+
+  const { count, sample } = await operator.bulk.start(
+    { topic: 'orders' },
+    { action: 'withdraw' },
+    { ...ada, dryRun: true },
+  );
+
+  expect(count).toBe(3);
+  expect(sample.map((each) => each.id)).toEqual(operator.of('F', 'late', 'R1').ids);
+});
+
+test('a withdrawal of many cancels what was not published, and leaves no pause behind', async () => {
+  await operator.pause({ topic: 'orders' }, ada);
+  const labels = Array.from({ length: 30 }, (_, n) => `R${n}`);
+  for (const label of labels) await fixture.send(label);
+  await fixture.send('W', { afterMs: 3_600_000 });
+  const { id } = await operator.bulk.start(
+    { topic: 'orders' },
+    { action: 'withdraw' },
+    { ...ada, ratePerSecond: 10 },
+  );
+  relay = await startTestRelay(fixture);
+  await untilEnded(id);
+
+  expect(await operator.bulk.show(id ?? '')).toMatchObject({ state: 'done', counts: { canceled: 31 } });
+  expect(new Set(await fixture.states(...labels, 'W'))).toEqual(new Set(['canceled']));
+  await operator.resume({ topic: 'orders' }, ada);
+  await fixture.send('next');
+  await until(async () => String(await fixture.states('next')) === 'published');
+});
+
+test('a shift moves every due time once, by so much', async () => {
+  for (const [n, label] of ['A', 'B', 'C'].entries())
+    await fixture.send(label, { afterMs: (n + 1) * 3_600_000 });
+  const dueTimes = async (): Promise<readonly number[]> =>
+    (await operator.list({ states: ['waiting'] })).messages.map(({ dueAt }) => dueAt?.getTime() ?? 0);
+  const before = await dueTimes();
+  relay = await startTestRelay(fixture);
+
+  const { id } = await operator.bulk.start(
+    { states: ['waiting'] },
+    { action: 'reschedule', shift: '90 minutes' },
+    { ...ada, ratePerSecond: 1 },
+  );
+  await untilEnded(id);
+
+  expect(await dueTimes()).toEqual(before.map((time) => time + 90 * 60_000));
+});

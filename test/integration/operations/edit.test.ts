@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Edit, editMessage } from '../../../src/store/message/edit.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import {
+  ada,
+  auditOf,
+  failAll,
+  failHead,
+  type Operator,
+  operatorAt,
+} from '../../support/fixtures/operator.ts';
+
+let fixture: LaneFixture;
+let operator: Operator;
+beforeEach(async () => {
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
+});
+afterEach(async () => {
+  await operator.close();
+  await fixture.drop();
+});
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** A fixture whose failed messages keep their keys. */
+async function holdingFixture(): Promise<void> {
+  await operator.close();
+  await fixture.drop();
+  fixture = await laneFixture({ exhausted: 'hold-key' });
+  operator = operatorAt(fixture);
+}
+
+test('an edit sends a corrected copy in the place of the failed message', async () => {
+  await holdingFixture();
+  await failHead(fixture);
+  const before = await operator.show(fixture.idOf('K1'));
+
+  const edited = await operator.edit(fixture.idOf('K1'), {
+    ...ada,
+    payload: 'K1 corrected',
+    headers: { why: 'bug' },
+  });
+  expect(edited.supersedes).toBe(fixture.idOf('K1'));
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['K1 corrected', 'K2', 'K3']);
+  expect(fixture.broker.log[0]).toMatchObject({ id: edited.id, key: 'K' });
+  const copy = await operator.show(edited.id);
+  expect(copy?.message).toMatchObject({
+    state: 'published',
+    position: before?.message.position,
+    supersedes: fixture.idOf('K1'),
+    headers: { why: 'bug' },
+  });
+  expect(await operator.show(fixture.idOf('K1'))).toMatchObject({
+    message: { state: 'superseded', supersededBy: edited.id },
+    why: { code: 'superseded' },
+  });
+});
+
+test('the audit of an edit holds hashes and never a payload', async () => {
+  await failAll(fixture, ['secret']);
+  const { id: copy } = await operator.edit(fixture.idOf('secret'), { ...ada, payload: 'hidden' });
+
+  const [entry] = await auditOf(fixture);
+  expect(entry).toMatchObject({ action: 'edit', result: 'edited', id: fixture.idOf('secret') });
+  expect(entry?.details).toMatchObject({
+    copy,
+    payload: { before: sha256('"secret"'), after: sha256('"hidden"') },
+  });
+  expect(JSON.stringify(entry)).not.toMatch(/secret|hidden/);
+});
+
+test('the text of an edited payload is stored byte by byte', async () => {
+  await failAll(fixture, ['A']);
+  const text = '{ "big": 12345678901234567890,  "odd": "\\u0000" }';
+
+  const { id } = await operator.edit(fixture.idOf('A'), { ...ada, payloadText: text });
+
+  expect((await operator.show(id))?.message.payload).toBe(text);
+});
+
+test('of two operators who edit the same version one wins, and the other gets a conflict that is in the audit', async () => {
+  await failAll(fixture, ['A']);
+  const id = fixture.idOf('A');
+  const { version } = (await operator.show(id))?.message ?? {};
+  if (version === undefined) throw new Error('no version');
+
+  const ends = await Promise.allSettled(
+    ['one', 'two'].map((payload) => operator.edit(id, { ...ada, payload, expectedVersion: version })),
+  );
+
+  expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  expect(ends.find((end) => end.status === 'rejected')?.reason).toMatchObject({ code: 'OUTBOX_CONFLICT' });
+  expect((await auditOf(fixture)).map(({ result }) => result).toSorted()).toEqual(['conflict', 'edited']);
+  await fixture.drain();
+  expect(fixture.broker.log).toHaveLength(1);
+});
+
+test('an edit of another version than the editor saw is a conflict', async () => {
+  await failAll(fixture, ['A']);
+  const { version } = (await operator.show(fixture.idOf('A')))?.message ?? {};
+  fixture.broker.judge = () => 'permanent';
+  await operator.retry(operator.of('A'), ada);
+  await fixture.drain();
+
+  const edit = operator.edit(fixture.idOf('A'), { ...ada, payload: 1, expectedVersion: version ?? '' });
+
+  await expect(edit).rejects.toMatchObject({ code: 'OUTBOX_CONFLICT', details: { state: 'failed' } });
+  expect(await fixture.states('A')).toEqual(['failed']);
+});
+
+test.each([
+  ['a key', { key: 'other' }, 'OUTBOX_OPTION_INVALID'],
+  ['the trace', { headers: { traceparent: 'x' } }, 'OUTBOX_HEADER_INVALID'],
+  ['a reserved header', { headers: { ce_id: 'x' } }, 'OUTBOX_HEADER_INVALID'],
+  ['a reserved header to leave out', { headers: { 'outbox-attempt': null } }, 'OUTBOX_HEADER_INVALID'],
+  ['what is no JSON', { payloadText: '{' }, 'OUTBOX_PAYLOAD_INVALID'],
+  ['a payload beyond the limit', { payload: 'x'.repeat(921_600) }, 'OUTBOX_PAYLOAD_TOO_LARGE'],
+  ['nothing', {}, 'OUTBOX_OPTION_INVALID'],
+])('an edit of %s is refused, and the message stays failed', async (_, change, code) => {
+  await failAll(fixture, ['A']);
+
+  await expect(operator.edit(fixture.idOf('A'), { ...ada, ...change })).rejects.toMatchObject({ code });
+  expect(await fixture.states('A')).toEqual(['failed']);
+});
+
+test.each<readonly [string, Edit, string | undefined]>([
+  ['a reserved header', { headers: { ce_id: 'x' } }, 'OUTBOX_HEADER_INVALID'],
+  ['too many headers', { headers: { why: 'x'.repeat(32_768) } }, 'OUTBOX_HEADER_INVALID'],
+  ['a payload that is too large', { payload: `"${'x'.repeat(921_600)}"` }, 'OUTBOX_PAYLOAD_TOO_LARGE'],
+  ['other headers', { headers: { why: 'bug' } }, undefined],
+  ['no headers', { headers: null }, undefined],
+  ['the same headers', { payload: '1' }, undefined],
+])('the database itself judges a copy with %s', async (_, edit, code) => {
+  await fixture.send('A', { headers: { old: 'yes' } });
+  fixture.broker.judge = () => 'permanent';
+  await fixture.drain();
+
+  const answer = await editMessage(fixture.database, fixture.idOf('A'), edit, ada, false);
+
+  expect(answer).toMatchObject(code === undefined ? { kind: 'edited' } : { kind: 'refused', code });
+  expect(await fixture.states('A')).toEqual([code === undefined ? 'superseded' : 'failed']);
+  if (answer.kind !== 'edited') return;
+  const headers = edit.headers === undefined ? { old: 'yes' } : edit.headers;
+  expect((await operator.show(answer.id))?.message.headers).toEqual(headers);
+});
+
+test('a message that does not exist or is not failed cannot be edited', async () => {
+  await fixture.send('A');
+  const nobody = '00000000-0000-4000-8000-000000000000';
+
+  await expect(operator.edit(nobody, { ...ada, payload: 1 })).rejects.toMatchObject({
+    code: 'OUTBOX_MESSAGE_UNKNOWN',
+  });
+  await expect(operator.edit(fixture.idOf('A'), { ...ada, payload: 1 })).rejects.toMatchObject({
+    code: 'OUTBOX_CONFLICT',
+    details: { state: 'ready' },
+  });
+});

@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { MessageFilter } from '../../../src/operations.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ada, failAll, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+let fixture: LaneFixture;
+let operator: Operator;
+beforeEach(async () => {
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
+});
+afterEach(async () => {
+  await operator.close();
+  await fixture.drop();
+});
+
+/** Ids of all pages, which hold `limit` messages each. */
+async function pages(filter: MessageFilter, limit: number): Promise<readonly (readonly string[])[]> {
+  const found: (readonly string[])[] = [];
+  let after: string | undefined;
+  do {
+    const page = await operator.list(filter, { limit, ...(after !== undefined && { after }) });
+    found.push(page.messages.map(({ id }) => id));
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return found;
+}
+
+/** Messages in every state that the fixture can make. */
+async function sendAll(): Promise<void> {
+  fixture.broker.judge = (message) => (labelOf(message) === 'retrying' ? 'reject' : 'store');
+  await failAll(fixture, ['failed']);
+  await fixture.send('published', { ref: 'old' });
+  await fixture.send('retrying', { key: 'K' });
+  await fixture.send('held', { key: 'K' });
+  await fixture.drain();
+  await fixture.send('canceled', { afterMs: 7_200_000 });
+  await fixture.cancel('canceled');
+  await fixture.send('waiting', { afterMs: 7_200_000, ref: 'r' });
+  await fixture.send('ready');
+}
+
+const inOrder = ['ready', 'waiting', 'canceled', 'held', 'retrying', 'published', 'failed'];
+
+test('a list without a filter has all messages as people see them, newest first', async () => {
+  await sendAll();
+
+  const { messages, next } = await operator.list();
+
+  expect(messages.map(({ state }) => state)).toEqual(inOrder);
+  expect(messages.map(({ id }) => id)).toEqual(inOrder.map((label) => fixture.idOf(label)));
+  expect(next).toBeNull();
+});
+
+test.each([1, 2, 3, 5, 200])('pages of %i miss nothing and repeat nothing', async (limit) => {
+  await sendAll();
+  await fixture.send('one more');
+  const all = (await operator.list()).messages.map(({ id }) => id);
+
+  expect((await pages({}, limit)).flat()).toEqual(all);
+});
+
+test.each<[string, MessageFilter, readonly string[]]>([
+  ['states', { states: ['failed', 'ready'] }, ['ready', 'failed']],
+  ['the state published, which no row of the table has', { states: ['published'] }, ['published']],
+  ['the state ready, which published rows have', { states: ['ready'] }, ['ready']],
+  ['key', { key: 'K' }, ['held', 'retrying']],
+  ['part of an error', { error: 'REFUSED by' }, ['failed']],
+  ['topic and state', { topic: 'orders', states: ['waiting'] }, ['waiting']],
+  ['another topic', { topic: 'others' }, []],
+  ['ref', { topic: 'orders', ref: 'r' }, ['waiting']],
+  ['ref without topic', { ref: 'old' }, ['published']],
+  ['due time', { dueFrom: new Date(Date.now() + 1_800_000) }, ['waiting', 'canceled']],
+  ['a time to come', { createdFrom: new Date('2999-01-01') }, []],
+  ['a time gone by', { createdTo: new Date('2000-01-01T00:00:00Z') }, []],
+])('a filter by %s finds exactly its messages', async (_, filter, labels) => {
+  await sendAll();
+
+  expect((await pages(filter, 50)).flat()).toEqual(labels.map((label) => fixture.idOf(label)));
+});
+
+/** Published messages as they stand after a long time of good health; every 12,000th has the key "rare". */
+async function publishMany(count: number): Promise<void> {
+  await fixture.database.query(
+    `insert into outbox.message (id, topic, lane, key, payload, state, workflow_id)
+     select gen_random_uuid(), 'orders', 0, case when n % 12000 = 0 then 'rare' end, '1', 'ready', 'w' from generate_series(1, $1) n`,
+    [count],
+  );
+  await fixture.database.query(
+    `update outbox.lane set cursor = (select max(position) from outbox.message), snapshot = pg_current_snapshot()`,
+  );
+  await fixture.database.query('analyze outbox.message');
+}
+
+test('a search through many messages reads a bounded number of rows per page, and finds them all in order', async () => {
+  await failAll(fixture, ['oldest'], 'rare');
+  await publishMany(50_000);
+
+  const found = await pages({ key: 'rare' }, 50);
+
+  expect(found.flat()).toHaveLength(5);
+  expect(new Set(found.flat()).size, 'no repeats').toBe(5);
+  expect(found.flat().at(-1), 'what is found at once, but lies deeper, has to wait').toBe(
+    fixture.idOf('oldest'),
+  );
+  expect(found.length, 'pages of at most 10,000 rows of either kind').toBe(6);
+});
+
+test('no list, show or change of messages reads the table from end to end', async () => {
+  await publishMany(50_000);
+  await sendAll();
+  const scans = async (): Promise<number> => {
+    const [row] = await fixture.database.query<{ scans: number }>(
+      `select seq_scan::integer as scans from pg_stat_user_tables where relid = 'outbox.message'::regclass`,
+    );
+    return row?.scans ?? 0;
+  };
+  // Sessions tell what they counted when they end, at the latest: those of the preparations end here, that of the
+  // operator at the close.
+  const end = async (): Promise<void> => {
+    const others = `from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
+    await fixture.database.query(
+      `select pg_terminate_backend(pid) ${others} and backend_type = 'client backend'`,
+    );
+    await until(async () => {
+      if ((await fixture.database.query(`select ${others}`)).length > 0) return false;
+      await fixture.database.query('select pg_stat_force_next_flush()');
+      return true;
+    });
+  };
+  await end();
+  const counted = operatorAt(fixture);
+  const before = await scans();
+  for (const label of inOrder) await counted.show(fixture.idOf(label));
+  for (const states of [undefined, ['failed'], ['ready'], ['published']] as const) {
+    const filter: MessageFilter = states === undefined ? {} : { states };
+    await counted.list(filter);
+    await counted.list({ ...filter, topic: 'orders', key: 'rare' });
+  }
+  await counted.list({ topic: 'orders', ref: 'r' });
+  await counted.cancel(counted.of('published', 'waiting'), ada);
+  await counted.retry(counted.of('published', 'failed'), ada);
+  await counted.withdraw(counted.of('published', 'ready', 'held'), ada);
+  await counted.discard(counted.of('published'), ada);
+  await counted.close();
+  await end();
+
+  expect((await scans()) - before).toBe(0);
+});
+
+test('an archived message is found by its id and by its ref', async () => {
+  await fixture.send('A', { ref: 'r' });
+  await fixture.drain();
+  await archive(fixture.idOf('A'));
+
+  const byId = await operator.list({ id: fixture.idOf('A') });
+  expect(byId).toMatchObject({ messages: [{ id: fixture.idOf('A'), state: 'published' }], next: null });
+  expect(byId.messages[0]?.archivedAt).toBeInstanceOf(Date);
+  expect((await operator.list({ topic: 'orders', ref: 'r' })).messages).toHaveLength(1);
+  expect((await operator.list()).messages).toEqual([]);
+  expect(await operator.show(fixture.idOf('A'))).toMatchObject({ why: { code: 'archived' } });
+  expect(await operator.cancel(operator.of('A'), ada)).toMatchObject([
+    { result: 'too-late', state: 'published' },
+  ]);
+});
+
+/** What the archive does, for one message. */
+async function archive(id: string): Promise<void> {
+  await fixture.database.query(
+    `create table if not exists outbox.message_history_all partition of outbox.message_history default`,
+  );
+  await fixture.database.query(
+    `with gone as (delete from outbox.message where id = $1 returning *)
+     insert into outbox.message_history (id, topic, lane, position, key, ref, payload, content_type, state, workflow_id, attempts, sends,
+       maybe_published, created_at, updated_at, archived_at)
+     select id, topic, lane, position, key, ref, payload, content_type, 'published', workflow_id, attempts, sends, maybe_published,
+       created_at, updated_at, now() from gone`,
+    [id],
+  );
+}
+
+test.each([
+  ['a limit of 0', {}, { limit: 0 }],
+  ['a limit of 201', {}, { limit: 201 }],
+  ['a page of nowhere', {}, { after: 'x' }],
+  ['no states', { states: [] }, {}],
+  ['a time that is none', { dueTo: new Date('tomorrow') }, {}],
+  ['an empty key', { key: '' }, {}],
+])('%s is refused', async (_, filter, page) => {
+  await expect(operator.list(filter, page)).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
+});
+
+test('show tells what happened to a message, and what keeps it', async () => {
+  await sendAll();
+  await operator.cancel(operator.of('retrying', 'published'), { actor: 'bob' });
+
+  const [failed, held, waiting, ready] = await Promise.all(
+    ['failed', 'held', 'waiting', 'ready'].map((label) => operator.show(fixture.idOf(label))),
+  );
+  expect(failed).toMatchObject({
+    message: {
+      topic: 'orders',
+      lane: 0,
+      attempts: 1,
+      payload: '"failed"',
+      lastError: 'refused by the script',
+    },
+    why: { code: 'failed' },
+    attempts: [{ outcome: 'permanent', error: 'refused by the script' }],
+    delivery: null,
+  });
+  expect(held).toMatchObject({ why: { code: 'behind-key' } });
+  expect(waiting).toMatchObject({ why: { code: 'due-later' }, message: { ref: 'r' } });
+  expect(ready).toMatchObject({ why: { code: 'no-relay' } });
+  expect(await operator.show(fixture.idOf('published'))).toMatchObject({
+    audit: [{ actor: 'bob', action: 'cancel', result: 'too-late' }],
+  });
+  expect(await operator.show('00000000-0000-4000-8000-000000000000')).toBeUndefined();
+});
+
+test('what waits in line is told how many go first', async () => {
+  for (const label of ['A', 'B', 'C']) await fixture.send(label);
+  await fixture.database.query(
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation()`,
+  );
+
+  expect((await operator.show(fixture.idOf('C')))?.why).toEqual({
+    code: 'queued',
+    text: '2 messages of its lane go first.',
+  });
+  expect((await operator.show(fixture.idOf('A')))?.why.code).toBe('next');
+});
+
+test('a passed message has the offset that the broker gave it', async () => {
+  fixture.broker.judge = (message) => (labelOf(message) === 'refused' ? 'permanent' : 'store');
+  for (const label of ['A', 'B', 'refused', 'C', 'D']) await fixture.send(label);
+  await fixture.drain();
+
+  for (const { id, offset } of fixture.broker.log) {
+    const { message, delivery } = (await operator.show(id)) ?? {};
+    expect(message?.offset, 'nothing is stored in its row').toBeNull();
+    expect(delivery?.exact).toEqual({ partition: 0, offset });
+  }
+  expect((await operator.show(fixture.idOf('refused')))?.delivery).toBeNull();
+});
+
+test('where the rank of a passed message is not certain, only its batch is told', async () => {
+  const late = await fixture.begin();
+  await fixture.send('first');
+  await fixture.send('late', {}, late);
+  await fixture.send('last');
+  await fixture.drain();
+  await late.commit();
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(['first', 'last', 'late']);
+
+  const { delivery } = (await operator.show(fixture.idOf('last'))) ?? {};
+
+  expect(delivery).toMatchObject({ exact: null, partitions: { 0: { first: '0', count: 2 } } });
+});

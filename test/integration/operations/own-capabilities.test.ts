@@ -1,0 +1,142 @@
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { examineAll } from '../../../src/app/doctor/doctor.ts';
+import { requireReceiptTopics } from '../../../src/app/relay/confirmation.ts';
+import { migrateTopics } from '../../../src/app/relay/migrate-topics.ts';
+import { keepPresence } from '../../../src/app/relay/relay-presence.ts';
+import type { BrokerTopics, Examined } from '../../../src/brokers/capabilities.ts';
+import type { Transport } from '../../../src/brokers/transport.ts';
+import type { RelayConfig } from '../../../src/config/config.ts';
+import { receiptsAddress } from '../../../src/core/receipt.ts';
+import { memorySource, memoryTransport } from '../../../src/testing.ts';
+import { confirmingTopic } from '../../support/fixtures/confirm-config.ts';
+import { createTestDatabase } from '../../support/fixtures/database.ts';
+import { numbered } from '../../support/fixtures/stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+/** A broker of a user that declares some of what it can do. */
+function ownBroker(declared: Partial<Transport>): Transport {
+  return { ...memoryTransport(), name: 'own', endpoint: 'own:1', ...declared };
+}
+
+/** Its addresses. */
+function shelf(): BrokerTopics & { readonly there: Map<string, number | undefined> } {
+  const there = new Map<string, number | undefined>();
+  return {
+    there,
+    missing: async (addresses) => addresses.filter((address) => !there.has(address)),
+    async create(address, partitions) {
+      if (there.has(address)) return false;
+      there.set(address, partitions);
+      return true;
+    },
+  };
+}
+
+const offsets: NonNullable<Transport['offsets']> = {
+  committed: async () => new Map(),
+  ends: async () => new Map(),
+  lags: async (groups, addresses) =>
+    groups.flatMap((group) => addresses.map((address) => ({ group, address, messages: 7 }))),
+};
+
+async function configOf(transport: Transport): Promise<RelayConfig> {
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  return {
+    database: { url: made.url },
+    temporal: { address: inject('temporalAddress') },
+    topics: [
+      numbered('orders', { address: 'shop' }),
+      confirmingTopic('bills', { group: 'billing', receiptTimeout: '1h' }),
+    ],
+    transports: { own: transport },
+  };
+}
+
+test('migrate creates addresses, and the topic of receipts, at every broker that declares its topics', async () => {
+  const topics = shelf();
+  const config = await configOf(ownBroker({ source: () => memorySource(), topics, offsets }));
+  await expect(requireReceiptTopics(config)).rejects.toMatchObject({
+    code: 'OUTBOX_RECEIPTS_MISSING',
+    details: { transport: 'own', endpoint: 'own:1', address: receiptsAddress },
+  });
+
+  const first = await migrateTopics(config, { create: true });
+  const second = await migrateTopics(config, { create: true });
+
+  expect(first).toEqual({
+    topics: ['orders', 'bills'],
+    created: ['shop', 'bills'],
+    receipts: { wanted: 1, made: 1 },
+  });
+  expect(second).toEqual({ topics: ['orders', 'bills'], created: [], receipts: { wanted: 1, made: 0 } });
+  expect(topics.there.get(receiptsAddress)).toBe(3);
+  await requireReceiptTopics(config);
+});
+
+test.each([
+  ['source', { topics: shelf(), offsets }],
+  ['topics', { source: () => memorySource(), offsets }],
+  ['offsets', { source: () => memorySource(), topics: shelf() }],
+] as const)('receipts over a broker without %s are refused, with what it lacks', async (lack, declared) => {
+  const config = await configOf(ownBroker(declared));
+
+  await expect(requireReceiptTopics(config)).rejects.toMatchObject({
+    code: 'OUTBOX_SOURCE_UNKNOWN',
+    message: expect.stringContaining(`it lacks ${lack}.`),
+    details: { topic: 'bills', transport: 'own', lacks: [lack] },
+  });
+});
+
+test('doctor leaves it to a broker to examine its addresses, and asks others whether each takes messages', async () => {
+  const asked: Examined[] = [];
+  const found = { check: 'shelf', state: 'warning', message: 'It bends.', next: 'Empty it.' } as const;
+  const kept = { check: 'dust', state: 'ok', message: 'None.', next: null } as const;
+  const examine = async (request: Examined) => {
+    asked.push(request);
+    return [found];
+  };
+  const config = await configOf(ownBroker({ examine, durability: async () => [kept] }));
+  const checksOf = async (transport: Transport) =>
+    (await examineAll({ ...config, transports: { own: transport } })).map(({ check }) => check);
+
+  expect(await checksOf(ownBroker({ examine }))).toContain('shelf');
+  expect(asked).toEqual([
+    {
+      name: 'own',
+      addresses: [
+        { address: 'shop', topic: 'orders', payloadBytes: 921_600, pinned: null },
+        { address: 'bills', topic: 'bills', payloadBytes: 921_600, pinned: null },
+      ],
+      receipts: receiptsAddress,
+    },
+  ]);
+  expect(await checksOf(ownBroker({ durability: async () => [kept] }))).toEqual(
+    expect.arrayContaining(['own', 'dust']),
+  );
+  const gone = ownBroker({ probe: () => Promise.reject(new Error('gone')) });
+  expect(await checksOf(gone)).toEqual(expect.arrayContaining(['own shop', 'own bills']));
+});
+
+test('a relay records missing addresses, and the lags of groups at those that are there', async () => {
+  const topics = shelf();
+  await topics.create('shop');
+  const config = await configOf(ownBroker({ topics, offsets }));
+  const made = await createTestDatabase();
+  onTestFinished(() => made.drop());
+  const { database } = made;
+  await database.query(
+    `insert into outbox.consumer_group (consumer_group, seen_at) values ('billing', outbox.clock())`,
+  );
+  const temporal = { server: 'Temporal', address: 'a:1', ask: async () => undefined };
+  const presence = keepPresence({ database, config, temporal, asked: () => undefined });
+  onTestFinished(() => presence.stop());
+
+  const read = () =>
+    database.query<{ servers: unknown; lags: readonly unknown[] }>('select servers, lags from outbox.relay');
+  await until(async () => (await read())[0]?.lags.length === 1);
+  expect((await read())[0]).toMatchObject({
+    servers: [{ server: 'Temporal' }, { server: 'own', error: 'It has no topic bills: create it.' }],
+    lags: [{ group: 'billing', topic: 'orders', messages: 7 }],
+  });
+});

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { statusCommand } from '../../../src/cli/status-command.ts';
+import { statusOf } from '../../../src/operations/status.ts';
+import { acquireLane } from '../../../src/store/lane/lease.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { written } from '../../support/fixtures/written.ts';
+
+const failed = async (lanes: LaneFixture): Promise<void> => {
+  lanes.broker.judge = () => 'permanent';
+  await lanes.send('failed', { key: 'F' });
+  await lanes.drain();
+};
+
+const retrying = async (lanes: LaneFixture): Promise<void> => {
+  lanes.broker.judge = () => 'reject';
+  await lanes.send('retrying', { key: 'R' });
+  await lanes.drain();
+};
+
+const held = async (lanes: LaneFixture): Promise<void> => {
+  await retrying(lanes);
+  await lanes.send('held', { key: 'R' });
+  await lanes.drain();
+};
+
+const heldByFailed = async (lanes: LaneFixture): Promise<void> => {
+  await failed(lanes);
+  await lanes.send('held', { key: 'F' });
+  await lanes.drain();
+};
+
+const overdue = async (lanes: LaneFixture): Promise<void> => {
+  await retrying(lanes);
+  await lanes.database.query("update outbox.message set due_at = outbox.clock() - interval '1 minute'");
+};
+
+const ready = (lanes: LaneFixture): Promise<string> => lanes.send('ready');
+const waiting = (lanes: LaneFixture): Promise<string> => lanes.send('waiting', { afterMs: 3_600_000 });
+const published = async (lanes: LaneFixture): Promise<void> => {
+  lanes.broker.judge = () => 'store';
+  await lanes.send('published');
+  await lanes.drain();
+};
+
+const age = expect.any(Number);
+
+/** What a lane holds, the age of its oldest due message, and whether a relay has something to do. */
+const cases: readonly (readonly [
+  string,
+  readonly ((lanes: LaneFixture) => Promise<unknown>)[],
+  unknown,
+  string,
+])[] = [
+  ['nothing', [], null, 'quiet'],
+  ['published messages', [published], null, 'quiet'],
+  ['failed ones', [failed], null, 'quiet'],
+  ['failed and published ones', [failed, published], null, 'quiet'],
+  ['retrying ones that are not due', [retrying], null, 'quiet'],
+  ['retrying ones that are due', [overdue], age, 'waits'],
+  ['waiting ones', [waiting], null, 'quiet'],
+  ['waiting and failed ones', [waiting, failed], null, 'quiet'],
+  ['ready ones', [ready], age, 'waits'],
+  ['failed and ready ones', [failed, ready], age, 'waits'],
+  ['messages behind a retrying one', [held], age, 'its held messages wait'],
+  ['messages behind a failed one', [heldByFailed], age, 'its held messages wait'],
+  ['messages behind a failed one, and a ready one', [heldByFailed, ready], age, 'waits'],
+];
+
+test.for(cases)('a lane with %s reads as it is', async ([, steps, oldestDueMs, state], context) => {
+  const lanes = await laneFixture({ retry: ['1h'], exhausted: 'hold-key' });
+  context.onTestFinished(() => lanes.drop());
+  for (const step of steps) await step(lanes);
+
+  const hasWork = state === 'waits';
+  expect((await statusOf(lanes.database)).lanes).toMatchObject([{ oldestDueMs, hasWork, owned: false }]);
+  const { stdout } = await written((output) => statusCommand({ url: lanes.url }, output));
+  const row = stdout.split('\n').find((line) => line.startsWith('orders'));
+  expect(row).toMatch(hasWork ? /waits: no relay/ : new RegExp(` {2}${state.slice(0, 10)}`));
+  if (oldestDueMs === null) expect(row).toMatch(/^orders +0 +- /);
+
+  await acquireLane(lanes.database, lanes.lane, crypto.randomUUID());
+  expect((await statusOf(lanes.database)).lanes).toMatchObject([{ owned: true }]);
+});
+
+test('a held message whose key is free is work for a relay', async (context) => {
+  const lanes = await laneFixture({ retry: ['1h'] });
+  context.onTestFinished(() => lanes.drop());
+  await held(lanes);
+  await lanes.cancel('retrying');
+
+  expect(await lanes.states('retrying', 'held')).toEqual(['canceled', 'held']);
+  expect((await statusOf(lanes.database)).lanes).toMatchObject([{ hasWork: true }]);
+});

@@ -1,0 +1,235 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { hashOf, VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
+
+let world: VerifyFixture;
+
+beforeEach(async () => {
+  world = await VerifyFixture.create();
+});
+
+afterEach(() => world.drop());
+
+test('a clean run keeps every promise, and says how much was looked at', async () => {
+  for (const label of ['a', 'b', 'c']) await world.fixture.send(label, { key: 'k' });
+  await world.fixture.send('delayed', { key: 'd', afterMs: 1_000 });
+  await world.fixture.release('delayed');
+  await world.deliver();
+  await world.fixture.send('waiting', { afterMs: 3_600_000 });
+  await world.fixture.send('canceled', { afterMs: 3_600_000 });
+  await world.fixture.cancel('canceled');
+  await world.fixture.send('ready');
+
+  const { ok, records, unreadTopics, invariants } = await world.check({ maxDuplicates: 0 });
+  expect(invariants.filter((result) => !result.ok)).toEqual([]);
+  expect({ ok, records, unreadTopics }).toEqual({ ok: true, records: 4, unreadTopics: [] });
+  expect(invariants.map(({ invariant, checked }) => [invariant, checked])).toEqual([
+    ['I1 no loss', 4],
+    ['I2 no ghost', 4],
+    ['I3 order per key', 4],
+    ['I5 canceled is not published', 1],
+    ['I6 never early', 1],
+    ['I9 legal states', 7],
+    ['I9 guards, indexes and lanes', 18],
+    ['I11 duplicates', 4],
+  ]);
+});
+
+test('I1: a message that is published and not in the log is lost, whether its lane passed it or its row says so', async () => {
+  await world.fixture.send('passed');
+  await world.fixture.send('stored', { afterMs: 1_000 });
+  await world.fixture.release('stored');
+  await world.deliver();
+  world.log = [];
+  const { violations, first } = await world.broken('I1 no loss');
+  expect(violations).toBe(2);
+  expect(new Set(first.map(({ id }) => id))).toEqual(
+    new Set([world.fixture.idOf('passed'), world.fixture.idOf('stored')]),
+  );
+});
+
+test('I1: a message in the history that is not in the log is lost', async () => {
+  await world.fixture.database.query(
+    `create table outbox.message_history_test partition of outbox.message_history default`,
+  );
+  await world.fixture.send('archived');
+  await world.deliver();
+  await world.fixture.database.query(
+    `with gone as (delete from outbox.message returning *)
+     insert into outbox.message_history select id, topic, lane, position, key, ref, payload, content_type, headers, 'published',
+       workflow_id, due_at, workflow_due_at, attempts, sends, last_error, maybe_published, partition, "offset", confirm_by,
+       created_at, updated_at, published_at, supersedes, now() from gone`,
+  );
+  expect((await world.check()).ok).toBe(true);
+  world.log = [];
+  expect(await world.broken('I1 no loss')).toMatchObject({ violations: 1 });
+});
+
+test('I1: what is due for long is late and not lost, and what the log no longer reaches is not judged', async () => {
+  await world.fixture.send('old');
+  await world.deliver();
+  await world.fixture.send('overdue');
+  await world.age('overdue', '5 minutes');
+  world.log = [];
+  world.truncated = true;
+  const report = await world.check();
+  expect(report.invariants[0]).toMatchObject({ ok: true, checked: 0, notes: { late: 1, notJudged: 1 } });
+  world.truncated = false;
+  expect((await world.check({ since: new Date(Date.now() + 60_000) })).invariants[0]).toMatchObject({
+    checked: 0,
+  });
+});
+
+test('I2: a record without a row is a ghost, and so is one with another payload, key or topic', async () => {
+  await world.fixture.send('a', { key: 'k' });
+  await world.deliver();
+  const stranger = '00000000-0000-7000-8000-000000000001';
+  world.repeat({ id: stranger });
+  world.repeat({ payloadHash: 'f'.repeat(64) });
+  world.repeat({ key: 'other' });
+  world.repeat({ type: 'other' });
+  world.repeat({ id: 'nonsense' });
+  const { violations, first } = await world.broken('I2 no ghost');
+  expect(violations).toBe(5);
+  expect(new Set(first.map(({ what }) => what))).toEqual(
+    new Set([
+      'No row has this id.',
+      'The record has another key.',
+      'The record has another payload.',
+      'The record orders: 0/5 has no id of a message.',
+      'The record says the topic other.',
+    ]),
+  );
+});
+
+test('I2: records of others are none of our business', async () => {
+  world.log.push({
+    address: world.fixture.topic,
+    partition: 0,
+    offset: '0',
+    at: new Date(),
+    id: null,
+    key: null,
+    source: '/somebody/else',
+    type: null,
+    payloadHash: '',
+  });
+  const report = await world.check();
+  expect(report.ok).toBe(true);
+  expect(report.invariants[1]).toMatchObject({ checked: 0, notes: { foreign: 1 } });
+});
+
+test('I3: a message behind one that was sent long after it is out of order', async () => {
+  await world.fixture.send('first', { key: 'k' });
+  await world.fixture.send('second', { key: 'k' });
+  await world.age('first', '5 minutes');
+  await world.deliver();
+  expect((await world.check()).ok).toBe(true);
+  world.reverse();
+  expect(await world.broken('I3 order per key')).toMatchObject({
+    violations: 1,
+    first: [{ id: world.fixture.idOf('first') }],
+  });
+});
+
+test('I3: an inversion of sends that may have overlapped is undecided, and counted', async () => {
+  await world.fixture.send('first', { key: 'k' });
+  await world.fixture.send('second', { key: 'k' });
+  await world.deliver();
+  world.reverse();
+  const report = await world.check();
+  expect(report.ok).toBe(true);
+  expect(report.invariants[2]).toMatchObject({ checked: 2, notes: { undecided: 1 } });
+});
+
+test('I3: a message that was overtaken after a failed attempt is out of order, unless an operator retried it', async () => {
+  await world.fixture.send('first', { key: 'k' });
+  world.fixture.broker.judge = () => 'reject';
+  await world.deliver();
+  await world.fixture.send('second', { key: 'k' });
+  world.fixture.broker.judge = () => 'store';
+  await world.fixture.release('first');
+  await world.deliver();
+  await world.deliver();
+  expect(world.log.map(({ id }) => id)).toEqual([world.fixture.idOf('first'), world.fixture.idOf('second')]);
+  expect((await world.check()).ok).toBe(true);
+  world.reverse();
+  expect(await world.broken('I3 order per key')).toMatchObject({
+    first: [{ id: world.fixture.idOf('first') }],
+  });
+  await world.fixture.database.query(
+    `insert into outbox.audit (actor, action, message_id, result) values ('test', 'retry', $1, 'retried')`,
+    [world.fixture.idOf('first')],
+  );
+  expect((await world.check()).ok).toBe(true);
+});
+
+test('I3: messages of one statement have an order, and a key stays in its partition', async () => {
+  await world.fixture.database.query(
+    `select outbox.send_batch('orders', '[{"payload":"1","key":"k"},{"payload":"2","key":"k"}]')`,
+  );
+  await world.deliver();
+  const inOrder = world.log;
+  world.reverse();
+  await world.broken('I3 order per key');
+  world.log = inOrder.map((record, index) => ({ ...record, partition: index }));
+  expect(await world.broken('I3 order per key')).toMatchObject({
+    first: [{ what: 'The key lies in 2 partitions.' }],
+  });
+  await world.fixture.database.query(
+    `insert into outbox.audit (actor, action, topic, result) values ('test', 'partitions', 'orders', 'done')`,
+  );
+  expect((await world.check()).ok).toBe(true);
+});
+
+test('I5: a canceled message in the log is named', async () => {
+  await world.fixture.send('sent');
+  await world.deliver();
+  await world.fixture.send('canceled', { afterMs: 3_600_000 });
+  await world.fixture.cancel('canceled');
+  const payloadHash = hashOf('"canceled"');
+  world.repeat({ id: world.fixture.idOf('canceled'), payloadHash });
+  expect(await world.broken('I5 canceled is not published')).toMatchObject({
+    first: [{ id: world.fixture.idOf('canceled') }],
+  });
+});
+
+test('I6: a message that was published before it was due is early, by the clock of the database and by that of the log', async () => {
+  for (const label of ['by row', 'by log']) {
+    await world.fixture.send(label, { afterMs: 1_000 });
+    await world.fixture.release(label);
+  }
+  await world.deliver();
+  expect((await world.check()).ok).toBe(true);
+  await world.fixture.database.query(
+    `update outbox.message set due_at = published_at + interval '1 ms' where id = $1`,
+    [world.fixture.idOf('by row')],
+  );
+  world.log = world.log.map((record) =>
+    record.id === world.fixture.idOf('by log') ? { ...record, at: new Date(Date.now() - 30_000) } : record,
+  );
+  const { first } = await world.broken('I6 never early');
+  expect(new Map(first.map(({ what, id }) => [id, what]))).toEqual(
+    new Map([
+      [world.fixture.idOf('by log'), 'In the log before it was due.'],
+      [world.fixture.idOf('by row'), 'Published before it was due, by the clock of the database.'],
+    ]),
+  );
+});
+
+test('I11: duplicates are counted, and broken only beyond the share that is given', async () => {
+  await world.fixture.send('a');
+  await world.deliver();
+  world.repeat();
+  const report = await world.check({ maxDuplicates: 0.5 });
+  expect(report.ok).toBe(true);
+  expect(report.invariants.at(-1)).toMatchObject({ checked: 2, notes: { duplicates: 1 } });
+  expect(await world.broken('I11 duplicates', { maxDuplicates: 0.4 })).toMatchObject({ violations: 1 });
+});
+
+test('a log that is silent for longer than other transactions may be is waited for', async () => {
+  await world.fixture.send('a');
+  await world.deliver();
+  world.silentMs = 5_500;
+
+  expect(await world.check()).toMatchObject({ ok: true, records: 1 });
+});

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { VerifyFixture } from '../../support/fixtures/verify-fixture.ts';
+
+let world: VerifyFixture;
+
+beforeEach(async () => {
+  world = await VerifyFixture.create();
+});
+
+afterEach(() => world.drop());
+
+test('I4: two effects, an effect without a processed id and a processed id without an effect are named', async () => {
+  const query = 'select id, count(*) as effects from effect group by id';
+  const effects = { query, group: 'shop' };
+  await world.fixture.database.query('create table effect (id text)');
+  for (const id of ['once', 'twice', 'none'])
+    await world.fixture.database.query(`select outbox.mark_processed('shop', array[$1], null)`, [id]);
+  await world.fixture.database.query(`insert into effect values ('once'), ('twice')`);
+  await world.fixture.database.query(`delete from outbox.processed where message_id = 'none'`);
+  expect((await world.check({ effects })).ok).toBe(true);
+
+  await world.fixture.database.query(`insert into effect values ('twice'), ('unprocessed')`);
+  await world.fixture.database.query(`select outbox.mark_processed('shop', '{none,kept}', null)`);
+  await world.fixture.database.query(
+    `insert into outbox.parked (consumer_group, message_id, state, topic, address, partition, "offset", wire, sent_at)
+     values ('shop', 'kept', 'failed', 'orders', 'orders', 0, '0', '{}', now())`,
+  );
+  const { first } = await world.broken('I4 effect once', { effects });
+  expect(first.map(({ what, id }) => [id, what])).toEqual([
+    ['none', 'It is processed and had no effect.'],
+    ['twice', 'It had its effect 2 times.'],
+    ['unprocessed', 'It had its effect without a processed id.'],
+  ]);
+  await expect(
+    world.check({ effects: { query: 'delete from effect returning id, 1 as effects', group: 'shop' } }),
+  ).rejects.toMatchObject({ code: 'OUTBOX_OPTION_INVALID' });
+});
+
+test.each([
+  ['due_at = null', 'It waits for no time.'],
+  ['attempts = 1', 'It waits, and was sent.'],
+  ['position = 0', 'It has no position.'],
+  [
+    `xid = '4611686018427387904'`,
+    'Its transaction id belongs to another cluster: the database must be adopted.',
+  ],
+  [`workflow_id = 'elsewhere'`, 'Its workflow belongs to another installation.'],
+  ['lane = 3', 'It does not lie in the lane of its key.'],
+])('I9: a waiting message with %s contradicts its state', async (change, what) => {
+  await world.fixture.send('waiting', { key: 'k', afterMs: 3_600_000 });
+  await world.fixture.database.query(`update outbox.message set ${change}`);
+  expect(await world.broken('I9 legal states')).toMatchObject({ violations: 1, first: [{ what }] });
+});
+
+test('I9: two messages that supersede the same one are named', async () => {
+  for (const label of ['original', 'one', 'two']) await world.fixture.send(label);
+  await world.fixture.database.query(`update outbox.message set supersedes = $1 where id <> $1`, [
+    world.fixture.idOf('original'),
+  ]);
+  expect(await world.broken('I9 legal states')).toMatchObject({ violations: 2 });
+});
+
+test.each([
+  [
+    'alter table outbox.message disable trigger message_transition',
+    'The trigger message_transition is disabled.',
+  ],
+  ['drop trigger message_insert on outbox.message', 'The trigger message_insert is missing.'],
+  ['drop index outbox.message_waiting_ref', 'The index message_waiting_ref is missing.'],
+  ['update outbox.lane set cursor = 1', 'The lane is behind its cursor without a snapshot.'],
+  [
+    `update outbox.lane set cursor = 99, snapshot = pg_current_snapshot()`,
+    'The cursor of the lane is beyond every position.',
+  ],
+  [
+    `update outbox.lane set snapshot = '4611686018427387905:4611686018427387905:'`,
+    'The snapshot of the lane belongs to another cluster.',
+  ],
+  ['update outbox.topic set lanes = 2', 'The lane does not exist.'],
+])('I9: after "%s" it is said what is wrong', async (change, what) => {
+  await world.fixture.database.query(change);
+  expect(await world.broken('I9 guards, indexes and lanes')).toMatchObject({
+    violations: 1,
+    first: [{ what }],
+  });
+});

@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { pauseIfRunning, resumeOwn } from '../../../src/store/lane/pause.ts';
+import { MortalDatabase, ProcessDied } from '../../support/faults/mortal-database.ts';
+import { gate } from '../../support/fixtures/gate.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { ada, auditOf, type Operator, operatorAt } from '../../support/fixtures/operator.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+let fixture: LaneFixture;
+let operator: Operator;
+beforeEach(async () => {
+  fixture = await laneFixture();
+  operator = operatorAt(fixture);
+});
+afterEach(async () => {
+  await operator.close();
+  await fixture.drop();
+});
+
+/** Results by label. */
+async function withdraw(...labels: readonly string[]): Promise<readonly string[]> {
+  return (await operator.withdraw(operator.of(...labels), ada)).map(({ result }) => result);
+}
+
+async function isPaused(): Promise<boolean> {
+  const [row] = await fixture.database.query<{ paused: boolean }>('select paused from outbox.topic');
+  return row?.paused ?? false;
+}
+
+test('a ready message that no relay has in hand is withdrawn, and never sent', async () => {
+  await fixture.send('A');
+  await fixture.send('B');
+
+  expect(await operator.withdraw(operator.of('A'), ada)).toMatchObject([
+    { result: 'canceled', state: 'canceled' },
+  ]);
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['B']);
+  expect(await auditOf(fixture), 'nobody had to be paused').toMatchObject([
+    { ...ada, action: 'withdraw', id: fixture.idOf('A'), topic: 'orders', result: 'canceled' },
+  ]);
+});
+
+test('what waits, retries or is held is withdrawn like a cancel', async () => {
+  fixture.broker.judge = (message) => (labelOf(message) === 'retrying' ? 'reject' : 'store');
+  await fixture.send('retrying', { key: 'K' });
+  await fixture.send('held', { key: 'K' });
+  await fixture.send('waiting', { afterMs: 60_000 });
+  await fixture.drain();
+  expect(await fixture.states('retrying', 'held', 'waiting')).toEqual(['retrying', 'held', 'waiting']);
+
+  expect(await withdraw('retrying', 'held', 'waiting')).toEqual(['canceled', 'canceled', 'canceled']);
+});
+
+test('what was published, or may have been, is too late', async () => {
+  await fixture.send('published');
+  await fixture.drain();
+  fixture.broker.judge = () => 'lose';
+  await fixture.send('ambiguous');
+  await fixture.drain();
+  fixture.broker.judge = () => 'hold-on-wire';
+  fixture.broker.probe = () => {
+    fixture.broker.judge = () => 'hold';
+    fixture.broker.reachable = false;
+    return Promise.resolve();
+  };
+  await fixture.send('put back');
+  const stop = new AbortController();
+  const draining = fixture.drain({ signal: stop.signal });
+  await until(async () => (await fixture.laneRow()).hold !== null);
+  stop.abort();
+  await draining;
+  expect(await fixture.states('published', 'ambiguous', 'put back')).toEqual([
+    'published',
+    'retrying',
+    'ready',
+  ]);
+
+  expect(await withdraw('published', 'ambiguous', 'put back')).toEqual(['too-late', 'too-late', 'too-late']);
+});
+
+test('while a relay is sending, the topic is paused, and what the relay sent is too late and the rest is canceled', async () => {
+  const sending = gate();
+  fixture.broker.before = () => sending.opened;
+  await fixture.send('A');
+  const draining = fixture.drain({ batch: { messages: 1 } });
+  await until(() => fixture.broker.batches.length === 1);
+  await fixture.send('B');
+  const withdrawing = withdraw('A', 'B');
+  await until(isPaused);
+  sending.open();
+
+  expect(await withdrawing).toEqual(['too-late', 'canceled']);
+  await draining;
+  expect(await isPaused(), 'resumed').toBe(false);
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(['A']);
+  expect((await auditOf(fixture)).map(({ action, result }) => `${action} ${result}`).toSorted()).toEqual([
+    'pause done',
+    'resume done',
+    'withdraw canceled',
+    'withdraw too-late',
+  ]);
+});
+
+test('a topic that somebody had paused before stays paused', async () => {
+  await operator.pause({ topic: 'orders' }, ada);
+  await fixture.send('A');
+
+  expect(await withdraw('A')).toEqual(['canceled']);
+
+  expect(await isPaused()).toBe(true);
+});
+
+test('a topic that somebody pauses while a withdraw has it paused stays paused', async () => {
+  const own = await pauseIfRunning(fixture.database, 'orders', ada, { for: 'withdraw' });
+  if (own === undefined) throw new Error('It was running.');
+  await operator.pause({ topic: 'orders' }, { actor: 'bob' });
+
+  await resumeOwn(fixture.database, 'orders', own, ada);
+
+  expect(await isPaused()).toBe(true);
+  expect((await auditOf(fixture)).at(-1)).toMatchObject({ action: 'resume', result: 'left-paused' });
+});
+
+test('a relay that does not let go in time leaves its messages busy, and the topic as it was', async () => {
+  const sending = gate();
+  fixture.broker.before = () => sending.opened;
+  await fixture.send('A');
+  const draining = fixture.drain();
+  await until(() => fixture.broker.batches.length === 1);
+
+  expect(await operator.withdraw(operator.of('A'), { ...ada, timeout: 200 })).toMatchObject([
+    { result: 'busy', state: 'ready' },
+  ]);
+  expect(await isPaused()).toBe(false);
+  sending.open();
+  await draining;
+  expect(await fixture.states('A')).toEqual(['published']);
+});
+
+test('what an owner that died may have published is too late, and what was sent after the takeover is not', async () => {
+  for (const label of ['A', 'B', 'C']) await fixture.send(label);
+  const database = new MortalDatabase(fixture.database);
+  fixture.broker.after = () => database.kill();
+  await expect(fixture.drain({ database, batch: { messages: 2 } })).rejects.toBeInstanceOf(ProcessDied);
+  fixture.broker.after = () => undefined;
+  await fixture.lapse();
+
+  expect(await withdraw('A')).toEqual(['too-late']);
+  await fixture.send('later');
+  expect(await withdraw('B', 'C', 'later')).toEqual(['too-late', 'too-late', 'canceled']);
+  expect(await fixture.laneRow(), 'the suspicion is left to the next owner').toMatchObject({
+    owner: null,
+    suspect: expect.any(String),
+  });
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(['A', 'B', 'A', 'B', 'C']);
+});
+
+test('an operator who dies with the lane in hand leaves nothing worse than a pause, and nothing unsure is canceled', async () => {
+  const sending = gate();
+  fixture.broker.before = () => sending.opened;
+  await fixture.send('A');
+  const draining = fixture.drain();
+  await until(() => fixture.broker.batches.length === 1);
+  // The pause of an operator whose process ends there.
+  await pauseIfRunning(fixture.database, 'orders', ada, { for: 'withdraw' });
+  sending.open();
+  await draining;
+  await fixture.send('B');
+  await fixture.database.query(
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp()`,
+  );
+
+  expect((await operator.status()).topics).toMatchObject([{ name: 'orders', paused: true }]);
+  expect(await withdraw('B')).toEqual(['too-late']);
+  await operator.resume({ topic: 'orders' }, ada);
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual(['A', 'B']);
+});
+
+test('a message of a topic that no relay has announced can be withdrawn', async () => {
+  await fixture.database.query('delete from outbox.lane');
+  await fixture.database.query('delete from outbox.topic');
+  await fixture.send('A');
+
+  expect(await withdraw('A')).toEqual(['canceled']);
+});
+
+test('a dry run answers what would happen, and neither pauses nor takes the lane', async () => {
+  await fixture.send('published');
+  await fixture.drain();
+  await fixture.send('A');
+  await fixture.send('waiting', { afterMs: 60_000 });
+  const lane = await fixture.laneRow();
+
+  const answers = await operator.withdraw(operator.of('published', 'A', 'waiting'), { ...ada, dryRun: true });
+
+  expect(answers.map(({ result }) => result)).toEqual(['too-late', 'canceled', 'canceled']);
+  expect(await fixture.laneRow()).toEqual(lane);
+  expect(await fixture.states('A', 'waiting')).toEqual(['ready', 'waiting']);
+  expect(await auditOf(fixture)).toEqual([]);
+});

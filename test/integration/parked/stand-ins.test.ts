@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, inject, type TestContext, test, vi } from 'vitest';
+import { refusingServer } from '../../support/faults/refusing-server.ts';
+import { range } from '../../support/fixtures/inbox-stage.ts';
+import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
+import { untilFailing, untilWell } from '../../support/fixtures/told-health.ts';
+import { until } from '../../support/fixtures/until.ts';
+import type { FedConsumer } from '../../support/processes/fed-consumer.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const closed = new Error('the bank is closed');
+const manyTimes = Array.from({ length: 60 }, () => '500ms' as const);
+
+async function openInbox({ onTestFinished }: TestContext): Promise<MemoryInbox> {
+  const inbox = await MemoryInbox.create();
+  onTestFinished(() => inbox.end());
+  return inbox;
+}
+
+/** A port that accepts every connection and never says anything. */
+async function mutePort({ onTestFinished }: TestContext): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const eventsOf = ({ events }: FedConsumer, type: string) => events.filter((event) => event.type === type);
+
+test.for([
+  ['is away', async () => '127.0.0.1:1'],
+  ['accepts connections and never answers', mutePort],
+] as const)(
+  'while Temporal %s, parked messages are tried in order when they are due, and a stop is quick',
+  async ([, addressOf], context) => {
+    const inbox = await openInbox(context);
+    let open = false;
+    const triedAt: number[] = [];
+    const running = await inbox.consume({
+      temporalAddress: await addressOf(context),
+      quickRetries: [],
+      retry: manyTimes,
+      before: ({ payload: { n } }) => {
+        if (n === 1) triedAt.push(performance.now());
+        if (!open && n <= 3) throw closed;
+      },
+    });
+    inbox.feed(...range(1, 3).map((n) => ({ n, key: 'a' })), { n: 4, key: 'b' });
+    await until(() => running.counts().parked === 3 && running.counts().handled === 1, 60_000);
+
+    // Calls to Temporal are under way or fail meanwhile, for up to ten seconds each.
+    await until(() => triedAt.length >= 8, 60_000);
+    const betweenMs = triedAt.slice(2).map((at, n) => at - (triedAt[n + 1] ?? Number.NaN));
+    // The median, because the machine may be busy: half a second of delay, and at most one until the next look.
+    expect(betweenMs.toSorted((a, b) => a - b)[Math.floor(betweenMs.length / 2)]).toBeLessThan(3_000);
+    open = true;
+    await until(async () => (await inbox.effects()).length === 4, 60_000);
+    expect(await inbox.effects()).toEqual([4, 1, 2, 3]);
+    expect(await inbox.kept()).toEqual([]);
+
+    await untilFailing(running, 'Temporal');
+    const stoppedAt = performance.now();
+    await running.stop();
+    // Hardly any of it is needed; a call that is under way takes five to ten.
+    expect(performance.now() - stoppedAt).toBeLessThan(4_000);
+    expect(eventsOf(running, 'workflows-failing')).toHaveLength(1);
+    expect(eventsOf(running, 'parked-failing')).toEqual([]);
+  },
+);
+
+test('a start while Temporal is away finds what is parked, tells the outage once, and its end', async (context) => {
+  const inbox = await openInbox(context);
+  const first = await inbox.consume({
+    temporalAddress: '127.0.0.1:1',
+    breaker: false,
+    quickRetries: [],
+    retry: ['1s', ...manyTimes],
+    before: () => {
+      throw closed;
+    },
+  });
+  inbox.feed(...range(1, 40).map((n) => ({ n, key: `k${n}` })));
+  await until(() => first.counts().parked === 40, 60_000);
+  await first.stop();
+
+  const temporal = await refusingServer(context);
+  const second = await inbox.consume({ temporalAddress: temporal.address, retry: manyTimes });
+  await until(async () => (await inbox.effects()).length === 40, 60_000);
+  expect((await inbox.effects()).toSorted((a, b) => a - b)).toEqual(range(1, 40));
+  await untilFailing(second, 'Temporal');
+  const asked = temporal.asked();
+  await until(() => temporal.asked() > asked + 1, 60_000);
+  temporal.admit(inject('temporalAddress'));
+  await untilWell(second, 60_000);
+
+  expect(eventsOf(second, 'workflows-failing')).toHaveLength(1);
+  expect(eventsOf(second, 'workflows-resumed')).toMatchObject([{ since: expect.any(Date) }]);
+});
+
+test('a workflow and a stand-in that come at once never try one key twice at a time, and keep its order', async (context) => {
+  const inbox = await openInbox(context);
+  const inHand = new Set<number>();
+  const overlaps: number[] = [];
+  const wasted: number[] = [];
+  let open = false;
+  const settings = {
+    batch: { size: 1 },
+    quickRetries: [],
+    // Shorter than what a busy process takes to begin a try.
+    retry: Array.from({ length: 99 }, () => '1ms' as const),
+    breaker: false as const,
+    // No workflow is waited for, although they run.
+    impatient: true,
+    before: async ({ attempt, payload: { n } }: { attempt: number; payload: { n: number } }) => {
+      if (!open) throw closed;
+      if (inHand.size > 0) overlaps.push(n);
+      if (n > 1 && attempt > 1) wasted.push(n);
+      inHand.add(n);
+      await delay(5);
+      inHand.delete(n);
+    },
+  };
+  const consumers = [await inbox.consume(settings), await inbox.consume({ ...settings, name: 'two' })];
+  const fed = range(1, 120);
+  inbox.feed(...fed.map((n) => ({ n, key: 'hot' })));
+  await until(async () => (await inbox.kept()).length === fed.length, 60_000);
+  const byWorkflows = () => consumers.reduce((sum, one) => sum + one.drainsOfWorkflows(), 0);
+  await until(async () => {
+    // It does not run out of tries meanwhile.
+    await inbox.database.query('update outbox.parked set attempts = 1 where attempts > 20');
+    return byWorkflows() >= 3;
+  }, 60_000);
+  open = true;
+  await until(async () => (await inbox.parkedKeys()) === 0, 120_000);
+
+  expect(await inbox.effects()).toEqual(fed);
+  expect([overlaps, wasted]).toEqual([[], []]);
+});

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import {
+  type ConfirmStage,
+  confirmStage,
+  type ReceiptFate,
+  type Stub,
+} from '../../support/fixtures/confirm-stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+// "Stub and log", as people build it by hand, on this product: the producer's stub is the message's row, the consumer's
+// log are the processed ids, and a receipt is how the log speaks to the stub. A stub is sent again only if it is
+// unconfirmed, sent less often than allowed, due, passed by the consumer, and absent from the log: one test per rule.
+// What must not be sent again is always beside a message that is, so that every test sees a round of the relay.
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const hour = 3_600_000;
+const ends: (() => Promise<unknown>)[] = [];
+let stage: ConfirmStage;
+let receipts: ReceiptFate = 'kept';
+/** Numbers whose handler waits, and those whose handler fails once. */
+const waiting = new Map<number, Promise<void>>();
+const failingOnce = new Set<number>();
+
+beforeAll(async () => {
+  stage = await confirmStage(
+    { onTestFinished: (end) => void ends.push(end) },
+    { receiptTimeout: ['1h', '2h', '3h'], maxSends: 3 },
+  );
+  await stage.relay();
+  await stage.consume({
+    receipts: () => receipts,
+    // Handlers wait here for rounds of the relay, which must not end their transactions.
+    transactionTimeout: '5m',
+    before: async (n) => {
+      await waiting.get(n);
+      if (failingOnce.delete(n)) throw new Error('the handler fails once');
+    },
+  });
+});
+afterAll(async () => {
+  for (const end of ends.toReversed()) await end();
+});
+
+async function stub(n: number): Promise<Stub> {
+  const found = (await stage.stubs()).find((one) => one.n === n);
+  if (found === undefined) throw new Error(`There is no message ${n}.`);
+  return found;
+}
+
+const confirmed = (n: number) => until(async () => (await stub(n)).state === 'confirmed');
+
+/** Processes messages whose receipts never arrive. */
+async function processedInSilence(...numbers: readonly number[]): Promise<void> {
+  receipts = 'vanished';
+  await stage.send(...numbers);
+  await until(async () => {
+    const done = await stage.effects();
+    return numbers.every((n) => done.includes(n));
+  });
+  await stage.passedBeyondAll();
+}
+
+/** Sends one message again, as a witness that the relay has looked at everything that is overdue. */
+async function anotherIsSentAgain(n: number): Promise<void> {
+  await processedInSilence(n);
+  receipts = 'kept';
+  await stage.expire(n);
+  await confirmed(n);
+  expect(await stub(n)).toMatchObject({ sends: 2 });
+}
+
+test('the stub has the content, the number of sends, its place and its time; the log has the id once', async () => {
+  await stage.send(1);
+  await confirmed(1);
+
+  expect(await stub(1)).toMatchObject({ n: 1, sends: 1, offset: '0' });
+  expect(await stage.log()).toBe(1);
+  expect(await stage.effects()).toEqual([1]);
+});
+
+test('rule 1: only what is unconfirmed is sent again', async () => {
+  await stage.expire(1);
+
+  await anotherIsSentAgain(2);
+
+  expect(await stub(1)).toMatchObject({ state: 'confirmed', sends: 1 });
+});
+
+test('rule 2: at the largest number of sends a message is failed and a person is told; its receipt still counts', async () => {
+  await processedInSilence(3);
+  for (const sends of [2, 3]) {
+    await stage.expire(3);
+    await until(async () => (await stub(3)).sends === sends && (await stub(3)).state === 'published');
+    await stage.passedBeyondAll();
+  }
+  await stage.expire(3);
+
+  await until(async () => (await stub(3)).state === 'failed');
+  // It is told when its transaction has been committed.
+  await until(() => stage.told('messages-unconfirmed') > 0);
+  expect(stage.told('messages-unconfirmed')).toBe(1);
+  expect(await stub(3)).toMatchObject({ sends: 3 });
+  await stage.publishReceipts([await stage.idOf(3)]);
+  await confirmed(3);
+});
+
+test('rule 3: only what is due is sent again: its time has passed, not: is yet to come', async () => {
+  await processedInSilence(4);
+
+  await anotherIsSentAgain(5);
+
+  expect(await stub(4)).toMatchObject({ state: 'published', sends: 1 });
+  await stage.publishReceipts([await stage.idOf(4)]);
+  await confirmed(4);
+});
+
+test('rule 4: only what the consumer has passed is sent again; while it is behind, the time begins anew', async () => {
+  receipts = 'kept';
+  // A group that has committed nothing is behind in any case.
+  await stage.send(60);
+  await confirmed(60);
+  await stage.passedBeyondAll();
+  let open: () => void = () => undefined;
+  waiting.set(6, new Promise((resolve) => (open = resolve)));
+  await stage.send(6, 7);
+  await until(async () => (await stub(7)).state === 'published');
+
+  for (let round = 0; round < 3; round += 1) {
+    await stage.expire(6);
+    await stage.expire(7);
+    await until(async () => Number((await stub(6)).confirmBy) > Date.now() + hour / 2);
+    await until(async () => Number((await stub(7)).confirmBy) > Date.now() + hour / 2);
+  }
+  expect([await stub(6), await stub(7)]).toMatchObject([{ sends: 1 }, { sends: 1 }]);
+
+  open();
+  await Promise.all([confirmed(6), confirmed(7)]);
+  expect([await stub(6), await stub(7)]).toMatchObject([{ sends: 1 }, { sends: 1 }]);
+});
+
+test('rule 5: what the log has is not done again: the repeat is dropped, and answered', async () => {
+  await anotherIsSentAgain(8);
+
+  expect((await stage.effects()).filter((n) => n === 8)).toEqual([8]);
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'duplicate'));
+});
+
+test('a repeat has its count, its next time by the rule, and its new offset', async () => {
+  await processedInSilence(9);
+  const first = await stub(9);
+  await stage.expire(9);
+  await until(async () => (await stub(9)).sends === 2);
+
+  const second = await stub(9);
+  expect(Number(second.offset)).toBeGreaterThan(Number(first.offset));
+  expect(Number(second.confirmBy)).toBeGreaterThan(Date.now() + 1.9 * hour);
+  expect(Number(second.confirmBy)).toBeLessThan(Date.now() + 2.1 * hour);
+  await stage.publishReceipts([await stage.idOf(9)]);
+  await confirmed(9);
+});
+
+test('a handler that fails leaves no log and no receipt: neither says that it is done before it is', async () => {
+  receipts = 'kept';
+  failingOnce.add(10);
+  const before = await stage.log();
+  let open: () => void = () => undefined;
+  waiting.set(10, new Promise((resolve) => (open = resolve)));
+  await stage.send(10);
+  await until(async () => (await stub(10)).state === 'published');
+  open();
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'attempt-failed'));
+
+  await confirmed(10);
+
+  expect(await stage.log()).toBe(before + 1);
+  expect(await stub(10)).toMatchObject({ sends: 1 });
+});

@@ -1,0 +1,155 @@
+import { expect, inject, test, vi } from 'vitest';
+import { startRelay } from '../../../src/app/relay/start-relay.ts';
+import { memoryTransport } from '../../../src/brokers/memory/memory-transport.ts';
+import { receiptsAddress } from '../../../src/core/receipt.ts';
+import { confirmStage, type ReceiptFate } from '../../support/fixtures/confirm-stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { readTopic } from '../../support/kafka/kafka-reader.ts';
+import { observer } from '../../support/kafka/kafka-topic.ts';
+import { runConfirmRelay } from '../../support/processes/confirm-relay-process.ts';
+
+// Each test starts relays and joins groups of the broker, some of them twice.
+vi.setConfig({ testTimeout: 180_000 });
+
+test('what a consumer has processed becomes confirmed, and its receipts name group, installation and ids', async (context) => {
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
+  await stage.relay();
+  await stage.send(1, 2, 3);
+  await until(async () => (await stage.states()).every((state) => state === 'published'));
+  expect(await stage.effects()).toEqual([]);
+
+  await stage.consume();
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'));
+  expect(await stage.effects()).toEqual([1, 2, 3]);
+  const receipts = (await readTopic(observer(inject('kafkaBrokers')), receiptsAddress)).filter(
+    ({ key }) => key === stage.group,
+  );
+  // One, where the messages came together, or one for each batch.
+  const told = receipts.map(({ payload }) => JSON.parse(payload) as { readonly ids: readonly string[] });
+  expect(told.flatMap(({ ids }) => ids)).toEqual(await stage.ids());
+  const { group, installation } = stage;
+  for (const receipt of told)
+    expect(receipt).toEqual({ version: 1, group, installation, state: 'processed', ids: receipt.ids });
+});
+
+test('messages that are consumed at once are confirmed, whichever comes first, receipt or settle', async (context) => {
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
+  await stage.relay();
+  await stage.consume();
+
+  for (let n = 1; n <= 20; n += 1) await stage.send(n);
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'));
+  expect((await stage.stubs()).map(({ offset }) => Number(offset))).toEqual(
+    Array.from({ length: 20 }, (_, n) => n),
+  );
+  expect(stage.told('messages-resent')).toBe(0);
+});
+
+test('a lost receipt costs a repeat: it is dropped by the inbox, its receipt confirms, the effect is there once', async (context) => {
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
+  let receipts: ReceiptFate = 'refused';
+  await stage.relay();
+  const first = await stage.consume({ receipts: () => receipts });
+  await stage.send(1);
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'receipts-unsent'));
+  await until(async () => (await stage.states())[0] === 'published');
+  await first.stop();
+  receipts = 'kept';
+  // Overdue once, when the first consumer has gone: a repeat for it, or one more, would be another story.
+  await stage.expire();
+
+  const second = await stage.consume();
+
+  await until(async () => (await stage.states())[0] === 'confirmed');
+  expect(second.counts()).toMatchObject({ handled: 0, duplicates: 1 });
+  expect(await stage.effects()).toEqual([1]);
+  expect(await stage.stubs()).toMatchObject([{ sends: 2, offset: '1' }]);
+});
+
+test('a receipt that cannot be sent stops no message, and goes later', async (context) => {
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
+  let receipts: ReceiptFate = 'refused';
+  await stage.relay();
+  await stage.consume({ receipts: () => receipts });
+  await stage.send(1);
+  await until(() => stage.consumerEvents.some(({ type }) => type === 'receipts-unsent'));
+  await stage.send(2, 3);
+  await until(async () => (await stage.effects()).length === 3);
+  // What is consumed at once may have its effect before the relay has heard that it is stored.
+  await until(async () => (await stage.states()).every((state) => state !== 'ready'));
+  expect(await stage.states()).toEqual(['published', 'published', 'published']);
+
+  receipts = 'kept';
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'));
+  expect(await stage.records()).toBe(3);
+});
+
+// These wait for Kafka most of the time, one until the group of a killed relay has missed it for ten seconds.
+test.concurrent('a relay that was away reads the receipts of that time before it sends anything again', async (context) => {
+  const stage = await confirmStage(context);
+  const before = await stage.relay();
+  await stage.send(1, 2, 3);
+  await until(async () => (await stage.states()).every((state) => state === 'published'));
+  await before.stop();
+  const consumer = await stage.consume();
+  await until(() => consumer.counts().handled === 3);
+  await consumer.stop();
+  await stage.expire();
+
+  await stage.relay();
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'));
+  expect(stage.told('messages-resent')).toBe(0);
+  expect(await stage.records()).toBe(3);
+});
+
+test.concurrent('a relay killed between receipts loses none of them', async (context) => {
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
+  const before = await stage.relay();
+  await stage.send(1, 2, 3, 4, 5);
+  await until(async () => (await stage.states()).every((state) => state === 'published'));
+  await before.stop();
+  await stage.publishReceipts(await stage.ids(), ['no receipt']);
+
+  const signal = await runConfirmRelay({
+    url: stage.url,
+    temporalAddress: inject('temporalAddress'),
+    brokers: inject('kafkaBrokers'),
+    address: stage.topic.rules.address,
+    group: stage.group,
+    crash: { point: 'relay:confirmed', pass: 3 },
+  });
+  expect(signal).toBe('SIGKILL');
+  expect((await stage.states()).filter((state) => state === 'confirmed')).toHaveLength(3);
+  await stage.relay();
+
+  await until(async () => (await stage.states()).every((state) => state === 'confirmed'), 60_000);
+  expect(stage.told('messages-resent')).toBe(0);
+});
+
+test.concurrent('another group that consumes the topic confirms nothing', async (context) => {
+  const stage = await confirmStage(context, { receiptTimeout: '1h' });
+  await stage.relay();
+  const other = await stage.consume({ group: `audit-${stage.group}` });
+  await stage.send(1);
+  await until(() => other.counts().handled === 1);
+  await other.stop();
+
+  await until(async () => (await stage.states())[0] !== 'ready');
+  const receipts = await readTopic(observer(inject('kafkaBrokers')), receiptsAddress);
+
+  expect(receipts.filter(({ key }) => key === `audit-${stage.group}`)).toEqual([]);
+  expect(await stage.states()).toEqual(['published']);
+});
+
+test('a topic that asks for receipts over a transport that cannot bring them back refuses the start', async (context) => {
+  const stage = await confirmStage(context);
+
+  const relay = startRelay({ ...stage.config, transports: { memory: memoryTransport() } });
+
+  await expect(relay.ready).rejects.toMatchObject({ code: 'OUTBOX_SOURCE_UNKNOWN' });
+  expect(await stage.database.query('select transport from outbox.topic')).toEqual([{ transport: 'kafka' }]);
+});

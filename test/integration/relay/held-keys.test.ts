@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../../src/store/database/database.ts';
+import { claimSql } from '../../../src/store/lane/claim.ts';
+import { releaseHeld } from '../../../src/store/message/release-held.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+let fixture: LaneFixture;
+beforeEach(async () => {
+  fixture = await laneFixture();
+});
+afterEach(() => fixture.drop());
+
+/** K1 retries, K2 came later and was passed behind it, K3 is not seen by the lane yet. */
+async function blockedKey(): Promise<void> {
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
+  await fixture.send('K1', { key: 'K' });
+  await fixture.drain();
+  await fixture.send('K2', { key: 'K' });
+  await fixture.send('other', { key: 'L' });
+  await fixture.drain();
+  expect(await fixture.states('K1', 'K2', 'other')).toEqual(['retrying', 'held', 'published']);
+  await fixture.send('K3', { key: 'K' });
+  fixture.broker.judge = () => 'store';
+  fixture.broker.log.length = 0;
+}
+
+test('a cancel of the head frees its key in order', async () => {
+  await blockedKey();
+
+  expect(await fixture.cancel('K1')).toBe('canceled');
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['K2', 'K3']);
+});
+
+test('a release of the head delivers it before its followers', async () => {
+  await blockedKey();
+
+  await fixture.release('K1');
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['K1', 'K2', 'K3']);
+});
+
+test('while the head retries nothing of its key is sent, however often the lane is drained', async () => {
+  await blockedKey();
+
+  await fixture.drain();
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual([]);
+  expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['retrying', 'held', 'held']);
+});
+
+test('a head released between the held release and the claim goes alone; its followers come after it', async () => {
+  await blockedKey();
+  await fixture.drain();
+  // The drain's own two statements, with the release of the head in between.
+  await releaseHeld(fixture.database, fixture.lane, false);
+  await fixture.release('K1');
+  await fixture.send('K4', { key: 'K' });
+
+  await fixture.drain({ batch: { messages: 1 } });
+
+  expect(fixture.broker.labels).toEqual(['K1', 'K2', 'K3', 'K4']);
+});
+
+test('a head that vanishes between the held release and the claim lets nobody overtake its followers', async () => {
+  await blockedKey();
+  // K2 is held already and K3 is not; only K2 in the same snapshot tells the claim that K3 has to wait.
+  let canceled = '';
+  const database: Database = {
+    ...fixture.database,
+    query: async (text, values) => {
+      if (text === claimSql && canceled === '') canceled = await fixture.cancel('K1');
+      return fixture.database.query(text, values);
+    },
+  };
+
+  await fixture.drain({ database });
+
+  expect(canceled).toBe('canceled');
+  expect(fixture.broker.labels).toEqual(['K2', 'K3']);
+});
+
+test('a follower that is being canceled keeps those behind it held, and the release does not wait for it', async () => {
+  await blockedKey();
+  await fixture.drain();
+  const canceling = await fixture.begin();
+  await fixture.cancel('K2', canceling);
+  await fixture.cancel('K1');
+
+  // Asked first: a drain would hold again what was released too early, and never come to an end.
+  expect(await releaseHeld(fixture.database, fixture.lane, false)).toMatchObject({
+    freed: true,
+    released: 0,
+  });
+  await fixture.drain();
+  expect(fixture.broker.labels).toEqual([]);
+  await canceling.rollback();
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['K2', 'K3']);
+});
+
+test('a follower whose cancel commits is skipped', async () => {
+  await blockedKey();
+  await fixture.drain();
+  const canceling = await fixture.begin();
+  await fixture.cancel('K2', canceling);
+  await fixture.cancel('K1');
+  await fixture.drain();
+
+  await canceling.commit();
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['K3']);
+  expect(await fixture.states('K1', 'K2', 'K3')).toEqual(['canceled', 'canceled', 'published']);
+});
+
+test('followers of a permanent failure in the same batch wait until it is settled, then go on', async () => {
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'permanent' : 'store');
+  for (const label of ['K1', 'K2', 'K3']) await fixture.send(label, { key: 'K' });
+  let atSecondBatch: readonly string[] = [];
+  fixture.broker.before = async () => {
+    if (fixture.broker.batches.length === 2) atSecondBatch = await fixture.states('K1');
+  };
+
+  await fixture.drain();
+
+  expect(atSecondBatch).toEqual(['failed']);
+  expect(fixture.broker.labels).toEqual(['K2', 'K3']);
+});
+
+test('keys do not wait for each other: a retrying key leaves the others alone', async () => {
+  await blockedKey();
+  for (let n = 0; n < 3; n += 1) await fixture.send(`free-${n}`, { key: `free-${n}` });
+  await fixture.send('no-key');
+
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['free-0', 'free-1', 'free-2', 'no-key']);
+});
+
+test('a message without a key blocks nothing', async () => {
+  fixture.broker.judge = (message) => (labelOf(message) === 'bad' ? 'reject' : 'store');
+  for (const label of ['bad', 'good', 'better']) await fixture.send(label);
+
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['good', 'better']);
+  expect(await fixture.states('bad')).toEqual(['retrying']);
+});
+
+test('tries used up fail the message, and under release-key its followers go on', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ retry: ['10ms'], exhausted: 'release-key' });
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
+  await fixture.send('K1', { key: 'K' });
+  await fixture.send('K2', { key: 'K' });
+  await fixture.drain();
+  expect(await fixture.states('K1', 'K2')).toEqual(['retrying', 'held']);
+  await fixture.release('K1');
+
+  await fixture.drain();
+
+  expect(await fixture.states('K1', 'K2')).toEqual(['failed', 'published']);
+  expect((await fixture.row('K1')).attempts).toBe(2);
+});
+
+test('under hold-key a failed message blocks its key until it is retried', async () => {
+  await fixture.drop();
+  fixture = await laneFixture({ exhausted: 'hold-key' });
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'permanent' : 'store');
+  await fixture.send('K1', { key: 'K' });
+  await fixture.send('K2', { key: 'K' });
+  await fixture.drain();
+  await fixture.send('K3', { key: 'K' });
+  await fixture.send('other', { key: 'L' });
+  await fixture.drain();
+  expect(await fixture.states('K1', 'K2', 'K3', 'other')).toEqual(['failed', 'held', 'held', 'published']);
+
+  fixture.broker.judge = () => 'store';
+  await fixture.database.query(
+    `update outbox.message set state = 'ready', xid = pg_current_xact_id() where id = $1`,
+    [fixture.idOf('K1')],
+  );
+  await fixture.drain();
+
+  expect(fixture.broker.labels).toEqual(['other', 'K1', 'K2', 'K3']);
+});

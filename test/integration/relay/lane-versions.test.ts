@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StandIns } from '../../../src/relay/stand-ins.ts';
+import { Starter } from '../../../src/relay/starter.ts';
+import { Supervision } from '../../../src/relay/supervision.ts';
+import type { Database, Sql } from '../../../src/store/database/database.ts';
+import { claim } from '../../../src/store/lane/claim.ts';
+import { acquireLane, renewLease } from '../../../src/store/lane/lease.ts';
+import { settle } from '../../../src/store/lane/settle.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import type { OpenTransaction } from '../../support/fixtures/open-transaction.ts';
+import { pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';
+
+/** What half a minute at 250 batches a second leaves. */
+const versions = 8_000;
+/** A few per index that a statement reads or writes. */
+const fewPages = 30;
+
+let fixture: LaneFixture;
+let old: OpenTransaction;
+const owner = randomUUID();
+beforeEach(async () => {
+  fixture = await laneFixture();
+  await acquireLane(fixture.database, fixture.lane, owner);
+  old = await fixture.begin();
+  await old.query('set transaction isolation level repeatable read');
+  await old.query('select from outbox.lane');
+  await fixture.database.query(
+    `do $$ begin for n in 1..${versions} loop update outbox.lane set cursor = cursor; commit; end loop; end $$`,
+  );
+});
+afterEach(async () => {
+  await old.rollback();
+  await fixture.drop();
+});
+
+const claimed = (sql: Sql, lane = fixture.lane) =>
+  claim(sql, lane, {
+    owner,
+    cursor: '0',
+    snapshot: null,
+    limit: 10,
+    bytes: 1_000_000,
+    failedBlocks: false,
+    suspect: null,
+  });
+const settled = (sql: Sql, lane = fixture.lane) =>
+  settle({ ...fixture.database, query: (text, values) => sql.query(text, values) }, lane, {
+    owner,
+    cursor: '0',
+    snapshot: null,
+    changes: [],
+    durable: true,
+  });
+const renewed = (sql: Sql, lane = fixture.lane) => renewLease(sql, lane, owner);
+
+/** Pages that a statement touches; all is taken back. */
+async function pages(work: (sql: Sql) => Promise<unknown>): Promise<number> {
+  const { text, values } = await statementOf(work);
+  const tx = await fixture.begin();
+  const touched = pagesOf(await planNodes(tx, text, values));
+  await tx.rollback();
+  return touched;
+}
+
+test.each([
+  ['a claim', claimed],
+  ['a settle', settled],
+  ['a renewal', renewed],
+])('behind an old snapshot %s finds its lane without reading what was written to it', async (_, work) => {
+  expect(await renewed(fixture.database)).toBe(true);
+
+  expect(await pages(work)).toBeLessThan(fewPages);
+  // Whoever does not know where the row is reads all of it.
+  expect(await pages((sql) => work(sql, { ...fixture.lane }))).toBeGreaterThan(2 * fewPages);
+});
+
+test('an owner finds its lane again after somebody else has written it', async () => {
+  expect(await renewed(fixture.database)).toBe(true);
+  await fixture.database.query('update outbox.lane set started_at = null');
+
+  expect(await claimed(fixture.database)).toMatchObject({ owned: true });
+  expect(await settled(fixture.database)).toBe(true);
+  expect(await renewed(fixture.database)).toBe(true);
+});
+
+test('knowing where its row was does not make a former owner an owner', async () => {
+  expect(await renewed(fixture.database)).toBe(true);
+  await fixture.lapse();
+  const next = randomUUID();
+  await acquireLane(fixture.database, { ...fixture.lane }, next);
+
+  expect(await claimed(fixture.database)).toMatchObject({ owned: false });
+  expect(await settled(fixture.database)).toBe(false);
+  expect(await renewed(fixture.database)).toBe(false);
+  expect(await fixture.laneRow()).toMatchObject({ owner: next });
+});
+
+test('dead owners are looked for less often when the answer takes its time', async () => {
+  let asked = 0;
+  const slow: Database = {
+    ...fixture.database,
+    async query<Row>(text: string, values?: readonly unknown[]) {
+      asked += 1;
+      await delay(100);
+      return fixture.database.query<Row>(text, values);
+    },
+  };
+  const report = () => undefined;
+  const supervision = new Supervision(report);
+  const drain = () => Promise.reject(new Error('There is nothing to drain.'));
+  const standIns = new StandIns({ drain, ask: (start) => supervision.ask(start), left: report, report });
+  const starter = new Starter({ database: slow, supervision, standIns, topics: ['orders'], report });
+  const endsAt = performance.now() + 900;
+  while (performance.now() < endsAt) await Promise.race([starter.startOrphans(), delay(5)]);
+  await starter.stop();
+
+  expect(asked).toBe(1);
+});

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { LaneLease } from '../../../src/relay/lane-lease.ts';
+import { acquireLane } from '../../../src/store/lane/lease.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+let fixture: LaneFixture;
+beforeEach(async () => {
+  fixture = await laneFixture();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await fixture.drop();
+});
+
+/** A session that lives until its transaction ends. */
+async function session(key: string) {
+  const transaction = await fixture.begin();
+  await transaction.query(`select pg_advisory_xact_lock(${key})`);
+  return { key, live: { key }, end: () => transaction.rollback() };
+}
+
+async function tiedTo(): Promise<string | null | undefined> {
+  const [row] = await fixture.database.query<{ session: string | null }>(
+    'select session::text from outbox.lane',
+  );
+  return row?.session;
+}
+
+/** The lane has not been renewed for so long that a session which has ended frees it. */
+const graceOver = () =>
+  fixture.database.query(`update outbox.lane set alive_until = alive_until - interval '600 ms'`);
+
+test('a lane whose session was replaced is tied to the new one at the next look, and no other owner gets it', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const old = await session('4711');
+  const next = await session('4712');
+  let current = old.live;
+  const { database, lane } = fixture;
+  const lease = new LaneLease({ database, lane, session: () => current });
+  await lease.acquire();
+  expect(await tiedTo()).toBe(old.key);
+
+  const tied = await lease.during(async () => {
+    await old.end();
+    current = next.live;
+    vi.advanceTimersByTime(200);
+    return until(async () => (await tiedTo()) === next.key, 5_000).catch((error: unknown) => error);
+  });
+
+  expect(tied).toBeUndefined();
+  await graceOver();
+  expect(await acquireLane(fixture.database, fixture.lane, randomUUID())).toBeUndefined();
+  await next.end();
+  expect(await acquireLane(fixture.database, fixture.lane, randomUUID())).toMatchObject({ lapsed: true });
+});
+
+test.each(['4713', '-4713', '9007199254740993'])(
+  'a lane is also held where the question shares its connection with the session, as behind a pooler: %s',
+  async (key) => {
+    const { database, lane } = fixture;
+    const shared = await fixture.begin();
+    await shared.query(`select pg_advisory_xact_lock(${key})`);
+    const lease = new LaneLease({ database, lane, session: () => ({ key }) });
+    await lease.acquire();
+    expect(await tiedTo()).toBe(key);
+    await graceOver();
+    const held = 'select outbox.lane_held(l) as held from outbox.lane l';
+
+    expect(await shared.query(held)).toEqual([{ held: true }]);
+    expect(await database.query(held)).toEqual([{ held: true }]);
+
+    await shared.rollback();
+    expect(await database.query(held)).toEqual([{ held: false }]);
+  },
+);

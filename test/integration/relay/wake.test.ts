@@ -1,0 +1,63 @@
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { clientOf, send, type Waker, wake } from '../../../src/index.ts';
+import { openPrisma } from '../../support/fixtures/prisma.ts';
+import { numbered, openStage } from '../../support/fixtures/stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+const orders = numbered('orders');
+
+test('a message whose transaction its sender opened leaves at once with wake, and at the next look without', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const prisma = openPrisma(stage.url);
+  context.onTestFinished(() => prisma.$disconnect());
+  await stage.relay({ settings: { lookInterval: '1s', idleLookInterval: '1s' } });
+  /** How many milliseconds after its commit a message has arrived. */
+  const lateness = async (n: number, after: () => void): Promise<number> => {
+    await prisma.$transaction((tx) => send(tx, orders, { n }));
+    const [clock] = await stage.database.query<{ ms: number }>(
+      'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
+    );
+    after();
+    await until(async () => (await stage.arrived()) === n);
+    const entry = (await stage.journal()).at(-1);
+    return (entry?.atMs ?? Number.NaN) - (clock?.ms ?? Number.NaN);
+  };
+  // A nudge has the relay look, and the next look of its own is a second later: what comes now waits for that.
+  const woken: number[] = [];
+  const left: number[] = [];
+  for (const n of [1, 2]) await lateness(n, () => wake(prisma));
+  for (let n = 3; n <= 7; n += 2) {
+    left.push(await lateness(n, () => undefined));
+    woken.push(await lateness(n + 1, () => wake(prisma)));
+  }
+  const middle = (some: readonly number[]): number => some.toSorted((a, b) => a - b)[1] ?? Number.NaN;
+  // In proportion, because a busy machine is late with both.
+  expect(middle(woken)).toBeLessThan(middle(left) / 2);
+});
+
+test('wake refuses what belongs to a transaction, and takes extended clients and pools', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const prisma = openPrisma(stage.url);
+  context.onTestFinished(() => prisma.$disconnect());
+  const heard: string[] = [];
+  const listener = await stage.database.openSession('outbox', (payload) => void heard.push(payload));
+  context.onTestFinished(() => listener.stop());
+
+  const refused = expect.objectContaining({ code: 'OUTBOX_OPTION_INVALID' });
+  await prisma.$transaction(async (tx) => {
+    expect(() => wake(tx as unknown as Waker)).toThrow(refused);
+  });
+  const pool = new pg.Pool({ connectionString: stage.url });
+  context.onTestFinished(() => pool.end());
+  await clientOf(pool).$transaction(async (tx) => {
+    expect(() => wake(tx as unknown as Waker)).toThrow(refused);
+    expect(() => wake(tx.connection as unknown as Waker)).toThrow(refused);
+  });
+  const extended = prisma.$extends({ client: { $hello: () => 1 } });
+  for (const through of [prisma, extended, stage.database, pool, clientOf(pool)]) {
+    const before = heard.length;
+    wake(through);
+    await until(() => heard.length > before);
+  }
+});

@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../../src/store/database/database.ts';
+import { wantedLanes } from '../../../src/store/lane/starts.ts';
+import { look } from '../../../src/store/lane/watch.ts';
+import { type LaneFixture, laneFixture } from '../../support/fixtures/lane-fixture.ts';
+import { startTestRelay, type TestRelay } from '../../support/fixtures/test-relay.ts';
+import { until } from '../../support/fixtures/until.ts';
+import { labelOf } from '../../support/kafka/scripted-broker.ts';
+
+let fixture: LaneFixture;
+let relay: TestRelay | undefined;
+beforeEach(async () => {
+  fixture = await laneFixture();
+});
+afterEach(async () => {
+  await relay?.stop();
+  relay = undefined;
+  await fixture.drop();
+});
+
+/** Takes away the pause of a second between starts of one lane. */
+const forgetStarts = () => fixture.database.query(`update outbox.lane set started_at = null`);
+const wanted = async (): Promise<number> => {
+  await forgetStarts();
+  return (await wantedLanes(fixture.database, ['orders'])).length;
+};
+
+test('a message that is sent is delivered, and its lane ends when it is quiet', async () => {
+  relay = await startTestRelay(fixture);
+
+  await fixture.send('A');
+
+  await until(() => fixture.broker.labels.includes('A'));
+  await until(() => relay?.events.some((event) => event.type === 'lane-freed' && event.quiet) ?? false);
+});
+
+test('what was there before the relay started is delivered', async () => {
+  for (let n = 0; n < 5; n += 1) await fixture.send(`before-${n}`);
+
+  relay = await startTestRelay(fixture);
+
+  await until(() => fixture.broker.log.length === 5);
+});
+
+test('messages that cannot be sent do not restart their lane: blocked, held, waiting, paused', async () => {
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
+  await fixture.send('waits', { afterMs: 3_600_000 });
+  expect(await wanted()).toBe(0);
+  await fixture.send('K1', { key: 'K' });
+  expect(await wanted()).toBe(1);
+  await fixture.drain();
+  expect(await wanted()).toBe(0);
+  await fixture.send('K2', { key: 'K' });
+  // It is ready, and only a claim can tell that it is blocked: one drain, then none.
+  expect(await wanted()).toBe(1);
+  await fixture.drain();
+  expect(await wanted()).toBe(0);
+  await fixture.database.query(`update outbox.topic set paused = true`);
+  await fixture.send('other');
+  expect(await wanted()).toBe(0);
+  await fixture.database.query(`update outbox.topic set paused = false`);
+  expect(await wanted()).toBe(1);
+});
+
+test('a lane is wanted when its held messages are free, and when rows committed late', async () => {
+  fixture.broker.judge = (message) => (labelOf(message) === 'K1' ? 'reject' : 'store');
+  await fixture.send('K1', { key: 'K' });
+  await fixture.send('K2', { key: 'K' });
+  await fixture.drain();
+  expect(await wanted()).toBe(0);
+  await fixture.cancel('K1');
+  expect(await wanted()).toBe(1);
+  await fixture.drain();
+  expect(await wanted()).toBe(0);
+
+  const late = await fixture.begin();
+  await fixture.send('late', {}, late);
+  await fixture.send('early');
+  await fixture.drain();
+  expect(await wanted()).toBe(0);
+  await late.commit();
+  expect(await wanted()).toBe(1);
+});
+
+test('a lane is wanted a little before its message is due, so that it runs by then', async () => {
+  await fixture.send('later', { afterMs: 60_000 });
+  expect(await wanted()).toBe(0);
+  await fixture.send('soon', { afterMs: 2_000 });
+  expect(await wanted()).toBe(1);
+});
+
+test('a lane with a live owner is not started, one whose owner died is', async () => {
+  await fixture.send('A');
+  await fixture.database.query(
+    `update outbox.lane set owner = gen_random_uuid(), alive_until = clock_timestamp() + interval '10 seconds', incarnation = outbox.incarnation()`,
+  );
+  expect(await wanted()).toBe(0);
+  await fixture.lapse();
+  expect(await wanted()).toBe(1);
+});
+
+test('a lane is started at most once a second, and replaced when starts have not helped for a minute', async () => {
+  await fixture.send('A');
+  expect(await wantedLanes(fixture.database, ['orders'])).toMatchObject([
+    { topic: 'orders', lane: 0, replace: false },
+  ]);
+  // However slow this machine is, the second is not over.
+  await fixture.database.query(`update outbox.lane set started_at = started_at + interval '15 s'`);
+  expect(await wantedLanes(fixture.database, ['orders'])).toEqual([]);
+  await fixture.database.query(`update outbox.lane set started_at = started_at - interval '16 s'`);
+  expect(await wantedLanes(fixture.database, ['orders'])).toMatchObject([{ replace: false }]);
+  await fixture.database.query(
+    `update outbox.lane set started_at = started_at - interval '1 s', wanted_since = wanted_since - interval '61 s'`,
+  );
+  expect(await wantedLanes(fixture.database, ['orders'])).toMatchObject([{ replace: true }]);
+  await fixture.drain();
+  const [lane] = await fixture.database.query(`select wanted_since from outbox.lane`);
+  expect(lane).toEqual({ wanted_since: null });
+});
+
+test('a relay beside the one that drains a lane asks for its start a few times a second, however many messages come', async () => {
+  relay = await startTestRelay(fixture, { timings: { laneIdleTimeoutMs: 60_000 } });
+  await fixture.send('first');
+  await until(() => fixture.broker.labels.length === 1);
+  let looks = 0;
+  let searches = 0;
+  const counting: Database = {
+    ...fixture.database,
+    query: (text, values) => {
+      if (text.includes('outbox.look(')) looks += 1;
+      if (text.includes('wanted as materialized') && values?.[2] === false) searches += 1;
+      return fixture.database.query(text, values);
+    },
+  };
+  const beside = await startTestRelay(fixture, { database: counting, running: false });
+  try {
+    const startedAt = performance.now();
+    for (let n = 0; n < 40; n += 1) {
+      await fixture.send(`more-${n}`);
+      await until(() => fixture.broker.labels.length === n + 2);
+      const before = looks;
+      await until(() => looks > before + 1);
+    }
+    const seconds = (performance.now() - startedAt) / 1_000;
+    // Four a second because of news, one because of the full check.
+    expect(searches).toBeLessThanOrEqual(5 * seconds + 5);
+  } finally {
+    await beside.stop();
+  }
+});
+
+test('a look tells what became visible since the last one, late commits included, each once', async () => {
+  const late = await fixture.begin();
+  await fixture.send('late', {}, late);
+  const first = await look(fixture.database, null);
+  expect(first.news).toEqual([]);
+  await fixture.send('A');
+  const second = await look(fixture.database, first.snapshot);
+  expect(second.news).toMatchObject([{ topic: 'orders', lane: 0, ready: true, waiting: false }]);
+  await late.commit();
+  const third = await look(fixture.database, second.snapshot);
+  expect(third.news).toMatchObject([{ ready: true }]);
+  expect((await look(fixture.database, third.snapshot)).news).toEqual([]);
+});
+
+test('waiting messages are told to a workflow once, again when they move, and never beyond the horizon', async () => {
+  relay = await startTestRelay(fixture, { running: false });
+  await fixture.send('soon', { afterMs: 60_000 });
+  await fixture.send('far', { afterMs: 30 * 86_400_000 });
+  const starts = () => relay?.workflows.messageStarts ?? [];
+  await until(() => starts().length === 1);
+  expect(starts()[0]).toMatchObject({ id: fixture.idOf('soon'), replace: false });
+
+  await fixture.database.query(`select outbox.reschedule('orders', id => $1, after => interval '10 s')`, [
+    fixture.idOf('soon'),
+  ]);
+  await until(() => starts().length === 2);
+  expect(starts()[1]).toMatchObject({ id: fixture.idOf('soon'), replace: true });
+  expect(starts()[1]?.dueInMs).toBeLessThanOrEqual(10_000);
+});

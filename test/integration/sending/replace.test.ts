@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { send, sendBatch, topic } from '../../../src/index.ts';
+import type { Transaction } from '../../../src/store/database/transaction.ts';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
+import { gate } from '../../support/fixtures/gate.ts';
+import { openPrisma } from '../../support/fixtures/prisma.ts';
+import { byPg, byPrisma } from '../../support/fixtures/transaction-ways.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+let made: TestDatabase;
+let prisma: PrismaClient;
+
+const searches = topic('searches', z.object({ text: z.string() }));
+
+beforeAll(async () => {
+  made = await createTestDatabase();
+  prisma = openPrisma(made.url);
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await made.drop();
+});
+
+const run = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => byPrisma(prisma)(work);
+
+async function rowsOf(ref: string): Promise<readonly Record<string, unknown>[]> {
+  return made.database.query(
+    `select id, payload, headers, state, key, round(extract(epoch from due_at - now()))::int as seconds
+     from outbox.message where ref = $1 order by position`,
+    [ref],
+  );
+}
+
+test('a message that replaces takes the place of the waiting one of its ref: content, headers and time', async () => {
+  const first = await run((tx) => send(tx, searches, { text: 'a' }, { ref: 'r', key: 'k', after: '1 hour' }));
+
+  const second = await run((tx) =>
+    send(
+      tx,
+      searches,
+      { text: 'ab' },
+      { ref: 'r', key: 'k', after: '2 hours', headers: { tenant: 'blue' }, replace: true },
+    ),
+  );
+
+  expect(second).toMatchObject({
+    id: first.id,
+    workflowId: first.workflowId,
+    state: 'waiting',
+    duplicate: false,
+  });
+  expect(await rowsOf('r')).toMatchObject([
+    { id: first.id, payload: '{"text":"ab"}', headers: { tenant: 'blue' }, state: 'waiting', seconds: 7_200 },
+  ]);
+});
+
+test('where none waits, a message that replaces is stored as any other', async () => {
+  const first = await run((tx) => send(tx, searches, { text: 'now' }, { ref: 'none', replace: true }));
+  const second = await run((tx) =>
+    send(tx, searches, { text: 'later' }, { ref: 'none', after: '1 hour', replace: true }),
+  );
+
+  expect(first.state).toBe('ready');
+  expect(second.id).not.toBe(first.id);
+  expect(await rowsOf('none')).toMatchObject([
+    { payload: '{"text":"now"}' },
+    { payload: '{"text":"later"}' },
+  ]);
+});
+
+test('without a delay, a message that replaces makes the waiting one due', async () => {
+  const first = await run((tx) => send(tx, searches, { text: 'a' }, { ref: 'due', after: '1 hour' }));
+  const second = await run((tx) => send(tx, searches, { text: 'b' }, { ref: 'due', replace: true }));
+
+  expect(second.id).toBe(first.id);
+  expect(await rowsOf('due')).toMatchObject([{ payload: '{"text":"b"}', seconds: 0 }]);
+});
+
+test('a replacement that is rolled back leaves the waiting message as it was', async () => {
+  await run((tx) => send(tx, searches, { text: 'kept' }, { ref: 'back', after: '1 hour' }));
+  const undone = run(async (tx) => {
+    await send(tx, searches, { text: 'gone' }, { ref: 'back', after: '2 hours', replace: true });
+    throw new Error('rolled back');
+  });
+
+  await expect(undone).rejects.toThrow('rolled back');
+  expect(await rowsOf('back')).toMatchObject([{ payload: '{"text":"kept"}', seconds: 3_600 }]);
+});
+
+test('a ref that waits with another key is refused, and the transaction stays usable', async () => {
+  await run((tx) => send(tx, searches, { text: 'a' }, { ref: 'other', key: 'k', after: '1 hour' }));
+  const stored = await run(async (tx) => {
+    const refused = send(
+      tx,
+      searches,
+      { text: 'b' },
+      { ref: 'other', key: 'l', after: '1 hour', replace: true },
+    );
+    await expect(refused).rejects.toMatchObject({ code: 'OUTBOX_REF_TAKEN' });
+    return send(tx, searches, { text: 'c' });
+  });
+
+  expect(stored.state).toBe('ready');
+  expect(await rowsOf('other')).toMatchObject([{ payload: '{"text":"a"}' }]);
+});
+
+test.each<[string, (tx: Transaction) => Promise<unknown>]>([
+  ['without a ref', (tx) => send(tx, searches, { text: 'a' }, { replace: true })],
+  [
+    'with an id',
+    (tx) => send(tx, searches, { text: 'a' }, { ref: 'r', id: crypto.randomUUID(), replace: true }),
+  ],
+  [
+    'in a batch',
+    (tx) =>
+      // @ts-expect-error -- plain JavaScript may pass it
+      sendBatch(tx, searches, [{ payload: { text: 'a' }, ref: 'r', replace: true }]),
+  ],
+])('a replacement %s is refused before anything is written', async (_, work) => {
+  await expect(run(work)).rejects.toMatchObject({
+    code: 'OUTBOX_OPTION_INVALID',
+    details: { option: 'replace' },
+  });
+});
+
+test('plain SQL replaces as the library does, and refuses what it refuses', async () => {
+  const [first] = await made.database.query<{ id: string }>(
+    `select id from outbox.send('searches', '1', ref => 'sql', after => '1 hour')`,
+  );
+  const [second] = await made.database.query<{ id: string }>(
+    `select id from outbox.send('searches', '2', ref => 'sql', after => '1 hour', replace => true)`,
+  );
+
+  expect(second).toEqual(first);
+  expect(await rowsOf('sql')).toMatchObject([{ payload: '2' }]);
+  const refused = made.database.query(`select outbox.send('searches', '2', replace => true)`);
+  await expect(refused).rejects.toMatchObject({ code: 'OB002', detail: 'OUTBOX_OPTION_INVALID' });
+});
+
+test('of two transactions that replace one ref, the second waits for the first and replaces its message', async () => {
+  const sent = gate();
+  const finish = gate();
+  const first = run(async (tx) => {
+    const stored = await send(
+      tx,
+      searches,
+      { text: 'first' },
+      { ref: 'raced', after: '1 hour', replace: true },
+    );
+    sent.open();
+    await finish.opened;
+    return stored;
+  });
+  await sent.opened;
+  const second = byPg(made.database)(async (tx) => {
+    await tx.$queryRawUnsafe(`set local application_name = 'second sender'`);
+    return send(tx, searches, { text: 'second' }, { ref: 'raced', after: '1 hour', replace: true });
+  });
+  await until(async () => {
+    const waiting = await made.database.query(
+      `select from pg_stat_activity where application_name = 'second sender' and wait_event_type = 'Lock'`,
+    );
+    return waiting.length === 1;
+  });
+  finish.open();
+
+  expect((await second).id).toBe((await first).id);
+  expect(await rowsOf('raced')).toMatchObject([{ payload: '{"text":"second"}' }]);
+});

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test, vi } from 'vitest';
+import { send } from '../../../src/outbox/send.ts';
+import { registerNamespace } from '../../support/fixtures/namespaces.ts';
+import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
+
+const orders = numbered('orders');
+
+/** What a workflow can be found by, without what Temporal adds by itself. */
+async function searchable(stage: Stage, workflowId: string): Promise<Readonly<Record<string, unknown>>> {
+  const { typedSearchAttributes } = await stage.temporal.workflow.getHandle(workflowId).describe();
+  const pairs = typedSearchAttributes.getAll().map(({ key, value }): [string, unknown] => [key.name, value]);
+  return Object.fromEntries(pairs.filter(([name]) => name.startsWith('Outbox')));
+}
+
+test('two databases in one namespace have no workflow in common, and each delivers its own', async (context) => {
+  const stages = await Promise.all([
+    openStage(context, { topics: [orders] }),
+    openStage(context, { topics: [orders] }),
+  ]);
+  await Promise.all(stages.map((stage) => stage.relay()));
+  const id = '0193b3a0-0000-7000-8000-000000000001';
+
+  // The same topic, lane, key and even message id on both sides.
+  const stored = await Promise.all(
+    stages.map((stage) => stage.commit((tx) => send(tx, orders, { n: 1 }, { id, key: 'k', after: '300ms' }))),
+  );
+
+  await Promise.all(stages.map((stage) => until(async () => (await stage.stateOf(id)) === 'published')));
+  expect(new Set(stored.map(({ workflowId }) => workflowId)).size).toBe(2);
+  for (const [index, stage] of stages.entries()) {
+    expect(await stage.journal()).toMatchObject([{ id }]);
+    expect(stored[index]?.workflowId).toMatch(new RegExp(`^${stage.installation}/`));
+    const lane = await stage.temporal.workflow.getHandle(`${stage.installation}/lane/orders/0`).describe();
+    expect(lane.taskQueue).toContain(stage.installation);
+  }
+});
+
+test('a relay refuses a copied database before it writes anything', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  // As in a copy: the row says another database than the one it is in.
+  await stage.database.query('update outbox.installation set database_oid = database_oid::bigint + 1');
+
+  await expect(stage.relay()).rejects.toMatchObject({ code: 'OUTBOX_INSTALLATION_MOVED' });
+  expect(await stage.database.query('select name from outbox.topic')).toEqual([]);
+});
+
+test('without registered search attributes workflows start all the same, and say it in their memo', async (context) => {
+  const namespace = `bare-${randomUUID()}`;
+  await registerNamespace(namespace);
+  const stage = await openStage(context, { topics: [orders], namespace });
+  const relay = await stage.relay();
+  const { id, workflowId } = await stage.commit((tx) =>
+    send(tx, orders, { n: 1 }, { key: 'customer-7', ref: 'order-42', after: '1 second' }),
+  );
+
+  await until(async () => (await stage.stateOf(id)) === 'published');
+  expect(await relay.searchAttributes).toBe(false);
+  const { memo } = await stage.temporal.workflow.getHandle(workflowId).describe();
+  expect(memo).toEqual({ topic: 'orders', key: 'customer-7', ref: 'order-42' });
+  expect(await searchable(stage, workflowId)).toEqual({});
+  expect(await stage.temporal.workflow.getHandle(workflowId).result()).toMatchObject({ state: 'published' });
+});
+
+test('with registered search attributes a message can be found by topic, key and ref', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const relay = await stage.relay();
+  const { workflowId } = await stage.commit((tx) =>
+    send(tx, orders, { n: 1 }, { key: 'customer-7', ref: 'order-42', after: '1 hour' }),
+  );
+  await until(
+    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
+  );
+
+  expect(await relay.searchAttributes).toBe(true);
+  expect(await searchable(stage, workflowId)).toEqual({
+    OutboxTopic: 'orders',
+    OutboxKey: 'customer-7',
+    OutboxRef: 'order-42',
+  });
+});
+
+test('a topic that is not visible shows neither key nor ref', async (context) => {
+  const secret = numbered('secret', { visible: false });
+  const stage = await openStage(context, { topics: [secret] });
+  await stage.relay();
+  const { workflowId } = await stage.commit((tx) =>
+    send(tx, secret, { n: 1 }, { key: 'customer-7', ref: 'order-42', after: '1 hour' }),
+  );
+  await until(
+    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
+  );
+
+  expect(await searchable(stage, workflowId)).toEqual({ OutboxTopic: 'secret' });
+  const history = await stage.temporal.workflow.getHandle(workflowId).fetchHistory();
+  expect(JSON.stringify(history)).not.toContain(Buffer.from('order-42').toString('base64'));
+});
+
+test('a lane whose running workflow does nothing is drained all the same, and has it replaced after a minute', async (context) => {
+  const stage = await openStage(context, { topics: [orders] });
+  const workflowId = `${stage.installation}/lane/orders/0`;
+  // Nobody works on this queue: the workflow runs for ever and never drains.
+  const stuck = await stage.temporal.workflow.start('deliverLane', {
+    workflowId,
+    taskQueue: `${stage.installation}/nobody`,
+  });
+  const relay = await stage.relay();
+  const { id } = await stage.commit((tx) => send(tx, orders, { n: 1 }));
+  await until(async () => (await stage.stateOf(id)) === 'published');
+  expect((await stuck.describe()).status.name).toBe('RUNNING');
+  await until(() => relay.events.some(({ type }) => type === 'lane-freed'));
+
+  await stage.database.query(`update outbox.lane set wanted_since = wanted_since - interval '61 seconds'`);
+  await stage.commit((tx) => send(tx, orders, { n: 2 }));
+
+  const first = stage.temporal.workflow.getHandle(workflowId, stuck.firstExecutionRunId);
+  await until(async () => (await first.describe()).status.name === 'TERMINATED');
+  await until(() => relay.events.some((event) => event.type === 'lane-acquired' && !event.standIn));
+  await until(async () => (await stage.arrived()) === 2);
+});

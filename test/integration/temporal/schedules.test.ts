@@ -1,0 +1,65 @@
+import { expect, test, vi } from 'vitest';
+import { scheduleIds } from '../../../src/temporal/relay/schedules.ts';
+import { numbered, openStage, type Stage } from '../../support/fixtures/stage.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
+
+const reminders = numbered('reminders');
+
+const scheduleOf = (stage: Stage, name: 'reconcile' | 'archive') =>
+  stage.temporal.schedule.getHandle(scheduleIds(stage.installation)[name]);
+
+const exists = (stage: Stage, name: 'reconcile' | 'archive') =>
+  scheduleOf(stage, name)
+    .describe()
+    .then(() => true);
+
+const everyMs = async (stage: Stage, name: 'reconcile' | 'archive') =>
+  (await scheduleOf(stage, name).describe()).spec.intervals?.[0]?.every;
+
+test('several relays make each schedule once, each minute and each five minutes, without overlap', async (context) => {
+  const stage = await openStage(context, { topics: [reminders] });
+  const relays = await Promise.all([stage.relay(), stage.relay()]);
+
+  await until(() => exists(stage, 'reconcile'));
+  await until(() => exists(stage, 'archive'));
+
+  expect(await everyMs(stage, 'reconcile')).toBe(60_000);
+  expect(await everyMs(stage, 'archive')).toBe(300_000);
+  const { policies, action } = await scheduleOf(stage, 'archive').describe();
+  expect(policies.overlap).toBe('SKIP');
+  expect(action.taskQueue).toBe(`${stage.installation}/maintenance`);
+  const failures = relays.flatMap(({ events }) => events.filter(({ type }) => type === 'error'));
+  expect(failures).toEqual([]);
+});
+
+test('a schedule that was deleted is made again', async (context) => {
+  const stage = await openStage(context, { topics: [reminders] });
+  await stage.relay({ settings: { scheduleCheckInterval: 100 } });
+  for (const name of ['reconcile', 'archive'] as const) {
+    await until(() => exists(stage, name));
+    const { info } = await scheduleOf(stage, name).describe();
+    await scheduleOf(stage, name).delete();
+    await until(async () => {
+      const again = await scheduleOf(stage, name).describe();
+      return again.info.createdAt.getTime() > info.createdAt.getTime();
+    });
+  }
+});
+
+test('a changed interval changes the schedule, which stays paused when an operator has paused it', async (context) => {
+  const stage = await openStage(context, { topics: [reminders] });
+  const first = await stage.relay();
+  await until(() => exists(stage, 'archive'));
+  await scheduleOf(stage, 'archive').pause('a test');
+  await first.stop();
+
+  await stage.relay({ settings: { archiveInterval: '7s' } });
+
+  await until(async () => (await everyMs(stage, 'archive')) === 7_000);
+  const { state } = await scheduleOf(stage, 'archive').describe();
+  expect(state).toMatchObject({ paused: true, note: 'a test' });
+  expect(await everyMs(stage, 'reconcile')).toBe(60_000);
+});

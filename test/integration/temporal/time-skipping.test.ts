@@ -1,0 +1,115 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
+import { expect, type TestContext, test, vi } from 'vitest';
+import { cancel } from '../../../src/outbox/change.ts';
+import { send } from '../../../src/outbox/send.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { numbered, openStage, quietTemporal, type Stage } from '../../support/fixtures/stage.ts';
+import { startTimeSkipping } from '../../support/fixtures/time-skipping.ts';
+import { until } from '../../support/fixtures/until.ts';
+
+// Workers, servers and commands start in seconds on a quiet machine, and in ten times that on a busy one.
+vi.setConfig({ testTimeout: 180_000 });
+
+const orderTimeout = numbered('order-timeout', { horizon: '31 days' });
+
+/** A server of its own for each test, because workflows that others left behind would hold its time. */
+async function startServer(context: TestContext): Promise<TestWorkflowEnvironment> {
+  quietTemporal();
+  return startTimeSkipping(context);
+}
+
+/** The clock of the outbox runs ahead of the database's by what the server has skipped. */
+async function replaceClock(database: Database): Promise<void> {
+  await database.query('create table skipped (by interval not null)');
+  await database.query(`insert into skipped values ('0')`);
+  await database.query(
+    `create or replace function outbox.clock() returns timestamptz language sql stable
+     as $$ select now() + (select by from public.skipped) $$`,
+  );
+}
+
+/** Temporal's time moves only while workflows sleep; the outbox learns of it before each activity. */
+function followServer(server: TestWorkflowEnvironment, database: Database): ActivityInboundCallsInterceptor {
+  return {
+    async execute(input, next) {
+      const skippedMs = (await server.currentTimeMs()) - Date.now();
+      await database.query(`update skipped set by = greatest(by, $1 * interval '1 ms')`, [skippedMs]);
+      return next(input);
+    },
+  };
+}
+
+interface SkippingStage extends Stage {
+  readonly server: TestWorkflowEnvironment;
+}
+
+async function skippingStage(context: TestContext): Promise<SkippingStage> {
+  const server = await startServer(context);
+  const stage = await openStage(context, { topics: [orderTimeout], temporalAddress: server.address });
+  await replaceClock(stage.database);
+  const inbound = followServer(server, stage.database);
+  await stage.relay({ workers: { interceptors: { activity: [() => ({ inbound })] } } });
+  return { ...stage, server };
+}
+
+async function untilSleeping(stage: Stage, workflowId: string): Promise<void> {
+  await until(
+    async () => (await stage.temporal.workflow.getHandle(workflowId).describe()).historyLength >= 5,
+  );
+}
+
+/** Awaits the workflow of a message; time is skipped meanwhile. */
+function outcome({ server }: SkippingStage, workflowId: string): Promise<unknown> {
+  return server.client.workflow.getHandle(workflowId).result();
+}
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+test.for([
+  ['15 minutes', 15 * minute],
+  ['30 days', 30 * day],
+] as const)(
+  'a message sent with after: %s is published once, when it is due',
+  async ([after, afterMs], context) => {
+    const stage = await skippingStage(context);
+    const { id, workflowId } = await stage.commit((tx) =>
+      send(tx, orderTimeout, { n: 1 }, { after, ref: 'order' }),
+    );
+    await untilSleeping(stage, workflowId);
+
+    await stage.server.sleep(afterMs - minute);
+    expect(await stage.journal()).toEqual([]);
+    expect(await stage.stateOf(id)).toBe('waiting');
+
+    expect(await outcome(stage, workflowId)).toMatchObject({ state: 'published', partition: 0 });
+    expect(await stage.journal()).toMatchObject([{ id }]);
+    const [row] = await stage.database.query<{ lateMs: number }>(
+      `select extract(epoch from published_at - due_at)::float8 * 1000 as "lateMs" from outbox.message where id = $1`,
+      [id],
+    );
+    expect(row?.lateMs).toBeGreaterThanOrEqual(0);
+    // What the machine takes; a workflow that slept on would be late by minutes or days.
+    expect(row?.lateMs).toBeLessThan(50_000);
+  },
+);
+
+test('a message that is canceled while it waits is never published, and its workflow ends', async (context) => {
+  const stage = await skippingStage(context);
+  const { id, workflowId } = await stage.commit((tx) =>
+    send(tx, orderTimeout, { n: 1 }, { after: '15 minutes', ref: 'order-42' }),
+  );
+  const other = await stage.commit((tx) =>
+    send(tx, orderTimeout, { n: 2 }, { after: '16 minutes', ref: 'order-43' }),
+  );
+  await untilSleeping(stage, workflowId);
+  await stage.server.sleep(10 * minute);
+
+  expect(await stage.commit((tx) => cancel(tx, orderTimeout, 'order-42'))).toBe('canceled');
+
+  expect(await outcome(stage, workflowId)).toMatchObject({ state: 'canceled' });
+  expect(await outcome(stage, other.workflowId)).toMatchObject({ state: 'published' });
+  expect(await stage.journal()).toMatchObject([{ id: other.id }]);
+  expect(await stage.stateOf(id)).toBe('canceled');
+});
