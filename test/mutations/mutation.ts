@@ -2,7 +2,7 @@
 export interface Mutation {
   /** Says what is broken; unique, in kebab case. */
   readonly name: string;
-  /** Which promise it breaks: the bold words of a line of docs/promises.md, without the full stop. */
+  /** Which promise it breaks: the bold words of a line of docs/internal/proofs.md, without the full stop. */
   readonly promise: string;
   /**
    * Path of the file to change; or a function of the database, as `outbox.claim()`, which means its newest definition

@@ -4,7 +4,7 @@ const noLoss = 'No loss (I1)';
 const noTime = 'Who opens transactions without `transaction` loses no time by it';
 const refusedThere = 'What is given wrongly is refused where it is given';
 const byPool = 'A consumer by a pool keeps what one by Prisma keeps';
-const recipes = 'The recipes of [transactions.md](transactions.md) work as they stand there';
+const recipes = 'The recipes of [transactions.md](../transactions.md) work as they stand there';
 const client = 'test/integration/database/pool-client.test.ts';
 
 /** Transactions that others open, and those of pools. */

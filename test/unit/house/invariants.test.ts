@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { projectFiles, textOf } from './project-files.ts';
 
-const page = textOf('docs/invariants.md') ?? '';
+const page = textOf('docs/internal/invariants.md') ?? '';
 
 /** The numbers that the page defines, in its order. */
 const defined = [...page.matchAll(/^\| (?<number>[IF]\d+) \|/gm)].map(
@@ -31,14 +31,14 @@ const inTitles = new Set(
     .flatMap(({ groups }) => groups?.['title']?.match(number) ?? []),
 );
 
-test('every invariant and fault that code, tests and documents name is defined in docs/invariants.md', () => {
+test('every invariant and fault that code, tests and documents name is defined in docs/internal/invariants.md', () => {
   const unknown = files.flatMap(({ path, text }) =>
     (text.match(number) ?? []).filter((each) => !defined.includes(each)).map((each) => `${path}: ${each}`),
   );
   expect(unknown).toEqual([]);
 });
 
-test('every invariant and fault of docs/invariants.md is named by the title of a test, or is untested for a reason', () => {
+test('every invariant and fault of docs/internal/invariants.md is named by the title of a test, or is untested for a reason', () => {
   expect(defined).toContain('I1');
   expect(defined).toContain('F01');
   const untested = new Set(reasons.map(({ name }) => name));
@@ -46,12 +46,12 @@ test('every invariant and fault of docs/invariants.md is named by the title of a
   expect(reasons.filter(({ name, reason }) => inTitles.has(name) || reason.length < 20)).toEqual([]);
 });
 
-test('the numbers of docs/invariants.md have no gap', () => {
+test('the numbers of docs/internal/invariants.md have no gap', () => {
   const of = (letter: string) => defined.filter((each) => each.startsWith(letter));
   expect(of('I')).toEqual(of('I').map((_, n) => `I${n + 1}`));
   expect(of('F')).toEqual(of('F').map((_, n) => `F${String(n + 1).padStart(2, '0')}`));
 });
 
-test('docs/invariants.md defines each number once', () => {
+test('docs/internal/invariants.md defines each number once', () => {
   expect(defined).toEqual([...new Set(defined)]);
 });

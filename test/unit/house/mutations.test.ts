@@ -7,7 +7,7 @@ import { projectRoot } from './project-files.ts';
 
 const read = (path: string): string => readFileSync(join(projectRoot, path), 'utf8');
 
-const page = read('docs/promises.md');
+const page = read('docs/internal/proofs.md');
 
 /** The bold words of each item of the page, which may go on in the next line. */
 const promises = [...page.matchAll(/^- \*\*(?<words>[^*]+?)\.?\*\*/gm)].map(({ groups }) =>

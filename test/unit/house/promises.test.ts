@@ -5,12 +5,12 @@ const root = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
 /** Each piece of evidence on the page: `path of a test file`: "beginning of a test's name". */
-const evidence = [...read('docs/promises.md').matchAll(/^ +- `(?<path>[^`]+)`: "(?<name>[^"]+)"$/gm)].map(
-  ({ groups }) => ({ path: groups?.['path'] ?? '', name: groups?.['name'] ?? '' }),
-);
+const evidence = [
+  ...read('docs/internal/proofs.md').matchAll(/^ +- `(?<path>[^`]+)`: "(?<name>[^"]+)"$/gm),
+].map(({ groups }) => ({ path: groups?.['path'] ?? '', name: groups?.['name'] ?? '' }));
 
 /** Every item of the list of promises, with what stands under it. */
-const promises = read('docs/promises.md')
+const promises = read('docs/internal/proofs.md')
   .split(/^- \*\*/gm)
   .slice(1);
 
@@ -20,7 +20,7 @@ test('every promise names a test', () => {
 });
 
 test('every line of evidence is read by this test', () => {
-  expect(evidence).toHaveLength(read('docs/promises.md').match(/^ +- `test\//gm)?.length ?? 0);
+  expect(evidence).toHaveLength(read('docs/internal/proofs.md').match(/^ +- `test\//gm)?.length ?? 0);
 });
 
 test.each(evidence)('$path has the test "$name"', ({ path, name }) => {
