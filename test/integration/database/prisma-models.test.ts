@@ -3,10 +3,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type OutboxReader, openOutboxReader } from '../../../dev/demo/shop-database.ts';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { cancel, send, topic } from '../../../src/index.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { packageRoot } from '../../../src/store/installation/package-root.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { operations as operationsOf } from '../../../src/app/operations/operations.ts';
 import { once } from '../../../src/inbox/once.ts';
@@ -16,7 +17,6 @@ import {
   transaction,
 } from '../../../src/index.ts';
 import { memoryBroker } from '../../../src/testing/memory-broker.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,

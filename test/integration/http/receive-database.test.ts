@@ -1,8 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clientOf, permanent, receive, type Transaction } from '../../../src/http.ts';
 import { PrismaClient } from '../../../dev/generated/shop/client.ts';
+import { clientOf, permanent, receive, type Transaction } from '../../../src/http.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,

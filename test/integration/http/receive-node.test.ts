@@ -1,9 +1,9 @@
 import { createServer, request as httpRequest, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { type ReceivedRequest, type ReceiveOptions, receiveNode } from '../../../src/http.ts';
 import { http } from '../../../src/transports.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { outgoing, publishTo } from '../../support/fixtures/outgoing.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';

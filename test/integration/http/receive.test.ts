@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import {
   permanent,
   type ReceivedRequest,
@@ -6,7 +7,6 @@ import {
   receive,
   receiver,
 } from '../../../src/http.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { signed, webhookSecret } from '../../support/fixtures/webhook.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
+import type { TransactionClient } from '../../../src/inbox/transaction-client.ts';
 import { MemoryInbox } from '../../support/fixtures/memory-inbox.ts';
 import { until } from '../../support/fixtures/until.ts';
 import type { ShopTransaction } from '../../support/processes/fed-consumer.ts';

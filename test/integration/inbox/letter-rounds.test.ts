@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
 import type { DeadLetter, LetterOutcome } from '../../../src/inbox/parked/dead-letter.ts';
 import { DeadLetters } from '../../../src/inbox/parked/dead-letters.ts';
 import { readUncopied, takeLetterTurn } from '../../../src/store/inbox/dead-letters.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { fullScansOf, pagesOf, planNodes, statementOf } from '../../support/fixtures/query-plan.ts';

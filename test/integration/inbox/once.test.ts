@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { once } from '../../../src/inbox/once.ts';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
+import { once } from '../../../src/inbox/once.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { WindowKeeper, type WindowKeeperInput } from '../../../src/inbox/window/window-keeper.ts';
 import { sqlOf, type Transaction } from '../../../src/store/database/transaction.ts';
 import { forgetProcessed, markProcessed, readProcessed } from '../../../src/store/inbox/processed.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { dayMs, EpochFixture } from '../../support/fixtures/epoch-fixture.ts';
 import { openTransaction } from '../../support/fixtures/open-transaction.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@redis/client';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { redisFilter } from '../../../src/brokers/redis/filter/redis-filter.ts';
 import type { SeenFilter } from '../../../src/brokers/seen-filter.ts';
 import { once } from '../../../src/inbox/once.ts';
 import { filterInEpoch } from '../../../src/inbox/window/filter-in-epoch.ts';
 import { readDatabaseEpoch } from '../../../src/store/inbox/database-epoch.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { copyDatabase, createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 

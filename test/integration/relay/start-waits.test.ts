@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { consumer } from '../../../src/app/consumer/consumer.ts';
 import { kafka } from '../../../src/brokers/kafka/transport/kafka-transport.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { topic } from '../../../src/core/topic.ts';
 import type { ConsumerEvent } from '../../../src/inbox/consumer-event.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { refusingServer, startingUp } from '../../support/faults/refusing-server.ts';
 import { runCli } from '../../support/fixtures/cli.ts';
 import { configFile, startCli } from '../../support/fixtures/cli-process.ts';

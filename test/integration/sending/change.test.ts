@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { cancel, reschedule, type State, send, sendBatch, topic } from '../../../src/index.ts';
 import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
+import { cancel, reschedule, type State, send, sendBatch, topic } from '../../../src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';

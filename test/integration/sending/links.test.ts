@@ -1,9 +1,9 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { topic } from '../../../src/core/topic.ts';
 import { send } from '../../../src/index.ts';
-import { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { proxiedDatabase } from '../../support/faults/proxied-database.ts';
 import { createTestDatabase } from '../../support/fixtures/database.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { cancel, send, topic } from '../../../src/index.ts';
 import { Prisma, type PrismaClient } from '../../../dev/generated/shop/client.ts';
+import { cancel, send, topic } from '../../../src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';

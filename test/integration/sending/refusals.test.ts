@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import {
   cancel,
   OutboxError,
@@ -12,7 +13,6 @@ import {
   type Transaction,
   topic,
 } from '../../../src/index.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { byPg, byPrisma, type RunTransaction } from '../../support/fixtures/transaction-ways.ts';

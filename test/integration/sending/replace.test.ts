@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { send, sendBatch, topic } from '../../../src/index.ts';
 import type { Transaction } from '../../../src/store/database/transaction.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { gate } from '../../support/fixtures/gate.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';

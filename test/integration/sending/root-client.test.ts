@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { once } from '../../../src/consumer.ts';
 import {
   cancel,
@@ -10,7 +11,6 @@ import {
   type Transaction,
   topic,
 } from '../../../src/index.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 

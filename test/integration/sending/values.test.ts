@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { send, sendBatch } from '../../../src/index.ts';
 import { readInstallation } from '../../../src/store/installation/installation.ts';
-import type { PrismaClient } from '../../../dev/generated/shop/client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/fixtures/database.ts';
 import { openPrisma } from '../../support/fixtures/prisma.ts';
 import { freshTopic, storedRows } from '../../support/fixtures/stored-rows.ts';
