@@ -1,4 +1,4 @@
-import { OpenMessages } from '../open-messages.ts';
+import { OfferedBatch } from '../offered-batch.ts';
 import type { IncomingBatch, IncomingMessage, Lag, Partition, Subscription } from '../source.ts';
 import type { MemoryLog } from './memory-log.ts';
 
@@ -135,29 +135,15 @@ export class MemoryGroup {
     { lost, signal }: Pick<IncomingBatch, 'lost' | 'signal'>,
   ): Promise<void> {
     const { address, partition, rewound } = share;
-    const open = new OpenMessages(messages);
-    let restMs: number | undefined;
-    const batch: IncomingBatch = {
-      address,
-      partition,
-      messages,
-      signal,
-      lost,
-      mayBegin: () => restMs === undefined && !signal.aborted,
-      acknowledge: (message) => open.acknowledge(message),
-      reject(message, afterMs) {
-        open.reject(message);
-        restMs = Math.max(restMs ?? 0, afterMs);
-      },
-    };
+    const batch = new OfferedBatch({ address, partition, messages, signal, lost });
     await owner.subscription.handle(batch);
-    const last = open.lastDone();
+    const last = batch.done().at(-1);
     if (last !== undefined && share.rewound === rewound) share.done = Number(last.offset) + 1;
-    if (restMs === undefined) return;
+    if (batch.restMs === undefined) return;
     share.resting = setTimeout(() => {
       share.resting = undefined;
       this.look();
-    }, restMs);
+    }, batch.restMs);
     // A resting partition does not keep the process alive.
     share.resting.unref();
   }

@@ -83,9 +83,9 @@ export const rocketmqMutations: readonly Mutation[] = [
   {
     name: 'what-is-behind-an-open-message-is-acknowledged',
     promise: inOrder,
-    file: 'src/brokers/rocketmq/source/share.ts',
-    find: 'this.#ordered ? taken.slice(0, end) : taken.filter(isDone)',
-    replace: 'taken.filter(isDone)',
+    file: 'src/brokers/offered-batch.ts',
+    find: 'if (!this.#ordered) return',
+    replace: 'if (this.#states.length > 0) return',
     test: 'test/unit/brokers/rocketmq/share.test.ts',
     title: 'with order, no message after an open one is done',
   },

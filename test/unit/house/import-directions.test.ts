@@ -91,7 +91,7 @@ const cases: readonly Case[] = [
 
   refuse('src/brokers', value('../relay/drain.ts'), 'src/brokers/*.ts may import src/core only'),
   refuse('src/brokers', value('./kafka/client/topics.ts'), 'src/brokers/*.ts may import src/core only'),
-  ...allow('src/brokers', value('../core/errors.ts'), value('./open-messages.ts')),
+  ...allow('src/brokers', value('../core/errors.ts'), value('./offered-batch.ts')),
   ...brokers.flatMap((broker) => [
     refuse(broker, value('../../store/lane/claim.ts'), oneBroker),
     refuse(`${broker}/client`, value('../../another/client/connection.ts'), oneBroker),

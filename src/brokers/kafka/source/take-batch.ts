@@ -1,5 +1,5 @@
 import type { EachBatchPayload, OffsetsByTopicPartition } from 'kafkajs';
-import { OpenMessages } from '../../open-messages.ts';
+import { OfferedBatch } from '../../offered-batch.ts';
 import type { IncomingBatch, IncomingMessage, Subscription } from '../../source.ts';
 import type { Losses } from './losses.ts';
 import { Pulse } from './pulse.ts';
@@ -88,35 +88,23 @@ async function batchChannel(
 ): Promise<void> {
   const { topic: address, partition, messages: records } = payload.batch;
   const messages = records.map((record) => new ReceivedRecord(address, partition, record));
-  const open = new OpenMessages(messages);
   const [first] = messages;
   if (first !== undefined) context.losses.arrived(first, first.offset);
   const startedAtMs = performance.now();
   const hasTime = (): boolean => {
-    if (!open.moved) return true;
+    if (!batch.moved) return true;
     const spentMs = performance.now() - startedAtMs;
     return spentMs < (context.inHand.size > 1 ? shareMs.most : shareMs.alone);
   };
-  let restMs: number | undefined;
-  await context.subscription.handle({
-    address,
-    partition,
-    messages,
-    signal,
-    lost,
-    mayBegin: () => restMs === undefined && !signal.aborted && payload.isRunning() && hasTime(),
-    acknowledge: (message) => open.acknowledge(message),
-    reject(message, afterMs) {
-      open.reject(message);
-      restMs = Math.max(restMs ?? 0, afterMs);
-    },
-  });
+  const mayGoOn = (): boolean => payload.isRunning() && hasTime();
+  const batch = new OfferedBatch({ address, partition, messages, signal, lost, mayGoOn });
+  await context.subscription.handle(batch);
   // Not earlier: no offset may be committed before `handle` has finished. kafkajs fetches again from here, so open
   // messages need no other step to be offered again.
-  const last = open.lastDone();
+  const last = batch.done().at(-1);
   resolve(payload, last);
   if (last !== undefined) context.losses.done(last, last.offset);
-  if (restMs !== undefined) context.resumeAfter(restMs, payload.pause());
+  if (batch.restMs !== undefined) context.resumeAfter(batch.restMs, payload.pause());
 }
 
 /** The real type: in the types of kafkajs, partitions are not strings. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Channel, ConsumeMessage } from 'amqplib';
-import { OpenMessages } from '../../open-messages.ts';
-import type { IncomingMessage, Subscription } from '../../source.ts';
+import { OfferedBatch } from '../../offered-batch.ts';
+import type { Subscription } from '../../source.ts';
 import { Acknowledger } from './acknowledger.ts';
 import type { Prefetch } from './prefetch.ts';
 import { ReceivedDelivery } from './received-delivery.ts';
@@ -133,45 +133,27 @@ export class QueueFeed {
   async #hand(ready: readonly ReceivedDelivery[]): Promise<void> {
     const { address, order, subscription } = this.#options;
     const { signal } = this.#stopping;
-    const open = new OpenMessages(ready);
-    const acknowledged = new Set<IncomingMessage>();
-    const rejected = new Set<IncomingMessage>();
-    await subscription.handle({
+    const batch = new OfferedBatch({
       address,
       partition: 0,
       messages: ready,
       signal,
       lost: this.#lost.signal,
-      mayBegin: () => !signal.aborted && !(order && rejected.size > 0),
-      acknowledge(message) {
-        acknowledged.add(message);
-        open.acknowledge(message);
-      },
-      reject(message, afterMs) {
-        rejected.add(message);
-        open.reject(message);
-        const delivery = ready.find((one) => one === message);
-        if (delivery !== undefined)
-          delivery.restsUntilMs = Math.max(delivery.restsUntilMs, performance.now() + afterMs);
-      },
+      ordered: order,
     });
+    await subscription.handle(batch);
+    const nowMs = performance.now();
+    for (const one of ready) one.restsUntilMs = nowMs + (batch.restOf(one) ?? 0);
     // Not earlier: nothing of this batch may be acknowledged before `handle` has finished.
-    if (this.#lost.signal.aborted) return;
-    if (order) this.#acknowledgeRow(ready, open.lastDone());
-    else this.#acknowledgeEach(ready.filter((one) => acknowledged.has(one) && !rejected.has(one)));
+    if (!this.#lost.signal.aborted) this.#acknowledge(batch.done());
   }
 
-  /** Acknowledges the done messages before the first open one; those behind it are delivered again with it. */
-  #acknowledgeRow(ready: readonly ReceivedDelivery[], last: IncomingMessage | undefined): void {
-    const place = ready.findLastIndex((one) => one === last);
-    const done = ready[place];
-    if (done === undefined) return;
-    this.#acknowledger.upTo(done.raw, place + 1);
-    this.#forget(this.#deliveries.splice(0, place + 1));
-  }
-
-  #acknowledgeEach(done: readonly ReceivedDelivery[]): void {
-    this.#acknowledger.each(done.map(({ raw }) => raw));
+  /** With order these are the first of those that are held; those behind them are delivered again together. */
+  #acknowledge(done: readonly ReceivedDelivery[]): void {
+    const last = done.at(-1);
+    if (last === undefined) return;
+    if (this.#options.order) this.#acknowledger.upTo(last.raw, done.length);
+    else this.#acknowledger.each(done.map(({ raw }) => raw));
     const gone = new Set(done);
     this.#deliveries = this.#deliveries.filter((one) => !gone.has(one));
     this.#forget(done);

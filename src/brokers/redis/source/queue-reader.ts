@@ -1,7 +1,7 @@
 import { rest } from '../../../core/rest.ts';
 import type { Slots } from '../../../core/slots.ts';
-import { OpenMessages } from '../../open-messages.ts';
-import type { IncomingBatch, IncomingMessage, Subscription } from '../../source.ts';
+import { OfferedBatch } from '../../offered-batch.ts';
+import type { IncomingMessage, Subscription } from '../../source.ts';
 import { LateReply, RedisLink } from '../client/redis-link.ts';
 import type { RedisServer } from '../client/redis-server.ts';
 import { type Queue, type QueueLease, type QueueRead, releaseReading, renewReading } from './queue.ts';
@@ -171,27 +171,12 @@ export class QueueReader {
     const { link, stopping, subscription } = this.#context;
     const lost = this.#lost?.signal ?? AbortSignal.abort();
     const signal = AbortSignal.any([stopping, lost]);
-    const open = new OpenMessages(messages);
-    let restMs: number | undefined;
-    const batch: IncomingBatch = {
-      address: this.queue.address,
-      partition: 0,
-      messages,
-      signal,
-      lost,
-      mayBegin: () => restMs === undefined && !signal.aborted,
-      acknowledge: (message) => open.acknowledge(message),
-      reject(message, afterMs) {
-        open.reject(message);
-        restMs = Math.max(restMs ?? 0, afterMs);
-      },
-    };
+    const batch = new OfferedBatch({ address: this.queue.address, partition: 0, messages, signal, lost });
     await subscription.handle(batch);
-    const last = open.lastDone();
-    const done = last === undefined ? [] : messages.slice(0, messages.indexOf(last) + 1);
+    const done = batch.done();
     if (done.length < messages.length) this.queue.reread();
     if (done.length > 0) await link.ask((client) => this.queue.done(client, this.#lease, done));
-    return restMs ?? 0;
+    return batch.restMs ?? 0;
   }
 
   /** This member keeps a resting partition; the rest ends early with the consumer, or with the lease. */

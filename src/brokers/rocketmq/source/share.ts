@@ -1,4 +1,5 @@
-import type { IncomingBatch, IncomingMessage, Partition, Subscription } from '../../source.ts';
+import { OfferedBatch } from '../../offered-batch.ts';
+import type { Partition, Subscription } from '../../source.ts';
 import type { LeasedMessage } from './leased-message.ts';
 
 /** Delay before messages that a handler left open are offered again, so that a handler that takes none uses no CPU. */
@@ -73,18 +74,13 @@ export class Share {
     const lost = new AbortController();
     this.#lost = lost;
     this.#inHand = taken;
-    const acknowledged = new Set<IncomingMessage>();
-    const rejected = new Map<IncomingMessage, number>();
-    const signal = AbortSignal.any([stopping, lost.signal]);
-    const batch: IncomingBatch = {
+    const batch = new OfferedBatch({
       ...this.place,
       messages: taken.map(({ incoming }) => incoming),
-      signal,
+      signal: AbortSignal.any([stopping, lost.signal]),
       lost: lost.signal,
-      mayBegin: () => !signal.aborted && !(this.#ordered && rejected.size > 0),
-      acknowledge: (message) => void acknowledged.add(message),
-      reject: (message, afterMs) => void rejected.set(message, afterMs),
-    };
+      ordered: this.#ordered,
+    });
     try {
       await handle(batch);
     } finally {
@@ -93,7 +89,7 @@ export class Share {
       this.#inHand = [];
       this.#lost = undefined;
     }
-    return this.#settle(taken, acknowledged, rejected);
+    return this.#settle(taken, batch);
   }
 
   #take(count: number): readonly LeasedMessage[] {
@@ -109,22 +105,15 @@ export class Share {
     return taken;
   }
 
-  #settle(
-    taken: readonly LeasedMessage[],
-    acknowledged: ReadonlySet<IncomingMessage>,
-    rejected: ReadonlyMap<IncomingMessage, number>,
-  ): Handed {
-    const isDone = ({ incoming }: LeasedMessage): boolean =>
-      acknowledged.has(incoming) && !rejected.has(incoming);
-    const firstOpen = taken.findIndex((message) => !isDone(message));
-    const end = firstOpen === -1 ? taken.length : firstOpen;
-    const done = this.#ordered ? taken.slice(0, end) : taken.filter(isDone);
-    const open = this.#ordered ? taken.slice(end) : taken.filter((message) => !isDone(message));
+  #settle(taken: readonly LeasedMessage[], batch: OfferedBatch): Handed {
+    const isDone = new Set(batch.done());
+    const done = taken.filter(({ incoming }) => isDone.has(incoming));
+    const open = taken.filter(({ incoming }) => !isDone.has(incoming));
     const nowMs = performance.now();
-    for (const message of open) message.notBeforeMs = nowMs + (rejected.get(message.incoming) ?? againMs);
+    for (const message of open) message.notBeforeMs = nowMs + (batch.restOf(message.incoming) ?? againMs);
     if (this.#ordered) for (const message of open.slice(1)) message.notBeforeMs = 0;
     // In order, the first open message waits for the longest rejection of the batch, so that all later ones wait, too.
-    const longest = Math.max(0, ...rejected.values());
+    const longest = batch.restMs ?? 0;
     const [first] = open;
     if (this.#ordered && first !== undefined && longest > 0) first.notBeforeMs = nowMs + longest;
     this.#waiting = [...open.filter(({ lost }) => !lost), ...this.#waiting];
