@@ -11,7 +11,7 @@ import { observer } from '../../support/kafka/kafka-topic.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const root = path.resolve(import.meta.dirname, '../..');
+const root = path.resolve(import.meta.dirname, '../../..');
 const servers = {
   TEMPORAL_ADDRESS: inject('temporalAddress'),
   KAFKA_BROKERS: inject('kafkaBrokers'),

@@ -162,7 +162,7 @@ test.for([[], ['--', process.execPath, '-e', 'setInterval(() => {}, 1000); conso
 test('dev ends with a server that dies, and says which', async () => {
   const { cache, env } = await bare();
   const folder = await project('shop');
-  const root = path.resolve(import.meta.dirname, '../..');
+  const root = path.resolve(import.meta.dirname, '../../..');
   await writeFile(
     path.join(folder, 'outbox.config.mjs'),
     `import { defineConfig, env, topic } from '${root}/dist/src/index.js';

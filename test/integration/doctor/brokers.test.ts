@@ -235,7 +235,7 @@ test('servers that are away are problems, those that accept connections and neve
   const { port } = silent.address() as AddressInfo;
   const folder = await mkdtemp(path.join(tmpdir(), 'outbox-doctor-'));
   context.onTestFinished(() => rm(folder, { recursive: true }));
-  const root = path.resolve(import.meta.dirname, '../..');
+  const root = path.resolve(import.meta.dirname, '../../..');
   const file = path.join(folder, 'outbox.config.ts');
   await writeFile(
     file,

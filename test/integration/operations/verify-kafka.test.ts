@@ -81,8 +81,8 @@ test('the command says which promise is broken, and ends with 5', async () => {
   await writeFile(
     config,
     `import { z } from 'zod';
-     import { defineConfig, topic } from '../../../src/index.ts';
-     import { kafka } from '../../../src/transports.ts';
+     import { defineConfig, topic } from '../../../../src/index.ts';
+     import { kafka } from '../../../../src/transports.ts';
      export default defineConfig({
        database: { url: ${JSON.stringify(world.fixture.url)} }, temporal: {},
        topics: [topic('orders', z.unknown(), { address: ${JSON.stringify(world.address)} })],
