@@ -1,3 +1,4 @@
+import { pauseAfter } from '../core/pause-after.ts';
 import type { Hold } from './transport.ts';
 
 const restMs = { first: 500, most: 60_000 } as const;
@@ -27,7 +28,7 @@ export class Rests {
   /** Records that messages of this address got no clear answer. */
   add(address: string, reason: string): void {
     const count = (this.#addresses.get(address)?.count ?? 0) + 1;
-    const untilMs = this.#now() + Math.min(restMs.first * 2 ** (count - 1), restMs.most);
+    const untilMs = this.#now() + pauseAfter(count, restMs);
     this.#addresses.set(address, { count, reason, untilMs });
   }
 

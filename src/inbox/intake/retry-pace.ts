@@ -1,3 +1,5 @@
+import { pauseAfter } from '../../core/pause-after.ts';
+
 const pauseMs = { first: 1_000, most: 30_000 } as const;
 
 /**
@@ -7,6 +9,5 @@ const pauseMs = { first: 1_000, most: 30_000 } as const;
  * @param pauses how often it has paused for this message
  */
 export function nextPauseMs(pauses: number): number {
-  // The exponent is bounded, because the number of pauses is not.
-  return Math.min(pauseMs.first * 2 ** Math.min(pauses, 10), pauseMs.most);
+  return pauseAfter(pauses + 1, pauseMs);
 }

@@ -1,5 +1,6 @@
 import { OutboxError } from '../../../core/errors.ts';
 import { aborted, rest } from '../../../core/rest.ts';
+import { Reconnecting } from '../../reconnecting.ts';
 import type { Subscription } from '../../source.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { largestBatchBytes } from '../client/largest-batch.ts';
@@ -7,9 +8,6 @@ import { missingTopics } from '../client/topics.ts';
 import { missing } from '../client/unavailable.ts';
 import { Membership } from './membership.ts';
 import { StartOffsets } from './start-offsets.ts';
-
-/** Short at the start: a caller may be waiting for the first join, and the topic may have just been created. */
-const reconnectMs = { first: 200, maxAtStart: 2_000, most: 10_000 } as const;
 
 /** Intervals of the source, in milliseconds. Only tests shorten them. */
 export interface SourcePaces {
@@ -21,33 +19,32 @@ export const sourcePaces: SourcePaces = { lookAgainMs: 10_000 };
 
 /** Joins the group with one membership after another, until stopped. */
 export class GroupSession {
-  /** Resolves at the first join. */
-  readonly joined: Promise<void>;
   readonly #connection: KafkaConnection;
   readonly #subscription: Subscription;
   readonly #paces: SourcePaces;
   readonly #stopping = new AbortController();
+  readonly #reconnecting: Reconnecting;
   readonly #ended: Promise<void>;
   readonly #startOffsets: StartOffsets | undefined;
   #membership: Membership | undefined;
-  #everJoined = false;
-  #lastError: unknown;
 
   constructor(connection: KafkaConnection, subscription: Subscription, paces: SourcePaces) {
     this.#connection = connection;
     this.#subscription = subscription;
     this.#paces = paces;
     if (!subscription.fromBeginning) this.#startOffsets = new StartOffsets(connection, subscription);
-    let ended: Promise<void> = Promise.resolve();
-    this.joined = new Promise((resolve) => {
-      ended = this.#run(resolve);
-    });
-    this.#ended = ended;
+    this.#reconnecting = new Reconnecting(subscription, this.#stopping.signal);
+    this.#ended = this.#run();
+  }
+
+  /** Resolves at the first join. */
+  get joined(): Promise<void> {
+    return this.#reconnecting.joined;
   }
 
   /** Why the last membership ended. */
   get lastError(): unknown {
-    return this.#lastError;
+    return this.#reconnecting.lastError;
   }
 
   async stop(): Promise<void> {
@@ -56,14 +53,13 @@ export class GroupSession {
     await this.#ended;
   }
 
-  async #run(joined: () => void): Promise<void> {
+  async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    let retryInMs: number = reconnectMs.first;
     while (!signal.aborted) {
       const addresses = await this.#existing();
       if (signal.aborted) return;
       if (addresses instanceof OutboxError) {
-        retryInMs = await this.#pauseAfter(addresses, retryInMs);
+        await this.#reconnecting.pause(addresses);
         continue;
       }
       const partitionBytes = await this.#partitionBytes(addresses);
@@ -76,15 +72,10 @@ export class GroupSession {
         partitionBytes,
       );
       this.#membership = membership;
-      const ended = await this.#stayIn(membership, addresses, () => {
-        this.#everJoined = true;
-        retryInMs = reconnectMs.first;
-        joined();
-      });
+      const ended = await this.#stayIn(membership, addresses);
       await membership.leave();
       if (signal.aborted) return;
-      if (ended === 'topic-appeared') continue;
-      retryInMs = await this.#pauseAfter(ended.error, retryInMs);
+      if (ended !== 'topic-appeared') await this.#reconnecting.pause(ended.error);
     }
   }
 
@@ -99,25 +90,16 @@ export class GroupSession {
     return Math.min(await largestBatchBytes(this.#connection, addresses), maxFetchBytes);
   }
 
-  /** @returns the pause after this one */
-  async #pauseAfter(reason: unknown, ms: number): Promise<number> {
-    this.#lastError = reason;
-    this.#subscription.disconnected(reason, ms);
-    await rest(ms, this.#stopping.signal);
-    return Math.min(ms * 2, this.#everJoined ? reconnectMs.most : reconnectMs.maxAtStart);
-  }
-
   /** Resolves with the reason when this membership must end. */
   async #stayIn(
     membership: Membership,
     addresses: readonly string[],
-    joined: () => void,
   ): Promise<{ readonly error: unknown } | 'topic-appeared'> {
     const over = new AbortController();
     const signal = AbortSignal.any([this.#stopping.signal, over.signal]);
     try {
       await membership.join();
-      joined();
+      this.#reconnecting.reached();
       const crashed = membership.crashed.then((error) => ({ error }));
       const stopped = aborted(this.#stopping.signal).then(() => ({ error: undefined }));
       return await Promise.race([crashed, stopped, this.#appearance(addresses, signal)]);
@@ -144,7 +126,7 @@ export class GroupSession {
       return addresses;
     }
     const error = missing(this.#connection, gone);
-    if (!this.#everJoined) return error;
+    if (!this.#reconnecting.everJoined) return error;
     this.#startOffsets?.forget(gone);
     if (gone.length === addresses.length) return error;
     this.#subscription.disconnected(error, this.#paces.lookAgainMs);

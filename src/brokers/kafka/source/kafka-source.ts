@@ -1,5 +1,4 @@
-import { OutboxError } from '../../../core/errors.ts';
-import { rest } from '../../../core/rest.ts';
+import { joinInTime, notJoined } from '../../join-in-time.ts';
 import type { Source, Subscribed, Subscription } from '../../source.ts';
 import type { KafkaConnection } from '../client/connection.ts';
 import { kafkaLag } from '../client/lag.ts';
@@ -27,23 +26,8 @@ async function subscribe(
   subscription: Subscription,
   paces: SourcePaces,
 ): Promise<Subscribed> {
-  const { joinWithinMs, signal = new AbortController().signal } = subscription;
   const session = new GroupSession(connection, subscription, paces);
-  const over = new AbortController();
-  const ending = AbortSignal.any([signal, over.signal]);
-  const waited = rest(joinWithinMs, ending).then(() => false);
-  const joined = await Promise.race([session.joined.then(() => true), waited]);
-  over.abort();
-  if (joined) return { lag: () => kafkaLag(connection, subscription), stop: () => session.stop() };
-  const stopped = session.stop();
-  signal.throwIfAborted();
-  await stopped;
-  const { lastError } = session;
-  if (lastError instanceof OutboxError && lastError.code === 'OUTBOX_ADDRESS_MISSING') throw lastError;
-  const reason = lastError instanceof Error ? lastError.message : 'no answer';
-  throw new OutboxError(
-    'OUTBOX_SERVER_UNAVAILABLE',
-    `The group "${subscription.group}" could not be joined at ${connection.brokers.join(', ')}: ${reason}.`,
-    { cause: lastError, details: { group: subscription.group, addresses: subscription.addresses } },
-  );
+  if (!(await joinInTime(session, subscription)))
+    throw notJoined(subscription, connection.brokers.join(', '), session.lastError);
+  return { lag: () => kafkaLag(connection, subscription), stop: () => session.stop() };
 }

@@ -1,3 +1,4 @@
+import { pauseAfter } from '../../../core/pause-after.ts';
 import type { Hold } from '../../transport.ts';
 
 /** This many consecutive unclear answers cause no pause: a broker restart causes two or three. */
@@ -30,7 +31,7 @@ export class Doubts {
   add(address: string, partition: number, reason: string): void {
     const name = nameOf(address, partition);
     const count = (this.#partitions.get(name)?.count ?? 0) + 1;
-    const rest = count <= free ? 0 : Math.min(restMs.first * 2 ** (count - free - 1), restMs.most);
+    const rest = count <= free ? 0 : pauseAfter(count - free, restMs);
     this.#partitions.set(name, { count, reason, restsUntilMs: this.#now() + rest });
   }
 

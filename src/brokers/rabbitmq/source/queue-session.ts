@@ -1,4 +1,5 @@
 import { aborted, rest } from '../../../core/rest.ts';
+import { Reconnecting } from '../../reconnecting.ts';
 import type { Lag, Subscription } from '../../source.ts';
 import type { RabbitmqConnection } from '../client/connection.ts';
 import { type Link, openLink } from '../client/link.ts';
@@ -7,8 +8,6 @@ import { Prefetch } from './prefetch.ts';
 import { QueueFeed } from './queue-feed.ts';
 import type { QueueRules } from './queue-rules.ts';
 
-/** Short at the start: a caller may be waiting for the first join, and the exchange may have just been created. */
-const reconnectMs = { first: 200, maxAtStart: 2_000, most: 10_000 } as const;
 /** How often a single lost queue is retried while the connection is open. */
 const lookAgainMs = 2_000;
 
@@ -29,20 +28,17 @@ export interface SessionRules extends QueueRules {
 
 /** Opens one connection after another, until stopped, each with a channel per address. */
 export class QueueSession {
-  /** Resolves at the first join. */
-  readonly joined: Promise<void>;
   readonly #connection: RabbitmqConnection;
   readonly #rules: SessionRules;
   readonly #subscription: Subscription;
   readonly #stopping = new AbortController();
+  readonly #reconnecting: Reconnecting;
   readonly #ended: Promise<void>;
   readonly #shares = new Map<string, Share>();
   /** They outlive connections: what is learned of the size of messages holds for the next one. */
   readonly #prefetches: ReadonlyMap<string, Prefetch>;
   #link: Link | undefined;
-  #everJoined = false;
   #inHand = 0;
-  #lastError: unknown;
 
   constructor(connection: RabbitmqConnection, rules: SessionRules, subscription: Subscription) {
     this.#connection = connection;
@@ -50,16 +46,18 @@ export class QueueSession {
     this.#subscription = subscription;
     const { addresses, batchSize } = subscription;
     this.#prefetches = new Map(addresses.map((address) => [address, new Prefetch(batchSize)]));
-    let ended: Promise<void> = Promise.resolve();
-    this.joined = new Promise((resolve) => {
-      ended = this.#run(resolve);
-    });
-    this.#ended = ended;
+    this.#reconnecting = new Reconnecting(subscription, this.#stopping.signal);
+    this.#ended = this.#run();
+  }
+
+  /** Resolves at the first join. */
+  get joined(): Promise<void> {
+    return this.#reconnecting.joined;
   }
 
   /** Why the last connection ended. */
   get lastError(): unknown {
-    return this.#lastError;
+    return this.#reconnecting.lastError;
   }
 
   /**
@@ -67,7 +65,7 @@ export class QueueSession {
    */
   async lag(): Promise<readonly Lag[]> {
     const link = this.#link;
-    if (link === undefined) throw this.#lastError;
+    if (link === undefined) throw this.lastError;
     const { addresses, group } = this.#subscription;
     const ready = await Promise.all(
       addresses.map((address) => readyIn(link, this.#rules.name(address, group))),
@@ -84,25 +82,16 @@ export class QueueSession {
     await this.#ended;
   }
 
-  async #run(joined: () => void): Promise<void> {
+  async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    let retryInMs: number = reconnectMs.first;
     while (!signal.aborted) {
-      const error = await this.#stay(() => {
-        this.#everJoined = true;
-        retryInMs = reconnectMs.first;
-        joined();
-      });
-      if (signal.aborted) return;
-      this.#lastError = error;
-      this.#subscription.disconnected(error, retryInMs);
-      await rest(retryInMs, signal);
-      retryInMs = Math.min(retryInMs * 2, this.#everJoined ? reconnectMs.most : reconnectMs.maxAtStart);
+      const error = await this.#stay();
+      if (!signal.aborted) await this.#reconnecting.pause(error);
     }
   }
 
   /** Resolves with the reason when a connection has ended or could not be used. */
-  async #stay(joined: () => void): Promise<unknown> {
+  async #stay(): Promise<unknown> {
     const { addresses, group } = this.#subscription;
     let link: Link | undefined;
     try {
@@ -111,7 +100,7 @@ export class QueueSession {
       const failed = await this.#openAll(opened);
       this.#link = opened;
       this.#tellAssigned();
-      joined();
+      this.#reconnecting.reached();
       const kept = addresses.map((address) => this.#keep(opened, address, failed.get(address)));
       if (this.#rules.declare) kept.push(this.#keepBound(opened));
       const reason = await Promise.race([opened.ended, aborted(this.#stopping.signal)]);
@@ -139,7 +128,7 @@ export class QueueSession {
     const each = async (addresses: Iterable<string>, open: (address: string) => Promise<void>) => {
       for (const address of addresses)
         await open(address).catch((error: unknown) => {
-          if (!this.#everJoined || link.reason !== undefined) throw error;
+          if (!this.#reconnecting.everJoined || link.reason !== undefined) throw error;
           failed.set(address, error);
         });
     };

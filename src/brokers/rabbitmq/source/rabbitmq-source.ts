@@ -1,6 +1,4 @@
-import { OutboxError } from '../../../core/errors.ts';
-import { reasonOf } from '../../../core/reason.ts';
-import { rest } from '../../../core/rest.ts';
+import { joinInTime, notJoined } from '../../join-in-time.ts';
 import type { Source, Subscribed, Subscription } from '../../source.ts';
 import { endpointOf, type RabbitmqConnection } from '../client/connection.ts';
 import type { QueueRules } from './queue-rules.ts';
@@ -43,22 +41,8 @@ async function subscribe(
   rules: SessionRules,
   subscription: Subscription,
 ): Promise<Subscribed> {
-  const { addresses, group, joinWithinMs, signal = new AbortController().signal } = subscription;
   const session = new QueueSession(connection, rules, subscription);
-  const over = new AbortController();
-  const waited = rest(joinWithinMs, AbortSignal.any([signal, over.signal])).then(() => false);
-  const joined = await Promise.race([session.joined.then(() => true), waited]);
-  over.abort();
-  if (joined) return { lag: () => session.lag(), stop: () => session.stop() };
-  const stopped = session.stop();
-  signal.throwIfAborted();
-  await stopped;
-  const { lastError } = session;
-  if (lastError instanceof OutboxError && lastError.code === 'OUTBOX_ADDRESS_MISSING') throw lastError;
-  const reason = lastError === undefined ? 'no answer' : reasonOf(lastError);
-  throw new OutboxError(
-    'OUTBOX_SERVER_UNAVAILABLE',
-    `The group "${group}" could not be joined at ${endpointOf(connection)}: ${reason}.`,
-    { cause: lastError, details: { group, addresses } },
-  );
+  if (!(await joinInTime(session, subscription)))
+    throw notJoined(subscription, endpointOf(connection), session.lastError);
+  return { lag: () => session.lag(), stop: () => session.stop() };
 }

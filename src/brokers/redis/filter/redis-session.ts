@@ -1,3 +1,4 @@
+import { pauseAfter } from '../../../core/pause-after.ts';
 import { openClient, type RedisClient } from '../client/open-client.ts';
 import { late, within } from '../client/within.ts';
 import type { RedisFilterRules } from './redis-filter-options.ts';
@@ -11,13 +12,7 @@ interface Link {
 }
 
 const connectsWithinMs = 2_000;
-const firstRestMs = 1_000;
-const longestRestMs = 30_000;
-
-/** The pause after this many consecutive failures, including the latest. */
-export function restMs(failures: number): number {
-  return Math.min(firstRestMs * 2 ** (failures - 1), longestRestMs);
-}
+const restMs = { first: 1_000, most: 30_000 } as const;
 
 /**
  * Sends requests to Redis with a timeout, and pauses after a failure.
@@ -103,7 +98,7 @@ export class RedisSession {
       if (this.#link === link) this.#link = undefined;
     }
     this.#failures += 1;
-    const retryInMs = restMs(this.#failures);
+    const retryInMs = pauseAfter(this.#failures, restMs);
     this.#restUntilMs = performance.now() + retryInMs;
     if (this.#awaySinceMs !== undefined) return;
     this.#awaySinceMs = performance.now();

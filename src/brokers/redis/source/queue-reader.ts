@@ -1,3 +1,4 @@
+import { type Pauses, pauseAfter } from '../../../core/pause-after.ts';
 import { rest } from '../../../core/rest.ts';
 import type { Slots } from '../../../core/slots.ts';
 import { OfferedBatch } from '../../offered-batch.ts';
@@ -17,7 +18,7 @@ export interface ReaderPaces {
   /** The longest wait for new messages, and so how often an idle reader polls. */
   readonly newsMs: number;
   /** Delay between failed connections, which doubles from the first to the longest. */
-  readonly reconnectMs: { readonly first: number; readonly most: number };
+  readonly reconnectMs: Pauses;
 }
 
 export const readerPaces: ReaderPaces = {
@@ -81,7 +82,7 @@ export class QueueReader {
 
   async #run(joined: () => void): Promise<void> {
     const { changed, paces, stopping, subscription } = this.#context;
-    let retryInMs = paces.reconnectMs.first;
+    let failures = 0;
     let cut = false;
     const reached = (): void => {
       joined();
@@ -92,16 +93,17 @@ export class QueueReader {
     while (!stopping.aborted) {
       try {
         await this.#turn(reached);
-        retryInMs = paces.reconnectMs.first;
+        failures = 0;
       } catch (error) {
         if (stopping.aborted) break;
         this.lastError = error;
         cut = true;
         this.queue.reread();
         this.#lookAtClock();
+        failures += 1;
+        const retryInMs = pauseAfter(failures, paces.reconnectMs);
         subscription.disconnected(error, retryInMs);
         await rest(retryInMs, stopping);
-        retryInMs = Math.min(retryInMs * 2, paces.reconnectMs.most);
       }
     }
     await this.#leave();

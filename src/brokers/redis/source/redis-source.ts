@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { OutboxError } from '../../../core/errors.ts';
-import { rest } from '../../../core/rest.ts';
 import { Slots } from '../../../core/slots.ts';
+import { joinInTime, notJoined } from '../../join-in-time.ts';
 import type { Source, Subscribed, Subscription } from '../../source.ts';
 import { RedisLink, redisUnavailable } from '../client/redis-link.ts';
 import type { RedisServer } from '../client/redis-server.ts';
@@ -43,7 +43,7 @@ async function subscribe(
   paces: ReaderPaces,
   subscription: Subscription,
 ): Promise<Subscribed> {
-  const { addresses, group, joinWithinMs, signal } = subscription;
+  const { addresses, group } = subscription;
   const stopping = new AbortController();
   const link = new RedisLink(server, requestTimeoutMs, subscription);
   const readers: QueueReader[] = [];
@@ -67,15 +67,11 @@ async function subscribe(
     await Promise.all(readers.map(({ ended }) => ended));
     link.close();
   };
-  const over = new AbortController();
-  const ending = AbortSignal.any([over.signal, ...(signal === undefined ? [] : [signal])]);
-  const joined = Promise.all(readers.map((reader) => reader.joined)).then(() => true);
-  const inTime = await Promise.race([joined, rest(joinWithinMs, ending).then(() => false)]);
-  over.abort();
-  if (!inTime) {
-    await stop();
-    signal?.throwIfAborted();
-    throw notJoined(server, subscription, readers);
+  const joined = Promise.all(readers.map((reader) => reader.joined));
+  if (!(await joinInTime({ joined, stop }, subscription))) {
+    const errors = readers.map(({ lastError }) => lastError).filter((error) => error !== undefined);
+    const own = errors.find((error) => error instanceof OutboxError);
+    throw own ?? notJoined(subscription, server.endpoint, errors[0]);
   }
   const lag = async (): Promise<Awaited<ReturnType<Subscribed['lag']>>> =>
     Promise.all(
@@ -88,21 +84,4 @@ async function subscribe(
       throw redisUnavailable(server, error);
     });
   return { lag, stop };
-}
-
-function notJoined(
-  server: RedisServer,
-  { addresses, group }: Subscription,
-  readers: readonly QueueReader[],
-): OutboxError {
-  const errors = readers.map(({ lastError }) => lastError);
-  const own = errors.find((error) => error instanceof OutboxError);
-  if (own !== undefined) return own;
-  const cause = errors.find((error) => error !== undefined) ?? new Error('no answer');
-  const { message } = redisUnavailable(server, cause);
-  return new OutboxError(
-    'OUTBOX_SERVER_UNAVAILABLE',
-    `The group "${group}" could not be joined. ${message}`,
-    { cause, details: { group, addresses } },
-  );
 }

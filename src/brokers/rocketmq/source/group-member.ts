@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { pauseAfter } from '../../../core/pause-after.ts';
 import { rest } from '../../../core/rest.ts';
 import type { Partition, Subscription } from '../../source.ts';
 import { RefusedRequest } from '../client/failure.ts';
@@ -14,7 +15,7 @@ import { Share } from './share.ts';
 const noGroup = /^CONSUMER_GROUP_NOT_FOUND|subscription group \[.*does not exist/;
 /** About as many bytes are held at once; a single larger message is received nevertheless. */
 const mostBytes = 64 * 1_024 * 1_024;
-const retry = { firstMs: 250, mostMs: 5_000 } as const;
+const retryMs = { first: 250, most: 5_000 } as const;
 
 /** What one member receives, and from where. */
 export interface MemberPlace {
@@ -87,7 +88,7 @@ export class GroupMember {
         if (signal.aborted) return;
         if (failures === 0) this.#failingPolls += 1;
         failures += 1;
-        const waitMs = Math.min(retry.firstMs * 2 ** (failures - 1), retry.mostMs);
+        const waitMs = pauseAfter(failures, retryMs);
         subscription.disconnected(this.#told(error), waitMs);
         await rest(waitMs, signal);
       }

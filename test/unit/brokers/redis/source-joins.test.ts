@@ -116,7 +116,7 @@ test('a group that cannot read all of its addresses in time is told why, and lea
 
   expect(error).toMatchObject({
     code: 'OUTBOX_SERVER_UNAVAILABLE',
-    message: expect.stringMatching(/^The group "stock" could not be joined\. .*LOADING/),
+    message: expect.stringMatching(/^The group "stock" could not be joined at .*LOADING/),
     details: { group: 'stock', addresses },
   });
   await expect.poll(() => one.server.connections().open, soon).toBe(0);
