@@ -27,7 +27,7 @@ interface Tried {
 
 /**
  * Runs what belongs to each version that the arguments choose, and answers the exit code: 1 when anything failed, or when
- * Node warned of anything. With `--write` it only renews the table in README.
+ * Node warned of anything. With `--write` it only renews the table in docs/versions.md.
  */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -39,7 +39,7 @@ export async function main(args: readonly string[]): Promise<number> {
     },
   });
   if (values.write) {
-    const page = join(root, 'README.md');
+    const page = join(root, 'docs/versions.md');
     writeFileSync(page, withVersionTable(readFileSync(page, 'utf8')));
     return 0;
   }

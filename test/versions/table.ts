@@ -1,6 +1,6 @@
 /**
- * The versions that are supported, and those that `npm run versions` runs for each. README's table and the engines of
- * package.json are made of this; a unit test holds both to it.
+ * The versions that are supported, and those that `npm run versions` runs for each. The table of docs/versions.md and the
+ * engines of package.json are made of this; a unit test holds both to it.
  */
 
 /** A line of Node releases. */
@@ -55,8 +55,8 @@ export function engines(): string {
   return nodes.map(({ first }, n) => `${n === nodes.length - 1 ? '>=' : '^'}${first}`).join(' || ');
 }
 
-/** README's table. */
-function readmeTable(): string {
+/** The table of docs/versions.md. */
+function versionTable(): string {
   const named = (lines: readonly { readonly name: string }[]): string =>
     lines.map(({ name }) => name).join(', ');
   const exact = (versions: readonly string[]): string => versions.join(', ');
@@ -99,5 +99,5 @@ export function withVersionTable(page: string): string {
   const from = page.indexOf(start);
   const to = page.indexOf(end);
   if (from < 0 || to < from) throw new Error('The page has no place for the table of versions.');
-  return `${page.slice(0, from + start.length)}\n${readmeTable()}\n\n${page.slice(to)}`;
+  return `${page.slice(0, from + start.length)}\n${versionTable()}\n\n${page.slice(to)}`;
 }

@@ -43,7 +43,6 @@ export interface Started {
   /** Its output so far, from stdout and stderr. */
   readonly said: () => string;
   readonly exited: Promise<number | null>;
-  end(signal: NodeJS.Signals): void;
 }
 
 /** A project with the files of README, whose install commands have installed the packages of this repository. */
@@ -84,11 +83,6 @@ export class ReadmeProject {
 
   text(name: string): string {
     return this.blocks.find((block) => block.name === name)?.text ?? '';
-  }
-
-  /** Adds a file that is compiled with the others. */
-  async add(name: string, text: string): Promise<void> {
-    await this.#write(name, text);
   }
 
   /** Generates Prisma's client and compiles. Returns the output of the compiler, which should be empty. */
@@ -138,7 +132,7 @@ export class ReadmeProject {
     for (const output of [child.stdout, child.stderr])
       output.on('data', (data: Buffer) => (said += data.toString()));
     const exited = once(child, 'close').then(() => child.exitCode);
-    return { said: () => said, exited, end: (signal) => void child.kill(signal) };
+    return { said: () => said, exited };
   }
 
   async #link(name: string): Promise<void> {

@@ -18,10 +18,10 @@ const read = (path: string): string => readFileSync(join(projectRoot, path), 'ut
 const manifest = (folder: string): Manifest => JSON.parse(read(join(folder, 'package.json'))) as Manifest;
 const version = (text: string): readonly number[] => parseVersion(text) ?? [];
 
-test('README shows the table of versions', () => {
-  const readme = read('README.md');
-  expect(readme).toContain('| Node | 20.19, 22, 24, 26 |');
-  expect(withVersionTable(readme)).toBe(readme);
+test('docs/versions.md shows the table of versions', () => {
+  const page = read('docs/versions.md');
+  expect(page).toContain('| Node | 20.19, 22, 24, 26 |');
+  expect(withVersionTable(page)).toBe(page);
 });
 
 test('package.json and its lock name the Node releases of the table', () => {
