@@ -1,4 +1,4 @@
-import type { Author } from '../store/audit/author.ts';
+import type { Author } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   announcer,

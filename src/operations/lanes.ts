@@ -2,7 +2,7 @@ import type { Duration } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
 import { type Lane, maxLanes } from '../core/lane.ts';
 import { rest } from '../core/rest.ts';
-import type { Author } from '../store/audit/author.ts';
+import type { Author } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
 import {
   beginChange,

@@ -1,6 +1,6 @@
 import { type Duration, durationMs, longestDurationMs } from '../core/duration.ts';
 import { OutboxError } from '../core/errors.ts';
-import type { Author } from '../store/audit/author.ts';
+import type { Author } from '../store/audit/audit.ts';
 
 /** Options of every operation that changes something. */
 export interface OperationOptions {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Duration } from '../core/duration.ts';
 import { type Lane, laneName } from '../core/lane.ts';
-import type { Author } from '../store/audit/author.ts';
+import type { Author } from '../store/audit/audit.ts';
 import type { Database } from '../store/database/database.ts';
 import { abandonLease, acquireLane, freeLease, markAllSuspect } from '../store/lane/lease.ts';
 import { sendNudge } from '../store/lane/nudge.ts';

@@ -1,4 +1,4 @@
-import type { Author } from '../store/audit/author.ts';
+import type { Author } from '../store/audit/audit.ts';
 import type { BulkStart } from '../store/bulk/starts.ts';
 import type { PlaceAnswer } from '../store/installation/twin.ts';
 import type { LaneStart, MessageStart } from '../store/lane/starts.ts';

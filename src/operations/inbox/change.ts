@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Author } from '../../store/audit/author.ts';
+import type { Author } from '../../store/audit/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { changeKept, type KeptAnswer, type KeptChange } from '../../store/inbox/change.ts';
 import { messagesPerTransaction } from '../../store/message/change-messages.ts';

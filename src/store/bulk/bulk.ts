@@ -1,5 +1,4 @@
-import { writeAudit } from '../audit/audit.ts';
-import type { Author } from '../audit/author.ts';
+import { type Author, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql, Transactions } from '../database/database.ts';
 import type { NewDue } from '../message/reschedule.ts';
 import type { KeptBulkFilter } from './kept-selection.ts';

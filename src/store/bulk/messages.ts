@@ -1,4 +1,4 @@
-import type { Author } from '../audit/author.ts';
+import type { Author } from '../audit/audit.ts';
 import type { Sql } from '../database/database.ts';
 import { changeLockedKept } from '../inbox/change.ts';
 import { changeLocked } from '../message/change-messages.ts';

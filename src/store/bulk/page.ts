@@ -1,6 +1,6 @@
 import { passCrashPoint } from '../../core/crash-point.ts';
 import type { Lane } from '../../core/lane.ts';
-import type { Author } from '../audit/author.ts';
+import type { Author } from '../audit/audit.ts';
 import type { Sql, Transactions } from '../database/database.ts';
 import { messagesPerTransaction } from '../message/change-messages.ts';
 import type { BulkCounts, BulkScope, BulkStanding, BulkState } from './bulk.ts';

@@ -1,7 +1,5 @@
 import type { KeptState } from '../../core/parked-states.ts';
-import { writeAudit } from '../audit/audit.ts';
-import type { Author } from '../audit/author.ts';
-import { transactOrRehearse } from '../audit/rehearse.ts';
+import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { versionSql } from '../message/edit.ts';
 import type { KeptChanged, KeptRefusal } from './change.ts';

@@ -1,6 +1,5 @@
 import { OutboxError } from '../../core/errors.ts';
-import { writeAudit } from '../audit/audit.ts';
-import type { Author } from '../audit/author.ts';
+import { type Author, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { nudgeChannel } from './nudge.ts';
 

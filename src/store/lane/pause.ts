@@ -1,8 +1,6 @@
 import { OutboxError } from '../../core/errors.ts';
 import type { Lane } from '../../core/lane.ts';
-import { writeAudit } from '../audit/audit.ts';
-import type { Author } from '../audit/author.ts';
-import { transactOrRehearse } from '../audit/rehearse.ts';
+import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 /** What is paused or resumed: one topic, or all topics of a transport. */

@@ -1,4 +1,4 @@
-import type { Author } from '../audit/author.ts';
+import type { Author } from '../audit/audit.ts';
 import type { Database } from '../database/database.ts';
 import { endChange, holdChange, type TopicChange } from './lanes-change.ts';
 

@@ -1,7 +1,5 @@
 import type { State } from '../../core/transitions.ts';
-import { type AuditEntry, writeAudit } from '../audit/audit.ts';
-import type { Author } from '../audit/author.ts';
-import { transactOrRehearse } from '../audit/rehearse.ts';
+import { type AuditEntry, type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 /** Maximum number of messages that one transaction changes. */

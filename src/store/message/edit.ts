@@ -1,8 +1,6 @@
 import type { OutboxErrorCode } from '../../core/errors.ts';
 import type { State } from '../../core/transitions.ts';
-import { writeAudit } from '../audit/audit.ts';
-import type { Author } from '../audit/author.ts';
-import { transactOrRehearse } from '../audit/rehearse.ts';
+import { type Author, transactOrRehearse, writeAudit } from '../audit/audit.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 /** What differs in the copy of the failed message. */
